@@ -1,0 +1,86 @@
+//! What every engine promises: run a stage, or say why it could not.
+
+use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
+use crate::reduction::{BackwardConfig, ThresholdError};
+
+/// How an engine adds f32 values in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FloatAtomics {
+    /// A native atomic float addition.
+    Native,
+    /// A compare-exchange loop on the bit pattern.
+    CompareExchange,
+}
+
+/// What is known of the device behind an engine. Recorded in every report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// The adapter's own name.
+    pub adapter: String,
+    /// Driver name and version, as the driver tells them.
+    pub driver: String,
+    /// Graphics interface ("vulkan", "metal", ...).
+    pub backend: String,
+    /// Lanes that execute together, measured by a kernel on the device.
+    pub lane_width: u32,
+    /// How the backward kernel adds to memory.
+    pub float_atomics: FloatAtomics,
+    /// Whether exp(+0) and exp(-0) give exactly 1 there, measured by a kernel on the device:
+    /// the specifications allow 3 ulp, and knife edges at power = 0 are decided only if it is so.
+    pub exp_of_zero_is_one: bool,
+}
+
+/// Why an engine gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// There is no usable device.
+    #[error("no device: {0}")]
+    NoDevice(String),
+    /// The device lacks something the kernels need.
+    #[error("{adapter}: missing {what}")]
+    Missing {
+        /// The adapter.
+        adapter: String,
+        /// The missing feature or limit.
+        what: String,
+    },
+    /// A kernel did not compile.
+    #[error("kernel {kernel}: {message}")]
+    Compile {
+        /// Kernel name.
+        kernel: String,
+        /// The compiler's words.
+        message: String,
+    },
+    /// The inputs contradict each other or exceed the device's limits.
+    #[error("invalid input: {0}")]
+    Input(String),
+    /// A threshold is out of range.
+    #[error(transparent)]
+    Threshold(#[from] ThresholdError),
+    /// The device was lost, ran out of memory or reported an error.
+    #[error("device failed: {0}")]
+    Device(String),
+}
+
+/// A device that runs the stages.
+pub trait Engine {
+    /// The device.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Runs the forward rasterization stage on every input, in one submission where possible.
+    ///
+    /// # Errors
+    /// Any [`EngineError`]; no partial result is returned.
+    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError>;
+
+    /// Runs the backward rasterization stage on every input with every setting, in one submission
+    /// where possible; the result is indexed `[input][setting]`.
+    ///
+    /// # Errors
+    /// Any [`EngineError`]; no partial result is returned.
+    fn rasterize_backward(
+        &mut self,
+        jobs: &[(&BackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<RasterGradients>>, EngineError>;
+}

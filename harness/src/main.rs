@@ -1,0 +1,2 @@
+//! The `splatcheck` command.
+fn main() {}

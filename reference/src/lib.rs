@@ -1,0 +1,4 @@
+//! The oracle.
+pub mod camera;
+pub mod convention;
+pub mod scene;

@@ -1,0 +1,1 @@
+//! Whole-program tests live in the files beside this one.
