@@ -33,7 +33,7 @@ pub enum NearRule {
 /// Half-size, in pixels, of the rectangle in which a Gaussian is listed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// `ceil(sigmas sqrt(lambda_max))` in both axes, where lambda_max is the larger eigenvalue of
+    /// `ceil(sigmas sqrt(lambda_max))` in both axes, where `lambda_max` is the larger eigenvalue of
     /// the blurred 2D covariance with at least `root_floor` under the root of the discriminant.
     Square {
         /// Standard deviations.
@@ -51,7 +51,7 @@ pub enum Extent {
 /// How x/z and y/z are limited before the Jacobian of the projection is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FieldOfViewClamp {
-    /// To +-`factor` tan(fov/2) about the optical axis, with tan(fov_x/2) = W/(2 fx).
+    /// To +-`factor` tan(fov/2) about the optical axis, with `tan(fov_x/2)` = W/(2 fx).
     AboutAxis {
         /// Multiple of tan(fov/2).
         factor: f64,
@@ -154,7 +154,7 @@ pub struct Convention {
     pub inverse_eps: f64,
     /// Added to the homogeneous w before the division.
     pub w_eps: f64,
-    /// Opacity times sqrt(det / det_blurred), gsplat's antialiased mode.
+    /// Opacity times sqrt(det / `det_blurred`), gsplat's antialiased mode.
     pub antialiased: bool,
     /// Tile side, pixels.
     pub tile_size: u32,
@@ -244,9 +244,7 @@ impl Convention {
                 Extent::Square { sigmas, root_floor } => {
                     Extent::Square { sigmas: round(sigmas), root_floor: round(root_floor) }
                 }
-                Extent::PerAxis { max_sigmas } => {
-                    Extent::PerAxis { max_sigmas: round(max_sigmas) }
-                }
+                Extent::PerAxis { max_sigmas } => Extent::PerAxis { max_sigmas: round(max_sigmas) },
             },
             fov_clamp: match self.fov_clamp {
                 FieldOfViewClamp::AboutAxis { factor } => {

@@ -1,4 +1,39 @@
-//! The oracle.
+//! The oracle: a deterministic CPU implementation of splat rendering and its gradients.
+//!
+//! A *stage* is one step of the renderer: projection (with spherical harmonics), binning into
+//! tiles, rasterization. Every stage is one file, written once over the scalar; the files under
+//! [`backward`] carry the same names and hold the hand-written vector-Jacobian products.
+//!
+//! The scalar decides what a run means (see [`scalar`]): `f32` mirrors a device, `f64` is the
+//! oracle's value, [`scalar::Bounded`] adds the radius that a conforming f32 implementation stays
+//! within. [`bounds`] follows every comparison that rounding could turn both ways.
+//!
+//! No bit of any result depends on the number of threads: tiles are independent, and partial sums
+//! are combined in a fixed order. There is no I/O, no unsafe code, and no platform function.
+//!
+//! Vocabulary: *undecided* is a comparison whose outcome depends on roundings that the arithmetic
+//! model leaves open; *bound* is a radius computed, never typed.
+#![forbid(unsafe_code)]
+
+pub mod backward;
+mod bin;
+pub mod bounds;
 pub mod camera;
 pub mod convention;
+mod linear;
+pub mod pair;
+mod project;
+pub mod rasterize;
+mod reach;
+pub mod render;
+pub mod scalar;
 pub mod scene;
+pub mod sh;
+pub mod synthetic;
+pub mod view;
+
+pub use bin::TooManyPairs;
+pub use camera::Camera;
+pub use convention::Convention;
+pub use project::Projection;
+pub use scene::{Colors, Gaussians, Scene};

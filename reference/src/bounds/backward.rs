@@ -1,0 +1,299 @@
+//! Bounds of backward rasterization, element by element, before the terms are summed.
+//!
+//! A Gaussian's gradient is a sum over pixels in an order that nobody fixes. What the summation
+//! itself may lose depends on the kernel's reduction, which this crate does not know; so it returns
+//! for every element what any such bound needs: the value, the sum of the terms' magnitudes, the
+//! sum of the terms' radii, and how many terms each tile adds.
+
+use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
+use crate::backward::rasterize::GEOMETRY;
+use crate::convention::ClampGradient;
+use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
+use crate::rasterize::Entry;
+use crate::scalar::{Bounded, Model, Scalar, Truth};
+use crate::view::{LossView, RasterView};
+use rayon::prelude::*;
+
+/// One element of a gradient, summed over pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ElementBound {
+    /// The sum of the terms, in f64.
+    pub value: f64,
+    /// The sum of the largest magnitudes that the terms may have.
+    pub magnitude: f64,
+    /// The sum of the terms' radii, and of the rounding of `value`.
+    pub radius: f64,
+}
+
+/// Bounds of every element of the stage's output.
+#[derive(Clone, Debug)]
+pub struct GradientBounds {
+    /// Numbers per Gaussian: 6 + D.
+    pub stride: usize,
+    /// [N, 6 + D]: mean2d x, y; conic a, b, c; opacity; colour.
+    pub elements: Vec<ElementBound>,
+    /// Gaussian g has the counts `counts[count_offsets[g]..count_offsets[g + 1]]`.
+    pub count_offsets: Vec<usize>,
+    /// Per (Gaussian, tile) pair with any: the number of pixels that contribute or may.
+    pub counts: Vec<u32>,
+    /// Comparisons that were followed both ways.
+    pub undecided: u64,
+}
+
+impl GradientBounds {
+    /// Numbers of contributing pixels of Gaussian `g`, tile by tile.
+    #[must_use]
+    pub fn tile_counts(&self, g: usize) -> &[u32] {
+        &self.counts[self.count_offsets[g]..self.count_offsets[g + 1]]
+    }
+
+    /// Number of terms of each sum of Gaussian `g`.
+    #[must_use]
+    pub fn terms(&self, g: usize) -> u64 {
+        self.tile_counts(g).iter().map(|&count| u64::from(count)).sum()
+    }
+}
+
+/// One way back through a pixel's list.
+#[derive(Clone)]
+struct Path<M> {
+    t: Bounded<M>,
+    behind: Vec<Bounded<M>>,
+}
+
+/// What one tile adds up: [entries, stride] and the pixels counted per entry.
+struct TileSums {
+    elements: Vec<ElementBound>,
+    counts: Vec<u32>,
+    undecided: u64,
+}
+
+/// Bounds of the whole image.
+#[must_use]
+pub fn backward<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    loss: &LossView<'_, Bounded<M>>,
+) -> GradientBounds {
+    let tiles = view.lists.tile_offsets.len() - 1;
+    let sums: Vec<TileSums> =
+        (0..tiles).into_par_iter().map(|tile| tile_sums(view, loss, tile)).collect();
+    gather(view, &sums)
+}
+
+/// Adds up the tiles in their order.
+fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> GradientBounds {
+    let n = view.splats.means2d.len();
+    let stride = GEOMETRY + view.splats.channels;
+    let mut out = GradientBounds {
+        stride,
+        elements: vec![ElementBound::default(); n * stride],
+        count_offsets: vec![0; n + 1],
+        counts: Vec::new(),
+        undecided: sums.iter().map(|s| s.undecided).sum(),
+    };
+    let listed = |tile: usize| {
+        let ids = &view.lists.flatten_ids[view.lists.range(tile)];
+        ids.iter().map(|&id| id as usize).enumerate()
+    };
+    for (tile, sum) in sums.iter().enumerate() {
+        for (depth, id) in listed(tile).filter(|&(depth, _)| sum.counts[depth] > 0) {
+            out.count_offsets[id + 1] += 1;
+            let from = &sum.elements[depth * stride..(depth + 1) * stride];
+            for (to, from) in out.elements[id * stride..].iter_mut().zip(from) {
+                to.value += from.value;
+                to.magnitude += from.magnitude;
+                to.radius += from.radius;
+            }
+        }
+    }
+    for g in 0..n {
+        out.count_offsets[g + 1] += out.count_offsets[g];
+    }
+    let mut next = out.count_offsets.clone();
+    out.counts = vec![0; out.count_offsets[n]];
+    for (tile, sum) in sums.iter().enumerate() {
+        for (depth, id) in listed(tile).filter(|&(depth, _)| sum.counts[depth] > 0) {
+            out.counts[next[id]] = sum.counts[depth];
+            next[id] += 1;
+        }
+    }
+    for g in 0..n {
+        // n terms added in f64: each of value, magnitude and radius is off by at most n 2^-53 of
+        // the sum of magnitudes; 2^-51 covers all three.
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
+        let rounding = out.terms(g) as f64 * 2.0 * f64::EPSILON;
+        for element in &mut out.elements[g * stride..(g + 1) * stride] {
+            element.magnitude *= 1.0 + rounding;
+            element.radius += element.radius * rounding + element.magnitude * rounding;
+        }
+    }
+    out
+}
+
+/// Walks all pixels of one tile.
+fn tile_sums<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    loss: &LossView<'_, Bounded<M>>,
+    tile: usize,
+) -> TileSums {
+    let entries = entries(view, tile);
+    let stride = GEOMETRY + view.splats.channels;
+    let mut sums = TileSums {
+        elements: vec![ElementBound::default(); entries.len() * stride],
+        counts: vec![0; entries.len()],
+        undecided: 0,
+    };
+    let [x0, y0, w, h] = view.tile_rect(tile);
+    let start = view.lists.range(tile).start;
+    for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
+        let pixel = (y0 + y) * view.width as usize + x0 + x;
+        let Ok(last) = usize::try_from(loss.last_ids[pixel]) else { continue };
+        let mut walk = Walk::new(view, loss, pixel);
+        for (depth, entry) in entries[..=last - start].iter().enumerate().rev() {
+            if !entry.rows.contains(&y) || !entry.columns.contains(&x) {
+                continue;
+            }
+            let Some(pair) = alpha_at(view, entry, [x0 + x, y0 + y]) else { continue };
+            walk.step(view, entry, &pair);
+            sums.counts[depth] += 1;
+            let slots = &mut sums.elements[depth * stride..(depth + 1) * stride];
+            for (slot, term) in slots.iter_mut().zip(&walk.terms) {
+                slot.value += term.value();
+                slot.magnitude += term.magnitude();
+                slot.radius += term.radius();
+            }
+        }
+        sums.undecided += walk.undecided;
+    }
+    sums
+}
+
+/// A pixel on its way back.
+struct Walk<'a, M> {
+    paths: Vec<Path<M>>,
+    v_pixel: &'a [Bounded<M>],
+    /// Final transmittance, and [`v_minus_transmittance`].
+    t_final: Bounded<M>,
+    through: Bounded<M>,
+    /// [6 + D] the terms of the last step, over all paths.
+    terms: Vec<Bounded<M>>,
+    v_color: Vec<Bounded<M>>,
+    undecided: u64,
+}
+
+impl<'a, M: Model> Walk<'a, M> {
+    fn new(
+        view: &RasterView<'_, Bounded<M>>,
+        loss: &LossView<'a, Bounded<M>>,
+        pixel: usize,
+    ) -> Self {
+        let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
+        let v_pixel = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
+        let t_final = loss.transmittance[pixel];
+        Self {
+            paths: vec![Path { t: t_final, behind: vec![zero; channels] }],
+            v_pixel,
+            t_final,
+            through: v_minus_transmittance(view.background, v_pixel, loss.v_render_alphas[pixel]),
+            terms: vec![zero; GEOMETRY + channels],
+            v_color: vec![zero; channels],
+            undecided: 0,
+        }
+    }
+
+    /// Differentiates one pair along every path; `terms` then covers all of them.
+    fn step(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+    ) {
+        if pair.visible == Truth::Always {
+            for i in 0..self.paths.len() {
+                self.take(view, entry, pair, i, i > 0);
+            }
+            return;
+        }
+        self.undecided += 1;
+        // Skipping: the paths as they are, and zero terms.
+        let skipping = self.paths.clone();
+        for i in 0..self.paths.len() {
+            self.take(view, entry, pair, i, i > 0);
+        }
+        let zero = Bounded::from_f64(0.0);
+        if pair.value_visible {
+            self.terms.iter_mut().for_each(|term| *term = term.or(zero));
+            self.paths.extend(skipping);
+        } else {
+            self.terms.iter_mut().for_each(|term| *term = zero.or(*term));
+            let taken = std::mem::replace(&mut self.paths, skipping);
+            self.paths.extend(taken);
+        }
+        if self.paths.len() > MAX_PATHS {
+            self.merge();
+        }
+    }
+
+    /// Moves path `i` in front of the pair; its terms replace `terms` or widen them.
+    fn take(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+        i: usize,
+        widen: bool,
+    ) {
+        let Path { t, behind } = &mut self.paths[i];
+        let one_minus = Bounded::from_f64(1.0) - pair.alpha;
+        *t = *t / one_minus;
+        let color = view.splats.color(entry.id);
+        let blended = blend_vjp(pair.alpha, *t, color, self.v_pixel, behind, &mut self.v_color);
+        let v_alpha = blended + (self.t_final / one_minus) * self.through;
+        let gradient = alpha_vjp(entry.conic, pair.offset, entry.opacity, pair.gauss, v_alpha);
+        let flows = gradient_flows(view, entry, pair);
+        let geometry = gradient.to_array().map(|term| through_clamp(term, flows));
+        for (slot, &term) in self.terms.iter_mut().zip(geometry.iter().chain(&self.v_color)) {
+            *slot = if widen { slot.or(term) } else { term };
+        }
+    }
+
+    /// Leaves the oracle's path and one that covers all others.
+    fn merge(&mut self) {
+        let rest = self.paths.split_off(1);
+        let mut rest = rest.into_iter();
+        let Some(mut merged) = rest.next() else { return };
+        for path in rest {
+            merged.t = merged.t.or(path.t);
+            for (mine, theirs) in merged.behind.iter_mut().zip(path.behind) {
+                *mine = mine.or(theirs);
+            }
+        }
+        self.paths.push(merged);
+    }
+}
+
+/// Whether alpha's gradient passes the clamp at `alpha_max`, and what the f64 oracle decides.
+fn gradient_flows<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    entry: &Entry<Bounded<M>>,
+    pair: &BoundedAlpha<M>,
+) -> (Truth, bool) {
+    match view.convention.alpha_clamp_gradient {
+        ClampGradient::PassThrough => (Truth::Always, true),
+        ClampGradient::Zero => {
+            let raw = entry.opacity * pair.gauss;
+            let alpha_max = Bounded::from_f64(view.convention.alpha_max);
+            (!alpha_max.less(raw), !alpha_max.value_less(raw))
+        }
+    }
+}
+
+fn through_clamp<M: Model>(term: Bounded<M>, (flows, value_flows): (Truth, bool)) -> Bounded<M> {
+    let zero = Bounded::from_f64(0.0);
+    match flows {
+        Truth::Always => term,
+        Truth::Never => zero,
+        Truth::Undecided if value_flows => term.or(zero),
+        Truth::Undecided => zero.or(term),
+    }
+}

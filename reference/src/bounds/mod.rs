@@ -1,0 +1,80 @@
+//! Bounds of the rasterization stages: what any conforming f32 kernel may return.
+//!
+//! The walk is the one of [`crate::rasterize`], over [`Bounded`], pixel by pixel. A comparison that
+//! is decided whatever the roundings is followed as usual. An *undecided* one is followed both
+//! ways: the pixel's walk splits into paths. The first path is always the one that the f64 oracle
+//! takes; every result's value is the first path's, and its radius reaches over all paths. Nothing
+//! is masked out, and no budget of mismatches exists: either choice by a kernel is accepted and
+//! nothing else is.
+//!
+//! When a pixel has split into more than [`MAX_PATHS`] paths, the paths beside the first are merged
+//! into one that covers them, which keeps the cost bounded and the radius rigorous.
+
+mod backward;
+mod forward;
+
+pub use backward::{ElementBound, GradientBounds, backward};
+pub use forward::{RasterBounds, forward};
+
+use crate::pair::sigma;
+use crate::rasterize::Entry;
+use crate::scalar::{Arith, Bounded, Model, Scalar, Truth};
+use crate::view::RasterView;
+
+/// Paths that a pixel's walk may split into before they are merged.
+pub const MAX_PATHS: usize = 8;
+
+/// alpha of one pair, and whether the pair counts.
+struct BoundedAlpha<M> {
+    offset: [Bounded<M>; 2],
+    gauss: Bounded<M>,
+    alpha: Bounded<M>,
+    visible: Truth,
+    /// What the f64 oracle decides.
+    value_visible: bool,
+}
+
+/// The listed Gaussians of one tile.
+fn entries<M: Model>(view: &RasterView<'_, Bounded<M>>, tile: usize) -> Vec<Entry<Bounded<M>>> {
+    let rect = view.tile_rect(tile);
+    let ids = &view.lists.flatten_ids[view.lists.range(tile)];
+    ids.iter()
+        .map(|&id| {
+            let mut entry = Entry::new(view, id as usize, rect);
+            // The reach is that of the values: it holds for exact inputs only.
+            let inputs = entry.conic.iter().chain(&entry.mean2d).chain([&entry.opacity]);
+            if inputs.map(|x| x.radius()).any(|radius| radius > 0.0) {
+                (entry.columns, entry.rows) = (0..rect[2], 0..rect[3]);
+            }
+            entry
+        })
+        .collect()
+}
+
+/// Evaluates a pair at pixel (`x`, `y`); `None` where it is skipped whatever the roundings.
+fn alpha_at<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    entry: &Entry<Bounded<M>>,
+    [x, y]: [usize; 2],
+) -> Option<BoundedAlpha<M>> {
+    let sample = [x, y].map(|i| Bounded::from_f64(view.sample(i)));
+    let offset = [entry.mean2d[0] - sample[0], entry.mean2d[1] - sample[1]];
+    let power = -sigma(entry.conic, offset[0], offset[1]);
+    let zero = Bounded::from_f64(0.0);
+    let above = zero.less(power);
+    if above == Truth::Always {
+        return None;
+    }
+    let gauss = power.exp();
+    let alpha = Bounded::from_f64(view.convention.alpha_max).min(entry.opacity * gauss);
+    let alpha_min = Bounded::from_f64(view.convention.alpha_min);
+    let visible = !(above | alpha.less(alpha_min));
+    let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));
+    (visible != Truth::Never).then_some(BoundedAlpha {
+        offset,
+        gauss,
+        alpha,
+        visible,
+        value_visible,
+    })
+}

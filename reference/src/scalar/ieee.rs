@@ -1,0 +1,125 @@
+//! f32 and f64: one number, one rounding per operation, no uncertainty.
+
+use super::{Arith, Lanes, Scalar, Truth, elementary};
+
+macro_rules! ieee {
+    ($float:ty, $from_f64:expr, $exp:expr, $ln:expr) => {
+        impl Arith for $float {
+            #[inline(always)]
+            fn like(self, c: f64) -> Self {
+                $from_f64(c)
+            }
+
+            #[inline(always)]
+            fn exp(self) -> Self {
+                $exp(self)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$float>::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                if self < other { self } else { other }
+            }
+
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+        }
+
+        impl Scalar for $float {
+            const SLACK: f64 = 8.0 * <$float>::EPSILON as f64;
+
+            #[inline(always)]
+            fn from_f32(x: f32) -> Self {
+                Self::from(x)
+            }
+
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                $from_f64(x)
+            }
+
+            #[inline(always)]
+            fn value(self) -> f64 {
+                f64::from(self)
+            }
+
+            #[inline(always)]
+            fn less(self, other: Self) -> Truth {
+                Truth::known(self < other)
+            }
+
+            fn ln(self) -> Self {
+                $ln(self)
+            }
+        }
+
+        impl Lanes for $float {
+            type Elem = Self;
+            type Mask = bool;
+            const LANES: usize = 1;
+
+            #[inline(always)]
+            fn splat(x: Self) -> Self {
+                x
+            }
+
+            #[inline(always)]
+            fn load(from: &[Self]) -> Self {
+                from[0]
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [Self]) {
+                to[0] = self;
+            }
+
+            #[inline(always)]
+            fn lt(self, other: Self) -> bool {
+                self < other
+            }
+
+            #[inline(always)]
+            fn and(a: bool, b: bool) -> bool {
+                a & b
+            }
+
+            #[inline(always)]
+            fn not(a: bool) -> bool {
+                !a
+            }
+
+            #[inline(always)]
+            fn any(a: bool) -> bool {
+                a
+            }
+
+            #[inline(always)]
+            fn test(a: bool, _lane: usize) -> bool {
+                a
+            }
+
+            #[inline(always)]
+            fn select(mask: bool, a: Self, b: Self) -> Self {
+                if mask { a } else { b }
+            }
+        }
+    };
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
+#[inline(always)]
+fn to_f32(x: f64) -> f32 {
+    x as f32
+}
+
+ieee!(f64, |x: f64| x, elementary::exp, elementary::ln);
+// exp and ln in f32 round the f64 result once: within 0.5 + 2^-28 ulp.
+ieee!(f32, to_f32, |x: f32| to_f32(elementary::exp(f64::from(x))), |x: f32| to_f32(
+    elementary::ln(f64::from(x))
+));
