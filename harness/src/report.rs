@@ -1,0 +1,141 @@
+//! The text report: what was judged, what was found, and what was not exercised.
+
+use crate::campaign::{EngineReport, Fault, Finding, Row};
+use crate::cli::table::table;
+use crate::engines::Missing;
+use crate::verdict::{Tally, Verdict};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The whole report; `files` are the findings' reproducers, engine by engine.
+#[must_use]
+pub fn report(reports: &[EngineReport], missing: &[Missing], files: &[Vec<String>]) -> String {
+    let mut text = String::new();
+    text += &verdicts(reports);
+    text += &exercised(reports, missing);
+    for (report, files) in reports.iter().zip(files) {
+        for (finding, file) in report.findings.iter().zip(files) {
+            text += &finding_text(finding, file);
+        }
+    }
+    text += &last_line(reports);
+    text
+}
+
+/// One row for every engine, stage and reduction.
+#[must_use]
+pub fn verdicts(reports: &[EngineReport]) -> String {
+    let head = [
+        "engine", "stage", "reduction", "runs", "agree", "disagree", "inconclusive",
+        "not exercised", "elements", "undecided", "blind", "median", "99 %", "max",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for report in reports {
+        for ((_, stage, reduction), row) in &report.rows {
+            rows.push(verdict_row(&report.id, stage, reduction, row));
+        }
+    }
+    let mut text = table(&rows);
+    text += "median, 99 %, max: error / bound over the elements that are not exact; at most 1 \
+             agrees.\nundecided: comparisons that rounding leaves open, followed both ways. \
+             blind: elements whose bound would also accept 0.\n";
+    text
+}
+
+fn verdict_row(engine: &str, stage: &str, reduction: &str, row: &Row) -> Vec<String> {
+    let ratio = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.1e}"));
+    let Tally { sharpness, undecided, blind, .. } = &row.tally;
+    let worst = row.tally.worst.as_ref().map(crate::verdict::Difference::ratio);
+    let counts = [
+        row.runs.values().sum(),
+        row.count(Verdict::Agree),
+        row.count(Verdict::Disagree),
+        row.count(Verdict::Inconclusive),
+        row.count(Verdict::NotExercised),
+        row.tally.elements(),
+        *undecided,
+        *blind,
+    ];
+    let mut cells = vec![engine.to_owned(), stage.to_owned(), reduction.to_owned()];
+    cells.extend(counts.map(|count: u64| count.to_string()));
+    cells.push(ratio(sharpness.quantile(0.5)));
+    cells.push(ratio(sharpness.quantile(0.99)));
+    cells.push(ratio(worst.or(sharpness.quantile(1.0))));
+    cells
+}
+
+/// What was not exercised, loudly: engines that are missing or were given up.
+fn exercised(reports: &[EngineReport], missing: &[Missing]) -> String {
+    let mut text = String::new();
+    for report in reports {
+        if let Some(reason) = &report.given_up {
+            let _ = writeln!(text, "NOT EXERCISED further: {} was given up: {reason}", report.id);
+        }
+    }
+    for missing in missing {
+        let _ = write!(text, "NOT EXERCISED: {}: {}", missing.candidate, missing.reason);
+        if let Some(advice) = &missing.advice {
+            let _ = write!(text, " ({advice})");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A finding for a person: what failed, where, by how much, and how to run it again.
+#[must_use]
+pub fn finding_text(finding: &Finding, file: &str) -> String {
+    let mut text = String::new();
+    let setting = finding.setting.map_or_else(String::new, |setting| format!(", {setting}"));
+    let _ = writeln!(
+        text,
+        "\nDISAGREE {}: {}{setting}, lane width {} ({} run{} failed in this way)",
+        finding.engine,
+        finding.stage,
+        finding.lane_width,
+        finding.runs,
+        if finding.runs == 1 { "" } else { "s" },
+    );
+    let _ = match &finding.fault {
+        Fault::Difference(difference) => writeln!(text, "  {difference}"),
+        Fault::Engine(error) => writeln!(text, "  no result: {error}"),
+    };
+    let scene = &finding.case.scene;
+    let _ = writeln!(
+        text,
+        "  case {}: {} Gaussians, {}x{} pixels, camera {}",
+        finding.case.name,
+        scene.gaussians.len(),
+        scene.width,
+        scene.height,
+        finding.camera
+    );
+    let _ = writeln!(text, "  run it again: splatcheck replay {}", shell_word(file));
+    text
+}
+
+/// The path as a shell reads it.
+fn shell_word(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+/// One line with the worst verdict.
+fn last_line(reports: &[EngineReport]) -> String {
+    let verdict =
+        reports.iter().map(EngineReport::verdict).max().unwrap_or(Verdict::NotExercised);
+    let runs: u64 = reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();
+    let elements: u64 =
+        reports.iter().flat_map(|r| r.rows.values()).map(|row| row.tally.elements()).sum();
+    format!(
+        "\n{verdict}: {} engine{}, {runs} runs, {elements} elements compared\n",
+        reports.len(),
+        if reports.len() == 1 { "" } else { "s" }
+    )
+}
+
+/// The path of a finding's reproducer in `folder`.
+#[must_use]
+pub fn reproducer_path(folder: &Path, finding: &Finding) -> std::path::PathBuf {
+    folder.join(format!("{}.safetensors", finding.file_stem()))
+}

@@ -1,0 +1,289 @@
+//! The words for what was found, and the counts behind them.
+
+use std::fmt;
+
+/// What a comparison came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Nothing was compared.
+    NotExercised,
+    /// Every element lies within its bound.
+    Agree,
+    /// No element lies outside its bound, but some bound is infinite: the kernel could have
+    /// returned anything there.
+    Inconclusive,
+    /// Some element lies outside its bound.
+    Disagree,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::NotExercised => "not exercised",
+            Self::Agree => "agree",
+            Self::Inconclusive => "inconclusive",
+            Self::Disagree => "disagree",
+        })
+    }
+}
+
+/// How near errors come to their bounds: counts by ratio, in bins of a quarter octave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sharpness {
+    /// Elements that equal the oracle's value exactly.
+    pub exact: u64,
+    bins: Vec<u64>,
+    /// The largest ratio.
+    pub max: f64,
+}
+
+/// Ratios below 2^-40 share the first bin.
+const OCTAVES: f64 = 40.0;
+const BINS_PER_OCTAVE: f64 = 4.0;
+
+impl Default for Sharpness {
+    fn default() -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "162")]
+        let bins = (OCTAVES * BINS_PER_OCTAVE) as usize + 2;
+        Self { exact: 0, bins: vec![0; bins], max: 0.0 }
+    }
+}
+
+impl Sharpness {
+    /// Counts one ratio error/bound.
+    pub fn add(&mut self, ratio: f64) {
+        if ratio == 0.0 {
+            self.exact += 1;
+            return;
+        }
+        self.max = self.max.max(ratio);
+        let last = self.bins.len() - 1;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "float to integer casts saturate, and the bin is cut to the range"
+        )]
+        let bin = ((ratio.log2() + OCTAVES) * BINS_PER_OCTAVE).max(0.0) as usize;
+        self.bins[bin.min(last)] += 1;
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Self) {
+        self.exact += other.exact;
+        self.max = self.max.max(other.max);
+        for (mine, theirs) in self.bins.iter_mut().zip(&other.bins) {
+            *mine += theirs;
+        }
+    }
+
+    /// The ratio below which the share `q` of the elements that are not exact lie, rounded up to
+    /// the bin's end (a factor of at most 2^(1/4)); `None` where there is none.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let total: u64 = self.bins.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+        let wanted = q * total as f64;
+        let mut seen = 0;
+        for (bin, &count) in self.bins.iter().enumerate() {
+            seen += count;
+            #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+            if seen as f64 >= wanted {
+                let end = ((bin + 1) as f64 / BINS_PER_OCTAVE - OCTAVES).exp2();
+                return Some(end.min(self.max));
+            }
+        }
+        Some(self.max)
+    }
+}
+
+/// One element outside its bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Name of the output.
+    pub output: &'static str,
+    /// Index of the element in the output's shape.
+    pub element: Vec<usize>,
+    /// What the kernel returned.
+    pub value: f64,
+    /// What the oracle returned.
+    pub oracle: f64,
+    /// Largest distance that a conforming kernel may have.
+    pub bound: f64,
+    /// For a sum: how many terms it has, and the sum of their magnitudes.
+    pub sum: Option<(u64, f64)>,
+}
+
+impl Difference {
+    /// |value - oracle| / bound: infinite for a NaN or where the bound is 0.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        let ratio = (self.value - self.oracle).abs() / self.bound;
+        if ratio.is_nan() { f64::INFINITY } else { ratio }
+    }
+
+    /// The output and the index as they are written in Python.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let index: Vec<String> = self.element.iter().map(ToString::to_string).collect();
+        format!("{}[{}]", self.output, index.join(", "))
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} = {:e}, oracle {:e}, error {:.3e} is {:.3e} times the bound {:.3e}",
+            self.place(),
+            self.value,
+            self.oracle,
+            (self.value - self.oracle).abs(),
+            self.ratio(),
+            self.bound
+        )?;
+        if let Some((terms, magnitude)) = self.sum {
+            #[expect(clippy::cast_precision_loss, reason = "a mean for people")]
+            let mean = magnitude / terms.max(1) as f64;
+            write!(f, "; a sum of {terms} terms of mean magnitude {mean:.3e}")?;
+            let lost = (self.value - self.oracle).abs() / mean;
+            if lost.is_finite() {
+                write!(f, ", so the error is worth {lost:.2} terms")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Counts over any number of elements.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Elements within their bounds.
+    pub agree: u64,
+    /// Elements outside their bounds.
+    pub disagree: u64,
+    /// Elements whose bound is infinite.
+    pub inconclusive: u64,
+    /// Elements that agree, but whose bound is so wide that losing every term would agree too.
+    pub blind: u64,
+    /// Comparisons that rounding leaves open, followed both ways.
+    pub undecided: u64,
+    /// How near the errors come to their bounds.
+    pub sharpness: Sharpness,
+    /// The element furthest outside its bound.
+    pub worst: Option<Difference>,
+}
+
+impl Tally {
+    /// Elements compared.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        self.agree + self.disagree + self.inconclusive
+    }
+
+    /// What the counts come to.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Self { disagree: 1.., .. } => Verdict::Disagree,
+            Self { inconclusive: 1.., .. } => Verdict::Inconclusive,
+            Self { agree: 1.., .. } => Verdict::Agree,
+            _ => Verdict::NotExercised,
+        }
+    }
+
+    /// Compares one element. `whole` is the magnitude that a value of 0 would lose.
+    pub fn compare(&mut self, whole: f64, difference: impl FnOnce() -> Difference, value: f64, oracle: f64, bound: f64) {
+        if !(bound < f64::INFINITY) {
+            self.inconclusive += 1;
+            return;
+        }
+        let error = (value - oracle).abs();
+        if error <= bound {
+            self.agree += 1;
+            self.blind += u64::from(whole > 0.0 && bound >= whole);
+            self.sharpness.add(if error == 0.0 { 0.0 } else { error / bound });
+            return;
+        }
+        self.disagree += 1;
+        let difference = difference();
+        if self.worst.as_ref().is_none_or(|worst| worst.ratio() < difference.ratio()) {
+            self.worst = Some(difference);
+        }
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Self) {
+        self.agree += other.agree;
+        self.disagree += other.disagree;
+        self.inconclusive += other.inconclusive;
+        self.blind += other.blind;
+        self.undecided += other.undecided;
+        self.sharpness.merge(&other.sharpness);
+        if let Some(theirs) = &other.worst
+            && self.worst.as_ref().is_none_or(|worst| worst.ratio() < theirs.ratio())
+        {
+            self.worst = Some(theirs.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(value: f64, oracle: f64, bound: f64) -> Tally {
+        let mut tally = Tally::default();
+        let difference =
+            || Difference { output: "x", element: vec![0], value, oracle, bound, sum: None };
+        tally.compare(oracle.abs(), difference, value, oracle, bound);
+        tally
+    }
+
+    #[test]
+    fn every_outcome_has_its_verdict() {
+        assert_eq!(Tally::default().verdict(), Verdict::NotExercised, "nothing compared");
+        assert_eq!(compared(1.0, 1.5, 0.5).verdict(), Verdict::Agree, "on the bound");
+        assert_eq!(compared(1.0, 1.5, 0.4).verdict(), Verdict::Disagree, "outside");
+        assert_eq!(compared(0.0, -0.0, 0.0).verdict(), Verdict::Agree, "zeros are equal");
+        assert_eq!(compared(f64::NAN, 1.0, 9.0).verdict(), Verdict::Disagree, "NaN is outside");
+        let open = compared(1.0, 1.0, f64::INFINITY);
+        assert_eq!(open.verdict(), Verdict::Inconclusive, "no bound");
+        assert_eq!(compared(1.0, 1.0, f64::NAN).verdict(), Verdict::Inconclusive, "no bound");
+    }
+
+    #[test]
+    fn a_bound_as_wide_as_the_value_is_counted_as_blind() {
+        assert_eq!(compared(1.0, 1.0, 1.0).blind, 1, "a zero would pass");
+        assert_eq!(compared(1.0, 1.0, 0.9).blind, 0, "a zero would fail");
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_ratios() {
+        let mut sharpness = Sharpness::default();
+        for i in 1..=1000 {
+            sharpness.add(f64::from(i) / 1000.0);
+        }
+        let median = sharpness.quantile(0.5).expect("not empty");
+        assert!((0.5..0.5 * 1.2).contains(&median), "median {median}");
+        assert_eq!(sharpness.quantile(1.0), Some(1.0), "the largest");
+        assert_eq!(Sharpness::default().quantile(0.5), None, "nothing added");
+    }
+
+    #[test]
+    fn a_difference_says_how_many_terms_are_lost() {
+        let difference = Difference {
+            output: "v_means2d",
+            element: vec![3, 1],
+            value: 9.0,
+            oracle: 10.0,
+            bound: 0.01,
+            sum: Some((10, 10.0)),
+        };
+        let text = difference.to_string();
+        assert!(text.contains("v_means2d[3, 1] = 9e0"), "where: {text}");
+        assert!(text.contains("worth 1.00 terms"), "how much: {text}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The oracle's speed as a ratio to the arithmetic floor.
+//!
+//! The floor is the time that the arithmetic alone would take at the fused multiply-add peak of
+//! the threads in use, measured in this same program: 180 flop per contributing pair and 24 per
+//! evaluated pair. A pair is evaluated if a plain tile rasterizer would evaluate it: the Gaussian
+//! is listed in the pixel's tile and the pixel has not stopped.
+//!
+//! Machines are noisy, so the table gives the best of several runs; criterion's own statistics
+//! follow it.
+
+use criterion::Criterion;
+use splat_reference::convention::Convention;
+use splat_reference::render::{project_scene, render_backward};
+use splat_reference::scalar::{Bounded, Scalar, WgslExpZero};
+use splat_reference::synthetic::frustum;
+use splat_reference::view::{LossView, RasterView};
+use splat_reference::{Scene, bounds, rasterize};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Threads that the floor and the runs use.
+const THREADS: usize = 2;
+
+/// The best time of several runs: at least `runs`, at least half a second.
+fn best(runs: u32, mut work: impl FnMut()) -> f64 {
+    let (mut best, start, mut done) = (f64::INFINITY, Instant::now(), 0);
+    while done < runs || start.elapsed() < Duration::from_millis(500) {
+        let from = Instant::now();
+        work();
+        best = best.min(from.elapsed().as_secs_f64());
+        done += 1;
+    }
+    best
+}
+
+/// f64 fused multiply-adds per second and core, in flop/s (two for each).
+#[cfg(target_arch = "x86_64")]
+fn fma_peak() -> f64 {
+    use std::arch::x86_64::*;
+    const ROUNDS: usize = 200_000;
+    #[target_feature(enable = "avx512f")]
+    fn wide() -> f64 {
+        let (a, b) = (_mm512_set1_pd(0.999_999), _mm512_set1_pd(1e-9));
+        let mut sums = [_mm512_set1_pd(1.0); 16];
+        for _ in 0..ROUNDS {
+            for sum in &mut sums {
+                *sum = _mm512_fmadd_pd(*sum, a, b);
+            }
+        }
+        sums.into_iter().map(|sum| _mm512_reduce_add_pd(sum)).sum()
+    }
+    #[target_feature(enable = "avx2,fma")]
+    fn narrow() -> f64 {
+        let (a, b) = (_mm256_set1_pd(0.999_999), _mm256_set1_pd(1e-9));
+        let mut sums = [_mm256_set1_pd(1.0); 12];
+        for _ in 0..ROUNDS {
+            for sum in &mut sums {
+                *sum = _mm256_fmadd_pd(*sum, a, b);
+            }
+        }
+        sums.into_iter().map(|sum| _mm256_cvtsd_f64(sum)).sum()
+    }
+    let mut peak: f64 = 0.0;
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // SAFETY: the features were just detected.
+        let time = best(50, || {
+            black_box(unsafe { narrow() });
+        });
+        peak = peak.max((ROUNDS * 12 * 4 * 2) as f64 / time);
+    }
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the feature was just detected.
+        let time = best(50, || {
+            black_box(unsafe { wide() });
+        });
+        peak = peak.max((ROUNDS * 16 * 8 * 2) as f64 / time);
+    }
+    if peak > 0.0 { peak } else { scalar_peak() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fma_peak() -> f64 {
+    scalar_peak()
+}
+
+/// Where no vector unit is known: eight independent chains of scalar multiply-adds.
+fn scalar_peak() -> f64 {
+    const ROUNDS: usize = 1_000_000;
+    let time = best(20, || {
+        let mut sums = [1.0f64; 8];
+        for _ in 0..ROUNDS {
+            for sum in &mut sums {
+                *sum = sum.mul_add(0.999_999, 1e-9);
+            }
+        }
+        black_box(sums);
+    });
+    (ROUNDS * 8 * 2) as f64 / time
+}
+
+/// Evaluated and contributing pairs of a scene's first camera.
+fn pairs(scene: &Scene<f64>, convention: &Convention) -> (u64, u64) {
+    let projected = project_scene(scene, 0, convention).expect("few pairs");
+    let (splats, lists) = (&projected.splats, &projected.lists);
+    let (mut evaluated, mut contributing) = (0, 0);
+    let side = lists.tile_size as usize;
+    for y in 0..scene.height as usize {
+        for x in 0..scene.width as usize {
+            let tile = (y / side) * lists.tiles[0] as usize + x / side;
+            let mut t = 1.0;
+            for &id in &lists.flatten_ids[lists.range(tile)] {
+                let id = id as usize;
+                evaluated += 1;
+                let center = convention.pixel_center;
+                let dx = splats.means2d[id][0] - (x as f64 + center);
+                let dy = splats.means2d[id][1] - (y as f64 + center);
+                let power = -splat_reference::pair::sigma(splats.conics[id], dx, dy);
+                let gauss = splat_reference::scalar::exp(power);
+                let alpha = (splats.opacities[id] * gauss).min(convention.alpha_max);
+                if power > 0.0 || alpha < convention.alpha_min {
+                    continue;
+                }
+                if t * (1.0 - alpha) < convention.transmittance_min {
+                    break;
+                }
+                t *= 1.0 - alpha;
+                contributing += 1;
+            }
+        }
+    }
+    (evaluated, contributing)
+}
+
+/// Forward and backward rasterization over any scalar.
+fn bounded(scene: &Scene<f32>, convention: &Convention) {
+    type B = Bounded<WgslExpZero>;
+    let projected = project_scene(scene, 0, convention).expect("few pairs");
+    let raster = rasterize::rasterize::<f32>(&projected.view(scene, 0, convention));
+    let splats = projected.splats.map(B::from_f32);
+    let wide = scene.map(B::from_f32);
+    let view = RasterView {
+        width: scene.width,
+        height: scene.height,
+        convention,
+        splats: &splats,
+        lists: &projected.lists,
+        background: &wide.backgrounds,
+    };
+    let transmittance: Vec<B> = raster.transmittance.iter().map(|&t| B::from_f32(t)).collect();
+    let loss = LossView {
+        transmittance: &transmittance,
+        last_ids: &raster.last_ids,
+        v_render_colors: &wide.v_render_colors,
+        v_render_alphas: &wide.v_render_alphas,
+    };
+    black_box(bounds::forward(&view));
+    black_box(bounds::backward(&view, &loss));
+}
+
+/// Largest resident set of this process so far, MiB.
+fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0)
+}
+
+fn main() {
+    rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("the first pool");
+    let convention = Convention::inria();
+    let peak = fma_peak();
+    println!("fused multiply-add peak: {:.1} Gflop/s a core, {THREADS} cores", peak * 1e-9);
+    println!(
+        "Gaussians  image     evaluated  contributing  floor ms  f64 ms  ratio  bounded ms  to f64  peak MiB"
+    );
+    let scenes = [(1_000, 256, 256), (10_000, 256, 256), (100_000, 640, 360)];
+    let mut criterion = Criterion::default().sample_size(10).configure_from_args();
+    for (n, width, height) in scenes {
+        let single = frustum(n, width, height, 1);
+        let scene = single.map(f64::from);
+        let (evaluated, contributing) = pairs(&scene, &convention);
+        let flop = 180.0 * contributing as f64 + 24.0 * evaluated as f64;
+        let floor = flop / (peak * THREADS as f64);
+        let time = best(5, || drop(black_box(render_backward(&scene, &convention))));
+        let memory = peak_memory().map_or_else(|| "-".to_owned(), |mib| format!("{mib:.0}"));
+        let wide = best(1, || bounded(&single, &convention.rounded_to_f32()));
+        println!(
+            "{n:9}  {:8}  {evaluated:9}  {contributing:12}  {:8.2}  {:6.1}  {:5.1}  {:10.1}  {:6.1}  {memory:>8}",
+            format!("{width}x{height}"),
+            floor * 1e3,
+            time * 1e3,
+            time / floor,
+            wide * 1e3,
+            wide / time,
+        );
+        criterion.bench_function(&format!("forward and backward, f64, {n}"), |b| {
+            b.iter(|| render_backward(&scene, &convention))
+        });
+    }
+    criterion.final_summary();
+}
