@@ -11,9 +11,12 @@
 //! up before they reach memory; the *threshold* is the number of contributing lanes from which the
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
 
+pub mod check;
 pub mod engine;
 pub mod layout;
 pub mod reduction;
+pub mod stages;
+pub mod wgpu;
 
 pub use engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
 pub use layout::{
@@ -21,3 +24,4 @@ pub use layout::{
     StopRule,
 };
 pub use reduction::{BackwardConfig, Reduction, ThresholdError};
+pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};

@@ -1,2 +1,8 @@
-//! The `splatcheck` command.
-fn main() {}
+//! The `splatcheck` command. Everything is in [`splat_harness::cli`].
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    splat_harness::cli::main()
+}

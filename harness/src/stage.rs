@@ -8,7 +8,8 @@
 use crate::case::Case;
 use splat_gpu::{BackwardInputs, RasterConstants, RasterInputs};
 use splat_reference::convention::{ClampGradient, Convention, StopRule};
-use splat_reference::rasterize::rasterize;
+use splat_reference::backward::rasterize::SplatGradients;
+use splat_reference::rasterize::{Raster, rasterize};
 use splat_reference::render::project_scene;
 use splat_reference::scalar::{Bounded, Model, Scalar};
 use splat_reference::view::{LossView, RasterView, Splats, TileLists};
@@ -78,6 +79,62 @@ impl Stage {
                 v_render_alphas: slices.v_render_alphas.to_vec(),
             },
         })
+    }
+
+    /// A stage from what a device gets: the convention's fields that the stage does not read are
+    /// those of the Inria profile.
+    #[must_use]
+    pub fn from_backward_inputs(inputs: &BackwardInputs) -> Self {
+        let constants = &inputs.raster.constants;
+        let convention = Convention {
+            alpha_max: f64::from(constants.alpha_max),
+            alpha_min: f64::from(constants.alpha_min),
+            transmittance_min: f64::from(constants.transmittance_min),
+            stop_rule: match constants.stop_rule {
+                splat_gpu::StopRule::Less => StopRule::Less,
+                splat_gpu::StopRule::LessOrEqual => StopRule::LessOrEqual,
+            },
+            alpha_clamp_gradient: match constants.clamp_gradient {
+                splat_gpu::ClampGradient::PassThrough => ClampGradient::PassThrough,
+                splat_gpu::ClampGradient::Zero => ClampGradient::Zero,
+            },
+            pixel_center: f64::from(constants.pixel_center),
+            tile_size: inputs.raster.tile_size,
+            ..Convention::inria()
+        };
+        Self { convention, inputs: inputs.clone() }
+    }
+
+    /// As [`Self::from_backward_inputs`], for the forward stage alone: no loss, no image.
+    #[must_use]
+    pub fn from_inputs(raster: &RasterInputs) -> Self {
+        Self::from_backward_inputs(&BackwardInputs {
+            raster: raster.clone(),
+            render_transmittance: Vec::new(),
+            last_ids: Vec::new(),
+            v_render_colors: Vec::new(),
+            v_render_alphas: Vec::new(),
+        })
+    }
+
+    /// The forward stage in the oracle's f32 instance.
+    #[must_use]
+    pub fn mirror_forward(&self) -> Raster<f32> {
+        let stage = Converted::<f32>::new(self);
+        rasterize::<f32>(&stage.view(self))
+    }
+
+    /// The backward stage in the oracle's f32 instance.
+    #[must_use]
+    pub fn mirror_backward(&self) -> SplatGradients<f32> {
+        let stage = Converted::<f32>::new(self);
+        let loss = LossView {
+            transmittance: &self.inputs.render_transmittance,
+            last_ids: &self.inputs.last_ids,
+            v_render_colors: &self.inputs.v_render_colors,
+            v_render_alphas: &self.inputs.v_render_alphas,
+        };
+        splat_reference::backward::rasterize::rasterize::<f32>(&stage.view(self), &loss)
     }
 
     /// What a kernel that conforms to the model `M` may return for the forward stage.

@@ -25,7 +25,7 @@ const VALUE_ROUNDING: f64 = f64::EPSILON;
 const ULP: f64 = 1.0 / 8_388_608.0;
 /// Smallest normal f32, 2^-126.
 const MIN_NORMAL: f64 = 1.175_494_350_822_287_5e-38;
-/// Half the spacing of subnormals, 2^-150, times two for directed rounding.
+/// The spacing of subnormals, 2^-149: one ulp there.
 const SUBNORMAL_STEP: f64 = 1.401_298_464_324_817e-45;
 const MAX: f64 = 3.402_823_466_385_288_6e38;
 
@@ -77,26 +77,20 @@ impl<M: Model> Bounded<M> {
         Self::new(self.value, if reach > self.radius { reach } else { self.radius })
     }
 
+    /// What flushing may take from a subnormal result. Added to every result, because it is
+    /// nothing beside a normal one.
+    const FLUSH: f64 = if M::TABLE.may_flush { MIN_NORMAL } else { 0.0 };
+
     /// The result of an operation: value `v`, `inherited` radius of the operands, `ulps` of
-    /// rounding.
+    /// rounding, of which a subnormal result keeps the absolute size.
     #[inline(always)]
     fn rounded(v: f64, inherited: f64, ulps: f64) -> Self {
-        let magnitude = v.abs() + inherited;
-        let mut radius = inherited + magnitude * (ulps * ULP + VALUE_ROUNDING);
-        // The result may be subnormal: its rounding is absolute there, and it may be flushed.
-        if v.abs() - inherited < 2.0 * MIN_NORMAL {
-            radius += ulps * SUBNORMAL_STEP;
-            if M::TABLE.may_flush {
-                radius += MIN_NORMAL;
-            }
-        }
-        radius *= INFLATE;
-        // The result may overflow: then nothing is known.
-        if v.abs() + radius <= MAX {
-            Self::exact(v).with_radius(radius)
-        } else {
-            Self::new(v, f64::INFINITY)
-        }
+        let unit = ulps * ULP + VALUE_ROUNDING;
+        let smallest = Self::FLUSH + (ulps + 1.0) * SUBNORMAL_STEP;
+        let radius = (inherited + (v.abs() + inherited) * unit + smallest) * INFLATE;
+        // The result may overflow, or is NaN: then nothing is known.
+        let known = v.abs() + radius <= MAX;
+        Self::exact(v).with_radius(if known { radius } else { f64::INFINITY })
     }
 
     #[inline(always)]

@@ -1,0 +1,79 @@
+// What both rasterization kernels share: the settings, the batch of Gaussians in workgroup memory
+// and the arithmetic of one (pixel, Gaussian) pair. One text for both directions, so that forward
+// and backward decide `alpha < alpha_min` from the same expressions (hazard 16; a compiler may
+// still contract them differently in the two kernels).
+//
+// The constants CHANNELS, VALUES, TILE_SIZE, WORKGROUP_SIZE and the bindings are declared in front
+// of this text from the table in gpu/src/stages.rs.
+//
+// Non-finite inputs: nothing is promised about values (WGSL lets a compiler assume that there are
+// none); the kernels still terminate and write only their own outputs.
+
+// Mirrors `Params` in gpu/src/stages.rs.
+struct Params {
+    width: u32,
+    height: u32,
+    tiles_x: u32,
+    threshold: u32,
+    alpha_max: f32,
+    alpha_min: f32,
+    transmittance_min: f32,
+    pixel_center: f32,
+    stop_when_equal: u32,
+    clamp_stops_gradient: u32,
+    padding: vec2<u32>,
+    background: array<vec4<f32>, 8>,
+}
+
+fn background(channel: u32) -> f32 {
+    return params.background[channel / 4u][channel % 4u];
+}
+
+// The Gaussians being walked over; entry k belongs to the k-th position of the batch.
+var<workgroup> batch_id: array<u32, WORKGROUP_SIZE>;
+var<workgroup> batch_mean: array<vec2<f32>, WORKGROUP_SIZE>;
+var<workgroup> batch_conic_opacity: array<vec4<f32>, WORKGROUP_SIZE>;
+
+// Every lane loads the Gaussian at one position of `flatten_ids`.
+fn load_gaussian(lane: u32, position: u32) {
+    let id = flatten_ids[position];
+    batch_id[lane] = id;
+    batch_mean[lane] = means2d[id];
+    batch_conic_opacity[lane] =
+        vec4<f32>(conics[3u * id], conics[3u * id + 1u], conics[3u * id + 2u], opacities[id]);
+}
+
+struct Pair {
+    // Mean minus sample point, pixels.
+    d: vec2<f32>,
+    // exp(power), in 0..=1 where the pair is not skipped.
+    gauss: f32,
+    // Opacity times gauss, before the clamp.
+    unclamped: f32,
+    alpha: f32,
+    // Whether the pair is skipped.
+    skip: bool,
+}
+
+fn evaluate(k: u32, point: vec2<f32>) -> Pair {
+    let conic_opacity = batch_conic_opacity[k];
+    let a = conic_opacity.x;
+    let b = conic_opacity.y;
+    let c = conic_opacity.z;
+    let dx = batch_mean[k].x - point.x;
+    let dy = batch_mean[k].y - point.y;
+    let sigma = 0.5 * ((a * dx) * dx + (c * dy) * dy) + (b * dx) * dy;
+    let power = -sigma;
+
+    var pair: Pair;
+    pair.d = vec2<f32>(dx, dy);
+    pair.gauss = exp(power);
+    pair.unclamped = conic_opacity.w * pair.gauss;
+    pair.alpha = min(params.alpha_max, pair.unclamped);
+    pair.skip = power > 0.0 || pair.alpha < params.alpha_min;
+    return pair;
+}
+
+fn sample_point(pixel: vec2<u32>) -> vec2<f32> {
+    return vec2<f32>(pixel) + params.pixel_center;
+}

@@ -1,0 +1,113 @@
+// Stage `rasterize_backward`: one workgroup a tile, one lane a pixel; the tile's Gaussians are
+// walked back to front, the transmittance is recovered by division, and what every pixel
+// contributes to a Gaussian is handed to the reduction (`add_up`).
+//
+// All lanes of a workgroup make the same number of steps: lanes that are finished, that skip or
+// that lie outside the image stay with exact zeros, so that every subgroup operation sees the whole
+// subgroup (hazards 1 to 4, 17).
+
+// One more than the largest last contributor of the tile's pixels.
+var<workgroup> walk_end: atomic<u32>;
+
+// Places of the values in a Gaussian's row; the colour's come after them.
+const MEAN: u32 = 0u;
+const CONIC: u32 = 2u;
+const OPACITY: u32 = 5u;
+const COLOR: u32 = 6u;
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn rasterize_backward(
+    @builtin(workgroup_id) tile: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+    @builtin(subgroup_invocation_id) subgroup_lane: u32,
+    @builtin(subgroup_size) subgroup_size: u32,
+) {
+    let pixel = vec2<u32>(
+        tile.x * TILE_SIZE + lane % TILE_SIZE,
+        tile.y * TILE_SIZE + lane / TILE_SIZE,
+    );
+    let point = sample_point(pixel);
+    let tile_index = tile.y * params.tiles_x + tile.x;
+    let begin = tile_offsets[tile_index];
+
+    var last = -1;
+    var final_transmittance = 0.0;
+    var v_color = array<f32, CHANNELS>();
+    // v_render_alpha minus what the background makes of the same transmittance.
+    var v_rest = 0.0;
+    // Lanes outside the image read nothing (hazards 5, 11).
+    if pixel.x < params.width && pixel.y < params.height {
+        let index = pixel.y * params.width + pixel.x;
+        last = last_ids[index];
+        final_transmittance = render_transmittance[index];
+        var v_background = 0.0;
+        for (var d = 0u; d < CHANNELS; d++) {
+            v_color[d] = v_render_colors[index * CHANNELS + d];
+            v_background = v_background + background(d) * v_color[d];
+        }
+        v_rest = v_render_alphas[index] - v_background;
+    }
+    var transmittance = final_transmittance;
+    var behind = array<f32, CHANNELS>();
+
+    if lane == 0u {
+        atomicStore(&walk_end, 0u);
+    }
+    workgroupBarrier();
+    atomicMax(&walk_end, u32(last + 1));
+    var top = workgroupUniformLoad(&walk_end);
+
+    while top > begin {
+        let count = min(WORKGROUP_SIZE, top - begin);
+        // Nobody reads the previous batch any more (hazard 17).
+        workgroupBarrier();
+        if lane < count {
+            load_gaussian(lane, top - 1u - lane);
+        }
+        workgroupBarrier();
+
+        for (var k = 0u; k < count; k++) {
+            let pair = evaluate(k, point);
+            let contributes = i32(top - 1u - k) <= last && !pair.skip;
+            // One ballot gives both the group and its size (hazard 2); the Gaussian is the same
+            // in all lanes, so the lanes that contribute are the lanes that match.
+            let group = subgroupBallot(contributes);
+            if all(group == vec4<u32>(0u)) {
+                continue;
+            }
+
+            // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
+            // (hazard 5).
+            var values = array<f32, VALUES>();
+            let id = batch_id[k];
+            if contributes {
+                let one_minus = 1.0 - pair.alpha;
+                transmittance = transmittance / one_minus;
+                let weight = pair.alpha * transmittance;
+                var v_alpha = 0.0;
+                for (var d = 0u; d < CHANNELS; d++) {
+                    let color = colors[id * CHANNELS + d];
+                    values[COLOR + d] = weight * v_color[d];
+                    v_alpha = v_alpha + ((color - behind[d]) * transmittance) * v_color[d];
+                    behind[d] = pair.alpha * color + one_minus * behind[d];
+                }
+                v_alpha = v_alpha + (final_transmittance / one_minus) * v_rest;
+
+                if params.clamp_stops_gradient == 0u || !(pair.unclamped > params.alpha_max) {
+                    let conic = batch_conic_opacity[k].xyz;
+                    let dx = pair.d.x;
+                    let dy = pair.d.y;
+                    let v_power = pair.unclamped * v_alpha;
+                    values[MEAN] = -(v_power * (conic.x * dx + conic.y * dy));
+                    values[MEAN + 1u] = -(v_power * (conic.y * dx + conic.z * dy));
+                    values[CONIC] = (-0.5 * v_power) * (dx * dx);
+                    values[CONIC + 1u] = -v_power * (dx * dy);
+                    values[CONIC + 2u] = (-0.5 * v_power) * (dy * dy);
+                    values[OPACITY] = pair.gauss * v_alpha;
+                }
+            }
+            add_up(id * VALUES, contributes, group, subgroup_lane, subgroup_size, &values);
+        }
+        top -= count;
+    }
+}

@@ -1,0 +1,109 @@
+//! Compiled kernels, one per stage and variant, made when first used.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use wgpu::{
+    BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType,
+    BufferBindingType, ComputePipeline, ComputePipelineDescriptor, PipelineCompilationOptions,
+    PipelineLayoutDescriptor, ShaderModuleDescriptor, ShaderSource, ShaderStages,
+};
+
+use super::device::Gpu;
+use crate::engine::{EngineError, FloatAtomics};
+use crate::reduction::Reduction;
+use crate::stages::{Access, Stage, Variant};
+
+/// A kernel that can be dispatched.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) stage: &'static Stage,
+    pub(super) variant: Variant,
+    pub(super) layout: BindGroupLayout,
+    pub(super) pipeline: ComputePipeline,
+}
+
+/// The kernels compiled so far. An engine keeps its kind of atomics, so that it is not in the key.
+#[derive(Debug, Default)]
+pub(super) struct Kernels(BTreeMap<(&'static str, u32, Reduction), Rc<Kernel>>);
+
+impl Kernels {
+    /// The kernel of a stage, compiled if it is not there yet.
+    pub(super) fn get(
+        &mut self,
+        gpu: &Gpu,
+        stage: &'static Stage,
+        mut variant: Variant,
+    ) -> Result<Rc<Kernel>, EngineError> {
+        if !stage.accumulates() {
+            variant.reduction = Reduction::Atomic;
+            variant.atomics = FloatAtomics::CompareExchange;
+        }
+        let key = (stage.name, variant.channels, variant.reduction);
+        if let Some(kernel) = self.0.get(&key) {
+            return Ok(kernel.clone());
+        }
+        let kernel = Rc::new(compile(gpu, stage, variant)?);
+        self.0.insert(key, kernel.clone());
+        Ok(kernel)
+    }
+}
+
+fn layout_entry(number: usize, access: Access) -> BindGroupLayoutEntry {
+    let ty = match access {
+        Access::Params => BufferBindingType::Uniform,
+        Access::Read => BufferBindingType::Storage { read_only: true },
+        Access::Write | Access::Accumulate => BufferBindingType::Storage { read_only: false },
+    };
+    BindGroupLayoutEntry {
+        binding: u32::try_from(number).expect("a stage has few bindings"),
+        visibility: ShaderStages::COMPUTE,
+        ty: BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+        count: None,
+    }
+}
+
+fn compile(gpu: &Gpu, stage: &'static Stage, variant: Variant) -> Result<Kernel, EngineError> {
+    let label = stage.label(variant);
+    let build = || {
+        let device = &gpu.device;
+        let module = device.create_shader_module(ShaderModuleDescriptor {
+            label: Some(&label),
+            source: ShaderSource::Wgsl(stage.source(variant).into()),
+        });
+        let entries: Vec<_> = stage
+            .bindings
+            .iter()
+            .enumerate()
+            .map(|(number, binding)| layout_entry(number, binding.access))
+            .collect();
+        let layout = device.create_bind_group_layout(&BindGroupLayoutDescriptor {
+            label: Some(&label),
+            entries: &entries,
+        });
+        let pipeline_layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
+            label: Some(&label),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
+            label: Some(&label),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(stage.name),
+            // The kernels write workgroup memory before they read it; zeros that happen to be
+            // there would hide it if one did not (hazard 17).
+            compilation_options: PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false,
+                ..PipelineCompilationOptions::default()
+            },
+            cache: None,
+        });
+        (layout, pipeline)
+    };
+    let (layout, pipeline) = gpu.scoped("compiling", build).map_err(|error| match error {
+        EngineError::Device(message) => EngineError::Compile { kernel: label.clone(), message },
+        other => other,
+    })?;
+    Ok(Kernel { stage, variant, layout, pipeline })
+}

@@ -1,0 +1,368 @@
+//! What was typed, and the checked plans that it resolves to.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use splat_gpu::{BackwardConfig, Reduction};
+use splat_reference::convention::{Convention, Profile};
+
+use super::exit::CliError;
+use super::paths;
+use crate::engines::{Discovery, Found};
+
+/// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "splatcheck", version, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Exit code: 0 agree, 1 disagree, 2 error.")]
+pub struct Cli {
+    /// The subcommand; none means `check`.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of `check`, when no subcommand is given.
+    #[command(flatten)]
+    pub check: CheckArgs,
+}
+
+/// A subcommand.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Judge every kernel on every engine (what splatcheck does without a subcommand)
+    Check(CheckArgs),
+    /// Show the engines of this machine and why others are missing
+    Devices,
+    /// Write the oracle's image of a trained scene
+    Render(RenderArgs),
+    /// Run a reproducer again
+    Replay(ReplayArgs),
+    /// Serve one engine on standard input and output
+    #[command(hide = true)]
+    Engine(EngineArgs),
+}
+
+/// A published convention, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConventionName {
+    /// 3D Gaussian Splatting and DISTWAR
+    Inria,
+    /// gsplat
+    Gsplat,
+}
+
+impl ConventionName {
+    /// The convention of that name.
+    #[must_use]
+    pub fn convention(self) -> Convention {
+        let profile = match self {
+            Self::Inria => Profile::Inria,
+            Self::Gsplat => Profile::Gsplat,
+        };
+        Convention::of(profile)
+    }
+}
+
+/// A trained scene with its cameras, as typed.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SceneArgs {
+    /// A trained scene
+    #[arg(long, value_name = "FILE", requires = "cameras")]
+    pub ply: Option<PathBuf>,
+    /// Its cameras (JSON)
+    #[arg(long, value_name = "FILE", requires = "ply")]
+    pub cameras: Option<PathBuf>,
+    /// The camera to use
+    #[arg(long, value_name = "NAME", requires = "ply")]
+    pub camera: Option<String>,
+}
+
+/// Options of `check`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Use this engine only, by its id or its family ('lavapipe'); repeatable
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+    /// Judge this reduction only: atomic, sw-s or sw-b; repeatable
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
+    pub reduction: Vec<Reduction>,
+    /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub threshold: Vec<u32>,
+    /// Number of random scenes
+    #[arg(long, value_name = "N", default_value_t = 200, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["ply", "case"])]
+    pub cases: u32,
+    /// Seed of the random scenes
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["ply", "case"])]
+    pub seed: u64,
+    /// A trained scene, judged instead of the corpus and random scenes.
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// Judge on this case only (.safetensors or .toml)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ply", "corpus"])]
+    pub case: Option<PathBuf>,
+    /// Folder for reproducers
+    #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
+    pub out: PathBuf,
+    /// Folder of named scenes [default: corpora/scenes]
+    #[arg(long, value_name = "DIR", conflicts_with = "ply")]
+    pub corpus: Option<PathBuf>,
+    /// Whose rules hold where a case does not say
+    #[arg(long, value_name = "NAME", default_value = "inria")]
+    pub convention: ConventionName,
+}
+
+/// Options of `render`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct RenderArgs {
+    /// A trained scene
+    #[arg(long, value_name = "FILE")]
+    pub ply: PathBuf,
+    /// Its cameras (JSON)
+    #[arg(long, value_name = "FILE")]
+    pub cameras: PathBuf,
+    /// The camera to use [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub camera: Option<String>,
+    /// The image to write (.png)
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Whose rules hold
+    #[arg(long, value_name = "NAME", default_value = "inria")]
+    pub convention: ConventionName,
+}
+
+/// Options of `replay`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// A reproducer that check wrote
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Use this engine instead of the one recorded, by its id or its family; repeatable
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+}
+
+/// Options of `engine`.
+#[derive(Clone, Debug, Args)]
+pub struct EngineArgs {
+    /// The adapter to open [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+}
+
+/// A trained scene with its cameras. The files can be opened; they have not been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenePlan {
+    /// The trained scene.
+    pub ply: PathBuf,
+    /// Its cameras.
+    pub cameras: PathBuf,
+    /// One of them by name.
+    pub camera: Option<String>,
+}
+
+/// What the kernels are judged on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A corpus and random scenes.
+    Campaign {
+        /// Folder of named scenes; `None` if none was named and the default is not there.
+        corpus: Option<PathBuf>,
+        /// Number of random scenes.
+        cases: u32,
+        /// Their seed.
+        seed: u64,
+    },
+    /// A trained scene.
+    Scene(ScenePlan),
+    /// One case in a file.
+    Case(PathBuf),
+}
+
+/// A checked `check`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckPlan {
+    /// The engines to judge; none if this machine has none.
+    pub engines: Vec<Found>,
+    /// Everything that discovery said, for the report.
+    pub discovery: Discovery,
+    /// The reductions to judge, in the order of reports, without repetitions.
+    pub reductions: Vec<Reduction>,
+    /// Thresholds instead of the sweep, sorted; in range for every one of `engines`.
+    pub thresholds: Option<Vec<u32>>,
+    /// What they are judged on.
+    pub subject: Subject,
+    /// Folder for reproducers: writable, perhaps still to be made.
+    pub out: PathBuf,
+    /// Whose rules hold where a case does not say.
+    pub convention: Convention,
+}
+
+/// A checked `render`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RenderPlan {
+    /// What to render.
+    pub scene: ScenePlan,
+    /// A .png in a folder that can be written to.
+    pub output: PathBuf,
+    /// Whose rules hold.
+    pub convention: Convention,
+}
+
+/// A checked `replay`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayPlan {
+    /// A reproducer that can be opened.
+    pub file: PathBuf,
+    /// The engines that were named; `None` means the one in the reproducer.
+    pub engines: Option<Vec<Found>>,
+    /// Everything that discovery said: to look up the one in the reproducer.
+    pub discovery: Discovery,
+}
+
+/// File names of cases.
+const CASE_FILES: [&str; 2] = ["safetensors", "toml"];
+
+impl CheckPlan {
+    /// The settings to judge on a device of that lane width.
+    #[must_use]
+    pub fn settings(&self, lane_width: u32) -> Vec<BackwardConfig> {
+        let Some(thresholds) = &self.thresholds else {
+            let mut sweep = BackwardConfig::sweep(lane_width);
+            sweep.retain(|setting| self.reductions.contains(&setting.reduction));
+            return sweep;
+        };
+        let with = |&reduction: &Reduction| -> Vec<BackwardConfig> {
+            if reduction.has_threshold() {
+                let each = thresholds.iter();
+                each.map(|&threshold| BackwardConfig { reduction, threshold }).collect()
+            } else {
+                vec![BackwardConfig { reduction, threshold: 0 }]
+            }
+        };
+        self.reductions.iter().flat_map(with).collect()
+    }
+}
+
+impl CheckArgs {
+    /// Checks every option, against the engines of this machine where they matter.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
+        let engines = discovery.select(&self.engine).map_err(CliError::new)?;
+        let reductions: Vec<_> = Reduction::ALL
+            .into_iter()
+            .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
+            .collect();
+        let thresholds = resolve_thresholds(self.threshold, &reductions, &engines)?;
+        let subject = match (self.scene, self.case) {
+            (SceneArgs { ply: Some(ply), cameras: Some(cameras), camera }, _) => {
+                Subject::Scene(resolve_scene(&ply, &cameras, camera)?)
+            }
+            (_, Some(case)) => {
+                paths::expect_extension("--case", &case, &CASE_FILES)?;
+                Subject::Case(paths::readable_file("--case", &case)?)
+            }
+            _ => Subject::Campaign {
+                corpus: match self.corpus {
+                    Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
+                    None => default_corpus(),
+                },
+                cases: self.cases,
+                seed: self.seed,
+            },
+        };
+        Ok(CheckPlan {
+            engines,
+            discovery: discovery.clone(),
+            reductions,
+            thresholds,
+            subject,
+            out: paths::writable_folder("--out", &self.out)?,
+            convention: self.convention.convention(),
+        })
+    }
+}
+
+impl RenderArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed.
+    pub fn resolve(self) -> Result<RenderPlan, CliError> {
+        Ok(RenderPlan {
+            scene: resolve_scene(&self.ply, &self.cameras, self.camera)?,
+            output: paths::writable_file("--output", &self.output, "png")?,
+            convention: self.convention.convention(),
+        })
+    }
+}
+
+impl ReplayArgs {
+    /// Checks every option, against the engines of this machine.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self, discovery: &Discovery) -> Result<ReplayPlan, CliError> {
+        paths::expect_extension("replay", &self.file, &CASE_FILES)?;
+        let file = paths::readable_file("replay", &self.file)?;
+        let engines = if self.engine.is_empty() {
+            None
+        } else {
+            Some(discovery.select(&self.engine).map_err(CliError::new)?)
+        };
+        Ok(ReplayPlan { file, engines, discovery: discovery.clone() })
+    }
+}
+
+/// A threshold must be in range for every engine it would be used on: leaving some out silently
+/// would look as if they had been judged.
+fn resolve_thresholds(
+    mut thresholds: Vec<u32>,
+    reductions: &[Reduction],
+    engines: &[Found],
+) -> Result<Option<Vec<u32>>, CliError> {
+    if thresholds.is_empty() {
+        return Ok(None);
+    }
+    let Some(&reduction) = reductions.iter().find(|r| r.has_threshold()) else {
+        return Err(CliError::new("--threshold: the reduction 'atomic' has no threshold"));
+    };
+    thresholds.sort_unstable();
+    thresholds.dedup();
+    for engine in engines {
+        for &threshold in &thresholds {
+            let setting = BackwardConfig { reduction, threshold };
+            setting.check(engine.info.lane_width).map_err(|e| {
+                CliError::new(format!("--threshold on engine {}: {e}", engine.spec.id))
+            })?;
+        }
+    }
+    Ok(Some(thresholds))
+}
+
+fn resolve_scene(
+    ply: &Path,
+    cameras: &Path,
+    camera: Option<String>,
+) -> Result<ScenePlan, CliError> {
+    Ok(ScenePlan {
+        ply: paths::readable_file("--ply", ply)?,
+        cameras: paths::readable_file("--cameras", cameras)?,
+        camera,
+    })
+}
+
+/// The corpus of the working folder, else the one of the source this program was built from.
+fn default_corpus() -> Option<PathBuf> {
+    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    [Some(Path::new("")), built_from]
+        .into_iter()
+        .flatten()
+        .map(|root| root.join("corpora/scenes"))
+        .find(|folder| folder.is_dir())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! From typed words to plans.
+
+use splat_gpu::{DeviceInfo, FloatAtomics};
+
+use super::super::exit::one_line;
+use super::*;
+use crate::engines::EngineSpec;
+
+fn machine() -> Discovery {
+    let found = |lane_width: u32| Found {
+        spec: EngineSpec { id: format!("lavapipe-{lane_width}"), env: Vec::new(), adapter: None },
+        info: DeviceInfo {
+            adapter: "llvmpipe".into(),
+            driver: "Mesa".into(),
+            backend: "vulkan".into(),
+            lane_width,
+            float_atomics: FloatAtomics::Native,
+            exp_of_zero_is_one: true,
+        },
+    };
+    Discovery { found: [4, 8].map(found).to_vec(), missing: Vec::new() }
+}
+
+fn check(words: &[&str]) -> Result<CheckPlan, String> {
+    let words = std::iter::once(&"splatcheck").chain(words);
+    let cli = Cli::try_parse_from(words).map_err(|e| e.to_string())?;
+    let typed = match cli.command {
+        None => cli.check,
+        Some(Command::Check(typed)) => typed,
+        Some(other) => return Err(format!("not check: {other:?}")),
+    };
+    typed.resolve(&machine()).map_err(|e| one_line(&e))
+}
+
+#[test]
+fn the_definition_is_consistent() {
+    use clap::CommandFactory;
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn no_subcommand_means_check() {
+    let plan = check(&[]).unwrap();
+    assert_eq!(plan, check(&["check"]).unwrap(), "the same plan");
+    assert_eq!(plan.engines.len(), 2, "all engines");
+    assert_eq!(plan.settings(8), BackwardConfig::sweep(8), "the whole sweep");
+    assert!(
+        matches!(plan.subject, Subject::Campaign { cases: 200, seed: 0, .. }),
+        "defaults: {:?}",
+        plan.subject
+    );
+    let short = check(&["--cases", "7"]).unwrap();
+    assert_eq!(short, check(&["check", "--cases", "7"]).unwrap(), "options need no subcommand");
+}
+
+#[test]
+fn chosen_settings_replace_the_sweep() {
+    let plan = check(&["--reduction", "sw-b", "--reduction", "atomic", "--threshold", "3"]);
+    let settings: Vec<_> = plan.unwrap().settings(8).iter().map(ToString::to_string).collect();
+    assert_eq!(settings, ["atomic", "sw-b threshold 3"], "in the order of reports");
+    let plan = check(&["--reduction", "sw-s"]).unwrap();
+    assert!(plan.settings(4).iter().all(|s| s.reduction == Reduction::SwS), "only sw-s");
+    let plan = check(&["--engine", "lavapipe-8", "--threshold", "9", "--threshold", "0"]).unwrap();
+    assert_eq!(plan.thresholds, Some(vec![0, 9]), "in range for 8 lanes");
+}
+
+#[test]
+fn what_cannot_be_followed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let file = file.to_str().unwrap();
+    for (words, expected) in [
+        (vec!["--engine", "cuda"], "found on this machine: lavapipe-4, lavapipe-8"),
+        (vec!["--reduction", "butterfly"], "expected one of atomic, sw-s, sw-b"),
+        (vec!["--threshold", "9"], "engine lavapipe-4: threshold 9 is out of range"),
+        (vec!["--threshold", "9"], "expected 0..=5"),
+        (vec!["--threshold", "-1"], "--threshold"),
+        (vec!["--reduction", "atomic", "--threshold", "1"], "has no threshold"),
+        (vec!["--cases", "4294967296"], "4294967296"),
+        (vec!["--ply", "scene.ply"], "--cameras"),
+        (vec!["--ply", "no.ply", "--cameras", "no.json"], "--ply no.ply: cannot open"),
+        (vec!["--case", file], "ends in .safetensors or .toml"),
+        (vec!["--case", "no.toml"], "--case no.toml: cannot open"),
+        (vec!["--case", "no.toml", "--cases", "3"], "cannot be used with"),
+        (vec!["--out", file], "is a file, expected a folder"),
+        (vec!["--corpus", "/nowhere"], "--corpus /nowhere: cannot list"),
+        (vec!["--convention", "nerf"], "inria, gsplat"),
+        (vec!["check", "extra"], "extra"),
+    ] {
+        let error = check(&words).expect_err(&words.join(" "));
+        assert!(error.contains(expected), "{words:?}: {error}");
+    }
+}
+
+#[test]
+fn replay_and_render_check_their_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("case.safetensors");
+    std::fs::write(&file, "").unwrap();
+    let typed = ReplayArgs { file: file.clone(), engine: Vec::new() };
+    let plan = typed.resolve(&machine()).unwrap();
+    assert_eq!(plan.engines, None, "the one recorded");
+    let typed = ReplayArgs { file: "no.toml".into(), engine: Vec::new() };
+    let error = one_line(&typed.resolve(&machine()).unwrap_err());
+    assert!(error.contains("replay no.toml: cannot open"), "{error}");
+    let typed = RenderArgs {
+        ply: file.clone(),
+        cameras: file,
+        camera: None,
+        output: folder.path().join("image.jpg"),
+        convention: ConventionName::Gsplat,
+    };
+    let error = one_line(&typed.resolve().unwrap_err());
+    assert!(error.contains("ends in .png"), "{error}");
+}

@@ -1,0 +1,183 @@
+//! `splatcheck check`: judges every kernel on every engine.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use splat_reference::convention::Convention;
+
+use super::args::{CheckPlan, Subject};
+use super::exit::{CliError, Outcome};
+use super::scene::scene_case;
+use crate::campaign::{Contender, EngineReport, Finding, Item, run as run_campaign};
+use crate::case::Case;
+use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::generators::draw;
+use crate::io::{case_file, corpus};
+use crate::minimize::{drop_gaussians, shrink};
+use crate::report::{report, reproducer_path};
+use crate::verdict::Verdict;
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]; that no engine is there to judge is one too, because nothing judged must not
+/// look like a pass.
+pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let contenders = start(plan)?;
+    let cases = Cases::new(plan)?;
+    let total = cases.len() * contenders.len() as u64;
+    let bar = progress_bar(total);
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
+        Some(index) => shrink(cases.draw(index), fails),
+        None => drop_gaussians(&item.case, fails),
+    };
+    let reports = run_campaign(cases.iter(), contenders, &minimize, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let reports = reports.map_err(CliError::new)?;
+    conclude(&reports, plan, out)
+}
+
+/// Writes the reproducers and the report.
+fn conclude(
+    reports: &[EngineReport],
+    plan: &CheckPlan,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    let files: Vec<Vec<String>> = reports
+        .iter()
+        .map(|report| {
+            report.findings.iter().map(|finding| reproducer(&plan.out, finding)).collect()
+        })
+        .collect::<Result<_, CliError>>()?;
+    out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
+    out.flush()?;
+    let verdict = reports.iter().map(EngineReport::verdict).max();
+    match verdict.unwrap_or(Verdict::NotExercised) {
+        Verdict::Disagree => Ok(Outcome::Disagree),
+        Verdict::Agree | Verdict::Inconclusive => Ok(Outcome::Agree),
+        Verdict::NotExercised => Err(CliError::new("nothing was judged")),
+    }
+}
+
+/// Writes a finding's case with all that `replay` needs; returns its path.
+fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CliError::caused(format!("cannot make the folder {}", folder.display()), error)
+    })?;
+    let path = reproducer_path(folder, finding);
+    let mut notes = BTreeMap::new();
+    let mut put = |key: &str, value: String| {
+        notes.insert(format!("splatcheck.{key}"), value);
+    };
+    put("engine", finding.engine.clone());
+    put("stage", finding.stage.to_owned());
+    put("camera", finding.camera.to_string());
+    put("lane_width", finding.lane_width.to_string());
+    if let Some(setting) = finding.setting {
+        put("reduction", setting.reduction.to_string());
+        put("threshold", setting.threshold.to_string());
+    }
+    case_file::write_case(&path, &finding.case, &notes)
+        .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
+    Ok(path.display().to_string())
+}
+
+/// Starts the plan's engines, each in its own process.
+fn start(plan: &CheckPlan) -> Result<Vec<Contender<'static>>, CliError> {
+    if plan.engines.is_empty() {
+        return Err(CliError::new(
+            "no engine on this machine, so nothing was judged: run tests/setup to install \
+             drivers, and 'splatcheck devices' to see what is missing",
+        ));
+    }
+    let program = Program::find().map_err(CliError::new)?;
+    plan.engines.iter().map(|found| contender(found, &program, plan)).collect()
+}
+
+fn contender(
+    found: &Found,
+    program: &Program,
+    plan: &CheckPlan,
+) -> Result<Contender<'static>, CliError> {
+    let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
+        .map_err(|error| CliError::caused(format!("engine {}", found.spec.id), error))?;
+    Ok(Contender {
+        id: found.spec.id.clone(),
+        engine: Box::new(engine),
+        settings: plan.settings(found.info.lane_width),
+    })
+}
+
+/// A bar on standard error; nothing where that is no terminal.
+fn progress_bar(total: u64) -> ProgressBar {
+    let bar = ProgressBar::new(total);
+    let style = ProgressStyle::with_template(
+        "{wide_bar} {pos}/{len} cases x engines, {per_sec}, {eta} left",
+    );
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// The cases of a plan: those in files, then random ones.
+struct Cases {
+    filed: Vec<Case>,
+    random: u64,
+    seed: u64,
+    convention: Convention,
+}
+
+impl Cases {
+    fn new(plan: &CheckPlan) -> Result<Self, CliError> {
+        let caused = |error| CliError::caused("cannot read the case", error);
+        let mut cases =
+            Self { filed: Vec::new(), random: 0, seed: 0, convention: plan.convention };
+        match &plan.subject {
+            Subject::Case(path) => cases.filed.push(read_case(path)?),
+            Subject::Scene(scene) => cases.filed = scene_case(scene, &plan.convention)?,
+            Subject::Campaign { corpus, cases: random, seed } => {
+                if let Some(folder) = corpus {
+                    cases.filed = corpus::read_corpus(folder).map_err(caused)?;
+                }
+                (cases.random, cases.seed) = (u64::from(*random), *seed);
+            }
+        }
+        Ok(cases)
+    }
+
+    /// Number of (case, camera) pairs.
+    fn len(&self) -> u64 {
+        self.filed.iter().map(|case| case.scene.cameras.len() as u64).sum::<u64>() + self.random
+    }
+
+    fn draw(&self, index: u64) -> crate::generators::CaseTree {
+        draw(self.convention.profile, self.seed, index)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Result<(Case, usize), String>> + '_ {
+        let filed = self.filed.iter().flat_map(|case| {
+            (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera)))
+        });
+        filed.chain((0..self.random).map(|index| Ok((self.draw(index).current(), 0))))
+    }
+
+    /// The number of a random case, by its name.
+    fn random(&self, case: &Case) -> Option<u64> {
+        let index = case.name.strip_prefix(&format!("random-{}-", self.seed))?;
+        index.parse().ok().filter(|&index| index < self.random)
+    }
+}
+
+/// Reads a case by its file name's extension.
+fn read_case(path: &PathBuf) -> Result<Case, CliError> {
+    let toml = path.extension().is_some_and(|extension| extension == "toml");
+    let case = if toml {
+        corpus::read_corpus_case(path)
+    } else {
+        case_file::read_case(path).map(|file| file.case)
+    };
+    case.map_err(|error| CliError::caused("cannot read the case", error))
+}

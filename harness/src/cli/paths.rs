@@ -1,0 +1,122 @@
+//! Checks of files and folders that a person names, before anything is done with them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::exit::CliError;
+
+/// That `path` is a file that can be opened. `option` is what it was given as.
+///
+/// # Errors
+/// Names the option and the path.
+pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
+    if path.is_dir() {
+        let what = format!("{option} {}: is a folder, expected a file", path.display());
+        return Err(CliError::new(what));
+    }
+    match fs::File::open(path) {
+        Ok(_) => Ok(path.to_owned()),
+        Err(e) => Err(CliError::caused(format!("{option} {}: cannot open", path.display()), e)),
+    }
+}
+
+/// That `path` is a folder that can be listed.
+///
+/// # Errors
+/// Names the option and the path.
+pub fn readable_folder(option: &str, path: &Path) -> Result<PathBuf, CliError> {
+    match fs::read_dir(path) {
+        Ok(_) => Ok(path.to_owned()),
+        Err(e) => Err(CliError::caused(format!("{option} {}: cannot list", path.display()), e)),
+    }
+}
+
+/// That files can be created in `path`, which need not exist yet. Leaves nothing behind: a file
+/// without a name is created in the folder, or in the nearest one above it that exists.
+///
+/// # Errors
+/// Names the option and the path.
+pub fn writable_folder(option: &str, path: &Path) -> Result<PathBuf, CliError> {
+    let cannot = |why: std::io::Error| {
+        CliError::caused(format!("{option} {}: cannot write there", path.display()), why)
+    };
+    let here = Path::new(".");
+    let existing = path.ancestors().find(|p| p.as_os_str().is_empty() || p.exists());
+    let existing = existing.filter(|p| !p.as_os_str().is_empty()).unwrap_or(here);
+    if !existing.is_dir() {
+        return Err(CliError::new(format!(
+            "{option} {}: {} is a file, expected a folder",
+            path.display(),
+            existing.display()
+        )));
+    }
+    tempfile::tempfile_in(existing).map_err(cannot)?;
+    Ok(path.to_owned())
+}
+
+/// That `path` can be written as a file with the given extension.
+///
+/// # Errors
+/// Names the option and the path.
+pub fn writable_file(option: &str, path: &Path, extension: &str) -> Result<PathBuf, CliError> {
+    expect_extension(option, path, &[extension])?;
+    if path.is_dir() {
+        let what = format!("{option} {}: is a folder, expected a file", path.display());
+        return Err(CliError::new(what));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if !folder.as_os_str().is_empty() && !folder.is_dir() {
+        return Err(CliError::new(format!(
+            "{option} {}: there is no folder {}",
+            path.display(),
+            folder.display()
+        )));
+    }
+    writable_folder(option, folder)?;
+    Ok(path.to_owned())
+}
+
+/// That the file's name ends in one of the extensions.
+///
+/// # Errors
+/// Names the option, the path and the extensions.
+pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(), CliError> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy();
+    if known.iter().any(|k| extension.eq_ignore_ascii_case(k)) {
+        return Ok(());
+    }
+    let known: Vec<_> = known.iter().map(|k| format!(".{k}")).collect();
+    Err(CliError::new(format!(
+        "{option} {}: expected a name that ends in {}",
+        path.display(),
+        known.join(" or ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exit::one_line;
+    use super::*;
+
+    #[test]
+    fn checks_leave_nothing_behind_and_name_what_is_wrong() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b/c");
+        assert!(writable_folder("--out", &deep).is_ok(), "it can be made");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "something was left");
+
+        let file = folder.path().join("file.txt");
+        fs::write(&file, "").unwrap();
+        let text = one_line(&writable_folder("--out", &file.join("x")).unwrap_err());
+        assert!(text.contains("--out") && text.contains("file.txt is a file"), "{text}");
+        let text = one_line(&readable_file("--ply", &folder.path().join("no.ply")).unwrap_err());
+        assert!(text.contains("--ply") && text.contains("no.ply: cannot open"), "{text}");
+        let text = one_line(&readable_file("--ply", folder.path()).unwrap_err());
+        assert!(text.contains("is a folder"), "{text}");
+        let text = one_line(&writable_file("-o", &file, "png").unwrap_err());
+        assert!(text.contains("ends in .png"), "{text}");
+        let text = one_line(&writable_file("-o", &deep.join("a.png"), "png").unwrap_err());
+        assert!(text.contains("there is no folder"), "{text}");
+        assert!(writable_file("-o", Path::new("x.PNG"), "png").is_ok(), "here");
+    }
+}

@@ -1,0 +1,130 @@
+//! `splatcheck replay`: runs a reproducer again.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::str::FromStr;
+
+use splat_gpu::{BackwardConfig, Engine, Reduction};
+
+use super::args::ReplayPlan;
+use super::exit::{CliError, Outcome};
+use crate::campaign::{Contender, EngineReport, FORWARD, run as run_campaign};
+use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::io::case_file::{self, CaseFile};
+use crate::report::report;
+use crate::verdict::Verdict;
+
+/// What a reproducer recorded besides the case.
+#[derive(Debug, PartialEq)]
+struct Recorded {
+    engine: Option<String>,
+    camera: usize,
+    /// `None` for the forward stage, and where nothing was recorded.
+    setting: Option<BackwardConfig>,
+    /// Whether the file names a stage: a plain case names none and is swept.
+    plain: bool,
+}
+
+impl Recorded {
+    fn new(extra: &BTreeMap<String, String>) -> Result<Self, CliError> {
+        fn parse<T: FromStr>(
+            extra: &BTreeMap<String, String>,
+            key: &str,
+        ) -> Result<Option<T>, CliError>
+        where
+            T::Err: std::fmt::Display,
+        {
+            let Some(text) = extra.get(&format!("splatcheck.{key}")) else { return Ok(None) };
+            let value = text.parse().map_err(|error| {
+                CliError::new(format!("metadata splatcheck.{key} = '{text}': {error}"))
+            })?;
+            Ok(Some(value))
+        }
+        let stage: Option<String> = parse(extra, "stage")?;
+        let reduction: Option<Reduction> = parse(extra, "reduction")?;
+        let threshold = parse(extra, "threshold")?.unwrap_or(0);
+        let forward = stage.as_deref() == Some(FORWARD);
+        Ok(Self {
+            engine: parse(extra, "engine")?,
+            camera: parse(extra, "camera")?.unwrap_or(0),
+            setting: reduction
+                .filter(|_| !forward)
+                .map(|reduction| BackwardConfig { reduction, threshold }),
+            plain: stage.is_none(),
+        })
+    }
+
+    /// The engines to run on: those that were named, else the recorded one, else all.
+    fn engines(&self, plan: &ReplayPlan) -> Result<Vec<Found>, CliError> {
+        if let Some(engines) = &plan.engines {
+            return Ok(engines.clone());
+        }
+        let names: Vec<String> = self.engine.iter().cloned().collect();
+        plan.discovery.select(&names).map_err(|error| {
+            CliError::new(format!("the reproducer's engine is not here: {error}; --engine names another"))
+        })
+    }
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let CaseFile { case, notes } = case_file::read_case(&plan.file)
+        .map_err(|error| CliError::caused("cannot read the reproducer", error))?;
+    let recorded = Recorded::new(&notes)?;
+    if recorded.camera >= case.scene.cameras.len() {
+        return Err(CliError::new(format!(
+            "{}: splatcheck.camera is {} but the case has {} camera(s)",
+            plan.file.display(),
+            recorded.camera,
+            case.scene.cameras.len()
+        )));
+    }
+    let program = Program::find().map_err(CliError::new)?;
+    let contenders = recorded
+        .engines(plan)?
+        .iter()
+        .map(|found| contender(found, &program, &recorded))
+        .collect::<Result<Vec<_>, _>>()?;
+    if contenders.is_empty() {
+        return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
+    }
+    let camera = recorded.camera;
+    let keep = |item: &crate::campaign::Item, _: &mut dyn FnMut(&crate::case::Case) -> bool| {
+        item.case.clone()
+    };
+    let reports = run_campaign([Ok((case, camera))].into_iter(), contenders, &keep, &|| ())
+        .map_err(CliError::new)?;
+    let file = plan.file.display().to_string();
+    let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();
+    out.write_all(report(&reports, &[], &files).as_bytes())?;
+    out.flush()?;
+    let verdict = reports.iter().map(EngineReport::verdict).max();
+    match verdict.unwrap_or(Verdict::NotExercised) {
+        Verdict::Disagree => Ok(Outcome::Disagree),
+        Verdict::Agree | Verdict::Inconclusive => Ok(Outcome::Agree),
+        Verdict::NotExercised => Err(CliError::new("nothing was judged")),
+    }
+}
+
+fn contender(
+    found: &Found,
+    program: &Program,
+    recorded: &Recorded,
+) -> Result<Contender<'static>, CliError> {
+    let width = found.info.lane_width;
+    let settings = match recorded.setting {
+        Some(setting) => vec![
+            setting
+                .check(width)
+                .map_err(|error| CliError::new(format!("engine {}: {error}", found.spec.id)))?,
+        ],
+        None if recorded.plain => BackwardConfig::sweep(width),
+        None => Vec::new(),
+    };
+    let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
+        .map_err(|error| CliError::caused(format!("engine {}", found.spec.id), error))?;
+    Ok(Contender { id: found.spec.id.clone(), engine: Box::new(engine) as Box<dyn Engine + Send>, settings })
+}

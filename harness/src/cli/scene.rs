@@ -1,0 +1,59 @@
+//! A trained scene with its cameras as cases, one camera each.
+
+use super::args::ScenePlan;
+use super::exit::CliError;
+use crate::case::Case;
+use crate::io::loss::loss_gradient;
+use crate::io::{cameras, ply};
+use splat_reference::Scene;
+use splat_reference::convention::Convention;
+
+/// Seed of the loss gradient of trained scenes.
+const LOSS_SEED: u64 = 1;
+
+/// Reads a trained scene: one case for every camera, or for the one that was named. The background
+/// is black and the loss gradient a fixed random one of magnitude 1.
+///
+/// # Errors
+/// What is wrong with the files, or a camera that is not there.
+pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Vec<Case>, CliError> {
+    let caused = |error| CliError::caused("cannot read the scene", error);
+    let gaussians = ply::read_ply(&plan.ply).map_err(caused)?;
+    let all = cameras::read_cameras(&plan.cameras).map_err(caused)?;
+    let names: Vec<String> = all.iter().map(|camera| camera.name.clone()).collect();
+    let chosen: Vec<_> = all
+        .into_iter()
+        .filter(|camera| plan.camera.as_ref().is_none_or(|name| *name == camera.name))
+        .collect();
+    if chosen.is_empty() {
+        return Err(CliError::new(format!(
+            "{}: no camera is named '{}': there are {}",
+            plan.cameras.display(),
+            plan.camera.as_deref().unwrap_or_default(),
+            names.join(", ")
+        )));
+    }
+    let stem = plan.ply.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(chosen
+        .into_iter()
+        .map(|camera| {
+            let (v_render_colors, v_render_alphas) =
+                loss_gradient(LOSS_SEED, camera.width, camera.height, 3, 1.0);
+            Case {
+                name: format!("{stem}-{}", camera.name),
+                purpose: "a trained scene".to_owned(),
+                hazards: Vec::new(),
+                convention: *convention,
+                scene: Scene {
+                    width: camera.width,
+                    height: camera.height,
+                    gaussians: gaussians.clone(),
+                    cameras: vec![camera.camera],
+                    backgrounds: vec![0.0; 3],
+                    v_render_colors,
+                    v_render_alphas,
+                },
+            }
+        })
+        .collect())
+}

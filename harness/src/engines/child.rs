@@ -1,0 +1,178 @@
+//! A running child: frames in, frames out, within a time limit, and its last words if it fails.
+
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::program::Program;
+use super::protocol::{FrameError, read_frame, write_frame};
+use super::spec::EngineSpec;
+use super::tail::Tail;
+
+/// How long a child that has closed its output may take to end, and a killed one to disappear.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+type Reply = Result<Option<Vec<u8>>, FrameError>;
+
+/// A child process that has not failed yet. Dropping it kills it and takes its exit status, so
+/// that it leaves no zombie.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+    requests: Sender<Vec<u8>>,
+    replies: Receiver<Reply>,
+    tail: Tail,
+}
+
+impl Running {
+    /// Starts the program with the spec's environment.
+    pub(super) fn start(spec: &EngineSpec, program: &Program) -> Result<Self, String> {
+        let mut command = Command::new(&program.path);
+        command.args(&program.args);
+        if let Some(adapter) = &spec.adapter {
+            command.arg("--adapter").arg(adapter);
+        }
+        command
+            .envs(spec.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let cannot = |what: &str| format!("cannot start {}: {what}", program.path.display());
+        let mut child = command.spawn().map_err(|e| cannot(&e.to_string()))?;
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err(cannot("it has no standard streams"));
+        };
+        let (requests, to_send) = channel();
+        let (received, replies) = channel();
+        thread::spawn(move || converse(stdin, stdout, &to_send, &received));
+        Ok(Self { child, requests, replies, tail: Tail::of(stderr) })
+    }
+
+    /// Sends a request and waits for the reply. After an error the child is of no more use, and
+    /// the error says what became of it.
+    pub(super) fn ask(&mut self, frame: Vec<u8>, limit: Duration) -> Result<Vec<u8>, String> {
+        let reply = match self.requests.send(frame) {
+            Ok(()) => self.replies.recv_timeout(limit),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        };
+        let what = match reply {
+            Ok(Ok(Some(frame))) => return Ok(frame),
+            Err(RecvTimeoutError::Timeout) => {
+                self.kill();
+                format!("no answer within {} s: killed", limit.as_secs_f64())
+            }
+            Ok(Err(error @ FrameError::Length { .. })) => {
+                self.kill();
+                format!("answered with something else than a frame, killed: {error}")
+            }
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => match self.wait(FAREWELL) {
+                Some(status) => describe(status),
+                None => {
+                    self.kill();
+                    "closed its output without an answer: killed".to_owned()
+                }
+            },
+        };
+        Err(self.with_last_words(what))
+    }
+
+    /// Kills the child, and adds its last words to what is wrong with it.
+    pub(super) fn condemn(mut self, what: String) -> String {
+        self.kill();
+        self.with_last_words(what)
+    }
+
+    fn with_last_words(&self, what: String) -> String {
+        match self.tail.last_words() {
+            Some(words) => format!("{what}; its last words: {words}"),
+            None => format!("{what}; it left no message"),
+        }
+    }
+
+    fn kill(&mut self) {
+        // It may have ended by itself, which is as good.
+        let _ = self.child.kill();
+        // A process that is stuck inside a driver's system call cannot be waited for without end.
+        self.wait(FAREWELL);
+    }
+
+    fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if start.elapsed() < limit => thread::sleep(Duration::from_millis(2)),
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// One thread writes and reads: a child that reads nothing blocks the writing just as one that
+/// answers nothing blocks the reading, and killing it ends both.
+fn converse(
+    mut stdin: ChildStdin,
+    mut stdout: ChildStdout,
+    requests: &Receiver<Vec<u8>>,
+    replies: &Sender<Reply>,
+) {
+    for request in requests {
+        let sent = write_frame(&mut stdin, &request);
+        // What the child says is worth more than that it does not listen, unless it looks like
+        // an answer to a question it has not read.
+        let reply = match (sent, read_frame(&mut stdout)) {
+            (Err(error), Ok(Some(_))) => Err(error),
+            (_, reply) => reply,
+        };
+        let last = !matches!(reply, Ok(Some(_)));
+        if replies.send(reply).is_err() || last {
+            return;
+        }
+    }
+}
+
+#[cfg(unix)]
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match status.signal() {
+        Some(signal) => match signal_name(signal) {
+            Some(name) => format!("ended by signal {signal} ({name})"),
+            None => format!("ended by signal {signal}"),
+        },
+        None => describe_code(status),
+    }
+}
+
+/// The signals whose numbers are the same on every Unix.
+#[cfg(unix)]
+fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        4 => "SIGILL: an instruction this processor does not have",
+        6 => "SIGABRT",
+        8 => "SIGFPE",
+        9 => "SIGKILL: perhaps out of memory",
+        11 => "SIGSEGV",
+        15 => "SIGTERM",
+        _ => return None,
+    })
+}
+
+#[cfg(not(unix))]
+fn describe(status: ExitStatus) -> String {
+    describe_code(status)
+}
+
+fn describe_code(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("ended with exit code {code} without an answer"),
+        None => format!("ended without an answer: {status}"),
+    }
+}

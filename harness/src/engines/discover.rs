@@ -1,0 +1,262 @@
+//! Finding the engines of this machine, and saying why others are missing.
+//!
+//! Every candidate is tried in a child process of its own, so that a driver that crashes or hangs
+//! while it is loaded is an entry in the list of the missing and nothing worse.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use splat_gpu::{DeviceInfo, Engine, EngineError};
+
+use super::drivers::{Candidate, Family, Surroundings, default_candidate};
+use super::process::{EngineProcess, Limits};
+use super::program::Program;
+use super::spec::EngineSpec;
+
+/// Candidates tried at the same time.
+const AT_ONCE: usize = 2;
+
+/// An engine of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// How to start it.
+    pub spec: EngineSpec,
+    /// Its device, as it told when it was tried.
+    pub info: DeviceInfo,
+}
+
+/// An engine that this machine might have but does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// What was tried or looked for.
+    pub candidate: String,
+    /// Why it gave no engine.
+    pub reason: String,
+    /// What to do about it, where something can be done.
+    pub advice: Option<String>,
+}
+
+/// What was found on this machine and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discovery {
+    /// The engines, in the order of their candidates.
+    pub found: Vec<Found>,
+    /// What gave no engine.
+    pub missing: Vec<Missing>,
+}
+
+impl Discovery {
+    /// The engines that a person named (all of them for no name), in the order of discovery.
+    ///
+    /// # Errors
+    /// A name that no engine answers to, with those that were found.
+    pub fn select(&self, names: &[String]) -> Result<Vec<Found>, String> {
+        for name in names {
+            if !self.found.iter().any(|found| found.spec.answers_to(name)) {
+                let ids: Vec<_> = self.found.iter().map(|found| found.spec.id.as_str()).collect();
+                let known = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+                return Err(format!(
+                    "unknown engine '{name}': found on this machine: {known} \
+                     ('splatcheck devices' says why others are missing)"
+                ));
+            }
+        }
+        let named =
+            |found: &&Found| names.is_empty() || names.iter().any(|n| found.spec.answers_to(n));
+        Ok(self.found.iter().filter(named).cloned().collect())
+    }
+}
+
+/// Tries everything on this machine, with `program` as the child.
+#[must_use]
+pub fn discover(program: &Program) -> Discovery {
+    let (candidates, missing) = if cfg!(target_os = "linux") {
+        Surroundings::here().candidates()
+    } else {
+        (vec![default_candidate()], Vec::new())
+    };
+    try_all(&candidates, missing, program, Limits::default())
+}
+
+/// Tries the candidates, [`AT_ONCE`] at a time.
+#[must_use]
+pub fn try_all(
+    candidates: &[Candidate],
+    missing: Vec<Missing>,
+    program: &Program,
+    limits: Limits,
+) -> Discovery {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE.min(candidates.len()) {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(candidate) = candidates.get(i) else { return };
+                    let result = attempt(candidate, program, limits);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((i, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(i, _)| *i);
+
+    let mut discovery = Discovery { found: Vec::new(), missing };
+    for (i, result) in results {
+        let result = result.and_then(|found| match duplicate(&discovery.found, &found) {
+            None => Ok(found),
+            Some(earlier) => Err(Missing {
+                candidate: candidates[i].name.clone(),
+                reason: format!(
+                    "the same as {}: {} with lane width {}",
+                    earlier.spec.id, found.info.adapter, found.info.lane_width
+                ),
+                advice: None,
+            }),
+        });
+        match result {
+            Ok(found) => discovery.found.push(found),
+            Err(missing) => discovery.missing.push(missing),
+        }
+    }
+    discovery
+}
+
+fn duplicate<'a>(earlier: &'a [Found], found: &Found) -> Option<&'a Found> {
+    earlier.iter().find(|e| {
+        e.spec.id == found.spec.id
+            || e.info.adapter == found.info.adapter
+                && e.info.driver == found.info.driver
+                && e.info.lane_width == found.info.lane_width
+    })
+}
+
+fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<Found, Missing> {
+    let missing = |reason: String, advice: Option<&str>| Missing {
+        candidate: candidate.name.clone(),
+        reason,
+        advice: advice.map(str::to_owned),
+    };
+    if let Some(reason) = &candidate.broken {
+        return Err(missing(reason.clone(), None));
+    }
+    let id = candidate.name.clone();
+    let spec = EngineSpec { id, env: candidate.env.clone(), adapter: None };
+    match EngineProcess::start(spec.clone(), program.clone(), limits) {
+        Ok(engine) => {
+            let info = engine.info().clone();
+            Ok(Found { spec: EngineSpec { id: id_of(candidate.family, &info), ..spec }, info })
+        }
+        Err(EngineError::NoDevice(reason)) => {
+            let software = candidate.family != Family::Other;
+            Err(missing(
+                format!("the driver offers no device ({reason})"),
+                software.then_some("is the Vulkan loader there? (Debian package libvulkan1)"),
+            ))
+        }
+        // The list names the candidate already.
+        Err(EngineError::Device(text)) => {
+            let named = format!("{}: ", candidate.name);
+            Err(missing(text.strip_prefix(&named).unwrap_or(&text).to_owned(), None))
+        }
+        Err(error) => Err(missing(error.to_string(), None)),
+    }
+}
+
+/// The engine's name, after what was measured and not after what was asked for.
+fn id_of(family: Family, info: &DeviceInfo) -> String {
+    match family {
+        Family::Lavapipe => format!("lavapipe-{}", info.lane_width),
+        Family::SwiftShader => "swiftshader".to_owned(),
+        Family::Other => format!("wgpu:{}", info.adapter),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::super::protocol::{Answer, RequestRef, encode_response, samples, write_frame};
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn candidate(name: &str, family: Family, act: &str) -> Candidate {
+        Candidate { name: name.into(), family, env: vec![("ACT".into(), act.into())], broken: None }
+    }
+
+    /// A program that does what the candidate's environment says, in a folder with answers.
+    fn actor(folder: &Path) -> Program {
+        let mut info = samples::info();
+        for lanes in [4, 8] {
+            info.lane_width = lanes;
+            let answer = encode_response(RequestRef::Info, &Ok(Answer::Info(info.clone())));
+            let mut frame = Vec::new();
+            write_frame(&mut frame, &answer.unwrap()).unwrap();
+            fs::write(folder.join(lanes.to_string()), frame).unwrap();
+        }
+        let none = Err(EngineError::NoDevice("0 adapters".into()));
+        let mut frame = Vec::new();
+        write_frame(&mut frame, &encode_response(RequestRef::Info, &none).unwrap()).unwrap();
+        fs::write(folder.join("none"), frame).unwrap();
+        let text = format!("cd '{}'; eval \"$ACT\"", folder.display());
+        Program { path: "sh".into(), args: vec!["-c".into(), text.into()] }
+    }
+
+    #[test]
+    fn every_candidate_is_found_or_missing_with_a_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let candidates = [
+            candidate("lvp 128", Family::Lavapipe, "cat 4; cat"),
+            candidate("lvp 256", Family::Lavapipe, "cat 8; cat"),
+            candidate("lvp 512", Family::Lavapipe, "cat 8; cat"),
+            candidate("radeon", Family::Other, "cat none; cat"),
+            candidate("crashing", Family::Other, "kill -ILL $$"),
+            candidate("hanging", Family::Other, "exec sleep 1000"),
+            Candidate {
+                broken: Some("the library x.so is missing".into()),
+                ..candidate("broken", Family::Other, "exit 1")
+            },
+        ];
+        let limits = Limits { open: Duration::from_secs(2), ..Limits::default() };
+        let discovery = try_all(&candidates, Vec::new(), &actor(folder.path()), limits);
+        let ids: Vec<_> = discovery.found.iter().map(|f| f.spec.id.as_str()).collect();
+        assert_eq!(ids, ["lavapipe-4", "lavapipe-8"], "{discovery:?}");
+        let expected = [
+            ("lvp 512", "the same as lavapipe-8"),
+            ("radeon", "the driver offers no device (0 adapters)"),
+            ("crashing", "ended by signal 4 (SIGILL"),
+            ("hanging", "no answer within 2 s: killed"),
+            ("broken", "the library x.so is missing"),
+        ];
+        assert_eq!(discovery.missing.len(), expected.len(), "{discovery:?}");
+        for (missing, (name, reason)) in discovery.missing.iter().zip(expected) {
+            assert_eq!(missing.candidate, name, "order");
+            assert!(missing.reason.starts_with(reason), "{name}: {}", missing.reason);
+        }
+    }
+
+    #[test]
+    fn names_select_engines_and_an_unknown_one_lists_them() {
+        let found = |id: &str| Found {
+            spec: EngineSpec { id: id.into(), env: Vec::new(), adapter: None },
+            info: samples::info(),
+        };
+        let found = ["lavapipe-4", "lavapipe-8", "swiftshader"].map(found).to_vec();
+        let discovery = Discovery { found, missing: Vec::new() };
+        let ids = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|&n| n.to_owned()).collect();
+            let found = discovery.select(&names)?;
+            Ok(found.into_iter().map(|f| f.spec.id).collect::<Vec<_>>())
+        };
+        assert_eq!(ids(&[]).map(|ids| ids.len()), Ok::<_, String>(3), "all");
+        assert_eq!(ids(&["lavapipe"]).unwrap(), ["lavapipe-4", "lavapipe-8"], "a family");
+        assert_eq!(ids(&["swiftshader", "lavapipe-8"]).unwrap(), ["lavapipe-8", "swiftshader"]);
+        let error = ids(&["swiftshader", "cuda"]).unwrap_err();
+        assert!(error.contains("'cuda'"), "unhelpful: {error}");
+        assert!(error.contains("lavapipe-4, lavapipe-8, swiftshader"), "unhelpful: {error}");
+    }
+}

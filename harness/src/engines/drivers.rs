@@ -1,0 +1,288 @@
+//! Which drivers this machine might have: the candidates that discovery tries.
+//!
+//! On Linux a Vulkan driver is known by its ICD file (JSON, with the path of the library), and the
+//! loader is told to use one alone through `VK_DRIVER_FILES` (`VK_ICD_FILENAMES` before loader
+//! 1.3.207). Elsewhere there is one candidate: what the system offers by default.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::discover::Missing;
+
+/// Folders of ICD files on Linux.
+const FOLDERS: [&str; 4] = [
+    "/usr/share/vulkan/icd.d",
+    "/etc/vulkan/icd.d",
+    "/usr/local/share/vulkan/icd.d",
+    "/usr/local/nvidia/share/vulkan/icd.d",
+];
+/// Where Debian's chromium-common puts SwiftShader.
+const CHROMIUM: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
+/// Where tests/setup puts it, below the target folder.
+const UNPACKED: &str = "drivers/swiftshader/vk_swiftshader_icd.json";
+/// `LP_NATIVE_VECTOR_WIDTH` in bits: lanes times 32.
+const LAVAPIPE_BITS: [u32; 3] = [128, 256, 512];
+
+/// Which driver a candidate is, as far as the harness treats it differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Mesa's lavapipe, whose lane width can be chosen.
+    Lavapipe,
+    /// Google's SwiftShader.
+    SwiftShader,
+    /// Any other: named by its adapter.
+    Other,
+}
+
+/// A driver with an environment that might give an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// For people: the file, and the lane width asked for.
+    pub name: String,
+    /// Which driver.
+    pub family: Family,
+    /// Environment of its process.
+    pub env: Vec<(String, OsString)>,
+    /// Why it cannot work, if that is known without trying: its library is not there.
+    pub broken: Option<String>,
+}
+
+/// What the machine says about its drivers; separate from the machine so that it can be tested.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// `VK_DRIVER_FILES`: only these.
+    pub driver_files: Option<OsString>,
+    /// Folders with ICD files, used without `driver_files`.
+    pub folders: Vec<PathBuf>,
+    /// `SPLATCHECK_SWIFTSHADER`: SwiftShader's ICD file.
+    pub swiftshader: Option<PathBuf>,
+    /// Places to look for it otherwise.
+    pub swiftshader_places: Vec<PathBuf>,
+}
+
+impl Surroundings {
+    /// This machine's.
+    #[must_use]
+    pub fn here() -> Self {
+        let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+        let own = env::current_exe().ok();
+        let above = own.iter().flat_map(|own| own.ancestors().skip(2).take(2));
+        Self {
+            driver_files: set("VK_DRIVER_FILES").or_else(|| set("VK_ICD_FILENAMES")),
+            folders: FOLDERS.iter().map(PathBuf::from).collect(),
+            swiftshader: set("SPLATCHECK_SWIFTSHADER").map(PathBuf::from),
+            swiftshader_places: above
+                .map(|folder| folder.join(UNPACKED))
+                .chain([PathBuf::from(CHROMIUM)])
+                .collect(),
+        }
+    }
+
+    /// Everything worth trying, and what is known to be missing.
+    #[must_use]
+    pub fn candidates(&self) -> (Vec<Candidate>, Vec<Missing>) {
+        let mut missing = Vec::new();
+        let mut files: Vec<PathBuf> = Vec::new();
+        let mut add = |path: PathBuf| {
+            let path = path.canonicalize().unwrap_or(path);
+            if !files.contains(&path) {
+                files.push(path);
+            }
+        };
+        if let Some(given) = &self.driver_files {
+            env::split_paths(given).flat_map(|path| icd_files(&path)).for_each(&mut add);
+        } else {
+            self.folders.iter().flat_map(|folder| icd_files(folder)).for_each(&mut add);
+            let found = self.swiftshader_places.iter().find(|path| path.is_file());
+            if let Some(path) = self.swiftshader.as_ref().or(found) {
+                add(path.clone());
+            }
+            missing = absent(&files);
+        }
+        (files.iter().flat_map(|path| candidates_of(path)).collect(), missing)
+    }
+}
+
+/// The candidate of a system without ICD files.
+#[must_use]
+pub fn default_candidate() -> Candidate {
+    Candidate {
+        name: "this system's default device".into(),
+        family: Family::Other,
+        env: Vec::new(),
+        broken: None,
+    }
+}
+
+/// The software drivers that every Linux machine can have, where no file of theirs was found.
+fn absent(files: &[PathBuf]) -> Vec<Missing> {
+    let wanted = [
+        (
+            Family::Lavapipe,
+            "lavapipe",
+            "run tests/setup, or install the Debian packages mesa-vulkan-drivers and libvulkan1",
+        ),
+        (
+            Family::SwiftShader,
+            "swiftshader",
+            "run tests/setup, which unpacks it from the Debian package chromium-common, or set \
+             SPLATCHECK_SWIFTSHADER to the path of its vk_swiftshader_icd.json",
+        ),
+    ];
+    wanted
+        .into_iter()
+        .filter(|(family, ..)| !files.iter().any(|path| family_of(path) == *family))
+        .map(|(_, name, advice)| Missing {
+            candidate: name.into(),
+            reason: "not installed".into(),
+            advice: Some(advice.into()),
+        })
+        .collect()
+}
+
+/// The ICD files in a folder, sorted; a path that is no folder stands for itself.
+fn icd_files(path: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(path) else {
+        return if path.is_dir() || FOLDERS.iter().any(|known| Path::new(known) == path) {
+            Vec::new()
+        } else {
+            vec![path.to_owned()]
+        };
+    };
+    let mut files: Vec<_> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension() == Some(OsStr::new("json")))
+        .collect();
+    files.sort();
+    files
+}
+
+fn family_of(path: &Path) -> Family {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.starts_with("lvp_icd") {
+        Family::Lavapipe
+    } else if name.contains("swiftshader") {
+        Family::SwiftShader
+    } else {
+        Family::Other
+    }
+}
+
+fn candidates_of(path: &Path) -> Vec<Candidate> {
+    let family = family_of(path);
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let broken = library(path).err();
+    let env = |extra: &[(&str, &str)]| {
+        let driver = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
+            .map(|name| (name.to_owned(), path.as_os_str().to_owned()));
+        let extra = extra.iter().map(|&(name, value)| (name.to_owned(), value.into()));
+        driver.into_iter().chain(extra).collect()
+    };
+    if family != Family::Lavapipe {
+        return vec![Candidate { name: file, family, env: env(&[]), broken }];
+    }
+    let one = |bits: u32| Candidate {
+        name: format!("{file} with LP_NATIVE_VECTOR_WIDTH={bits}"),
+        family,
+        // The cache on disk is not known to tell code for one lane width from another's.
+        env: env(&[
+            ("LP_NATIVE_VECTOR_WIDTH", &bits.to_string()),
+            ("MESA_SHADER_CACHE_DISABLE", "true"),
+        ]),
+        broken: broken.clone(),
+    };
+    LAVAPIPE_BITS.into_iter().map(one).collect()
+}
+
+/// Checks that the library an ICD file names is there, where that can be told.
+fn library(path: &Path) -> Result<(), String> {
+    let file = path.display();
+    let text = fs::read_to_string(path).map_err(|e| format!("cannot read {file}: {e}"))?;
+    let json: serde_json::Value =
+        serde_json::from_str(&text).map_err(|e| format!("{file} is not JSON: {e}"))?;
+    let library = json["ICD"]["library_path"]
+        .as_str()
+        .ok_or_else(|| format!("{file} has no ICD.library_path"))?;
+    // A bare name is looked up by the loader, anything else is relative to the file.
+    if !library.contains('/') {
+        return Ok(());
+    }
+    let library = path.parent().unwrap_or(Path::new("")).join(library);
+    if library.is_file() {
+        Ok(())
+    } else {
+        Err(format!("the library {} is missing", library.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn icd(folder: &Path, name: &str, library: &str) -> PathBuf {
+        let path = folder.join(name);
+        let text = format!("{{\"ICD\": {{\"library_path\": \"{library}\"}}}}");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn lavapipe_gives_three_candidates_and_swiftshader_one() {
+        let folder = tempfile::tempdir().unwrap();
+        icd(folder.path(), "lvp_icd.x86_64.json", "libvulkan_lvp.so");
+        icd(folder.path(), "radeon_icd.json", "./nowhere.so");
+        fs::write(folder.path().join("notes.txt"), "no driver").unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let swiftshader = icd(elsewhere.path(), "vk_swiftshader_icd.json", "libvk.so");
+        let here = Surroundings {
+            folders: vec![folder.path().to_owned(), folder.path().to_owned()],
+            swiftshader_places: vec!["/nowhere".into(), swiftshader],
+            ..Surroundings::default()
+        };
+        let (candidates, missing) = here.candidates();
+        assert!(missing.is_empty(), "both are there: {missing:?}");
+        let families: Vec<_> = candidates.iter().map(|c| c.family).collect();
+        use Family::{Lavapipe, Other, SwiftShader};
+        assert_eq!(families, [Lavapipe, Lavapipe, Lavapipe, Other, SwiftShader], "{candidates:?}");
+        for (candidate, bits) in candidates.iter().zip(["128", "256", "512"]) {
+            let width = ("LP_NATIVE_VECTOR_WIDTH".to_owned(), bits.into());
+            assert!(candidate.env.contains(&width), "{candidate:?}");
+        }
+        let broken = candidates[3].broken.as_deref().expect("its library is missing");
+        assert!(broken.contains("nowhere.so is missing"), "unhelpful: {broken}");
+    }
+
+    #[test]
+    fn what_is_absent_comes_with_advice() {
+        let folder = tempfile::tempdir().unwrap();
+        let here =
+            Surroundings { folders: vec![folder.path().to_owned()], ..Surroundings::default() };
+        let (candidates, missing) = here.candidates();
+        assert!(candidates.is_empty(), "an empty folder: {candidates:?}");
+        let names: Vec<_> = missing.iter().map(|m| m.candidate.as_str()).collect();
+        assert_eq!(names, ["lavapipe", "swiftshader"], "both are absent");
+        for entry in &missing {
+            let advice = entry.advice.as_deref().expect("advice");
+            assert!(advice.contains("tests/setup"), "unhelpful: {advice}");
+        }
+    }
+
+    #[test]
+    fn driver_files_given_by_a_person_stand_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let lavapipe = icd(folder.path(), "lvp_icd.json", "libvulkan_lvp.so");
+        let gone = folder.path().join("gone_icd.json");
+        let here = Surroundings {
+            driver_files: Some(env::join_paths([&lavapipe, &gone]).unwrap()),
+            swiftshader: Some("/somewhere/vk_swiftshader_icd.json".into()),
+            ..Surroundings::default()
+        };
+        let (candidates, missing) = here.candidates();
+        assert!(missing.is_empty(), "nothing else was asked for: {missing:?}");
+        assert_eq!(candidates.len(), 4, "three lane widths and the file that is gone");
+        let broken = candidates[3].broken.as_deref().expect("it is gone");
+        assert!(broken.contains("cannot read") && broken.contains("gone_icd.json"), "{broken}");
+    }
+}

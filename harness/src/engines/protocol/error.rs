@@ -1,0 +1,58 @@
+//! An [`EngineError`] as metadata strings: exactly what was written is read.
+
+use splat_gpu::{EngineError, ThresholdError};
+
+use super::wire::{Reader, WireError, Writer};
+
+const KIND: &str = "error";
+
+/// Writes the error's kind and fields.
+pub(super) fn write(writer: &mut Writer<'_>, error: &EngineError) {
+    let kind = match error {
+        EngineError::NoDevice(message) => {
+            writer.text("message", message);
+            "no-device"
+        }
+        EngineError::Missing { adapter, what } => {
+            writer.text("adapter", adapter);
+            writer.text("what", what);
+            "missing"
+        }
+        EngineError::Compile { kernel, message } => {
+            writer.text("kernel", kernel);
+            writer.text("message", message);
+            "compile"
+        }
+        EngineError::Input(message) => {
+            writer.text("message", message);
+            "input"
+        }
+        EngineError::Threshold(ThresholdError { threshold, lane_width }) => {
+            writer.text("threshold", threshold);
+            writer.text("lane_width", lane_width);
+            "threshold"
+        }
+        EngineError::Device(message) => {
+            writer.text("message", message);
+            "device"
+        }
+    };
+    writer.text(KIND, kind);
+}
+
+/// Reads what [`write`] wrote.
+pub(super) fn read(reader: &Reader<'_>) -> Result<EngineError, WireError> {
+    let text = |name| reader.text(name).map(str::to_owned);
+    Ok(match reader.text(KIND)? {
+        "no-device" => EngineError::NoDevice(text("message")?),
+        "missing" => EngineError::Missing { adapter: text("adapter")?, what: text("what")? },
+        "compile" => EngineError::Compile { kernel: text("kernel")?, message: text("message")? },
+        "input" => EngineError::Input(text("message")?),
+        "threshold" => EngineError::Threshold(ThresholdError {
+            threshold: reader.value("threshold")?,
+            lane_width: reader.value("lane_width")?,
+        }),
+        "device" => EngineError::Device(text("message")?),
+        kind => return Err(WireError(format!("unknown kind of error '{kind}'"))),
+    })
+}

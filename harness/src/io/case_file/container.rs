@@ -1,0 +1,161 @@
+//! The safetensors container: a length, a JSON header, the numbers.
+//!
+//! The header is parsed and its offsets are checked by the `safetensors` crate. Two things are done
+//! here: the comparison of the header's total with the file's size, in checked arithmetic (the
+//! crate's own sum overflows on a hostile header), and the writing, whose metadata the crate
+//! orders by a random hash: here the same case gives the same bytes.
+
+use std::collections::BTreeMap;
+
+use safetensors::tensor::{Dtype, Metadata};
+use serde_json::{Map, json};
+
+use crate::io::error::{Problem, quoted};
+
+/// Bytes of the header's length.
+const LENGTH: usize = size_of::<u64>();
+/// Longest header that readers of the format accept, bytes.
+const MAX_HEADER: usize = 100_000_000;
+
+/// A parsed file.
+pub(super) struct Container<'a> {
+    pub(super) metadata: BTreeMap<String, String>,
+    pub(super) tensors: BTreeMap<String, Tensor<'a>>,
+}
+
+/// One tensor of a parsed file.
+#[derive(Clone)]
+pub(super) struct Tensor<'a> {
+    name: String,
+    dtype: Dtype,
+    pub(super) shape: Vec<usize>,
+    bytes: &'a [u8],
+}
+
+impl Container<'_> {
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key).map(String::as_str)
+    }
+
+    pub(super) fn need_text(&self, key: &str) -> Result<&str, Problem> {
+        self.text(key).ok_or_else(|| Problem::new(key, "missing", "every case's metadata has it"))
+    }
+
+    /// A tensor of type F32.
+    pub(super) fn tensor(&self, name: &str) -> Result<Option<&Tensor<'_>>, Problem> {
+        match self.tensors.get(name) {
+            Some(tensor) if tensor.dtype != Dtype::F32 => {
+                let value = format!("of type {:?}", tensor.dtype);
+                Err(Problem::new(format!("tensor '{name}'"), value, "must be F32"))
+            }
+            found => Ok(found),
+        }
+    }
+
+    pub(super) fn need_tensor(&self, name: &str) -> Result<&Tensor<'_>, Problem> {
+        let missing = || Problem::new(format!("tensor '{name}'"), "missing", "every case has it");
+        self.tensor(name)?.ok_or_else(missing)
+    }
+}
+
+impl Tensor<'_> {
+    /// The numbers, where the shape is as expected; `None` accepts any length of that dimension.
+    pub(super) fn numbers(&self, expected: &[Option<usize>]) -> Result<Vec<f32>, Problem> {
+        let fits = self.shape.len() == expected.len()
+            && self.shape.iter().zip(expected).all(|(&l, e)| e.is_none_or(|e| e == l));
+        if !fits {
+            let length = |e: &Option<usize>| e.map_or("any".to_owned(), |e| e.to_string());
+            let expected: Vec<String> = expected.iter().map(length).collect();
+            let advice = format!("must be [{}]", expected.join(", "));
+            let field = format!("the shape of tensor '{}'", self.name);
+            return Err(Problem::new(field, format!("{:?}", self.shape), advice));
+        }
+        Ok(self.bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    }
+}
+
+/// Reads the header and checks that it describes the file exactly.
+pub(super) fn parse(bytes: &[u8]) -> Result<Container<'_>, Problem> {
+    let size = format!("{} bytes", bytes.len());
+    let truncated = |advice: String| Problem::new("the file's size", &size, advice);
+    let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
+        return Err(truncated("a .safetensors starts with 8 bytes: truncated file?".to_owned()));
+    };
+    let length = u64::from_le_bytes(*length);
+    let within = usize::try_from(length).ok().filter(|&length| length <= rest.len());
+    let Some((header, data)) = within.and_then(|length| rest.split_at_checked(length)) else {
+        let advice = format!("its header declares {length} bytes: truncated, or no .safetensors");
+        return Err(truncated(advice));
+    };
+    let metadata: Metadata = serde_json::from_slice(header).map_err(|error| {
+        let value = format!("not readable {}", quoted(&error.to_string()));
+        Problem::new("the header", value, "write the file anew; is it a .safetensors?")
+    })?;
+    let described = metadata.data_len();
+    if described != data.len() {
+        let advice = format!(
+            "the header describes {described} bytes of numbers, {} follow: truncated or overlong",
+            data.len()
+        );
+        return Err(truncated(advice));
+    }
+    let mut tensors = BTreeMap::new();
+    for (name, info) in metadata.tensors() {
+        let (start, end) = info.data_offsets;
+        let Some(bytes) = data.get(start..end) else {
+            let value = format!("{start}..{end}");
+            let field = format!("the place of tensor {}", quoted(&name));
+            return Err(Problem::new(field, value, "must lie within the file"));
+        };
+        let tensor =
+            Tensor { name: name.clone(), dtype: info.dtype, shape: info.shape.clone(), bytes };
+        tensors.insert(name, tensor);
+    }
+    let metadata = metadata.metadata().iter().flatten();
+    let metadata = metadata.map(|(key, text)| (key.clone(), text.clone())).collect();
+    Ok(Container { metadata, tensors })
+}
+
+/// One tensor to be written.
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    shape: Vec<usize>,
+    values: Vec<f32>,
+}
+
+impl Entry {
+    pub(super) fn new(name: &'static str, shape: Vec<usize>, values: Vec<f32>) -> Self {
+        Self { name, shape, values }
+    }
+}
+
+/// The bytes of a file: header padded with spaces to a multiple of 8, numbers without gaps.
+pub(super) fn encode(
+    metadata: &BTreeMap<String, String>,
+    tensors: &[Entry],
+) -> Result<Vec<u8>, Problem> {
+    let mut header = Map::new();
+    header.insert("__metadata__".to_owned(), json!(metadata));
+    let mut end = 0;
+    for Entry { name, shape, values } in tensors {
+        let start = end;
+        end += size_of_val(values.as_slice());
+        let info = json!({"dtype": "F32", "shape": shape, "data_offsets": [start, end]});
+        header.insert((*name).to_owned(), info);
+    }
+    let mut header = serde_json::Value::Object(header).to_string();
+    while !header.len().is_multiple_of(LENGTH) {
+        header.push(' ');
+    }
+    if header.len() > MAX_HEADER {
+        let advice = format!("a header has at most {MAX_HEADER} bytes: shorten the notes");
+        return Err(Problem::new("the header", format!("{} bytes", header.len()), advice));
+    }
+    let mut bytes = Vec::with_capacity(LENGTH + header.len() + end);
+    bytes.extend((header.len() as u64).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    for value in tensors.iter().flat_map(|tensor| &tensor.values) {
+        bytes.extend(value.to_le_bytes());
+    }
+    Ok(bytes)
+}

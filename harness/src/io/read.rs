@@ -1,0 +1,43 @@
+//! Reading a whole file.
+
+use std::path::Path;
+
+use super::error::{InputError, Problem};
+
+/// The bytes of a regular file. Pipes and devices are refused: they have no size to check
+/// declared counts against.
+///
+/// # Errors
+/// Where the file is missing, not a regular file, or not readable.
+pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, InputError> {
+    let failed = |source| InputError::System {
+        file: file.to_owned(),
+        action: "read the file".to_owned(),
+        source,
+        advice: "check the path and its permissions".to_owned(),
+    };
+    if !std::fs::metadata(file).map_err(failed)?.is_file() {
+        return Err(Problem::new("the path", "not a regular file", "give a file").in_file(file));
+    }
+    std::fs::read(file).map_err(failed)
+}
+
+/// The name of a case that its file does not carry: the file's name without its extension.
+pub(super) fn stem(file: &Path) -> String {
+    file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_file_and_folder_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing.ply");
+        let message = bytes(&missing).unwrap_err().to_string();
+        assert!(message.contains("missing.ply: cannot read the file"), "{message}");
+        let message = bytes(folder.path()).unwrap_err().to_string();
+        assert!(message.ends_with("is not a regular file: give a file"), "{message}");
+    }
+}

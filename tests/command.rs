@@ -1,0 +1,144 @@
+//! The command line as its users meet it: exit codes, messages, files.
+
+use splat_harness::io::{case_file, corpus};
+use splat_tests::{has_engine, root, say, trained_scenes};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Exit code 2, one line on standard error that holds all of `words`, nothing on standard output.
+fn refuses(folder: &Path, args: &[&str], words: &[&str]) {
+    let said = say(folder, args);
+    assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
+    assert!(!said.err.contains("panicked"), "{args:?} panics: {}", said.err);
+    assert_eq!(said.out, "", "{args:?} prints a result although it failed");
+    for word in words {
+        assert!(said.err.contains(word), "{args:?} does not say '{word}': {}", said.err);
+    }
+}
+
+/// The name of an entry that is not in the folder: whatever was to be written was not.
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).expect("a folder").next().is_none()
+}
+
+#[test]
+fn help_and_version_succeed() {
+    for args in [["--help"], ["--version"]] {
+        let said = say(&root(), &args);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.out.contains("splatcheck"), "{said:?}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    refuses(here, &["chekc"], &["chekc"]);
+    refuses(here, &["check", "--reduction", "butterfly"], &["butterfly", "sw-b"]);
+    refuses(here, &["check", "--engine", "voodoo"], &["unknown engine 'voodoo'"]);
+    refuses(here, &["check", "--cases", "-3"], &["--cases"]);
+    refuses(here, &["check", "--ply", "scene.ply"], &["--cameras"]);
+    refuses(here, &["check", "--case", "nowhere.toml"], &["--case", "nowhere.toml"]);
+    refuses(here, &["check", "--corpus", "nowhere"], &["--corpus", "nowhere"]);
+    refuses(here, &["replay", "nowhere.safetensors"], &["nowhere.safetensors"]);
+    refuses(here, &["render", "--ply", "a.ply", "--cameras", "c.json", "-o", "x.png"], &["a.ply"]);
+    assert!(is_empty(here), "a refused command left something behind");
+}
+
+#[test]
+fn a_threshold_out_of_range_names_the_range() {
+    if !has_engine("a_threshold_out_of_range_names_the_range") {
+        return;
+    }
+    refuses(&root(), &["check", "--threshold", "4000"], &["4000", "expected 0..="]);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written_is_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "in the way").expect("written");
+    refuses(folder.path(), &["check", "--out", "file/below"], &["--out", "file"]);
+    assert_eq!(fs::read(&file).expect("still there"), b"in the way", "the file was touched");
+}
+
+#[test]
+fn damaged_files_are_refused_by_name_field_and_value() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let good = root().join("corpora/scenes/tile-corner.toml");
+    let text = fs::read_to_string(good).expect("a scene of the corpus");
+    for (from, to, words) in [
+        ("opacity = 0.8", "opacity = 1.8", ["bad.toml", "opacit", "1.8"]),
+        ("opacity = 0.8", "opacity = nan", ["bad.toml", "opacit", "NaN"]),
+        ("quat = [1.0", "quat = [0.0", ["bad.toml", "quat", "0"]),
+        ("scale = [0.75", "scale = [-0.75", ["bad.toml", "scale", "-0.75"]),
+        ("width = 32", "width = 0", ["bad.toml", "width", "0"]),
+        ("width = 32", "width = 4000000", ["bad.toml", "width", "4000000"]),
+        ("\"inria\"", "\"inira\"", ["bad.toml", "convention", "inira"]),
+    ] {
+        assert!(text.contains(from), "the scene has changed: no '{from}'");
+        fs::write(here.join("bad.toml"), text.replace(from, to)).expect("written");
+        refuses(here, &["check", "--case", "bad.toml"], &words);
+    }
+    let case = corpus::read_corpus_case(&root().join("corpora/scenes/tile-corner.toml"));
+    let path = here.join("cut.safetensors");
+    case_file::write_case(&path, &case.expect("readable"), &BTreeMap::new()).expect("written");
+    let bytes = fs::read(&path).expect("just written");
+    fs::write(&path, &bytes[..bytes.len() - 5]).expect("written");
+    refuses(here, &["check", "--case", "cut.safetensors"], &["cut.safetensors"]);
+    refuses(here, &["replay", "cut.safetensors"], &["cut.safetensors"]);
+}
+
+#[test]
+fn a_scene_is_rendered_or_nothing_is_written() {
+    let Some(data) = trained_scenes("a_scene_is_rendered_or_nothing_is_written") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (ply, cameras) = (data.join("skull-crop-5000.ply"), data.join("skull-crop-5000.cameras.json"));
+    let [ply, cameras] = [&ply, &cameras].map(|path| path.to_str().expect("plain names"));
+    let args = ["render", "--ply", ply, "--cameras", cameras, "-o", "image.png"];
+    let said = say(folder.path(), &args);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let png = fs::read(folder.path().join("image.png")).expect("the image");
+    assert_eq!(&png[1..4], b"PNG", "no image");
+    fs::remove_file(folder.path().join("image.png")).expect("removed");
+    let missing = [&args[..], &["--camera", "nobody"]].concat();
+    refuses(folder.path(), &missing, &["nobody"]);
+    let cut = folder.path().join("cut.ply");
+    let bytes = fs::read(ply).expect("the scene");
+    fs::write(&cut, &bytes[..bytes.len() / 2]).expect("written");
+    let args = ["render", "--ply", "cut.ply", "--cameras", cameras, "-o", "image.png"];
+    refuses(folder.path(), &args, &["cut.ply"]);
+    assert!(!folder.path().join("image.png").exists(), "a failed command left an image");
+}
+
+#[test]
+fn every_engine_agrees_on_the_corpus_at_every_setting() {
+    if !has_engine("every_engine_agrees_on_the_corpus_at_every_setting") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let corpus = root().join("corpora/scenes");
+    let corpus = corpus.to_str().expect("a plain name");
+    let said = say(folder.path(), &["check", "--corpus", corpus, "--cases", "30"]);
+    println!("{}", said.out);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(is_empty(folder.path()), "nothing failed, but something was written");
+}
+
+#[test]
+fn a_trained_scene_is_judged() {
+    let Some(data) = trained_scenes("a_trained_scene_is_judged") else { return };
+    if !has_engine("a_trained_scene_is_judged") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| data.join(name).to_str().expect("a plain name").to_owned();
+    let (ply, cameras) = (file("guitar-crop-5000.ply"), file("guitar-crop-5000.cameras.json"));
+    let args = ["check", "--ply", &ply, "--cameras", &cameras, "--threshold", "2"];
+    let said = say(folder.path(), &args);
+    println!("{}", said.out);
+    assert_eq!(said.code, Some(0), "{said:?}");
+}

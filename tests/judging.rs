@@ -1,0 +1,138 @@
+//! The judge against engines without a device: the oracle's own f32 instance agrees everywhere,
+//! and planted defects are found, named and made small.
+
+use splat_gpu::{BackwardConfig, Reduction};
+use splat_harness::campaign::{Contender, EngineReport, Fault, Item, run};
+use splat_harness::case::Case;
+use splat_harness::generators::draw;
+use splat_harness::minimize::{drop_gaussians, shrink};
+use splat_harness::report::{report, verdicts};
+use splat_harness::verdict::Verdict;
+use splat_reference::convention::Profile;
+use splat_tests::{Defect, Mirror, corpus};
+
+fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> EngineReport {
+    let contender =
+        Contender { id: "mirror".to_owned(), engine: Box::new(Mirror::new(8, defect)), settings };
+    let all = cases
+        .iter()
+        .flat_map(|case| (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera))));
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| {
+        drop_gaussians(&item.case, fails)
+    };
+    let mut reports = run(all, vec![contender], &minimize, &|| ()).expect("the cases are legal");
+    reports.pop().expect("one engine, one report")
+}
+
+fn random(count: u64) -> Vec<Case> {
+    (0..count)
+        .flat_map(|i| [Profile::Inria, Profile::Gsplat].map(|profile| draw(profile, 99, i).current()))
+        .collect()
+}
+
+#[test]
+fn the_oracles_own_f32_instance_agrees_on_the_corpus_and_on_random_scenes() {
+    let mut cases = corpus();
+    cases.extend(random(60));
+    let report = judge(Defect::None, &cases, BackwardConfig::sweep(8));
+    assert_eq!(report.verdict(), Verdict::Agree, "{}", verdicts(&[report.clone()]));
+    for row in report.rows.values() {
+        assert!(row.tally.sharpness.max <= 1.0, "an agreeing element lies outside its bound");
+    }
+}
+
+/// One setting for each reduction is enough where the defect does not depend on it.
+fn one_setting() -> Vec<BackwardConfig> {
+    vec![BackwardConfig { reduction: Reduction::SwB, threshold: 4 }]
+}
+
+#[test]
+fn every_planted_defect_is_found_where_it_is() {
+    let cases = corpus();
+    for (defect, output) in [
+        (Defect::LostLane(0), None),
+        (Defect::LostLane(137), None),
+        (Defect::LostLane(255), None),
+        (Defect::LostChannel(2), Some("v_colors")),
+        (Defect::LastContributor, Some("last_ids")),
+        (Defect::NoBackground, Some("render_colors")),
+        (Defect::NotANumber, Some("v_means2d")),
+        (Defect::DeviceCoordinates, Some("v_means2d")),
+        (Defect::HalfOffDiagonal, Some("v_conics")),
+    ] {
+        let report = judge(defect, &cases, one_setting());
+        assert_eq!(report.verdict(), Verdict::Disagree, "{defect:?} went unnoticed");
+        for finding in &report.findings {
+            let Fault::Difference(difference) = &finding.fault else {
+                panic!("{defect:?}: {:?} is no difference", finding.fault)
+            };
+            assert!(difference.ratio() > 1.0, "{defect:?}: {difference} is inside its bound");
+            if let Some(output) = output {
+                assert_eq!(difference.output, output, "{defect:?} shows elsewhere: {difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_defect_at_one_threshold_is_found_by_the_sweep_and_named() {
+    let cases = random(10);
+    let report = judge(Defect::LostLaneAtThreshold(17, 7), &cases, BackwardConfig::sweep(8));
+    assert_eq!(report.verdict(), Verdict::Disagree, "the sweep missed threshold 7");
+    for finding in &report.findings {
+        let setting = finding.setting.expect("a backward finding");
+        assert_eq!(setting.threshold, 7, "another threshold is blamed");
+    }
+}
+
+#[test]
+fn a_lost_lane_is_found_in_most_random_scenes() {
+    // A lane is lost in every tile; a scene in which its pixels show nothing cannot tell.
+    let cases = random(40);
+    let found = cases
+        .iter()
+        .filter(|case| {
+            judge(Defect::LostLane(0), std::slice::from_ref(case), one_setting()).verdict()
+                == Verdict::Disagree
+        })
+        .count();
+    assert!(2 * found > cases.len(), "only {found} of {} scenes show a lost lane", cases.len());
+}
+
+#[test]
+fn what_failed_is_made_small() {
+    let defect = Defect::LostLane(0);
+    let tree = || (0..).map(|i| draw(Profile::Inria, 3, i)).find(|tree| {
+        let case = tree.current();
+        case.scene.gaussians.len() > 10
+            && judge(defect, &[case], one_setting()).verdict() == Verdict::Disagree
+    });
+    let tree = tree().expect("some scene shows the defect");
+    let small = shrink(tree, &mut |case| {
+        judge(defect, std::slice::from_ref(case), one_setting()).verdict() == Verdict::Disagree
+    });
+    assert!(small.scene.gaussians.len() <= 2, "{} Gaussians left", small.scene.gaussians.len());
+    let pixels = small.scene.width * small.scene.height;
+    assert!(pixels <= 4, "{pixels} pixels left");
+}
+
+#[test]
+fn an_engine_that_gives_nothing_is_given_up_and_the_rest_is_not_exercised() {
+    let report = judge(Defect::Broken, &corpus(), one_setting());
+    assert_eq!(report.verdict(), Verdict::Disagree, "a fault is no pass");
+    let reason = report.given_up.as_deref().expect("it was given up");
+    assert!(reason.contains("planted"), "the reason is lost: {reason}");
+    let not_exercised: u64 =
+        report.rows.values().map(|row| row.count(Verdict::NotExercised)).sum();
+    assert!(not_exercised > 0, "what was not run must be counted");
+}
+
+#[test]
+fn the_text_of_a_report() {
+    let cases: Vec<Case> =
+        corpus().into_iter().filter(|case| case.name == "tile-corner").collect();
+    let agree = judge(Defect::None, &cases, one_setting());
+    let disagree = judge(Defect::LostLane(0), &cases, one_setting());
+    let files = [Vec::new(), vec!["splatcheck-out/it's here.safetensors".to_owned(); 9]];
+    insta::assert_snapshot!(report(&[agree, disagree], &[], &files));
+}

@@ -1,1 +1,0 @@
-//! Whole-program tests live in the files beside this one.
