@@ -96,7 +96,8 @@ fn damaged_files_are_refused_by_name_field_and_value() {
 fn a_scene_is_rendered_or_nothing_is_written() {
     let Some(data) = trained_scenes("a_scene_is_rendered_or_nothing_is_written") else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let (ply, cameras) = (data.join("skull-crop-5000.ply"), data.join("skull-crop-5000.cameras.json"));
+    let (ply, cameras) =
+        (data.join("skull-crop-5000.ply"), data.join("skull-crop-5000.cameras.json"));
     let [ply, cameras] = [&ply, &cameras].map(|path| path.to_str().expect("plain names"));
     let args = ["render", "--ply", ply, "--cameras", cameras, "-o", "image.png"];
     let said = say(folder.path(), &args);

@@ -14,19 +14,20 @@ use splat_tests::{Defect, Mirror, corpus};
 fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> EngineReport {
     let contender =
         Contender { id: "mirror".to_owned(), engine: Box::new(Mirror::new(8, defect)), settings };
-    let all = cases
-        .iter()
-        .flat_map(|case| (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera))));
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| {
-        drop_gaussians(&item.case, fails)
-    };
+    let all = cases.iter().flat_map(|case| {
+        (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera)))
+    });
+    let minimize =
+        |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| drop_gaussians(&item.case, fails);
     let mut reports = run(all, vec![contender], &minimize, &|| ()).expect("the cases are legal");
     reports.pop().expect("one engine, one report")
 }
 
 fn random(count: u64) -> Vec<Case> {
     (0..count)
-        .flat_map(|i| [Profile::Inria, Profile::Gsplat].map(|profile| draw(profile, 99, i).current()))
+        .flat_map(|i| {
+            [Profile::Inria, Profile::Gsplat].map(|profile| draw(profile, 99, i).current())
+        })
         .collect()
 }
 
@@ -102,11 +103,13 @@ fn a_lost_lane_is_found_in_most_random_scenes() {
 #[test]
 fn what_failed_is_made_small() {
     let defect = Defect::LostLane(0);
-    let tree = || (0..).map(|i| draw(Profile::Inria, 3, i)).find(|tree| {
-        let case = tree.current();
-        case.scene.gaussians.len() > 10
-            && judge(defect, &[case], one_setting()).verdict() == Verdict::Disagree
-    });
+    let tree = || {
+        (0..).map(|i| draw(Profile::Inria, 3, i)).find(|tree| {
+            let case = tree.current();
+            case.scene.gaussians.len() > 10
+                && judge(defect, &[case], one_setting()).verdict() == Verdict::Disagree
+        })
+    };
     let tree = tree().expect("some scene shows the defect");
     let small = shrink(tree, &mut |case| {
         judge(defect, std::slice::from_ref(case), one_setting()).verdict() == Verdict::Disagree
@@ -122,15 +125,13 @@ fn an_engine_that_gives_nothing_is_given_up_and_the_rest_is_not_exercised() {
     assert_eq!(report.verdict(), Verdict::Disagree, "a fault is no pass");
     let reason = report.given_up.as_deref().expect("it was given up");
     assert!(reason.contains("planted"), "the reason is lost: {reason}");
-    let not_exercised: u64 =
-        report.rows.values().map(|row| row.count(Verdict::NotExercised)).sum();
+    let not_exercised: u64 = report.rows.values().map(|row| row.count(Verdict::NotExercised)).sum();
     assert!(not_exercised > 0, "what was not run must be counted");
 }
 
 #[test]
 fn the_text_of_a_report() {
-    let cases: Vec<Case> =
-        corpus().into_iter().filter(|case| case.name == "tile-corner").collect();
+    let cases: Vec<Case> = corpus().into_iter().filter(|case| case.name == "tile-corner").collect();
     let agree = judge(Defect::None, &cases, one_setting());
     let disagree = judge(Defect::LostLane(0), &cases, one_setting());
     let files = [Vec::new(), vec!["splatcheck-out/it's here.safetensors".to_owned(); 9]];

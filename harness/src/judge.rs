@@ -86,10 +86,28 @@ impl Expectation {
     pub fn judge_forward(&self, outputs: &RasterOutputs) -> Tally {
         let mut tally = Tally { undecided: self.forward_undecided, ..Tally::default() };
         let channels = self.channels;
-        self.image_output(&mut tally, "render_colors", &self.render_colors, &outputs.render_colors, channels);
-        self.image_output(&mut tally, "render_alphas", &self.render_alphas, &outputs.render_alphas, 1);
+        self.image_output(
+            &mut tally,
+            "render_colors",
+            &self.render_colors,
+            &outputs.render_colors,
+            channels,
+        );
+        self.image_output(
+            &mut tally,
+            "render_alphas",
+            &self.render_alphas,
+            &outputs.render_alphas,
+            1,
+        );
         let transmittance = &outputs.render_transmittance;
-        self.image_output(&mut tally, "render_transmittance", &self.render_transmittance, transmittance, 1);
+        self.image_output(
+            &mut tally,
+            "render_transmittance",
+            &self.render_transmittance,
+            transmittance,
+            1,
+        );
         for (pixel, (&id, &expected)) in outputs.last_ids.iter().zip(&self.last_ids).enumerate() {
             let others = self.other_last_ids.get(&pixel);
             let allowed = id == expected || others.is_some_and(|ids| ids.contains(&id));

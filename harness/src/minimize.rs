@@ -71,8 +71,7 @@ pub fn drop_gaussians(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case
 /// The case without `count` Gaussians from `start` on.
 fn without(case: &Case, start: usize, count: usize) -> Case {
     let cut = start..start + count;
-    let kept: Vec<usize> =
-        (0..case.scene.gaussians.len()).filter(|id| !cut.contains(id)).collect();
+    let kept: Vec<usize> = (0..case.scene.gaussians.len()).filter(|id| !cut.contains(id)).collect();
     let Gaussians { means, quats, scales, opacities, colors } = &case.scene.gaussians;
     let stride = colors.stride();
     let values: Vec<f32> = kept

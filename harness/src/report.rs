@@ -26,8 +26,20 @@ pub fn report(reports: &[EngineReport], missing: &[Missing], files: &[Vec<String
 #[must_use]
 pub fn verdicts(reports: &[EngineReport]) -> String {
     let head = [
-        "engine", "stage", "reduction", "runs", "agree", "disagree", "inconclusive",
-        "not exercised", "elements", "undecided", "blind", "median", "99 %", "max",
+        "engine",
+        "stage",
+        "reduction",
+        "runs",
+        "agree",
+        "disagree",
+        "inconclusive",
+        "not exercised",
+        "elements",
+        "undecided",
+        "blind",
+        "median",
+        "99 %",
+        "max",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for report in reports {
@@ -117,14 +129,18 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
 /// The path as a shell reads it.
 fn shell_word(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+    if path.chars().all(plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
 }
 
 /// One line with the worst verdict.
 fn last_line(reports: &[EngineReport]) -> String {
-    let verdict =
-        reports.iter().map(EngineReport::verdict).max().unwrap_or(Verdict::NotExercised);
-    let runs: u64 = reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();
+    let verdict = reports.iter().map(EngineReport::verdict).max().unwrap_or(Verdict::NotExercised);
+    let runs: u64 =
+        reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();
     let elements: u64 =
         reports.iter().flat_map(|r| r.rows.values()).map(|row| row.tally.elements()).sum();
     format!(

@@ -7,8 +7,8 @@
 
 use crate::case::Case;
 use splat_gpu::{BackwardInputs, RasterConstants, RasterInputs};
-use splat_reference::convention::{ClampGradient, Convention, StopRule};
 use splat_reference::backward::rasterize::SplatGradients;
+use splat_reference::convention::{ClampGradient, Convention, StopRule};
 use splat_reference::rasterize::{Raster, rasterize};
 use splat_reference::render::project_scene;
 use splat_reference::scalar::{Bounded, Model, Scalar};

@@ -195,7 +195,14 @@ impl Tally {
     }
 
     /// Compares one element. `whole` is the magnitude that a value of 0 would lose.
-    pub fn compare(&mut self, whole: f64, difference: impl FnOnce() -> Difference, value: f64, oracle: f64, bound: f64) {
+    pub fn compare(
+        &mut self,
+        whole: f64,
+        difference: impl FnOnce() -> Difference,
+        value: f64,
+        oracle: f64,
+        bound: f64,
+    ) {
         if !(bound < f64::INFINITY) {
             self.inconclusive += 1;
             return;

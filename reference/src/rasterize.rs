@@ -12,7 +12,7 @@
 use crate::convention::{Convention, StopRule};
 use crate::pair::sigma;
 use crate::reach::{Reach, reach, span};
-use crate::scalar::{Lanes, Scalar};
+use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
 use crate::view::RasterView;
 use rayon::prelude::*;
 
@@ -86,13 +86,17 @@ pub(crate) fn alpha_at<L: Lanes>(
     x: L,
     y: L,
 ) -> Alpha<L> {
-    let offset = [L::splat(entry.mean2d[0]) - x, L::splat(entry.mean2d[1]) - y];
-    let power = -sigma(entry.conic.map(L::splat), offset[0], offset[1]);
+    let offset = [x.splat(entry.mean2d[0]) - x, x.splat(entry.mean2d[1]) - y];
+    let conic = entry.conic.map(
+        #[inline(always)]
+        |c| x.splat(c),
+    );
+    let power = -sigma(conic, offset[0], offset[1]);
     let gauss = power.exp();
-    let alpha = constants.alpha_max.min(L::splat(entry.opacity) * gauss);
-    let above = L::lt(constants.zero, power);
-    let below = L::lt(alpha, constants.alpha_min);
-    Alpha { offset, gauss, alpha, visible: L::and(L::not(above), L::not(below)) }
+    let alpha = constants.alpha_max.min(x.splat(entry.opacity) * gauss);
+    let above = constants.zero.lt(power);
+    let below = alpha.lt(constants.alpha_min);
+    Alpha { offset, gauss, alpha, visible: x.and(x.not(above), x.not(below)) }
 }
 
 /// The convention's constants in every lane.
@@ -106,14 +110,14 @@ pub(crate) struct Constants<L> {
 }
 
 impl<L: Lanes> Constants<L> {
-    pub(crate) fn new(convention: &Convention) -> Self {
-        let constant = |c| L::splat(L::Elem::from_f64(c));
+    #[inline(always)]
+    pub(crate) fn new(convention: &Convention, lanes: L) -> Self {
         Self {
-            zero: constant(0.0),
-            one: constant(1.0),
-            alpha_max: constant(convention.alpha_max),
-            alpha_min: constant(convention.alpha_min),
-            transmittance_min: constant(convention.transmittance_min),
+            zero: lanes.like(0.0),
+            one: lanes.like(1.0),
+            alpha_max: lanes.like(convention.alpha_max),
+            alpha_min: lanes.like(convention.alpha_min),
+            transmittance_min: lanes.like(convention.transmittance_min),
             stop_rule: convention.stop_rule,
         }
     }
@@ -121,8 +125,8 @@ impl<L: Lanes> Constants<L> {
     #[inline(always)]
     fn stops(&self, next: L) -> L::Mask {
         match self.stop_rule {
-            StopRule::Less => L::lt(next, self.transmittance_min),
-            StopRule::LessOrEqual => L::not(L::lt(self.transmittance_min, next)),
+            StopRule::Less => next.lt(self.transmittance_min),
+            StopRule::LessOrEqual => next.not(self.transmittance_min.lt(next)),
         }
     }
 }
@@ -134,7 +138,9 @@ struct TileState<S> {
     /// 1 where a pixel has stopped or lies outside the image, else 0.
     stopped: Vec<S>,
     colors: Vec<S>,
-    last: Vec<i32>,
+    /// Depth in the tile's list of the last contributor plus 1, 0 for none: exact in every scalar,
+    /// since a tile lists fewer than 2^24 Gaussians.
+    last: Vec<S>,
 }
 
 impl<S: Scalar> TileState<S> {
@@ -146,17 +152,17 @@ impl<S: Scalar> TileState<S> {
             transmittance: vec![one; side * side],
             stopped: (0..side * side).map(|i| if inside(i) { zero } else { one }).collect(),
             colors: vec![zero; channels * side * side],
-            last: vec![-1; side * side],
+            last: vec![zero; side * side],
         }
     }
 }
 
 /// Rasterizes the whole image; tiles run in parallel and do not depend on each other.
 #[must_use]
-pub fn rasterize<L: Lanes>(view: &RasterView<'_, L::Elem>) -> Raster<L::Elem> {
+pub fn rasterize<S: Walk>(view: &RasterView<'_, S>) -> Raster<S> {
     let (width, channels) = (view.width as usize, view.splats.channels);
     let pixels = width * view.height as usize;
-    let zero = L::Elem::from_f64(0.0);
+    let zero = S::from_f64(0.0);
     let mut raster = Raster {
         render_colors: vec![zero; pixels * channels],
         render_alphas: vec![zero; pixels],
@@ -176,9 +182,9 @@ pub fn rasterize<L: Lanes>(view: &RasterView<'_, L::Elem>) -> Raster<L::Elem> {
             for column in 0..across as usize {
                 let tile = row * across as usize + column;
                 let rect = view.tile_rect(tile);
-                let state = rasterize_tile::<L>(view, tile, rect);
+                let state = S::with_lanes(TileJob { view, tile, rect });
                 let mut strip = Strip { width, colors, alphas, transmittance, last };
-                strip.write(&state, rect, view.background);
+                strip.write(&state, rect, view.background, view.lists.range(tile).start);
             }
         });
     raster
@@ -195,7 +201,13 @@ struct Strip<'a, S> {
 
 impl<S: Scalar> Strip<'_, S> {
     /// Copies a tile's pixels into the image and puts them over the background.
-    fn write(&mut self, tile: &TileState<S>, [x0, _, w, h]: [usize; 4], background: &[S]) {
+    fn write(
+        &mut self,
+        tile: &TileState<S>,
+        [x0, _, w, h]: [usize; 4],
+        background: &[S],
+        start: usize,
+    ) {
         let (one, side, channels) = (S::from_f64(1.0), tile.side, background.len());
         for y in 0..h {
             for x in 0..w {
@@ -203,7 +215,7 @@ impl<S: Scalar> Strip<'_, S> {
                 let t = tile.transmittance[from];
                 self.alphas[to] = one - t;
                 self.transmittance[to] = t;
-                self.last[to] = tile.last[from];
+                self.last[to] = last_id(tile.last[from], start);
                 for (d, &background) in background.iter().enumerate() {
                     self.colors[to * channels + d] =
                         tile.colors[d * side * side + from] + t * background;
@@ -213,38 +225,65 @@ impl<S: Scalar> Strip<'_, S> {
     }
 }
 
-/// Walks one tile's list front to back.
-#[inline(always)]
-fn rasterize_tile<L: Lanes>(
-    view: &RasterView<'_, L::Elem>,
-    tile: usize,
-    rect: [usize; 4],
-) -> TileState<L::Elem> {
-    let side = view.lists.tile_size as usize;
-    let mut state = TileState::new(side, rect, view.splats.channels);
-    let constants = Constants::<L>::new(view.convention);
-    let columns: Vec<L::Elem> = (0..side.next_multiple_of(ROW))
-        .map(|i| L::Elem::from_f64(view.sample(rect[0] + i)))
-        .collect();
-    let mut alive = rect[2] * rect[3];
-    for position in view.lists.range(tile) {
-        if alive == 0 {
-            break;
-        }
-        let entry = Entry::new(view, view.lists.flatten_ids[position] as usize, rect);
-        for row in entry.rows.clone() {
-            let y = L::splat(L::Elem::from_f64(view.sample(rect[1] + row)));
-            for column in (entry.first_column(L::LANES)..entry.columns.end).step_by(L::LANES) {
-                let x = L::load(&columns[column..]);
-                let at = row * side + column;
-                alive -= blend::<L>(view, &entry, &constants, [x, y], &mut state, at, position);
-            }
-        }
+/// The position in `flatten_ids` from a depth in the tile's list plus 1.
+#[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^31")]
+fn last_id<S: Scalar>(depth: S, start: usize) -> i32 {
+    match depth.value() as i32 {
+        0 => -1,
+        depth => i32::try_from(start).unwrap_or(i32::MAX) + depth - 1,
     }
-    state
 }
 
-/// Blends one Gaussian into one row of pixels; returns how many of them it stopped.
+/// One tile's walk front to back.
+struct TileJob<'a, S> {
+    view: &'a RasterView<'a, S>,
+    tile: usize,
+    rect: [usize; 4],
+}
+
+impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
+    type Output = TileState<S>;
+
+    #[inline(always)]
+    fn run<L: Lanes<Elem = S>>(self, lanes: L) -> TileState<S> {
+        const { assert!(ROW.is_multiple_of(L::LANES), "rows start at multiples of the lanes") };
+        let Self { view, tile, rect } = self;
+        let side = view.lists.tile_size as usize;
+        let mut state = TileState::new(side, rect, view.splats.channels);
+        let constants = Constants::new(view.convention, lanes);
+        let columns = sample_columns(view, rect, side);
+        let mut alive = rect[2] * rect[3];
+        for (depth, &id) in view.lists.flatten_ids[view.lists.range(tile)].iter().enumerate() {
+            if alive == 0 {
+                break;
+            }
+            let entry = Entry::new(view, id as usize, rect);
+            let mark = lanes.like((depth + 1) as f64);
+            for row in entry.rows.clone() {
+                let y = lanes.like(view.sample(rect[1] + row));
+                for column in (entry.first_column(L::LANES)..entry.columns.end).step_by(L::LANES) {
+                    let sample = [lanes.load(&columns[column..]), y];
+                    let at = row * side + column;
+                    alive -= blend(view, &entry, &constants, sample, &mut state, at, mark);
+                }
+            }
+        }
+        state
+    }
+}
+
+/// Sample points of the tile's columns, up to a whole row.
+#[inline(always)]
+pub(crate) fn sample_columns<S: Scalar>(
+    view: &RasterView<'_, S>,
+    rect: [usize; 4],
+    side: usize,
+) -> Vec<S> {
+    (0..side.next_multiple_of(ROW)).map(|i| S::from_f64(view.sample(rect[0] + i))).collect()
+}
+
+/// Blends one Gaussian into one row of pixels; returns how many of them it stopped. `mark` is the
+/// Gaussian's depth in the tile's list plus 1.
 #[inline(always)]
 fn blend<L: Lanes>(
     view: &RasterView<'_, L::Elem>,
@@ -253,38 +292,65 @@ fn blend<L: Lanes>(
     [x, y]: [L; 2],
     state: &mut TileState<L::Elem>,
     at: usize,
-    position: usize,
+    mark: L,
 ) -> usize {
     let Alpha { alpha, visible, .. } = alpha_at(entry, constants, x, y);
-    let stopped = L::load(&state.stopped[at..]);
-    let live = L::and(visible, L::lt(stopped, constants.one));
-    if !L::any(live) {
+    let stopped = x.load(&state.stopped[at..]);
+    let live = x.and(visible, stopped.lt(constants.one));
+    if !x.any(live) {
         return 0;
     }
-    let t = L::load(&state.transmittance[at..]);
+    let t = x.load(&state.transmittance[at..]);
     let next = t * (constants.one - alpha);
-    let stops = L::and(live, constants.stops(next));
-    let takes = L::and(live, L::not(stops));
-    let weight = L::select(takes, alpha * t, constants.zero);
+    let stops = x.and(live, constants.stops(next));
+    let takes = x.and(live, x.not(stops));
+    let weight = (alpha * t).or_else(takes, constants.zero);
     let area = state.side * state.side;
     for (d, &color) in view.splats.color(entry.id).iter().enumerate() {
         let slot = &mut state.colors[d * area + at..];
-        (L::load(slot) + L::splat(color) * weight).store(slot);
+        (x.load(slot) + x.splat(color) * weight).store(slot);
     }
-    L::select(takes, next, t).store(&mut state.transmittance[at..]);
-    L::select(stops, constants.one, stopped).store(&mut state.stopped[at..]);
-    let mut count = 0;
-    for lane in 0..L::LANES {
-        count += usize::from(L::test(stops, lane));
-        if L::test(takes, lane) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_possible_wrap,
-                reason = "lists hold fewer than 2^31 pairs"
-            )]
-            let id = position as i32;
-            state.last[at + lane] = id;
+    next.or_else(takes, t).store(&mut state.transmittance[at..]);
+    mark.or_else(takes, x.load(&state.last[at..])).store(&mut state.last[at..]);
+    if !x.any(stops) {
+        return 0;
+    }
+    constants.one.or_else(stops, stopped).store(&mut state.stopped[at..]);
+    let mut ones = [L::Elem::from_f64(0.0); ROW];
+    constants.one.or_else(stops, constants.zero).store(&mut ones);
+    ones.iter().filter(|one| one.value() > 0.0).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convention::Convention;
+    use crate::render::project_scene;
+    use crate::synthetic::frustum;
+
+    #[test]
+    fn vector_rows_give_the_bits_of_single_pixels() {
+        let scene = frustum(600, 75, 50, 5).map(f64::from);
+        for convention in [Convention::inria(), Convention::gsplat()] {
+            let projected = project_scene(&scene, 0, &convention).expect("few pairs");
+            let view = projected.view(&scene, 0, &convention);
+            for tile in 0..view.lists.tile_offsets.len() - 1 {
+                let rect = view.tile_rect(tile);
+                let job = || TileJob { view: &view, tile, rect };
+                let (wide, single) = (f64::with_lanes(job()), job().run(0.0));
+                // The padding beside the image may differ, the image may not.
+                let mut pixels = (0..rect[3]).flat_map(|y| (0..rect[2]).map(move |x| (x, y)));
+                let same = |a: &[f64], b: &[f64], i: usize| a[i].to_bits() == b[i].to_bits();
+                assert!(
+                    pixels.all(|(x, y)| {
+                        let i = y * wide.side + x;
+                        same(&wide.transmittance, &single.transmittance, i)
+                            && same(&wide.colors, &single.colors, i)
+                            && same(&wide.last, &single.last, i)
+                    }),
+                    "tile {tile} depends on the width of a row"
+                );
+            }
         }
     }
-    count
 }

@@ -7,7 +7,7 @@ use crate::bin::{TooManyPairs, bin};
 use crate::convention::Convention;
 use crate::project::{Lens, Projection, project, splats};
 use crate::rasterize::{Raster, rasterize};
-use crate::scalar::{Lanes, Scalar};
+use crate::scalar::{Scalar, Walk};
 use crate::scene::Scene;
 use crate::view::{LossView, RasterView, Splats, TileLists};
 
@@ -96,7 +96,7 @@ pub struct Gradients<S> {
 ///
 /// # Errors
 /// [`TooManyPairs`].
-pub fn render<S: Scalar + Lanes<Elem = S>>(
+pub fn render<S: Walk>(
     scene: &Scene<S>,
     convention: &Convention,
 ) -> Result<Vec<Raster<S>>, TooManyPairs> {
@@ -132,7 +132,7 @@ impl<S: Scalar> Projected<S> {
 ///
 /// # Errors
 /// [`TooManyPairs`].
-pub fn render_backward<S: Scalar + Lanes<Elem = S>>(
+pub fn render_backward<S: Walk>(
     scene: &Scene<S>,
     convention: &Convention,
 ) -> Result<Gradients<S>, TooManyPairs> {

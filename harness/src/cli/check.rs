@@ -29,10 +29,11 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cases = Cases::new(plan)?;
     let total = cases.len() * contenders.len() as u64;
     let bar = progress_bar(total);
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
-        Some(index) => shrink(cases.draw(index), fails),
-        None => drop_gaussians(&item.case, fails),
-    };
+    let minimize =
+        |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
+            Some(index) => shrink(cases.draw(index), fails),
+            None => drop_gaussians(&item.case, fails),
+        };
     let reports = run_campaign(cases.iter(), contenders, &minimize, &|| bar.inc(1));
     bar.finish_and_clear();
     let reports = reports.map_err(CliError::new)?;
@@ -133,8 +134,7 @@ struct Cases {
 impl Cases {
     fn new(plan: &CheckPlan) -> Result<Self, CliError> {
         let caused = |error| CliError::caused("cannot read the case", error);
-        let mut cases =
-            Self { filed: Vec::new(), random: 0, seed: 0, convention: plan.convention };
+        let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, convention: plan.convention };
         match &plan.subject {
             Subject::Case(path) => cases.filed.push(read_case(path)?),
             Subject::Scene(scene) => cases.filed = scene_case(scene, &plan.convention)?,

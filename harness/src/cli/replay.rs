@@ -61,7 +61,9 @@ impl Recorded {
         }
         let names: Vec<String> = self.engine.iter().cloned().collect();
         plan.discovery.select(&names).map_err(|error| {
-            CliError::new(format!("the reproducer's engine is not here: {error}; --engine names another"))
+            CliError::new(format!(
+                "the reproducer's engine is not here: {error}; --engine names another"
+            ))
         })
     }
 }
@@ -126,5 +128,9 @@ fn contender(
     };
     let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
         .map_err(|error| CliError::caused(format!("engine {}", found.spec.id), error))?;
-    Ok(Contender { id: found.spec.id.clone(), engine: Box::new(engine) as Box<dyn Engine + Send>, settings })
+    Ok(Contender {
+        id: found.spec.id.clone(),
+        engine: Box::new(engine) as Box<dyn Engine + Send>,
+        settings,
+    })
 }

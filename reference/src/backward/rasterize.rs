@@ -11,8 +11,8 @@
 
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
-use crate::rasterize::{Alpha, Constants, Entry, ROW, alpha_at};
-use crate::scalar::{Lanes, Scalar};
+use crate::rasterize::{Alpha, Constants, Entry, ROW, alpha_at, sample_columns};
+use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
 
@@ -36,14 +36,13 @@ pub(crate) const GEOMETRY: usize = 6;
 
 /// Differentiates the rasterization of the whole image.
 #[must_use]
-pub fn rasterize<L: Lanes>(
-    view: &RasterView<'_, L::Elem>,
-    loss: &LossView<'_, L::Elem>,
-) -> SplatGradients<L::Elem> {
+pub fn rasterize<S: Walk>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> SplatGradients<S> {
     let stride = GEOMETRY + view.splats.channels;
     let tiles = view.lists.tile_offsets.len() - 1;
-    let partial: Vec<Vec<L::Elem>> =
-        (0..tiles).into_par_iter().map(|tile| rasterize_tile::<L>(view, loss, tile)).collect();
+    let partial: Vec<Vec<S>> = (0..tiles)
+        .into_par_iter()
+        .map(|tile| S::with_lanes(TileJob { view, loss, tile }))
+        .collect();
     let mut gradients = gather(view, stride, &partial);
     gradients.v_background = background(view, loss);
     gradients
@@ -149,62 +148,69 @@ struct Scratch<L> {
     v_color: Vec<L>,
 }
 
-/// Walks one tile's list back to front; returns [entries, 6 + D].
-#[inline(always)]
-fn rasterize_tile<L: Lanes>(
-    view: &RasterView<'_, L::Elem>,
-    loss: &LossView<'_, L::Elem>,
-    tile: usize,
-) -> Vec<L::Elem> {
-    let mut state = TileState::new(view, loss, tile);
-    let (channels, rect, side) = (view.splats.channels, view.tile_rect(tile), state.side);
-    let stride = GEOMETRY + channels;
-    let zero = L::Elem::from_f64(0.0);
-    let constants = Constants::<L>::new(view.convention);
-    let mut scratch = Scratch {
-        color: vec![constants.zero; channels],
-        v_pixel: vec![constants.zero; channels],
-        behind: vec![constants.zero; channels],
-        v_color: vec![constants.zero; channels],
-    };
-    let columns: Vec<L::Elem> = (0..side.next_multiple_of(ROW))
-        .map(|i| L::Elem::from_f64(view.sample(rect[0] + i)))
-        .collect();
-    let range = view.lists.range(tile);
-    let mut sums = vec![zero; range.len() * stride];
-    let mut rows = vec![[zero; ROW]; stride];
-    for depth in (0..state.entries).rev() {
-        let entry = Entry::new(view, view.lists.flatten_ids[range.start + depth] as usize, rect);
-        for (slot, &color) in scratch.color.iter_mut().zip(view.splats.color(entry.id)) {
-            *slot = L::splat(color);
-        }
-        rows.fill([zero; ROW]);
-        let mut touched = false;
-        for row in entry.rows.clone() {
-            let y = L::splat(L::Elem::from_f64(view.sample(rect[1] + row)));
-            for column in (entry.first_column(L::LANES)..entry.columns.end).step_by(L::LANES) {
-                let sample = [L::load(&columns[column..]), y];
-                let at = row * side + column;
-                touched |= unblend::<L>(
-                    view,
-                    &entry,
-                    &constants,
-                    sample,
-                    &mut state,
-                    at,
-                    depth,
-                    &mut scratch,
-                    &mut rows,
-                );
-            }
-        }
-        if touched {
-            for (sum, row) in sums[depth * stride..].iter_mut().zip(&rows) {
-                *sum = add_row(row);
-            }
+impl<L: Lanes> Scratch<L> {
+    #[inline(always)]
+    fn new(zero: L, channels: usize) -> Self {
+        let zeros = || vec![zero; channels];
+        Self { color: zeros(), v_pixel: zeros(), behind: zeros(), v_color: zeros() }
+    }
+
+    #[inline(always)]
+    fn set_color(&mut self, color: &[L::Elem]) {
+        for (slot, &color) in self.color.iter_mut().zip(color) {
+            *slot = slot.splat(color);
         }
     }
-    sums
+}
+
+/// One tile's walk back to front; gives [entries, 6 + D].
+struct TileJob<'a, S> {
+    view: &'a RasterView<'a, S>,
+    loss: &'a LossView<'a, S>,
+    tile: usize,
+}
+
+impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
+    type Output = Vec<S>;
+
+    #[inline(always)]
+    fn run<L: Lanes<Elem = S>>(self, lanes: L) -> Vec<S> {
+        let Self { view, loss, tile } = self;
+        let mut state = TileState::new(view, loss, tile);
+        let (channels, rect, side) = (view.splats.channels, view.tile_rect(tile), state.side);
+        let stride = GEOMETRY + channels;
+        let zero = S::from_f64(0.0);
+        let constants = Constants::new(view.convention, lanes);
+        let mut scratch = Scratch::new(constants.zero, channels);
+        let columns = sample_columns(view, rect, side);
+        let range = view.lists.range(tile);
+        let mut sums = vec![zero; range.len() * stride];
+        let mut rows = vec![[zero; ROW]; stride];
+        for depth in (0..state.entries).rev() {
+            let id = view.lists.flatten_ids[range.start + depth] as usize;
+            let entry = Entry::new(view, id, rect);
+            scratch.set_color(view.splats.color(id));
+            rows.fill([zero; ROW]);
+            let mark = lanes.like(depth as f64);
+            let mut touched = false;
+            for row in entry.rows.clone() {
+                let y = lanes.like(view.sample(rect[1] + row));
+                for column in (entry.first_column(L::LANES)..entry.columns.end).step_by(L::LANES) {
+                    let at = row * side + column;
+                    let sample = [lanes.load(&columns[column..]), y];
+                    let pair = Row { sample, at, mark };
+                    touched |=
+                        pair.unblend(view, &entry, &constants, &mut state, &mut scratch, &mut rows);
+                }
+            }
+            if touched {
+                for (sum, row) in sums[depth * stride..].iter_mut().zip(&rows) {
+                    *sum = add_row(row);
+                }
+            }
+        }
+        sums
+    }
 }
 
 /// The fixed tree that adds up the eight interleaved columns.
@@ -213,58 +219,98 @@ fn add_row<S: Scalar>(r: &[S; ROW]) -> S {
     ((r[0] + r[4]) + (r[2] + r[6])) + ((r[1] + r[5]) + (r[3] + r[7]))
 }
 
-/// Differentiates one Gaussian's blending into one row of pixels; returns whether any contributed.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the walk's state, split so that borrows do not clash"
-)]
-#[inline(always)]
-fn unblend<L: Lanes>(
-    view: &RasterView<'_, L::Elem>,
-    entry: &Entry<L::Elem>,
-    constants: &Constants<L>,
+/// One row of pixels: sample points, place in the tile, and the Gaussian's depth in the list.
+struct Row<L> {
     sample: [L; 2],
-    state: &mut TileState<L::Elem>,
     at: usize,
-    depth: usize,
-    scratch: &mut Scratch<L>,
-    rows: &mut [[L::Elem; ROW]],
-) -> bool {
-    let Alpha { offset, gauss, alpha, visible } = alpha_at(entry, constants, sample[0], sample[1]);
-    let depth = L::splat(L::Elem::from_f64(depth as f64));
-    let active = L::and(visible, L::lt(depth, L::load(&state.last[at..])));
-    if !L::any(active) {
-        return false;
+    mark: L,
+}
+
+impl<L: Lanes> Row<L> {
+    /// Differentiates one Gaussian's blending into the row; returns whether any pixel contributed.
+    #[inline(always)]
+    fn unblend(
+        self,
+        view: &RasterView<'_, L::Elem>,
+        entry: &Entry<L::Elem>,
+        constants: &Constants<L>,
+        state: &mut TileState<L::Elem>,
+        scratch: &mut Scratch<L>,
+        rows: &mut [[L::Elem; ROW]],
+    ) -> bool {
+        let Self { sample: [x, y], at, mark } = self;
+        let Alpha { offset, gauss, alpha, visible } = alpha_at(entry, constants, x, y);
+        let active = x.and(visible, mark.lt(x.load(&state.last[at..])));
+        if !x.any(active) {
+            return false;
+        }
+        let (zero, area) = (constants.zero, state.side * state.side);
+        let one_minus = constants.one - alpha;
+        let t_before = x.load(&state.transmittance[at..]);
+        let t = t_before / one_minus;
+        for (d, (v, behind)) in scratch.v_pixel.iter_mut().zip(&mut scratch.behind).enumerate() {
+            *v = x.load(&state.v_pixel[d * area + at..]);
+            *behind = x.load(&state.behind[d * area + at..]);
+        }
+        let Scratch { color, v_pixel, behind, v_color } = scratch;
+        let blended = blend_vjp(alpha, t, color, v_pixel, behind, v_color);
+        let t_final = x.load(&state.final_transmittance[at..]);
+        let v_alpha = blended + (t_final / one_minus) * x.load(&state.through[at..]);
+        let opacity = x.splat(entry.opacity);
+        let conic = entry.conic.map(
+            #[inline(always)]
+            |c| x.splat(c),
+        );
+        let pair = alpha_vjp(conic, offset, opacity, gauss, v_alpha);
+        let flows = match view.convention.alpha_clamp_gradient {
+            ClampGradient::PassThrough => active,
+            ClampGradient::Zero => x.and(active, x.not(constants.alpha_max.lt(opacity * gauss))),
+        };
+        let lane = at % ROW;
+        for (row, value) in rows.iter_mut().zip(pair.to_array()) {
+            (x.load(&row[lane..]) + value.or_else(flows, zero)).store(&mut row[lane..]);
+        }
+        for (row, &value) in rows[GEOMETRY..].iter_mut().zip(v_color.iter()) {
+            (x.load(&row[lane..]) + value.or_else(active, zero)).store(&mut row[lane..]);
+        }
+        t.or_else(active, t_before).store(&mut state.transmittance[at..]);
+        for (d, &behind) in behind.iter().enumerate() {
+            let slot = &mut state.behind[d * area + at..];
+            behind.or_else(active, x.load(slot)).store(slot);
+        }
+        true
     }
-    let (zero, area) = (constants.zero, state.side * state.side);
-    let one_minus = constants.one - alpha;
-    let t_before = L::load(&state.transmittance[at..]);
-    let t = t_before / one_minus;
-    for (d, (v, behind)) in scratch.v_pixel.iter_mut().zip(&mut scratch.behind).enumerate() {
-        *v = L::load(&state.v_pixel[d * area + at..]);
-        *behind = L::load(&state.behind[d * area + at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convention::Convention;
+    use crate::rasterize;
+    use crate::render::project_scene;
+    use crate::synthetic::frustum;
+
+    #[test]
+    fn vector_rows_give_the_bits_of_single_pixels() {
+        let scene = frustum(600, 75, 50, 5).map(f64::from);
+        for convention in [Convention::inria(), Convention::gsplat()] {
+            let projected = project_scene(&scene, 0, &convention).expect("few pairs");
+            let view = projected.view(&scene, 0, &convention);
+            let raster = rasterize::rasterize::<f64>(&view);
+            let loss = LossView {
+                transmittance: &raster.transmittance,
+                last_ids: &raster.last_ids,
+                v_render_colors: &scene.v_render_colors,
+                v_render_alphas: &scene.v_render_alphas,
+            };
+            for tile in 0..view.lists.tile_offsets.len() - 1 {
+                let job = || TileJob { view: &view, loss: &loss, tile };
+                let bits = |sums: Vec<f64>| sums.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+                assert!(
+                    bits(f64::with_lanes(job())) == bits(job().run(0.0)),
+                    "tile {tile} depends on the width of a row"
+                );
+            }
+        }
     }
-    let Scratch { color, v_pixel, behind, v_color } = scratch;
-    let blended = blend_vjp(alpha, t, color, v_pixel, behind, v_color);
-    let t_final = L::load(&state.final_transmittance[at..]);
-    let v_alpha = blended + (t_final / one_minus) * L::load(&state.through[at..]);
-    let opacity = L::splat(entry.opacity);
-    let pair = alpha_vjp(entry.conic.map(L::splat), offset, opacity, gauss, v_alpha);
-    let flows = match view.convention.alpha_clamp_gradient {
-        ClampGradient::PassThrough => active,
-        ClampGradient::Zero => L::and(active, L::not(L::lt(constants.alpha_max, opacity * gauss))),
-    };
-    let lane = at % ROW;
-    for (row, value) in rows.iter_mut().zip(pair.to_array()) {
-        (L::load(&row[lane..]) + L::select(flows, value, zero)).store(&mut row[lane..]);
-    }
-    for (row, &value) in rows[GEOMETRY..].iter_mut().zip(v_color.iter()) {
-        (L::load(&row[lane..]) + L::select(active, value, zero)).store(&mut row[lane..]);
-    }
-    L::select(active, t, t_before).store(&mut state.transmittance[at..]);
-    for (d, &behind) in behind.iter().enumerate() {
-        let slot = &mut state.behind[d * area + at..];
-        L::select(active, behind, L::load(slot)).store(slot);
-    }
-    true
 }

@@ -1,5 +1,7 @@
 //! exp and ln in f64 from the four operations alone.
 
+use super::Lanes;
+
 /// High part of ln 2: its last 21 bits are zero, so that k * `LN2_HI` is exact for |k| < 2^21.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 /// ln 2 - `LN2_HI`, rounded.
@@ -36,26 +38,48 @@ pub(crate) const EXP_ERROR: f64 = f64::EPSILON;
 #[must_use]
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
-    let shifted = x * std::f64::consts::LOG2_E + ROUND;
-    let k = shifted - ROUND;
-    let r = (x - k * LN2_HI) - k * LN2_LO;
-    let mut q = Q[9];
-    q = q * r + Q[8];
-    q = q * r + Q[7];
-    q = q * r + Q[6];
-    q = q * r + Q[5];
-    q = q * r + Q[4];
-    q = q * r + Q[3];
-    q = q * r + Q[2];
-    q = q * r + Q[1];
-    q = q * r + Q[0];
-    let m = 1.0 + (r + (r * r) * q);
-    // The low bits of `shifted` hold k in two's complement; k is moved to the exponent field.
-    // m is in [0.7, 1.42], so for x in the domain the exponent stays that of a normal number.
-    let scaled = f64::from_bits(m.to_bits().wrapping_add(shifted.to_bits() << 52));
-    let low = if x < -708.0 { 0.0 } else { scaled };
-    let high = if x > 709.0 { f64::INFINITY } else { low };
-    if x.is_nan() { x } else { high }
+    exp_lanes(x)
+}
+
+/// Rows of f64 whose exponents can be moved.
+pub(super) trait Exponent: Lanes<Elem = f64> {
+    /// Adds the low eleven bits of `by`'s bit pattern to the exponent of `self`.
+    fn shift_exponent(self, by: Self) -> Self;
+}
+
+impl Exponent for f64 {
+    #[inline(always)]
+    fn shift_exponent(self, by: Self) -> Self {
+        Self::from_bits(self.to_bits().wrapping_add(by.to_bits() << 52))
+    }
+}
+
+/// [`exp`] of every lane.
+#[inline(always)]
+pub(super) fn exp_lanes<L: Exponent>(x: L) -> L {
+    let c = |value| x.splat(value);
+    let shifted = x * c(std::f64::consts::LOG2_E) + c(ROUND);
+    let k = shifted - c(ROUND);
+    let r = (x - k * c(LN2_HI)) - k * c(LN2_LO);
+    let mut q = c(Q[9]);
+    q = q * r + c(Q[8]);
+    q = q * r + c(Q[7]);
+    q = q * r + c(Q[6]);
+    q = q * r + c(Q[5]);
+    q = q * r + c(Q[4]);
+    q = q * r + c(Q[3]);
+    q = q * r + c(Q[2]);
+    q = q * r + c(Q[1]);
+    q = q * r + c(Q[0]);
+    let m = c(1.0) + (r + (r * r) * q);
+    // The low bits of `shifted` hold k in two's complement; k is added to the exponent. m is in
+    // [0.7, 1.42], so for x in the domain the exponent stays that of a normal number.
+    let scaled = m.shift_exponent(shifted);
+    let low = c(0.0).or_else(x.lt(c(-708.0)), scaled);
+    let high = c(f64::INFINITY).or_else(c(709.0).lt(x), low);
+    // Every number but NaN is below 1 or above 0.
+    let nan = x.and(x.not(x.lt(c(1.0))), x.not(c(0.0).lt(x)));
+    x.or_else(nan, high)
 }
 
 /// Largest relative error of [`ln`]: 2^-50, where the result is not near zero; see there.

@@ -1,6 +1,6 @@
 //! f32 and f64: one number, one rounding per operation, no uncertainty.
 
-use super::{Arith, Lanes, Scalar, Truth, elementary};
+use super::{Arith, LaneJob, Lanes, Scalar, Truth, Walk, elementary};
 
 macro_rules! ieee {
     ($float:ty, $from_f64:expr, $exp:expr, $ln:expr) => {
@@ -65,12 +65,12 @@ macro_rules! ieee {
             const LANES: usize = 1;
 
             #[inline(always)]
-            fn splat(x: Self) -> Self {
+            fn splat(self, x: Self) -> Self {
                 x
             }
 
             #[inline(always)]
-            fn load(from: &[Self]) -> Self {
+            fn load(self, from: &[Self]) -> Self {
                 from[0]
             }
 
@@ -85,28 +85,23 @@ macro_rules! ieee {
             }
 
             #[inline(always)]
-            fn and(a: bool, b: bool) -> bool {
+            fn and(self, a: bool, b: bool) -> bool {
                 a & b
             }
 
             #[inline(always)]
-            fn not(a: bool) -> bool {
+            fn not(self, a: bool) -> bool {
                 !a
             }
 
             #[inline(always)]
-            fn any(a: bool) -> bool {
+            fn any(self, a: bool) -> bool {
                 a
             }
 
             #[inline(always)]
-            fn test(a: bool, _lane: usize) -> bool {
-                a
-            }
-
-            #[inline(always)]
-            fn select(mask: bool, a: Self, b: Self) -> Self {
-                if mask { a } else { b }
+            fn or_else(self, mask: bool, other: Self) -> Self {
+                if mask { self } else { other }
             }
         }
     };
@@ -123,3 +118,9 @@ ieee!(f64, |x: f64| x, elementary::exp, elementary::ln);
 ieee!(f32, to_f32, |x: f32| to_f32(elementary::exp(f64::from(x))), |x: f32| to_f32(
     elementary::ln(f64::from(x))
 ));
+
+impl Walk for f32 {
+    fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
+        job.run(0.0f32)
+    }
+}

@@ -15,6 +15,7 @@ mod bounded;
 mod elementary;
 mod ieee;
 mod model;
+mod vector;
 
 pub use bounded::Bounded;
 pub use elementary::{exp, ln};
@@ -131,7 +132,8 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
 /// A row of pixels processed together, each with its own number. Scalars are rows of one.
 ///
 /// The rasterization walk is written over this trait with masks and selects, so that one text
-/// serves one pixel at a time and vector registers.
+/// serves one pixel at a time and vector registers, with the same bits. Everything is a method of a
+/// value because a vector type exists only where the processor was found to have it.
 pub trait Lanes: Arith {
     /// The number in each lane.
     type Elem: Scalar;
@@ -141,23 +143,38 @@ pub trait Lanes: Arith {
     const LANES: usize;
 
     /// The same number in every lane.
-    fn splat(x: Self::Elem) -> Self;
+    #[must_use]
+    fn splat(self, x: Self::Elem) -> Self;
     /// Reads [`Self::LANES`] numbers.
-    fn load(from: &[Self::Elem]) -> Self;
+    #[must_use]
+    fn load(self, from: &[Self::Elem]) -> Self;
     /// Writes [`Self::LANES`] numbers.
     fn store(self, to: &mut [Self::Elem]);
     /// `self < other`, lane by lane.
     fn lt(self, other: Self) -> Self::Mask;
     /// Both.
-    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    fn and(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Negation.
-    fn not(a: Self::Mask) -> Self::Mask;
+    fn not(self, a: Self::Mask) -> Self::Mask;
     /// Whether any lane holds.
-    fn any(a: Self::Mask) -> bool;
-    /// Lane i of a mask.
-    fn test(a: Self::Mask, lane: usize) -> bool;
-    /// `a` where the mask holds, else `b`: a select, never a product, so that what is not chosen
-    /// cannot poison the result.
+    fn any(self, a: Self::Mask) -> bool;
+    /// `self` where the mask holds, else `other`: a select, never a product, so that what is not
+    /// chosen cannot poison the result.
     #[must_use]
-    fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
+    fn or_else(self, mask: Self::Mask, other: Self) -> Self;
+}
+
+/// Work over rows of whatever width the processor has.
+pub trait LaneJob<S> {
+    /// What the work gives.
+    type Output;
+
+    /// Does the work; `lanes` is any value of the row type.
+    fn run<L: Lanes<Elem = S>>(self, lanes: L) -> Self::Output;
+}
+
+/// A scalar over which the stages run, with the rows that the processor has for it.
+pub trait Walk: Scalar {
+    /// Does the work over the widest rows there are.
+    fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output;
 }
