@@ -64,7 +64,9 @@ fn lists(inputs: &RasterInputs) -> Result<(), EngineError> {
     }
     let end = offsets[tiles];
     if end as usize != m {
-        return fail(format!("tile_offsets ends at {end}, expected {m}, the entries of flatten_ids"));
+        return fail(format!(
+            "tile_offsets ends at {end}, expected {m}, the entries of flatten_ids"
+        ));
     }
     if i32::try_from(m).is_err() {
         return fail(format!("flatten_ids has {m} entries, more than last_ids (i32) can name"));

@@ -18,10 +18,10 @@ pub mod reduction;
 pub mod stages;
 pub mod wgpu;
 
+pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
 pub use engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
 pub use layout::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,
     StopRule,
 };
 pub use reduction::{BackwardConfig, Reduction, ThresholdError};
-pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};

@@ -19,11 +19,13 @@ pub const WORKGROUP_SIZE: u32 = TILE_SIZE * TILE_SIZE;
 /// Largest number of channels.
 pub const MAX_CHANNELS: u32 = 32;
 
-/// Bytes of workgroup memory of the largest kernel: id, mean, conic and opacity of a batch, and
+/// Bytes of workgroup memory of the largest kernel: row, mean, conic and opacity of a batch, and
 /// one counter.
 pub const WORKGROUP_STORAGE: u32 = WORKGROUP_SIZE * (4 + 8 + 16) + 16;
 
-/// Values in a Gaussian's row of gradients: mean (2), conic (3), opacity (1), colour (D).
+/// Values in a Gaussian's row: mean (2), conic (3), opacity (1), colour (D). A stage's inputs and
+/// its gradients are rows of the same layout, which also keeps the stages within the 8 storage
+/// buffers every WebGPU device binds.
 #[must_use]
 pub fn values(channels: u32) -> u32 {
     6 + channels
@@ -87,10 +89,7 @@ pub const RASTERIZE: Stage = Stage {
     pairs: true,
     bindings: &[
         params(),
-        read("means2d", "vec2<f32>"),
-        read("conics", "f32"),
-        read("opacities", "f32"),
-        read("colors", "f32"),
+        read("gaussians", "f32"),
         read("tile_offsets", "u32"),
         read("flatten_ids", "u32"),
         write("render_colors", "f32"),
@@ -101,17 +100,14 @@ pub const RASTERIZE: Stage = Stage {
     workgroup_size: WORKGROUP_SIZE,
 };
 
-/// Backward rasterization; one row of [`values`] gradients per Gaussian.
+/// Backward rasterization.
 pub const RASTERIZE_BACKWARD: Stage = Stage {
     name: "rasterize_backward",
     kernel: include_str!("../kernels/wgsl/rasterize_backward.wgsl"),
     pairs: true,
     bindings: &[
         params(),
-        read("means2d", "vec2<f32>"),
-        read("conics", "f32"),
-        read("opacities", "f32"),
-        read("colors", "f32"),
+        read("gaussians", "f32"),
         read("tile_offsets", "u32"),
         read("flatten_ids", "u32"),
         read("render_transmittance", "f32"),

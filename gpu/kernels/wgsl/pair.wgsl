@@ -29,18 +29,30 @@ fn background(channel: u32) -> f32 {
     return params.background[channel / 4u][channel % 4u];
 }
 
-// The Gaussians being walked over; entry k belongs to the k-th position of the batch.
-var<workgroup> batch_id: array<u32, WORKGROUP_SIZE>;
+// The Gaussians being walked over; entry k belongs to the k-th position of the
+// batch. A row is the place of the Gaussian's first value in `gaussians` and `gradients`.
+var<workgroup> batch_row: array<u32, WORKGROUP_SIZE>;
 var<workgroup> batch_mean: array<vec2<f32>, WORKGROUP_SIZE>;
 var<workgroup> batch_conic_opacity: array<vec4<f32>, WORKGROUP_SIZE>;
 
+// Places of the values in a Gaussian's row, of inputs and of gradients alike; the colour's come
+// after them.
+const MEAN: u32 = 0u;
+const CONIC: u32 = 2u;
+const OPACITY: u32 = 5u;
+const COLOR: u32 = 6u;
+
 // Every lane loads the Gaussian at one position of `flatten_ids`.
 fn load_gaussian(lane: u32, position: u32) {
-    let id = flatten_ids[position];
-    batch_id[lane] = id;
-    batch_mean[lane] = means2d[id];
-    batch_conic_opacity[lane] =
-        vec4<f32>(conics[3u * id], conics[3u * id + 1u], conics[3u * id + 2u], opacities[id]);
+    let row = flatten_ids[position] * VALUES;
+    batch_row[lane] = row;
+    batch_mean[lane] = vec2<f32>(gaussians[row + MEAN], gaussians[row + MEAN + 1u]);
+    batch_conic_opacity[lane] = vec4<f32>(
+        gaussians[row + CONIC],
+        gaussians[row + CONIC + 1u],
+        gaussians[row + CONIC + 2u],
+        gaussians[row + OPACITY],
+    );
 }
 
 struct Pair {

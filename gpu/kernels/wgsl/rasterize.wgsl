@@ -56,9 +56,9 @@ fn rasterize(
                 continue;
             }
             let weight = pair.alpha * transmittance;
-            let first_color = batch_id[k] * CHANNELS;
+            let first_color = batch_row[k] + COLOR;
             for (var d = 0u; d < CHANNELS; d++) {
-                color[d] = color[d] + colors[first_color + d] * weight;
+                color[d] = color[d] + gaussians[first_color + d] * weight;
             }
             transmittance = next;
             last = i32(base + k);

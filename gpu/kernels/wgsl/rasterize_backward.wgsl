@@ -9,12 +9,6 @@
 // One more than the largest last contributor of the tile's pixels.
 var<workgroup> walk_end: atomic<u32>;
 
-// Places of the values in a Gaussian's row; the colour's come after them.
-const MEAN: u32 = 0u;
-const CONIC: u32 = 2u;
-const OPACITY: u32 = 5u;
-const COLOR: u32 = 6u;
-
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn rasterize_backward(
     @builtin(workgroup_id) tile: vec3<u32>,
@@ -79,14 +73,14 @@ fn rasterize_backward(
             // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
             // (hazard 5).
             var values = array<f32, VALUES>();
-            let id = batch_id[k];
+            let row = batch_row[k];
             if contributes {
                 let one_minus = 1.0 - pair.alpha;
                 transmittance = transmittance / one_minus;
                 let weight = pair.alpha * transmittance;
                 var v_alpha = 0.0;
                 for (var d = 0u; d < CHANNELS; d++) {
-                    let color = colors[id * CHANNELS + d];
+                    let color = gaussians[row + COLOR + d];
                     values[COLOR + d] = weight * v_color[d];
                     v_alpha = v_alpha + ((color - behind[d]) * transmittance) * v_color[d];
                     behind[d] = pair.alpha * color + one_minus * behind[d];
@@ -106,7 +100,7 @@ fn rasterize_backward(
                     values[OPACITY] = pair.gauss * v_alpha;
                 }
             }
-            add_up(id * VALUES, contributes, group, subgroup_lane, subgroup_size, &values);
+            add_up(row, contributes, group, subgroup_lane, subgroup_size, &values);
         }
         top -= count;
     }

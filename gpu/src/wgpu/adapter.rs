@@ -172,8 +172,11 @@ fn choose(choice: &AdapterChoice, found: &[AdapterSummary]) -> Result<usize, Eng
             AdapterChoice::Index(index) => format!("number {index}"),
             AdapterChoice::Name(name) => format!("'{name}'"),
         };
-        let listed: Vec<_> =
-            found.iter().enumerate().map(|(i, a)| format!("{i}: {} ({})", a.name, a.driver)).collect();
+        let listed: Vec<_> = found
+            .iter()
+            .enumerate()
+            .map(|(i, a)| format!("{i}: {} ({})", a.name, a.driver))
+            .collect();
         EngineError::NoDevice(if listed.is_empty() {
             "this process sees no adapter; install a Vulkan driver (tests/setup does) or point \
              VK_DRIVER_FILES at one"

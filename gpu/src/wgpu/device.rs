@@ -38,9 +38,7 @@ fn note(fault: &Fault, message: String) {
 }
 
 /// Runs a call into wgpu and turns a panic into an error.
-pub(super) fn no_panic<T>(
-    call: impl FnOnce() -> Result<T, EngineError>,
-) -> Result<T, EngineError> {
+pub(super) fn no_panic<T>(call: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
     // What the call leaves behind is not used again for results: buffers are poisoned before every
     // submission, and a lost device stays lost.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
@@ -63,7 +61,9 @@ impl Gpu {
             required_limits: limits.clone(),
             ..DeviceDescriptor::default()
         }))
-        .map_err(|e| EngineError::Device(format!("{} would not open: {e}", adapter.get_info().name)))?;
+        .map_err(|e| {
+            EngineError::Device(format!("{} would not open: {e}", adapter.get_info().name))
+        })?;
         let fault = Fault::default();
         let lost = fault.clone();
         device.set_device_lost_callback(move |reason, message| {
@@ -102,10 +102,8 @@ impl Gpu {
 
     /// Waits for a submission and runs the callbacks that wait for it.
     pub(super) fn wait(&self, submission: SubmissionIndex) -> Result<(), EngineError> {
-        let wait = PollType::Wait {
-            submission_index: Some(submission),
-            timeout: Some(LONGEST_WAIT),
-        };
+        let wait =
+            PollType::Wait { submission_index: Some(submission), timeout: Some(LONGEST_WAIT) };
         let polled = self.device.poll(wait);
         self.sound("a submission")?;
         polled.map(|_| ()).map_err(|e| {

@@ -41,6 +41,8 @@ pub struct WgpuEngine {
     info: DeviceInfo,
     kernels: Kernels,
     arenas: Arenas,
+    /// Where a call is cut, see [`SUBMISSION_BYTES`].
+    submission_bytes: u64,
 }
 
 /// The inputs of a backward job on the device, shared by all its settings.
@@ -78,7 +80,8 @@ impl WgpuEngine {
                 exp_of_zero_is_one: probed.exp_of_zero_is_one,
             };
             tracing::debug!(?info, "opened");
-            Ok(Self { gpu: opened.gpu, info, kernels, arenas })
+            let submission_bytes = SUBMISSION_BYTES;
+            Ok(Self { gpu: opened.gpu, info, kernels, arenas, submission_bytes })
         })
     }
 
@@ -114,7 +117,7 @@ impl WgpuEngine {
         let mut results = Vec::with_capacity(inputs.len());
         let mut submission = Submission::new(&self.gpu);
         for job in inputs {
-            if !submission.has_room(forward_bytes(job)) {
+            if !submission.has_room(forward_bytes(job), self.submission_bytes) {
                 self.flush(&mut submission, |d, bytes| results.push(outputs(d, bytes)))?;
             }
             let variant = self.variant(job.channels, Reduction::Atomic);
@@ -144,7 +147,7 @@ impl WgpuEngine {
             for config in *configs {
                 let fresh = uploaded.as_ref().is_none_or(|u| u.job != job);
                 let upload = if fresh { backward_input_bytes(inputs) } else { 0 };
-                if !submission.has_room(upload + gradient_bytes(raster)) {
+                if !submission.has_room(upload + gradient_bytes(raster), self.submission_bytes) {
                     self.flush(&mut submission, |d, bytes| flat.push(gradients(d, bytes)))?;
                     uploaded = None;
                 }
@@ -157,7 +160,7 @@ impl WgpuEngine {
                 let mut spans = vec![submission.params(&Params::new(raster, config.threshold))];
                 spans.extend_from_slice(&shared.spans);
                 let row = stages::values(raster.channels) as usize;
-                spans.push(submission.output("gradients", raster.len() * row)?);
+                spans.push(submission.output("the rows of gradients", raster.len() * row)?);
                 submission.dispatch(kernel, raster.tiles(), spans);
                 uploaded = Some(shared);
             }
@@ -202,13 +205,23 @@ fn upload_raster(
     inputs: &RasterInputs,
     spans: &mut Vec<Span>,
 ) -> Result<(), EngineError> {
-    spans.push(submission.input("means2d", &inputs.means2d)?);
-    spans.push(submission.input("conics", &inputs.conics)?);
-    spans.push(submission.input("opacities", &inputs.opacities)?);
-    spans.push(submission.input("colors", &inputs.colors)?);
+    spans.push(submission.input("the rows of Gaussians", &rows(inputs))?);
     spans.push(submission.input("tile_offsets", &inputs.tile_offsets)?);
     spans.push(submission.input("flatten_ids", &inputs.flatten_ids)?);
     Ok(())
+}
+
+/// The Gaussians as rows of [`stages::values`].
+fn rows(inputs: &RasterInputs) -> Vec<f32> {
+    let d = inputs.channels as usize;
+    let mut rows = Vec::with_capacity(inputs.len() * (6 + d));
+    for (k, color) in inputs.colors.chunks_exact(d).enumerate() {
+        rows.extend_from_slice(&inputs.means2d[k]);
+        rows.extend_from_slice(&inputs.conics[k]);
+        rows.push(inputs.opacities[k]);
+        rows.extend_from_slice(color);
+    }
+    rows
 }
 
 fn upload_backward(

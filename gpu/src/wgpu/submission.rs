@@ -11,7 +11,6 @@ use wgpu::{
     ComputePassDescriptor, MapMode,
 };
 
-use super::SUBMISSION_BYTES;
 use super::device::Gpu;
 use super::pipeline::Kernel;
 use crate::engine::EngineError;
@@ -113,10 +112,10 @@ impl Submission {
         }
     }
 
-    /// Whether that many more bytes still fit; anything fits an empty submission.
-    pub(super) fn has_room(&self, bytes: u64) -> bool {
+    /// Whether that many more bytes keep within a limit; anything fits an empty submission.
+    pub(super) fn has_room(&self, bytes: u64, limit: u64) -> bool {
         let used = (self.params.len() + self.inputs.len()) as u64 + self.outputs;
-        self.dispatches.is_empty() || used + bytes <= SUBMISSION_BYTES
+        self.dispatches.is_empty() || used + bytes <= limit
     }
 
     /// Adds the settings of a dispatch.
@@ -210,7 +209,8 @@ fn grown(
     *kept = None;
     // Sizes double, so that a growing campaign allocates seldom.
     let size = size.next_power_of_two().max(1 << 16).min(limit);
-    let descriptor = BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+    let descriptor =
+        BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
     let buffer = gpu.scoped(label, || gpu.device.create_buffer(&descriptor))?;
     *kept = Some(buffer.clone());
     Ok(buffer)

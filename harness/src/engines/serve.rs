@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use splat_gpu::{Engine, EngineError};
+use splat_gpu::{AdapterChoice, Engine, EngineError, Options, WgpuEngine};
 
 use super::protocol::{
     Answer, FrameError, MAX_FRAME, Request, RequestRef, decode_request, encode_response,
@@ -31,7 +31,8 @@ const GRACE: Duration = Duration::from_secs(30);
 /// # Errors
 /// Why there is none.
 pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError> {
-    Err(EngineError::NoDevice(format!("no engine is built in for {adapter:?}")))
+    let choice = adapter.map_or(AdapterChoice::First, |name| AdapterChoice::Name(name.to_owned()));
+    Ok(Box::new(WgpuEngine::open(&choice, &Options::default())?))
 }
 
 /// Serves standard input and output until the input ends.

@@ -1,0 +1,221 @@
+//! Tests of one driver, the one the environment names; run by [`super::drivers`].
+
+use super::exact;
+use super::scene::{Plan, plans};
+use crate::engine::{Engine, EngineError, FloatAtomics};
+use crate::layout::{BackwardInputs, ClampGradient, RasterGradients, RasterInputs, StopRule};
+use crate::reduction::{BackwardConfig, Reduction};
+use crate::wgpu::{AdapterChoice, Options, WgpuEngine};
+
+/// The engine, or nothing where this machine has no driver.
+fn open(force_compare_exchange: bool) -> Option<WgpuEngine> {
+    match WgpuEngine::open(&AdapterChoice::First, &Options { force_compare_exchange }) {
+        Ok(engine) => {
+            let info = engine.info();
+            eprintln!("{info:?}");
+            assert!(info.exp_of_zero_is_one, "these scenes are exact only where exp(0) is 1");
+            Some(engine)
+        }
+        Err(EngineError::NoDevice(why)) => {
+            eprintln!("NOT EXERCISED: {why}");
+            None
+        }
+        Err(error) => panic!("the driver would not open: {error}"),
+    }
+}
+
+/// The engine with the device's own atomics and, where that is another, with compare-exchange.
+fn both() -> Vec<WgpuEngine> {
+    let first = open(false);
+    let native = first.as_ref().is_some_and(|e| e.info().float_atomics == FloatAtomics::Native);
+    let second = if native { open(true) } else { None };
+    first.into_iter().chain(second).collect()
+}
+
+fn all_settings(lane_width: u32) -> Vec<BackwardConfig> {
+    let mut all = vec![BackwardConfig { reduction: Reduction::Atomic, threshold: 0 }];
+    for reduction in [Reduction::SwS, Reduction::SwB] {
+        all.extend((0..=lane_width + 1).map(|threshold| BackwardConfig { reduction, threshold }));
+    }
+    all
+}
+
+/// Equality of numbers, so that the sign of a zero does not count and a NaN is never right.
+fn assert_same(name: &str, found: &[f32], expected: &[f32], context: &str) {
+    assert_eq!(found.len(), expected.len(), "{name} of {context}");
+    let wrong: Vec<_> = (0..found.len()).filter(|&i| !(found[i] == expected[i])).take(5).collect();
+    let show = |all: &[f32]| wrong.iter().map(|&i| all[i]).collect::<Vec<_>>();
+    assert!(
+        wrong.is_empty(),
+        "{name} of {context}: at {wrong:?} found {:?}, expected {:?}",
+        show(found),
+        show(expected)
+    );
+}
+
+fn assert_gradients(found: &RasterGradients, expected: &RasterGradients, context: &str) {
+    let flat = |g: &RasterGradients| (g.v_means2d.concat(), g.v_conics.concat());
+    let ((means, conics), (expected_means, expected_conics)) = (flat(found), flat(expected));
+    assert_same("v_means2d", &means, &expected_means, context);
+    assert_same("v_conics", &conics, &expected_conics, context);
+    assert_same("v_opacities", &found.v_opacities, &expected.v_opacities, context);
+    assert_same("v_colors", &found.v_colors, &expected.v_colors, context);
+}
+
+fn assert_forward(engine: &mut WgpuEngine, inputs: &[RasterInputs], context: &str) {
+    let jobs: Vec<_> = inputs.iter().collect();
+    let results = engine.rasterize(&jobs).expect("the forward stage runs");
+    assert_eq!(results.len(), inputs.len(), "one result a job");
+    for (at, (found, job)) in results.iter().zip(inputs).enumerate() {
+        let expected = exact::rasterize(job);
+        let context = format!("{context} job {at}, {}x{}", job.width, job.height);
+        assert_eq!(found.last_ids, expected.last_ids, "last_ids of {context}");
+        assert_same("render_colors", &found.render_colors, &expected.render_colors, &context);
+        assert_same("render_alphas", &found.render_alphas, &expected.render_alphas, &context);
+        assert_same(
+            "render_transmittance",
+            &found.render_transmittance,
+            &expected.render_transmittance,
+            &context,
+        );
+    }
+}
+
+fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
+    let settings = all_settings(engine.info().lane_width);
+    let atomics = engine.info().float_atomics;
+    let jobs: Vec<_> = inputs.iter().map(|job| (job, settings.as_slice())).collect();
+    let results = engine.rasterize_backward(&jobs).expect("the backward stage runs");
+    assert_eq!(results.len(), inputs.len(), "one list of results a job");
+    for (at, (found, job)) in results.iter().zip(inputs).enumerate() {
+        let expected = exact::rasterize_backward(job);
+        assert_eq!(found.len(), settings.len(), "one result a setting");
+        for (found, config) in found.iter().zip(&settings) {
+            let raster = &job.raster;
+            let context = format!(
+                "job {at}, {}x{}, {} channels, {} Gaussians, {config}, {atomics:?}",
+                raster.width,
+                raster.height,
+                raster.channels,
+                raster.len()
+            );
+            assert_gradients(found, &expected, &context);
+        }
+    }
+}
+
+#[test]
+#[ignore = "run by tests::drivers with one driver in the environment"]
+fn what_is_measured_is_plausible() {
+    for engine in both() {
+        let info = engine.info();
+        assert!(info.lane_width.is_power_of_two(), "lane width {}", info.lane_width);
+        let driver = std::env::var("SPLAT_GPU_TEST_DRIVER").unwrap_or_default();
+        for width in [4, 8, 16] {
+            if driver.ends_with(&format!(", {width} lanes")) {
+                assert_eq!(info.lane_width, width, "{driver}");
+            }
+        }
+        assert!(WgpuEngine::enumerate().iter().any(|a| a.name == info.adapter), "not listed");
+    }
+}
+
+#[test]
+#[ignore = "run by tests::drivers with one driver in the environment"]
+fn forward_is_exact() {
+    let Some(mut engine) = open(false) else { return };
+    let inputs: Vec<_> = plans().iter().map(Plan::raster).collect();
+    assert_forward(&mut engine, &inputs, "plans");
+}
+
+#[test]
+#[ignore = "run by tests::drivers with one driver in the environment"]
+fn backward_is_exact_with_every_reduction_and_threshold() {
+    let inputs: Vec<_> = plans().iter().map(Plan::backward).collect();
+    for mut engine in both() {
+        assert_backward(&mut engine, &inputs);
+    }
+}
+
+/// Transmittance is exactly at the stop after two of these Gaussians (hazard 12).
+#[test]
+#[ignore = "run by tests::drivers with one driver in the environment"]
+fn the_stop_rules_differ_at_the_stop() {
+    let Some(mut engine) = open(false) else { return };
+    let plan = Plan {
+        width: 17,
+        height: 2,
+        channels: 3,
+        length: 0,
+        pixel_center: 0.5,
+        clamp_gradient: ClampGradient::Zero,
+    };
+    let mut inputs = plan.raster();
+    inputs.means2d = vec![[0.0; 2]; 3];
+    inputs.conics = vec![[0.0; 3]; 3];
+    inputs.opacities = vec![0.5; 3];
+    inputs.colors = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
+    inputs.flatten_ids = vec![0, 1, 2, 2, 1, 0];
+    inputs.tile_offsets = vec![0, 3, 6];
+    inputs.constants.transmittance_min = 0.25;
+    let mut equal = inputs.clone();
+    equal.constants.stop_rule = StopRule::LessOrEqual;
+    let results = engine.rasterize(&[&inputs, &equal]).expect("the forward stage runs");
+    let ends: Vec<_> = results.iter().map(|r| (r.render_transmittance[0], r.last_ids[0])).collect();
+    assert_eq!(ends, [(0.25, 1), (0.5, 0)], "the rules differ where next T = minimum");
+    assert_forward(&mut engine, &[inputs, equal], "stop rules");
+}
+
+/// A call cut into many submissions, over buffers that still hold the previous results.
+#[test]
+#[ignore = "run by tests::drivers with one driver in the environment"]
+fn small_submissions_give_the_same_results() {
+    let Some(mut engine) = open(false) else { return };
+    engine.submission_bytes = 40_000;
+    let plans: Vec<_> = plans().into_iter().filter(|p| p.length < 300).collect();
+    let forward: Vec<_> = plans.iter().map(Plan::raster).collect();
+    assert_forward(&mut engine, &forward, "small submissions");
+    let backward: Vec<_> = plans.iter().map(Plan::backward).collect();
+    assert_backward(&mut engine, &backward);
+}
+
+#[test]
+#[ignore = "run by tests::drivers with one driver in the environment"]
+fn wrong_calls_are_refused_and_do_no_harm() {
+    let Some(mut engine) = open(false) else { return };
+    let good = plans()[9].backward();
+    let width = engine.info().lane_width;
+
+    let beyond = [BackwardConfig { reduction: Reduction::SwS, threshold: width + 2 }];
+    let error = engine.rasterize_backward(&[(&good, &beyond)]).expect_err("out of range");
+    assert!(matches!(error, EngineError::Threshold(_)), "unexpected: {error}");
+
+    let mut bad = good.clone();
+    bad.raster.colors.pop();
+    let error = engine.rasterize(&[&bad.raster]).expect_err("a color is missing");
+    assert!(error.to_string().contains("colors has"), "unhelpful: {error}");
+
+    // An output of one binding that no device of wgpu's offers: refused before it is allocated.
+    let mut huge = good.raster.clone();
+    huge.height = 0x4000_0000 / huge.width;
+    let tiles = huge.tiles()[0] as usize * huge.tiles()[1] as usize;
+    if huge.tiles()[1] > engine.gpu.limits.max_compute_workgroups_per_dimension {
+        huge.tile_offsets = vec![0; tiles + 1];
+        huge.flatten_ids.clear();
+        let error = engine.rasterize(&[&huge]).expect_err("too many tiles");
+        assert!(error.to_string().contains("max_compute_workgroups"), "unhelpful: {error}");
+    }
+    let limit = engine.gpu.limits.max_storage_buffer_binding_size;
+    let mut wide = plans()[0].raster();
+    (wide.width, wide.channels) = (65_536, 32);
+    wide.background = vec![0.0; 32];
+    wide.height = u32::try_from(limit / (65_536 * 128) + 1).expect("the limit is no larger");
+    wide.tile_offsets = vec![0; wide.tiles()[0] as usize * wide.tiles()[1] as usize + 1];
+    let error = engine.rasterize(&[&wide]).expect_err("too large for one binding");
+    assert!(error.to_string().contains("render_colors takes"), "unhelpful: {error}");
+
+    assert_backward(&mut engine, &[good]);
+    assert_eq!(engine.rasterize(&[]).expect("nothing to do"), [], "no job, no result");
+    let none = engine.rasterize_backward(&[]).expect("nothing to do");
+    assert!(none.is_empty(), "no job, no result");
+}
