@@ -51,19 +51,19 @@ pub struct RasterInputs {
     pub channels: u32,
     /// Constants of the convention.
     pub constants: RasterConstants,
-    /// [N,2] pixels.
+    /// `[N,2]` pixels.
     pub means2d: Vec<[f32; 2]>,
-    /// [N,3] upper triangle of the inverse 2D covariance, 1/pixels^2.
+    /// `[N,3]` upper triangle of the inverse 2D covariance, 1/pixels^2.
     pub conics: Vec<[f32; 3]>,
-    /// [N] in 0..=1.
+    /// `[N]` in 0..=1.
     pub opacities: Vec<f32>,
-    /// [N,D].
+    /// `[N,D]`.
     pub colors: Vec<f32>,
-    /// [D].
+    /// `[D]`.
     pub background: Vec<f32>,
-    /// [T+1]: tile t owns `flatten_ids[tile_offsets[t]..tile_offsets[t+1]]`, front to back.
+    /// `[T+1]`: tile t owns `flatten_ids[tile_offsets[t]..tile_offsets[t+1]]`, front to back.
     pub tile_offsets: Vec<u32>,
-    /// [M] indices of Gaussians.
+    /// `[M]` indices of Gaussians.
     pub flatten_ids: Vec<u32>,
 }
 
@@ -96,13 +96,13 @@ impl RasterInputs {
 /// Outputs of the forward rasterization stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RasterOutputs {
-    /// [H,W,D], background included.
+    /// `[H,W,D]`, background included.
     pub render_colors: Vec<f32>,
-    /// [H,W]: 1 - transmittance.
+    /// `[H,W]`: 1 - transmittance.
     pub render_alphas: Vec<f32>,
-    /// [H,W]: transmittance after the last contributor.
+    /// `[H,W]`: transmittance after the last contributor.
     pub render_transmittance: Vec<f32>,
-    /// [H,W]: position in `flatten_ids` of the pixel's last contributor, -1 for none.
+    /// `[H,W]`: position in `flatten_ids` of the pixel's last contributor, -1 for none.
     pub last_ids: Vec<i32>,
 }
 
@@ -111,25 +111,25 @@ pub struct RasterOutputs {
 pub struct BackwardInputs {
     /// What the forward stage got.
     pub raster: RasterInputs,
-    /// [H,W], see [`RasterOutputs`].
+    /// `[H,W]`, see [`RasterOutputs`].
     pub render_transmittance: Vec<f32>,
-    /// [H,W], see [`RasterOutputs`].
+    /// `[H,W]`, see [`RasterOutputs`].
     pub last_ids: Vec<i32>,
-    /// [H,W,D] gradient of the loss with respect to `render_colors`.
+    /// `[H,W,D]` gradient of the loss with respect to `render_colors`.
     pub v_render_colors: Vec<f32>,
-    /// [H,W] gradient of the loss with respect to `render_alphas`.
+    /// `[H,W]` gradient of the loss with respect to `render_alphas`.
     pub v_render_alphas: Vec<f32>,
 }
 
 /// Outputs of the backward rasterization stage, in the project's canonical units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RasterGradients {
-    /// [N,2] per pixel.
+    /// `[N,2]` per pixel.
     pub v_means2d: Vec<[f32; 2]>,
-    /// [N,3] with the full off-diagonal.
+    /// `[N,3]` with the full off-diagonal.
     pub v_conics: Vec<[f32; 3]>,
-    /// [N].
+    /// `[N]`.
     pub v_opacities: Vec<f32>,
-    /// [N,D].
+    /// `[N,D]`.
     pub v_colors: Vec<f32>,
 }

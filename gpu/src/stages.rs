@@ -2,9 +2,9 @@
 //!
 //! Everything that must agree between a kernel and the program that runs it is written here once:
 //! the binding declarations in front of a kernel's text are made from the same table as the bind
-//! group layouts, and the constants CHANNELS, VALUES, TILE_SIZE and WORKGROUP_SIZE are emitted, so
-//! a kernel exists for every number of channels. The files in `kernels/wgsl` are therefore not
-//! complete programs; [`Stage::source`] gives the program a device compiles.
+//! group layouts, and the constants `CHANNELS`, `VALUES`, `TILE_SIZE` and `WORKGROUP_SIZE` are
+//! emitted, so a kernel exists for every number of channels. The files in `kernels/wgsl` are
+//! therefore not complete programs; [`Stage::source`] gives the program a device compiles.
 
 use crate::engine::FloatAtomics;
 use crate::layout::{ClampGradient, RasterConstants, RasterInputs, StopRule};

@@ -24,6 +24,9 @@ pub const BACKWARD: &str = "rasterize_backward";
 const CHUNK: usize = 12;
 /// Chunks that may wait for an engine.
 const WAITING: usize = 2;
+/// Images with more pixels are run one setting a request: a software device takes seconds for each,
+/// and the time limit and the progress bar are per request.
+const LARGE: usize = 1 << 14;
 /// Faults in a row after which an engine is given up.
 const GIVE_UP: u32 = 3;
 
@@ -185,7 +188,8 @@ pub struct Contender<'a> {
 /// still fails; returns the smallest that does.
 pub type Minimizer<'a> = dyn Fn(&Item, &mut dyn FnMut(&Case) -> bool) -> Case + Sync + 'a;
 
-/// Runs every case on every contender. `progress` hears of every (case, engine) that is done.
+/// Runs every case on every contender. `progress` hears how many (case, engine, stage, setting) runs
+/// are done.
 ///
 /// # Errors
 /// The first case that cannot be prepared; engines' faults are findings, not errors.
@@ -193,7 +197,7 @@ pub fn run(
     cases: impl Iterator<Item = Result<(Case, usize), String>>,
     contenders: Vec<Contender<'_>>,
     minimize: &Minimizer<'_>,
-    progress: &(dyn Fn() + Sync),
+    progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<EngineReport>, String> {
     thread::scope(|scope| {
         let mut senders = Vec::new();
@@ -241,12 +245,11 @@ fn serve(
     contender: Contender<'_>,
     chunks: &Receiver<Arc<Vec<Item>>>,
     minimize: &Minimizer<'_>,
-    progress: &(dyn Fn() + Sync),
+    progress: &(dyn Fn(u64) + Sync),
 ) -> EngineReport {
-    let mut judge = Judge::new(contender, minimize);
+    let mut judge = Judge::new(contender, minimize, progress);
     for chunk in chunks {
         judge.chunk(&chunk);
-        chunk.iter().for_each(|_| progress());
     }
     judge.report
 }
@@ -255,45 +258,66 @@ fn serve(
 struct Judge<'a, 'm> {
     contender: Contender<'a>,
     minimize: &'m Minimizer<'m>,
+    progress: &'m (dyn Fn(u64) + Sync),
     report: EngineReport,
     known: BTreeMap<String, usize>,
     faults_in_a_row: u32,
 }
 
 impl<'a, 'm> Judge<'a, 'm> {
-    fn new(contender: Contender<'a>, minimize: &'m Minimizer<'m>) -> Self {
+    fn new(
+        contender: Contender<'a>,
+        minimize: &'m Minimizer<'m>,
+        progress: &'m (dyn Fn(u64) + Sync),
+    ) -> Self {
         let report = EngineReport::new(contender.id.clone(), contender.engine.info().clone());
-        Self { contender, minimize, report, known: BTreeMap::new(), faults_in_a_row: 0 }
+        let known = BTreeMap::new();
+        Self { contender, minimize, progress, report, known, faults_in_a_row: 0 }
     }
 
-    /// Runs a chunk in one request each way; where that fails, case by case.
+    /// Runs the small cases of a chunk in one request each way; large ones, and all where that
+    /// fails, one by one.
     fn chunk(&mut self, items: &[Item]) {
+        let (large, small): (Vec<&Item>, Vec<&Item>) =
+            items.iter().partition(|item| item.stage.inputs.raster.pixels() > LARGE);
+        let given_up = self.report.given_up.is_some();
+        if given_up || self.forward(&small).is_err() {
+            small.iter().for_each(|item| self.forward_one(item));
+        }
+        if given_up || self.backward(&small).is_err() {
+            small.iter().for_each(|item| self.backward_one(item));
+        }
+        for item in large {
+            self.forward_one(item);
+            self.backward_one(item);
+        }
+    }
+
+    fn forward_one(&mut self, item: &Item) {
         if self.report.given_up.is_some() {
-            return items.iter().for_each(|_| self.not_exercised());
+            return self.not_exercised(FORWARD, None);
         }
-        let all: Vec<&Item> = items.iter().collect();
-        if self.forward(&all).is_err() {
-            for item in items {
-                let result = self.forward(&[item]);
-                self.note_fault(item, FORWARD, None, result);
+        if let Err(error) = self.forward(&[item]) {
+            self.note_fault(item, FORWARD, None, error);
+        }
+    }
+
+    fn backward_one(&mut self, item: &Item) {
+        for setting in self.contender.settings.clone() {
+            if self.report.given_up.is_some() {
+                self.not_exercised(BACKWARD, Some(setting));
+                continue;
             }
-        }
-        if self.backward(&all).is_err() {
-            for item in items {
-                for setting in self.contender.settings.clone() {
-                    let result = self.backward_one(item, setting);
-                    self.note_fault(item, BACKWARD, Some(setting), result);
-                }
+            match self.gradients(item, setting) {
+                Ok(gradients) => self.judge_backward(item, setting, &gradients),
+                Err(error) => self.note_fault(item, BACKWARD, Some(setting), error),
             }
         }
     }
 
-    fn not_exercised(&mut self) {
-        let settings = self.contender.settings.clone();
-        self.report.row(FORWARD, None).add(&Tally::default());
-        for setting in settings {
-            self.report.row(BACKWARD, Some(setting)).add(&Tally::default());
-        }
+    fn not_exercised(&mut self, stage: &'static str, setting: Option<BackwardConfig>) {
+        self.report.row(stage, setting).add(&Tally::default());
+        (self.progress)(1);
     }
 
     fn forward(&mut self, items: &[&Item]) -> Result<(), EngineError> {
@@ -315,12 +339,6 @@ impl<'a, 'm> Judge<'a, 'm> {
                 self.judge_backward(item, setting, gradients);
             }
         }
-        Ok(())
-    }
-
-    fn backward_one(&mut self, item: &Item, setting: BackwardConfig) -> Result<(), EngineError> {
-        let gradients = self.gradients(item, setting)?;
-        self.judge_backward(item, setting, &gradients);
         Ok(())
     }
 
@@ -354,6 +372,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         tally: &Tally,
     ) {
         self.faults_in_a_row = 0;
+        (self.progress)(1);
         self.report.row(stage, setting).add(tally);
         if let Some(difference) = &tally.worst {
             self.found(item, stage, setting, Fault::Difference(difference.clone()));
@@ -365,13 +384,9 @@ impl<'a, 'm> Judge<'a, 'm> {
         item: &Item,
         stage: &'static str,
         setting: Option<BackwardConfig>,
-        result: Result<(), EngineError>,
+        error: EngineError,
     ) {
-        let Err(error) = result else { return };
-        if let Some(_reason) = &self.report.given_up {
-            self.report.row(stage, setting).add(&Tally::default());
-            return;
-        }
+        (self.progress)(1);
         let row = self.report.row(stage, setting);
         *row.runs.entry(Verdict::Disagree).or_default() += 1;
         self.faults_in_a_row += 1;

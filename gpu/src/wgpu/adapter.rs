@@ -17,7 +17,7 @@ pub struct AdapterSummary {
     pub driver: String,
     /// Graphics interface ("vulkan", "metal", ...).
     pub backend: String,
-    /// "Cpu", "DiscreteGpu", "IntegratedGpu", "VirtualGpu" or "Other".
+    /// What kind of device it is ("Cpu", "Other", ...), in the words of [`wgpu::DeviceType`].
     pub device_type: String,
     /// How gradients would be added to memory.
     pub float_atomics: FloatAtomics,

@@ -2,14 +2,14 @@
 //!
 //! Which drivers exist is settled by the environment before the process starts (`VK_DRIVER_FILES`
 //! chooses the Vulkan drivers, `LP_NATIVE_VECTOR_WIDTH` lavapipe's lane width); the engine opens
-//! what is there and measures what no specification tells ([`probe`]).
+//! what is there and measures what no specification tells (`probe`).
 //!
 //! A call packs its jobs into one buffer of inputs, one of settings and one of outputs, encodes all
 //! dispatches into one submission and reads all outputs back at once; above [`SUBMISSION_BYTES`] it
 //! is cut into several. Outputs hold a poison pattern before a kernel runs, so that what a kernel
 //! leaves unwritten is seen; gradients are zeroed by the backward stage itself (hazard 19).
 //!
-//! Faults of the device are errors, never panics: see [`device`].
+//! Faults of the device are errors, never panics: see `device`.
 
 mod adapter;
 mod device;

@@ -22,8 +22,8 @@ pub(super) const POISON: u32 = 0x7fc0_dead;
 /// Bytes of the buffer from which outputs are poisoned.
 const POISON_BYTES: u64 = 1 << 20;
 
-/// Bytes bound for an array without entries: a binding cannot be empty.
-const EMPTY_BYTES: u64 = 16;
+/// Bytes bound for an array without entries, since a binding cannot be empty.
+const EMPTY_BYTES: usize = 16;
 
 /// A part of one of the three buffers, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Span {
     }
 
     fn bound(&self) -> u64 {
-        self.size.max(EMPTY_BYTES)
+        self.size.max(EMPTY_BYTES as u64)
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Submission {
     outputs: u64,
     dispatches: Vec<Dispatch>,
     params_alignment: usize,
-    alignment: u64,
+    alignment: usize,
     largest_binding: u64,
 }
 
@@ -106,7 +106,7 @@ impl Submission {
             outputs: 0,
             dispatches: Vec::new(),
             params_alignment: limits.min_uniform_buffer_offset_alignment as usize,
-            alignment: u64::from(limits.min_storage_buffer_offset_alignment),
+            alignment: limits.min_storage_buffer_offset_alignment as usize,
             // Kernels index words with u32 and the last word must be within reach.
             largest_binding: limits.max_storage_buffer_binding_size.min(u64::from(u32::MAX)),
         }
@@ -145,20 +145,20 @@ impl Submission {
     ) -> Result<Span, EngineError> {
         let size = size_of_val(values) as u64;
         self.check_binding(field, size)?;
-        let offset = self.inputs.len() as u64;
+        let offset = self.inputs.len();
         self.inputs.extend_from_slice(bytemuck::cast_slice(values));
         if values.is_empty() {
-            pad(&mut self.inputs, offset as usize + EMPTY_BYTES as usize);
+            self.inputs.resize(offset + EMPTY_BYTES, 0);
         }
-        pad(&mut self.inputs, self.alignment as usize);
-        Ok(Span { offset, size })
+        pad(&mut self.inputs, self.alignment);
+        Ok(Span { offset: offset as u64, size })
     }
 
     /// Adds an output array of 32-bit words.
     pub(super) fn output(&mut self, field: &str, words: usize) -> Result<Span, EngineError> {
         let span = Span { offset: self.outputs, size: words as u64 * 4 };
         self.check_binding(field, span.size)?;
-        self.outputs = (self.outputs + span.bound()).next_multiple_of(self.alignment);
+        self.outputs = (self.outputs + span.bound()).next_multiple_of(self.alignment as u64);
         Ok(span)
     }
 

@@ -27,14 +27,15 @@ use crate::verdict::Verdict;
 pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let contenders = start(plan)?;
     let cases = Cases::new(plan)?;
-    let total = cases.len() * contenders.len() as u64;
+    let runs: u64 = contenders.iter().map(|c| 1 + c.settings.len() as u64).sum();
+    let total = cases.len() * runs;
     let bar = progress_bar(total);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
             Some(index) => shrink(cases.draw(index), fails),
             None => drop_gaussians(&item.case, fails),
         };
-    let reports = run_campaign(cases.iter(), contenders, &minimize, &|| bar.inc(1));
+    let reports = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
     bar.finish_and_clear();
     let reports = reports.map_err(CliError::new)?;
     conclude(&reports, plan, out)
@@ -114,9 +115,7 @@ fn contender(
 /// A bar on standard error; nothing where that is no terminal.
 fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::new(total);
-    let style = ProgressStyle::with_template(
-        "{wide_bar} {pos}/{len} cases x engines, {per_sec}, {eta} left",
-    );
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {per_sec}, {eta} left");
     if let Ok(style) = style {
         bar.set_style(style);
     }

@@ -30,11 +30,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 30 s to open, 120 s and 64 MiB a frame.
+    /// 30 s to open, 240 s and 64 MiB a frame: a software device takes tens of seconds for a trained
+    /// scene.
     fn default() -> Self {
         Self {
             open: Duration::from_secs(30),
-            request: Duration::from_secs(120),
+            request: Duration::from_secs(240),
             frame_bytes: 64 << 20,
         }
     }

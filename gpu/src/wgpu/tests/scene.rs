@@ -77,8 +77,8 @@ impl Plan {
             3 | 511 => Cover::Column(coordinate(width / 2)),
             4 | 257 => Cover::Diagonals(coordinate(width / 2), coordinate(height / 2)),
             1 | 512 => Cover::Point(coordinate(width - 1), coordinate(height - 1)),
-            _ if k % 5 == 0 => Cover::Explosive,
-            _ if k % 3 == 0 => Cover::Point(x, y),
+            _ if k.is_multiple_of(5) => Cover::Explosive,
+            _ if k.is_multiple_of(3) => Cover::Point(x, y),
             _ => Cover::Blank,
         }
     }
@@ -104,7 +104,7 @@ impl Plan {
         };
         let middle = [coordinate(self.width as usize / 2), coordinate(self.height as usize / 2)];
         for k in 0..n {
-            let opacity = if hash(k, 5) % 4 == 0 { 1.0 } else { 0.5 };
+            let opacity = if hash(k, 5).is_multiple_of(4) { 1.0 } else { 0.5 };
             let (mean, conic, opacity) = match self.cover(k) {
                 Cover::All => (middle, [0.0, 0.0, 0.0], opacity),
                 Cover::Row(y) => ([0.0, y], [0.0, 0.0, 128.0], opacity),
