@@ -1,11 +1,13 @@
 //! What was typed, and the checked plans that it resolves to.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::convention::{Convention, Profile};
 
+use super::case::EXTENSIONS;
 use super::exit::CliError;
 use super::paths;
 use crate::engines::{Discovery, Found};
@@ -30,6 +32,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Show the engines of this machine and why others are missing
     Devices,
+    /// Write the oracle's images and gradients of a case
+    Oracle(OracleArgs),
     /// Write the oracle's image of a trained scene
     Render(RenderArgs),
     /// Run a reproducer again
@@ -49,14 +53,37 @@ pub enum ConventionName {
 }
 
 impl ConventionName {
+    /// The profile of that name.
+    #[must_use]
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::Inria => Profile::Inria,
+            Self::Gsplat => Profile::Gsplat,
+        }
+    }
+
     /// The convention of that name.
     #[must_use]
     pub fn convention(self) -> Convention {
-        let profile = match self {
-            Self::Inria => Profile::Inria,
-            Self::Gsplat => Profile::Gsplat,
-        };
-        Convention::of(profile)
+        Convention::of(self.profile())
+    }
+}
+
+/// The arithmetic of the oracle, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScalarName {
+    /// double precision: the value to compare with
+    F64,
+    /// single precision: what a kernel in f32 may get
+    F32,
+}
+
+impl fmt::Display for ScalarName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F64 => "f64",
+            Self::F32 => "f32",
+        })
     }
 }
 
@@ -129,6 +156,23 @@ pub struct RenderArgs {
     /// Whose rules hold
     #[arg(long, value_name = "NAME", default_value = "inria")]
     pub convention: ConventionName,
+}
+
+/// Options of `oracle`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct OracleArgs {
+    /// The case (.safetensors or .toml)
+    #[arg(value_name = "CASE")]
+    pub case: PathBuf,
+    /// The result to write (.safetensors)
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Whose rules hold instead of the case's; fields that the case sets itself stay
+    #[arg(long, value_name = "NAME")]
+    pub convention: Option<ConventionName>,
+    /// The arithmetic
+    #[arg(long, value_name = "TYPE", default_value = "f64")]
+    pub scalar: ScalarName,
 }
 
 /// Options of `replay`, as typed.
@@ -209,6 +253,19 @@ pub struct RenderPlan {
     pub convention: Convention,
 }
 
+/// A checked `oracle`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OraclePlan {
+    /// A case that can be opened.
+    pub case: PathBuf,
+    /// A .safetensors, not the case, in a folder that can be written to.
+    pub output: PathBuf,
+    /// Whose rules hold; `None` means the case's.
+    pub profile: Option<Profile>,
+    /// The arithmetic.
+    pub scalar: ScalarName,
+}
+
 /// A checked `replay`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayPlan {
@@ -219,9 +276,6 @@ pub struct ReplayPlan {
     /// Everything that discovery said: to look up the one in the reproducer.
     pub discovery: Discovery,
 }
-
-/// File names of cases.
-const CASE_FILES: [&str; 2] = ["safetensors", "toml"];
 
 impl CheckPlan {
     /// The settings to judge on a device of that lane width.
@@ -261,7 +315,7 @@ impl CheckArgs {
                 Subject::Scene(resolve_scene(&ply, &cameras, camera)?)
             }
             (_, Some(case)) => {
-                paths::expect_extension("--case", &case, &CASE_FILES)?;
+                paths::expect_extension("--case", &case, &EXTENSIONS)?;
                 Subject::Case(paths::readable_file("--case", &case)?)
             }
             _ => Subject::Campaign {
@@ -299,13 +353,31 @@ impl RenderArgs {
     }
 }
 
+impl OracleArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed.
+    pub fn resolve(self) -> Result<OraclePlan, CliError> {
+        paths::expect_extension("oracle", &self.case, &EXTENSIONS)?;
+        let case = paths::readable_file("oracle", &self.case)?;
+        let output = paths::writable_file("--output", &self.output, "safetensors")?;
+        if paths::are_same(&case, &output) {
+            let what = format!("--output {}: is the case itself, give another", output.display());
+            return Err(CliError::new(what));
+        }
+        let profile = self.convention.map(ConventionName::profile);
+        Ok(OraclePlan { case, output, profile, scalar: self.scalar })
+    }
+}
+
 impl ReplayArgs {
     /// Checks every option, against the engines of this machine.
     ///
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<ReplayPlan, CliError> {
-        paths::expect_extension("replay", &self.file, &CASE_FILES)?;
+        paths::expect_extension("replay", &self.file, &EXTENSIONS)?;
         let file = paths::readable_file("replay", &self.file)?;
         let engines = if self.engine.is_empty() {
             None

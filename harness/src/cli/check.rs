@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use splat_reference::convention::Convention;
 
 use super::args::{CheckPlan, Subject};
+use super::case::read_case;
 use super::exit::{CliError, Outcome};
 use super::scene::scene_case;
 use crate::campaign::{Contender, EngineReport, Finding, Item, run as run_campaign};
@@ -135,7 +136,7 @@ impl Cases {
         let caused = |error| CliError::caused("cannot read the case", error);
         let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, convention: plan.convention };
         match &plan.subject {
-            Subject::Case(path) => cases.filed.push(read_case(path)?),
+            Subject::Case(path) => cases.filed.push(read_case(path, None)?),
             Subject::Scene(scene) => cases.filed = scene_case(scene, &plan.convention)?,
             Subject::Campaign { corpus, cases: random, seed } => {
                 if let Some(folder) = corpus {
@@ -168,15 +169,4 @@ impl Cases {
         let index = case.name.strip_prefix(&format!("random-{}-", self.seed))?;
         index.parse().ok().filter(|&index| index < self.random)
     }
-}
-
-/// Reads a case by its file name's extension.
-fn read_case(path: &PathBuf) -> Result<Case, CliError> {
-    let toml = path.extension().is_some_and(|extension| extension == "toml");
-    let case = if toml {
-        corpus::read_corpus_case(path)
-    } else {
-        case_file::read_case(path).map(|file| file.case)
-    };
-    case.map_err(|error| CliError::caused("cannot read the case", error))
 }

@@ -6,10 +6,12 @@
 //! where outcomes and errors become exit codes and words.
 
 pub mod args;
+pub mod case;
 pub mod check;
 pub mod devices;
 pub mod engine;
 pub mod exit;
+pub mod oracle;
 pub mod paths;
 pub mod render;
 pub mod replay;
@@ -42,6 +44,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     match cli.command.unwrap_or(Command::Check(cli.check)) {
         Command::Check(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
         Command::Devices => devices::run(&engines_here()?, out),
+        Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
         Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),
         Command::Engine(typed) => engine::run(typed),

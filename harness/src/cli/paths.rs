@@ -76,6 +76,12 @@ pub fn writable_file(option: &str, path: &Path, extension: &str) -> Result<PathB
     Ok(path.to_owned())
 }
 
+/// Whether two paths lead to the same existing file.
+#[must_use]
+pub fn are_same(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
 /// That the file's name ends in one of the extensions.
 ///
 /// # Errors

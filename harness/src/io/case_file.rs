@@ -13,7 +13,6 @@
 //!
 //! What is written is read back with the same bits, and the same case gives the same bytes.
 
-mod container;
 #[cfg(test)]
 mod tests;
 
@@ -21,10 +20,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use splat_reference::camera::Camera;
-use splat_reference::convention::Convention;
+use splat_reference::convention::{Convention, Profile};
 use splat_reference::scene::{Colors, Gaussians, Scene};
 
-use self::container::{Container, Entry, Tensor};
+use super::container::{self, Container, Entry, Tensor};
 use super::error::{InputError, Problem, quoted};
 use super::validate::{check_gaussians, check_image_values, check_size, validate};
 use super::write::write_file;
@@ -62,7 +61,17 @@ pub struct CaseFile {
 /// # Errors
 /// Names the tensor or metadata key, its value and the rule it breaks.
 pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
-    parse(&read::bytes(file)?, &read::stem(file)).map_err(|problem| problem.in_file(file))
+    read_case_as(file, None)
+}
+
+/// [`read_case`] under another profile, where one is given: it takes the place of the file's, and
+/// the fields that the file's metadata names keep the values written there.
+///
+/// # Errors
+/// As [`read_case`].
+pub fn read_case_as(file: &Path, profile: Option<Profile>) -> Result<CaseFile, InputError> {
+    let bytes = read::bytes(file)?;
+    parse_as(&bytes, &read::stem(file), profile).map_err(|problem| problem.in_file(file))
 }
 
 /// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].
@@ -83,13 +92,21 @@ pub fn write_case(
 /// # Errors
 /// As [`read_case`], without the file's name.
 pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
+    parse_as(bytes, default_name, None)
+}
+
+fn parse_as(
+    bytes: &[u8],
+    default_name: &str,
+    profile: Option<Profile>,
+) -> Result<CaseFile, Problem> {
     let container = container::parse(bytes)?;
     if let Some(name) = container.tensors.keys().find(|name| !TENSORS.contains(&name.as_str())) {
         let advice = format!("remove it; a case has {}", TENSORS.join(", "));
         return Err(Problem::new("the tensor name", quoted(name), advice));
     }
     let mut notes = BTreeMap::new();
-    let mut convention = overrides::profile(container.need_text("convention")?)?;
+    let mut convention = overrides::profile(container.need_text("convention")?, profile)?;
     for (key, text) in &container.metadata {
         if key.starts_with(NOTE_PREFIX) {
             notes.insert(key.clone(), text.clone());
@@ -247,7 +264,7 @@ fn metadata(case: &Case) -> Result<BTreeMap<String, String>, Problem> {
     Ok(metadata)
 }
 
-fn tensors(scene: &Scene<f32>) -> Vec<Entry> {
+fn tensors(scene: &Scene<f32>) -> Vec<Entry<f32>> {
     let g = &scene.gaussians;
     let (n, c, d) = (g.len(), scene.cameras.len(), scene.channels());
     let (h, w) = (scene.height as usize, scene.width as usize);

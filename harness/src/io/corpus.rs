@@ -42,6 +42,7 @@ mod tests;
 use std::path::Path;
 
 use splat_reference::camera::Camera;
+use splat_reference::convention::{Convention, Profile};
 use splat_reference::scene::{Colors, Gaussians, Scene};
 
 use super::error::{InputError, Problem};
@@ -75,12 +76,21 @@ const KEYS: [&str; 13] = [
 /// # Errors
 /// Names the line and the field, as in `a.toml:12: gaussian[3].scale[1] is ...`.
 pub fn read_corpus_case(file: &Path) -> Result<Case, InputError> {
+    read_corpus_case_as(file, None)
+}
+
+/// [`read_corpus_case`] under another profile, where one is given: it takes the place of the file's,
+/// and the fields that the file names keep the values written there.
+///
+/// # Errors
+/// As [`read_corpus_case`].
+pub fn read_corpus_case_as(file: &Path, profile: Option<Profile>) -> Result<Case, InputError> {
     let bytes = read::bytes(file)?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let value = format!("not UTF-8 from byte {}", error.valid_up_to());
         Problem::new("the text", value, "save it as UTF-8").in_file(file)
     })?;
-    parse(text, &read::stem(file)).map_err(|problem| problem.in_file(file))
+    parse_as(text, &read::stem(file), profile).map_err(|problem| problem.in_file(file))
 }
 
 /// Reads every `.toml` of a folder, sorted by name.
@@ -128,6 +138,10 @@ pub fn write_corpus_case(file: &Path, case: &Case) -> Result<(), InputError> {
 /// # Errors
 /// As [`read_corpus_case`], without the file's name.
 pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
+    parse_as(text, name, None)
+}
+
+fn parse_as(text: &str, name: &str, profile: Option<Profile>) -> Result<Case, Problem> {
     let document = toml_node::parse(text)?;
     let top = Table::root(text, &document);
     top.allow(&[&KEYS, &overrides::KEYS])?;
@@ -142,16 +156,17 @@ pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
             Some(node) => node.items()?.map(|item| item.whole()).collect::<Result<_, _>>()?,
             None => Vec::new(),
         },
-        convention: parse_convention(&top)?,
+        convention: parse_convention(&top, profile)?,
         scene: parse_scene(&top)?,
     };
     validate(&case)?;
     Ok(case)
 }
 
-fn parse_convention(top: &Table<'_>) -> Result<splat_reference::convention::Convention, Problem> {
+fn parse_convention(top: &Table<'_>, profile: Option<Profile>) -> Result<Convention, Problem> {
     let node = top.need("convention")?;
-    let mut convention = overrides::profile(node.string()?).map_err(|p| node.located(p))?;
+    let mut convention =
+        overrides::profile(node.string()?, profile).map_err(|p| node.located(p))?;
     for key in overrides::KEYS {
         if let Some(node) = top.get(key) {
             let text = node.scalar_text()?;

@@ -6,6 +6,7 @@
 //! | [`cameras`] | `NAME.cameras.json` | read |
 //! | [`case_file`] | one case, `.safetensors` | read and write, exact bits |
 //! | [`corpus`], [`corpus_text`] | one small case as text, `.toml` | read and write, exact bits |
+//! | [`result_file`] | images and gradients of one case, `.safetensors` | write |
 //! | [`image`] | picture, `.png` | write |
 //!
 //! Everything read is checked before it is believed: sizes before they are allocated, every number
@@ -16,6 +17,7 @@
 
 pub mod cameras;
 pub mod case_file;
+mod container;
 pub mod corpus;
 pub mod corpus_text;
 pub mod error;
@@ -25,6 +27,7 @@ mod notation;
 mod overrides;
 pub mod ply;
 mod read;
+pub mod result_file;
 #[cfg(test)]
 mod samples;
 mod toml_node;

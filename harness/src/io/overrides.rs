@@ -50,12 +50,13 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// Reads the profile's name.
-pub(super) fn profile(text: &str) -> Result<Convention, Problem> {
+/// Reads the profile's name. `instead` takes its place: the fields that a file sets afterwards are
+/// then changes of that profile, those equal to the file's own profile included.
+pub(super) fn profile(text: &str, instead: Option<Profile>) -> Result<Convention, Problem> {
     let profile: Profile = text
         .parse()
         .map_err(|_| Problem::new("convention", quoted(text), "expected inria or gsplat"))?;
-    Ok(Convention::of(profile))
+    Ok(Convention::of(instead.unwrap_or(profile)))
 }
 
 /// Sets the field `key` from its text. `key` must be one of [`KEYS`].
@@ -221,8 +222,16 @@ mod tests {
         assert_eq!(message("tile_size", "-1"), "tile_size is '-1': expected 16");
         assert!(message("near", "0x3").starts_with("near is '0x3': expected a decimal number"));
         assert!(message("nearest", "1").starts_with("the key is 'nearest': remove it;"));
-        let unknown = profile("brush").unwrap_err().to_string();
-        assert_eq!(unknown, "convention is 'brush': expected inria or gsplat");
+        for instead in [None, Some(Profile::Inria)] {
+            let unknown = profile("brush", instead).unwrap_err().to_string();
+            assert_eq!(unknown, "convention is 'brush': expected inria or gsplat");
+        }
+    }
+
+    #[test]
+    fn another_profile_takes_the_place_of_the_files() {
+        assert_eq!(profile("inria", None), Ok(Convention::inria()));
+        assert_eq!(profile("inria", Some(Profile::Gsplat)), Ok(Convention::gsplat()));
     }
 
     #[test]

@@ -189,6 +189,30 @@ fn a_header_of_huge_tensors_is_refused() {
 }
 
 #[test]
+fn names_that_come_twice_are_refused() {
+    let bytes = encode(&samples::case(), &BTreeMap::new()).unwrap();
+    let length = 8 + usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+    let header = std::str::from_utf8(&bytes[8..length]).unwrap();
+    for (key, from, to) in [
+        ("height", r#""height":"3","#, r#""height":"3","height":"2","#),
+        (
+            "means",
+            r#""means":{"#,
+            r#""means":{"dtype":"F32","shape":[0,3],"data_offsets":[0,0]},"means":{"#,
+        ),
+        ("__metadata__", r#""__metadata__":"#, r#""__metadata__":{},"__metadata__":"#),
+    ] {
+        assert!(header.contains(from), "{header}");
+        let twice = header.replacen(from, to, 1);
+        let bytes =
+            [&(twice.len() as u64).to_le_bytes(), twice.as_bytes(), &bytes[length..]].concat();
+        let text = parse(&bytes, "").unwrap_err().to_string();
+        let start = format!("the header is not readable 'a second \\\"{key}\\\"");
+        assert!(text.starts_with(&start), "{text}");
+    }
+}
+
+#[test]
 fn notes_travel_and_names_default_to_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.safetensors");
@@ -214,6 +238,31 @@ fn notes_travel_and_names_default_to_the_file() {
     let bytes = container::encode(&metadata, &tensors(&case.scene)).unwrap();
     std::fs::write(&file, bytes).unwrap();
     assert_eq!(read_case(&file).unwrap().case.name, "other");
+}
+
+/// A field that the file sets to its own profile's value is set all the same.
+#[test]
+fn another_profile_keeps_what_the_file_sets() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.safetensors");
+    let case = samples::case();
+    let mut metadata = metadata(&case).unwrap();
+    metadata.insert("near".to_owned(), "0.01".to_owned());
+    metadata.insert("clamp_gradient".to_owned(), "exact".to_owned());
+    let bytes = container::encode(&metadata, &tensors(&case.scene)).unwrap();
+    std::fs::write(&file, bytes).unwrap();
+    assert_eq!(read_case_as(&file, None).unwrap().case.convention, Convention::gsplat());
+    let mut expected = Convention::inria();
+    expected.near = 0.01;
+    expected.alpha_clamp_gradient = Convention::gsplat().alpha_clamp_gradient;
+    let read = read_case_as(&file, Some(Profile::Inria)).unwrap().case;
+    assert_eq!(read.convention, expected);
+    assert_eq!(read.scene, case.scene, "only the rules change");
+    metadata.insert("convention".to_owned(), "brush".to_owned());
+    let bytes = container::encode(&metadata, &tensors(&case.scene)).unwrap();
+    std::fs::write(&file, bytes).unwrap();
+    let text = read_case_as(&file, Some(Profile::Inria)).unwrap_err().to_string();
+    assert!(text.contains("convention is 'brush'"), "the file is checked all the same: {text}");
 }
 
 #[test]

@@ -54,6 +54,16 @@ fn expect(from: &str, to: &str, start: &str) {
 }
 
 #[test]
+fn another_profile_keeps_what_the_text_sets() {
+    let read = parse_as(TEXT, "a", Some(Profile::Gsplat)).unwrap();
+    let own = parse(TEXT, "a").unwrap();
+    let expected = Convention { alpha_max: own.convention.alpha_max, ..Convention::gsplat() };
+    assert_eq!(read.convention, expected);
+    assert_ne!(own.convention, expected);
+    assert_eq!(read.scene, own.scene, "only the rules change");
+}
+
+#[test]
 fn reads_what_is_written() {
     let Case { name, purpose, hazards, convention, scene } = case();
     assert_eq!((name.as_str(), purpose.as_str(), hazards), ("two", "two in a row", vec![3, 5]));

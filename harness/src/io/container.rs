@@ -1,13 +1,19 @@
 //! The safetensors container: a length, a JSON header, the numbers.
 //!
-//! The header is parsed and its offsets are checked by the `safetensors` crate. Two things are done
+//! Cases are read and written through it ([`case_file`](super::case_file)), results are written
+//! ([`result_file`](super::result_file)).
+//!
+//! The header is parsed and its offsets are checked by the `safetensors` crate. Three things are done
 //! here: the comparison of the header's total with the file's size, in checked arithmetic (the
-//! crate's own sum overflows on a hostile header), and the writing, whose metadata the crate
-//! orders by a random hash: here the same case gives the same bytes.
+//! crate's own sum overflows on a hostile header); the refusal of names that come twice, of which
+//! the crate takes the last; and the writing, whose metadata the crate orders by a random hash:
+//! here the same case gives the same bytes.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use safetensors::tensor::{Dtype, Metadata};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, json};
 
 use crate::io::error::{Problem, quoted};
@@ -68,7 +74,11 @@ impl Tensor<'_> {
             let expected: Vec<String> = expected.iter().map(length).collect();
             let advice = format!("must be [{}]", expected.join(", "));
             let field = format!("the shape of tensor '{}'", self.name);
-            return Err(Problem::new(field, format!("{:?}", self.shape), advice));
+            let found = match self.shape.len() {
+                0..=8 => format!("{:?}", self.shape),
+                many => format!("of {many} dimensions"),
+            };
+            return Err(Problem::new(field, found, advice));
         }
         Ok(self.bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
@@ -87,10 +97,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Container<'_>, Problem> {
         let advice = format!("its header declares {length} bytes: truncated, or no .safetensors");
         return Err(truncated(advice));
     };
-    let metadata: Metadata = serde_json::from_slice(header).map_err(|error| {
+    let unreadable = |error: serde_json::Error| {
         let value = format!("not readable {}", quoted(&error.to_string()));
         Problem::new("the header", value, "write the file anew; is it a .safetensors?")
-    })?;
+    };
+    serde_json::from_slice::<Distinct>(header).map_err(unreadable)?;
+    let metadata: Metadata = serde_json::from_slice(header).map_err(unreadable)?;
     let described = metadata.data_len();
     if described != data.len() {
         let advice = format!(
@@ -116,23 +128,93 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Container<'_>, Problem> {
     Ok(Container { metadata, tensors })
 }
 
-/// One tensor to be written.
-pub(super) struct Entry {
-    pub(super) name: &'static str,
-    shape: Vec<usize>,
-    values: Vec<f32>,
+/// A header without a name that comes twice, in itself or in its metadata.
+struct Distinct;
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(DistinctVisitor)
+    }
 }
 
-impl Entry {
-    pub(super) fn new(name: &'static str, shape: Vec<usize>, values: Vec<f32>) -> Self {
+struct DistinctVisitor;
+
+impl<'de> Visitor<'de> for DistinctVisitor {
+    type Value = Distinct;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distinct, A::Error> {
+        let mut seen = BTreeSet::new();
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            if key == "__metadata__" {
+                map.next_value::<Option<Distinct>>()?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+            if let Some(key) = seen.replace(key) {
+                return Err(A::Error::custom(format!("a second \"{key}\"")));
+            }
+        }
+        Ok(Distinct)
+    }
+}
+
+/// A number that a file can hold.
+pub trait Number: Copy {
+    /// Its type as the header names it.
+    const DTYPE: &'static str;
+
+    /// Appends its bytes, little endian.
+    fn append(self, bytes: &mut Vec<u8>);
+}
+
+impl Number for f32 {
+    const DTYPE: &'static str = "F32";
+
+    fn append(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+impl Number for f64 {
+    const DTYPE: &'static str = "F64";
+
+    fn append(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+/// One tensor to be written.
+pub(super) struct Entry<S> {
+    pub(super) name: &'static str,
+    pub(super) shape: Vec<usize>,
+    values: Vec<S>,
+}
+
+impl<S> Entry<S> {
+    pub(super) fn new(name: &'static str, shape: Vec<usize>, values: Vec<S>) -> Self {
         Self { name, shape, values }
+    }
+
+    /// That there are as many numbers as the shape says.
+    pub(super) fn check_size(&self) -> Result<(), Problem> {
+        let expected: usize = self.shape.iter().product();
+        if self.values.len() == expected {
+            return Ok(());
+        }
+        let field = format!("the number of values of {}", self.name);
+        let advice = format!("its shape {:?} asks for {expected}", self.shape);
+        Err(Problem::new(field, self.values.len(), advice))
     }
 }
 
 /// The bytes of a file: header padded with spaces to a multiple of 8, numbers without gaps.
-pub(super) fn encode(
+pub(super) fn encode<S: Number>(
     metadata: &BTreeMap<String, String>,
-    tensors: &[Entry],
+    tensors: &[Entry<S>],
 ) -> Result<Vec<u8>, Problem> {
     let mut header = Map::new();
     header.insert("__metadata__".to_owned(), json!(metadata));
@@ -140,7 +222,7 @@ pub(super) fn encode(
     for Entry { name, shape, values } in tensors {
         let start = end;
         end += size_of_val(values.as_slice());
-        let info = json!({"dtype": "F32", "shape": shape, "data_offsets": [start, end]});
+        let info = json!({"dtype": S::DTYPE, "shape": shape, "data_offsets": [start, end]});
         header.insert((*name).to_owned(), info);
     }
     let mut header = serde_json::Value::Object(header).to_string();
@@ -155,7 +237,7 @@ pub(super) fn encode(
     bytes.extend((header.len() as u64).to_le_bytes());
     bytes.extend(header.as_bytes());
     for value in tensors.iter().flat_map(|tensor| &tensor.values) {
-        bytes.extend(value.to_le_bytes());
+        value.append(&mut bytes);
     }
     Ok(bytes)
 }
