@@ -21,6 +21,8 @@ mod container;
 pub mod corpus;
 pub mod corpus_text;
 pub mod error;
+#[cfg(test)]
+mod fuzz;
 pub mod image;
 pub mod loss;
 mod notation;
