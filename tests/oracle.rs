@@ -5,7 +5,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use splat_harness::case::Case;
 use splat_harness::io::{case_file, corpus};
 use splat_reference::convention::{Convention, Profile};
-use splat_reference::render::render_backward;
+use splat_reference::render::{project_scene, render_backward};
 use splat_tests::{root, say};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -109,6 +109,35 @@ fn harmonics_have_their_own_gradient() {
     assert_eq!(*shape, [n, stride / 3, 3]);
     assert!(numbers.iter().any(|&v| v != 0.0), "no gradient reaches the harmonics");
     assert_eq!(tensors["render_colors"].1.last(), Some(&3), "red, green and blue");
+}
+
+#[test]
+fn projected_gaussians_are_written_on_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, scalar) in [("two-cameras", "f64"), ("harmonics", "f32")] {
+        let case = scene(name);
+        let (plain, _) = oracle(folder.path(), &case, &["--scalar", scalar]);
+        let (mut staged, _) = oracle(folder.path(), &case, &["--stages", "--scalar", scalar]);
+        let scene = case.scene.map(f64::from);
+        let (n, c, d) = (scene.gaussians.len(), scene.cameras.len(), scene.channels());
+        let projected: Vec<_> = (0..c)
+            .map(|camera| project_scene(&scene, camera, &case.convention).expect("small").splats)
+            .collect();
+        let expected: [(&str, &[usize], Vec<f64>); 4] = [
+            ("means2d", &[c, n, 2], projected.iter().flat_map(|s| s.means2d.concat()).collect()),
+            ("conics", &[c, n, 3], projected.iter().flat_map(|s| s.conics.concat()).collect()),
+            ("opacities", &[c, n], projected.iter().flat_map(|s| s.opacities.clone()).collect()),
+            ("colors", &[c, n, d], projected.iter().flat_map(|s| s.colors.clone()).collect()),
+        ];
+        for (tensor, shape, numbers) in expected {
+            let (_, found_shape, found) = staged.remove(tensor).expect("written");
+            assert_eq!(found_shape, shape, "{name} {tensor}");
+            let apart = difference(&found, &numbers);
+            let allowed = if scalar == "f64" { 0.0 } else { 1e-5 };
+            assert!(apart <= allowed, "{name} {tensor}: {apart:e}");
+        }
+        assert_eq!(staged, plain, "{name}: the rest is the same");
+    }
 }
 
 /// Text and tensors are two ways to say the same case.

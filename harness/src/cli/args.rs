@@ -173,6 +173,9 @@ pub struct OracleArgs {
     /// The arithmetic
     #[arg(long, value_name = "TYPE", default_value = "f64")]
     pub scalar: ScalarName,
+    /// Write the projected Gaussians of each camera as well
+    #[arg(long)]
+    pub stages: bool,
 }
 
 /// Options of `replay`, as typed.
@@ -264,6 +267,8 @@ pub struct OraclePlan {
     pub profile: Option<Profile>,
     /// The arithmetic.
     pub scalar: ScalarName,
+    /// Whether the projected Gaussians are written as well.
+    pub stages: bool,
 }
 
 /// A checked `replay`.
@@ -367,7 +372,7 @@ impl OracleArgs {
             return Err(CliError::new(what));
         }
         let profile = self.convention.map(ConventionName::profile);
-        Ok(OraclePlan { case, output, profile, scalar: self.scalar })
+        Ok(OraclePlan { case, output, profile, scalar: self.scalar, stages: self.stages })
     }
 }
 

@@ -7,7 +7,8 @@ use super::case::read_case;
 use super::exit::{CliError, Outcome};
 use crate::case::Case;
 use crate::io::result_file::{Number, write_result};
-use splat_reference::render::render_backward;
+use splat_reference::TooManyPairs;
+use splat_reference::render::{project_scene, render_backward};
 use splat_reference::scalar::{Scalar, Walk};
 
 /// Carries out the plan: images and gradients of all cameras, in one file.
@@ -43,9 +44,15 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
 
 fn compute<S: Walk + Number>(case: &Case, plan: &OraclePlan) -> Result<(), CliError> {
     let scene = case.scene.map(<S as Scalar>::from_f32);
-    let gradients = render_backward(&scene, &case.convention).map_err(|error| {
+    let cannot = |error: TooManyPairs| {
         CliError::caused(format!("{}: cannot render the case", plan.case.display()), error)
-    })?;
-    write_result(&plan.output, &scene, &case.convention, gradients)
+    };
+    let gradients = render_backward(&scene, &case.convention).map_err(cannot)?;
+    let cameras = if plan.stages { scene.cameras.len() } else { 0 };
+    let stages = (0..cameras)
+        .map(|camera| Ok(project_scene(&scene, camera, &case.convention)?.splats))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(cannot)?;
+    write_result(&plan.output, &scene, &case.convention, gradients, &stages)
         .map_err(|error| CliError::caused("cannot write the result", error))
 }

@@ -6,6 +6,10 @@
 //! Gradients are those of the whole loss: summed over cameras, but for `v_viewmats` and
 //! `v_backgrounds`, which belong to one camera each.
 //!
+//! On request also what the rasterization stage starts from, by camera: `means2d` [C,N,2] in pixels
+//! (with the convention's pixel centres), `conics` [C,N,3] as upper triangle, `opacities` [C,N] (other
+//! than the case's where antialiased), `colors` [C,N,D]; zeros for a Gaussian that is culled.
+//!
 //! Metadata: `width`, `height`, `convention`, `scalar` (`f64` or `f32`), and the fields in which the
 //! convention differs from its profile, under the keys of a [case file](super::case_file): a result
 //! says by itself whose rules it follows.
@@ -18,6 +22,7 @@ use std::path::Path;
 use splat_reference::convention::Convention;
 use splat_reference::render::Gradients;
 use splat_reference::scene::{Colors, Scene};
+use splat_reference::view::Splats;
 
 use super::container::{self, Entry};
 use super::error::{InputError, Problem};
@@ -26,7 +31,8 @@ use super::write::write_file;
 
 pub use super::container::Number;
 
-/// Writes the images and gradients of `scene` under `convention`.
+/// Writes the images and gradients of `scene` under `convention`, and the projected Gaussians of
+/// each camera, unless there are none.
 ///
 /// # Errors
 /// Where a field of the convention cannot be expressed, a tensor's size is not the scene's, or the
@@ -36,8 +42,10 @@ pub fn write_result<S: Number>(
     scene: &Scene<S>,
     convention: &Convention,
     gradients: Gradients<S>,
+    stages: &[Splats<S>],
 ) -> Result<(), InputError> {
-    let bytes = encode(scene, convention, gradients).map_err(|problem| problem.in_file(file))?;
+    let bytes =
+        encode(scene, convention, gradients, stages).map_err(|problem| problem.in_file(file))?;
     write_file(file, &bytes)
 }
 
@@ -49,6 +57,7 @@ pub fn encode<S: Number>(
     scene: &Scene<S>,
     convention: &Convention,
     gradients: Gradients<S>,
+    stages: &[Splats<S>],
 ) -> Result<Vec<u8>, Problem> {
     let mut metadata: BTreeMap<String, String> = [
         ("width", scene.width.to_string()),
@@ -61,7 +70,10 @@ pub fn encode<S: Number>(
     for (key, setting) in overrides::differing(convention)? {
         metadata.insert(key.to_owned(), setting.to_string());
     }
-    let tensors = tensors(scene, gradients);
+    let mut tensors = tensors(scene, gradients);
+    if !stages.is_empty() {
+        tensors.extend(stage_tensors(scene, stages));
+    }
     for tensor in &tensors {
         tensor.check_size()?;
     }
@@ -91,6 +103,21 @@ fn tensors<S: Copy>(scene: &Scene<S>, gradients: Gradients<S>) -> Vec<Entry<S>> 
         Entry::new(name, shape, gradients.v_colors),
         Entry::new("v_viewmats", vec![c, 4, 4], viewmats),
         Entry::new("v_backgrounds", vec![c, d], gradients.v_backgrounds),
+    ]
+}
+
+/// What the rasterization starts from, camera by camera.
+fn stage_tensors<S: Copy>(scene: &Scene<S>, stages: &[Splats<S>]) -> [Entry<S>; 4] {
+    let (n, c, d) = (scene.gaussians.len(), scene.cameras.len(), scene.channels());
+    let means2d = stages.iter().flat_map(|s| s.means2d.as_flattened()).copied().collect();
+    let conics = stages.iter().flat_map(|s| s.conics.as_flattened()).copied().collect();
+    let opacities = stages.iter().flat_map(|s| &s.opacities).copied().collect();
+    let colors = stages.iter().flat_map(|s| &s.colors).copied().collect();
+    [
+        Entry::new("means2d", vec![c, n, 2], means2d),
+        Entry::new("conics", vec![c, n, 3], conics),
+        Entry::new("opacities", vec![c, n], opacities),
+        Entry::new("colors", vec![c, n, d], colors),
     ]
 }
 
@@ -169,7 +196,7 @@ mod tests {
 
     fn encode_f64(scene: &Scene<f32>, convention: &Convention) -> Vec<u8> {
         let scene = scene.map(f64::from);
-        encode(&scene, convention, render_backward(&scene, convention).unwrap()).unwrap()
+        encode(&scene, convention, render_backward(&scene, convention).unwrap(), &[]).unwrap()
     }
 
     #[test]
@@ -178,7 +205,8 @@ mod tests {
         let scene = samples::case().scene;
         let direct: (&str, &[usize]) = ("v_colors", &[2, 3]);
         assert_eq!(described(&encode_f64(&scene, &gsplat)), expected(2, direct, Dtype::F64));
-        let single = encode(&scene, &gsplat, render_backward(&scene, &gsplat).unwrap()).unwrap();
+        let single =
+            encode(&scene, &gsplat, render_backward(&scene, &gsplat).unwrap(), &[]).unwrap();
         assert_eq!(described(&single), expected(2, direct, Dtype::F32));
         for k in [1, 4, 9, 16] {
             let bytes = encode_f64(&harmonics(k), &gsplat);
@@ -191,8 +219,12 @@ mod tests {
         let convention = Convention::inria();
         let scene = samples::case().scene.map(f64::from);
         let gradients = render_backward(&scene, &convention).unwrap();
-        let bytes = encode(&scene, &convention, gradients.clone()).unwrap();
-        assert_eq!(encode(&scene, &convention, gradients.clone()).unwrap(), bytes, "same bytes");
+        let bytes = encode(&scene, &convention, gradients.clone(), &[]).unwrap();
+        assert_eq!(
+            encode(&scene, &convention, gradients.clone(), &[]).unwrap(),
+            bytes,
+            "same bytes"
+        );
         let file = SafeTensors::deserialize(&bytes).unwrap();
         let read = |name: &str| numbers(file.tensor(name).unwrap().data());
         let images = gradients.rasters.iter();
@@ -253,7 +285,7 @@ mod tests {
         let (scene, convention) = (samples::case().scene, Convention::gsplat());
         let mut gradients = render_backward(&scene, &convention).unwrap();
         gradients.rasters.pop();
-        let text = encode(&scene, &convention, gradients).unwrap_err().to_string();
+        let text = encode(&scene, &convention, gradients, &[]).unwrap_err().to_string();
         assert_eq!(
             text,
             "the number of values of render_colors is 18: its shape [2, 3, 2, 3] asks for 36"
