@@ -98,7 +98,7 @@ pub(crate) fn basis_gradient<A: Arith>(
     g
 }
 
-/// The colour before the clamp, for coefficients `sh` [K,3] in direction `d`.
+/// The colour before the clamp, for coefficients `sh` `[K,3]` in direction `d`.
 #[must_use]
 pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
     let b = basis(d, sh.len() / 3);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use splat_reference::convention::Convention;
@@ -171,7 +171,7 @@ impl Cases {
 }
 
 /// Reads a case by its file name's extension.
-fn read_case(path: &PathBuf) -> Result<Case, CliError> {
+fn read_case(path: &Path) -> Result<Case, CliError> {
     let toml = path.extension().is_some_and(|extension| extension == "toml");
     let case = if toml {
         corpus::read_corpus_case(path)
