@@ -36,7 +36,7 @@ fn the_oracles_own_f32_instance_agrees_on_the_corpus_and_on_random_scenes() {
     let mut cases = corpus();
     cases.extend(random(60));
     let report = judge(Defect::None, &cases, BackwardConfig::sweep(8));
-    assert_eq!(report.verdict(), Verdict::Agree, "{}", verdicts(&[report.clone()]));
+    assert_eq!(report.verdict(), Verdict::Agree, "{}", verdicts(std::slice::from_ref(&report)));
     for row in report.rows.values() {
         assert!(row.tally.sharpness.max <= 1.0, "an agreeing element lies outside its bound");
     }

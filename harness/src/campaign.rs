@@ -123,14 +123,22 @@ pub struct Row {
     pub runs: BTreeMap<Verdict, u64>,
     /// All elements of all runs.
     pub tally: Tally,
+    /// Runs that disagree at each threshold that was run.
+    pub disagree_at: BTreeMap<u32, u64>,
 }
 
 impl Row {
-    fn add(&mut self, tally: &Tally) -> Verdict {
-        let verdict = tally.verdict();
-        *self.runs.entry(verdict).or_default() += 1;
+    fn add(&mut self, tally: &Tally, setting: Option<BackwardConfig>) {
+        self.add_run(tally.verdict(), setting);
         self.tally.merge(tally);
-        verdict
+    }
+
+    fn add_run(&mut self, verdict: Verdict, setting: Option<BackwardConfig>) {
+        *self.runs.entry(verdict).or_default() += 1;
+        if let Some(setting) = setting.filter(|setting| setting.reduction.has_threshold()) {
+            let disagree = self.disagree_at.entry(setting.threshold).or_default();
+            *disagree += u64::from(verdict == Verdict::Disagree);
+        }
     }
 
     /// Runs with that verdict.
@@ -316,7 +324,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     fn not_exercised(&mut self, stage: &'static str, setting: Option<BackwardConfig>) {
-        self.report.row(stage, setting).add(&Tally::default());
+        self.report.row(stage, setting).add(&Tally::default(), setting);
         (self.progress)(1);
     }
 
@@ -373,7 +381,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     ) {
         self.faults_in_a_row = 0;
         (self.progress)(1);
-        self.report.row(stage, setting).add(tally);
+        self.report.row(stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
             self.found(item, stage, setting, Fault::Difference(difference.clone()));
         }
@@ -387,8 +395,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         error: EngineError,
     ) {
         (self.progress)(1);
-        let row = self.report.row(stage, setting);
-        *row.runs.entry(Verdict::Disagree).or_default() += 1;
+        self.report.row(stage, setting).add_run(Verdict::Disagree, setting);
         self.faults_in_a_row += 1;
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());

@@ -257,7 +257,7 @@ pub fn typical(profile: Profile) -> impl Strategy<Value = Case> {
 pub type CaseTree = Box<dyn ValueTree<Value = Case>>;
 
 /// Draws case number `index` of the run with seed `seed`. The same two numbers give the same case
-/// on every machine: the generator is ChaCha with the numbers as its key, and the strategies use
+/// on every machine: the generator is `ChaCha` with the numbers as its key, and the strategies use
 /// it alone.
 ///
 /// # Panics

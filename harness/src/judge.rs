@@ -64,7 +64,7 @@ impl Expectation {
         }
     }
 
-    /// The oracle's image [H,W,D].
+    /// The oracle's image `[H,W,D]`.
     pub fn image(&self) -> impl Iterator<Item = f64> + '_ {
         self.render_colors.iter().map(|&(value, _)| value)
     }

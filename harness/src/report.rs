@@ -12,6 +12,7 @@ use std::path::Path;
 pub fn report(reports: &[EngineReport], missing: &[Missing], files: &[Vec<String>]) -> String {
     let mut text = String::new();
     text += &verdicts(reports);
+    text += &by_threshold(reports);
     text += &exercised(reports, missing);
     for (report, files) in reports.iter().zip(files) {
         for (finding, file) in report.findings.iter().zip(files) {
@@ -74,6 +75,32 @@ fn verdict_row(engine: &str, stage: &str, reduction: &str, row: &Row) -> Vec<Str
     cells.push(ratio(sharpness.quantile(0.99)));
     cells.push(ratio(worst.or(sharpness.quantile(1.0))));
     cells
+}
+
+/// For every reduction that disagrees: at which thresholds it does and does not.
+fn by_threshold(reports: &[EngineReport]) -> String {
+    let list = |thresholds: Vec<u32>| {
+        let texts: Vec<String> = thresholds.iter().map(ToString::to_string).collect();
+        if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
+    };
+    let mut text = String::new();
+    for report in reports {
+        for ((_, stage, reduction), row) in &report.rows {
+            if row.disagree_at.values().all(|&runs| runs == 0) {
+                continue;
+            }
+            let (bad, good): (Vec<u32>, Vec<u32>) =
+                row.disagree_at.keys().partition(|threshold| row.disagree_at[threshold] > 0);
+            let _ = writeln!(
+                text,
+                "{} {stage} {reduction}: disagrees at threshold {}; agrees at {}",
+                report.id,
+                list(bad),
+                list(good)
+            );
+        }
+    }
+    text
 }
 
 /// What was not exercised, loudly: engines that are missing or were given up.

@@ -1,11 +1,11 @@
 //! From the oracle's bounds to the tolerance of one output element under one kernel setting.
 //!
-//! A gradient element is a sum of m terms. With the terms' radii r_i and largest magnitudes |x_i|
+//! A gradient element is a sum of m terms. With the terms' radii and largest magnitudes
 //! from the oracle, and additions of relative error u, every order of summation whose longest chain
 //! has d additions satisfies (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
 //! section 4.2, equation (4.4) applied to the chain of each term)
 //!
-//! |computed - exact| <= sum r_i + gamma(d) sum |x_i|, gamma(d) = d u / (1 - d u).
+//! |computed - exact| <= sum of radii + gamma(d) sum of magnitudes, gamma(d) = d u / (1 - d u).
 //!
 //! Only additions of two nonzero numbers round, so d <= m - 1 whatever the grouping. A reduction in
 //! registers makes chains shorter: one tree or one leader's chain, then one addition for every

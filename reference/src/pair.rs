@@ -61,7 +61,7 @@ pub fn alpha_vjp<A: Arith>(
 ///
 /// With transmittance `t` in front of the Gaussian and the colour `behind` that would be seen
 /// through it, C = ... + t (alpha color + (1 - alpha) behind), so dC/d alpha = (color - behind) t
-/// and dC/d color = alpha t. Slices are [D]. Writes the gradient of the colour to `v_color`,
+/// and dC/d color = alpha t. Slices are `[D]`. Writes the gradient of the colour to `v_color`,
 /// replaces `behind` by what is seen with this Gaussian in front of it, and returns the gradient of
 /// alpha without the background's part.
 #[inline(always)]
@@ -86,7 +86,7 @@ pub fn blend_vjp<A: Arith>(
 
 /// The gradient of the transmittance that reaches the background: with final transmittance T, the
 /// image holds `T background` and the opacity `1 - T`, so the gradient of T is
-/// `background . v_pixel - v_render_alpha`; this is its negative. Slices are [D].
+/// `background . v_pixel - v_render_alpha`; this is its negative. Slices are `[D]`.
 #[inline(always)]
 pub fn v_minus_transmittance<A: Arith>(background: &[A], v_pixel: &[A], v_render_alpha: A) -> A {
     let mut through = v_render_alpha.like(0.0);

@@ -19,13 +19,13 @@ use rayon::prelude::*;
 /// The image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raster<S> {
-    /// [H,W,D], background included.
+    /// `[H,W,D]`, background included.
     pub render_colors: Vec<S>,
-    /// [H,W]: 1 - transmittance.
+    /// `[H,W]`: 1 - transmittance.
     pub render_alphas: Vec<S>,
-    /// [H,W]: transmittance after the last contributor.
+    /// `[H,W]`: transmittance after the last contributor.
     pub transmittance: Vec<S>,
-    /// [H,W]: position in `flatten_ids` of the last contributor, -1 for none.
+    /// `[H,W]`: position in `flatten_ids` of the last contributor, -1 for none.
     pub last_ids: Vec<i32>,
 }
 
@@ -131,7 +131,7 @@ impl<L: Lanes> Constants<L> {
     }
 }
 
-/// The state of a tile's pixels, each array [side,side] ([D,side,side] for `colors`).
+/// The state of a tile's pixels, each array `[side,side]` (`[D,side,side]` for `colors`).
 struct TileState<S> {
     side: usize,
     transmittance: Vec<S>,

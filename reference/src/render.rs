@@ -49,11 +49,11 @@ pub fn project_scene<S: Scalar>(
 
 /// One camera's slices of a scene.
 pub struct CameraSlices<'a, S> {
-    /// [D]
+    /// `[D]`
     pub background: &'a [S],
-    /// [H,W,D]
+    /// `[H,W,D]`
     pub v_render_colors: &'a [S],
-    /// [H,W]
+    /// `[H,W]`
     pub v_render_alphas: &'a [S],
 }
 
@@ -76,19 +76,19 @@ impl<S: Copy> Scene<S> {
 pub struct Gradients<S> {
     /// C images.
     pub rasters: Vec<Raster<S>>,
-    /// [N,3]
+    /// `[N,3]`
     pub v_means: Vec<[S; 3]>,
-    /// [N,4]
+    /// `[N,4]`
     pub v_quats: Vec<[S; 4]>,
-    /// [N,3]
+    /// `[N,3]`
     pub v_scales: Vec<[S; 3]>,
-    /// [N]
+    /// `[N]`
     pub v_opacities: Vec<S>,
-    /// [N,D] or [N,K,3], as the colours were given.
+    /// `[N,D]` or `[N,K,3]`, as the colours were given.
     pub v_colors: Vec<S>,
-    /// [C,4,4]
+    /// `[C,4,4]`
     pub v_viewmats: Vec<[[S; 4]; 4]>,
-    /// [C,D]
+    /// `[C,D]`
     pub v_backgrounds: Vec<S>,
 }
 

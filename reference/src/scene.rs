@@ -8,18 +8,18 @@ use crate::camera::Camera;
 /// The colour of every Gaussian.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Colors<S> {
-    /// [N,D] given directly.
+    /// `[N,D]` given directly.
     Direct {
         /// Number of channels D, 1..=32.
         channels: usize,
-        /// [N,D].
+        /// `[N,D]`.
         values: Vec<S>,
     },
-    /// [N,K,3] real spherical harmonics; K = 1, 4, 9 or 16 for degree 0 to 3.
+    /// `[N,K,3]` real spherical harmonics; K = 1, 4, 9 or 16 for degree 0 to 3.
     Harmonics {
         /// Coefficients per channel K.
         coefficients: usize,
-        /// [N,K,3].
+        /// `[N,K,3]`.
         values: Vec<S>,
     },
 }
@@ -66,13 +66,13 @@ impl<S> Colors<S> {
 /// N anisotropic 3D Gaussians.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gaussians<S> {
-    /// [N,3] scene units.
+    /// `[N,3]` scene units.
     pub means: Vec<[S; 3]>,
-    /// [N,4] rotation as w x y z, not necessarily normalized.
+    /// `[N,4]` rotation as w x y z, not necessarily normalized.
     pub quats: Vec<[S; 4]>,
-    /// [N,3] standard deviations, scene units (linear, not logarithms).
+    /// `[N,3]` standard deviations, scene units (linear, not logarithms).
     pub scales: Vec<[S; 3]>,
-    /// [N] in 0..=1 (not logits).
+    /// `[N]` in 0..=1 (not logits).
     pub opacities: Vec<S>,
     /// Colour.
     pub colors: Colors<S>,
@@ -114,11 +114,11 @@ pub struct Scene<S> {
     pub gaussians: Gaussians<S>,
     /// C cameras.
     pub cameras: Vec<Camera<S>>,
-    /// [C,D].
+    /// `[C,D]`.
     pub backgrounds: Vec<S>,
-    /// [C,H,W,D] gradient of the loss with respect to `render_colors`.
+    /// `[C,H,W,D]` gradient of the loss with respect to `render_colors`.
     pub v_render_colors: Vec<S>,
-    /// [C,H,W] gradient of the loss with respect to `render_alphas`.
+    /// `[C,H,W]` gradient of the loss with respect to `render_alphas`.
     pub v_render_alphas: Vec<S>,
 }
 

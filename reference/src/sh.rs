@@ -98,7 +98,7 @@ pub(crate) fn basis_gradient<A: Arith>(
     g
 }
 
-/// The colour before the clamp, for coefficients `sh` [K,3] in direction `d`.
+/// The colour before the clamp, for coefficients `sh` `[K,3]` in direction `d`.
 #[must_use]
 pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
     let b = basis(d, sh.len() / 3);
@@ -109,4 +109,71 @@ pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
         }
     }
     color.map(|c| c + S::from_f64(0.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_abs_diff_eq;
+
+    /// Gauss-Legendre nodes and weights for n = 4: exact for polynomials of degree 7 (Abramowitz and
+    /// Stegun, table 25.4).
+    const LEGENDRE: [(f64, f64); 4] = [
+        (-0.861_136_311_594_052_6, 0.347_854_845_137_453_9),
+        (-0.339_981_043_584_856_26, 0.652_145_154_862_546_2),
+        (0.339_981_043_584_856_26, 0.652_145_154_862_546_2),
+        (0.861_136_311_594_052_6, 0.347_854_845_137_453_9),
+    ];
+    /// Equally spaced azimuths: exact for trigonometric polynomials of degree 7.
+    const AZIMUTHS: usize = 8;
+
+    /// Points of the sphere with weights that integrate products of two basis functions (degree 6)
+    /// exactly, up to rounding. Azimuths are turned from one another by 45 degrees, starting at
+    /// (cos, sin) = (0.8, 0.6).
+    fn sphere() -> Vec<([f64; 3], f64)> {
+        let mut points = Vec::new();
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        for (z, weight) in LEGENDRE {
+            let radius = (1.0 - z * z).sqrt();
+            let (mut cos, mut sin) = (0.8, 0.6);
+            for _ in 0..AZIMUTHS {
+                let turn = 2.0 * std::f64::consts::PI / AZIMUTHS as f64;
+                points.push(([radius * cos, radius * sin, z], weight * turn));
+                (cos, sin) = (half * (cos - sin), half * (cos + sin));
+            }
+        }
+        points
+    }
+
+    #[test]
+    fn the_basis_is_orthonormal() {
+        for i in 0..MAX_COEFFICIENTS {
+            for j in 0..MAX_COEFFICIENTS {
+                let product: f64 = sphere()
+                    .iter()
+                    .map(|&(d, weight)| {
+                        let b = basis(d, MAX_COEFFICIENTS);
+                        weight * b[i] * b[j]
+                    })
+                    .sum();
+                let expected = if i == j { 1.0 } else { 0.0 };
+                // 32 terms below 1 in magnitude, each with a few roundings: 32 * 8 * 2^-53 < 3e-14.
+                assert_abs_diff_eq!(product, expected, epsilon = 3e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn fewer_coefficients_are_a_prefix() {
+        let d = [0.48, 0.6, 0.64];
+        let all = basis(d, 16);
+        for coefficients in [1, 4, 9] {
+            let some = basis(d, coefficients);
+            assert_eq!(some[..coefficients], all[..coefficients], "{coefficients} coefficients");
+            assert!(
+                some[coefficients..].iter().all(|&b| b == 0.0),
+                "{coefficients}: the rest is 0"
+            );
+        }
+    }
 }

@@ -6,20 +6,20 @@ use crate::scalar::Scalar;
 /// Projected Gaussians as the rasterization stage reads them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Splats<S> {
-    /// [N,2] pixels.
+    /// `[N,2]` pixels.
     pub means2d: Vec<[S; 2]>,
-    /// [N,3] upper triangle of the inverse 2D covariance, 1/pixels^2.
+    /// `[N,3]` upper triangle of the inverse 2D covariance, 1/pixels^2.
     pub conics: Vec<[S; 3]>,
-    /// [N].
+    /// `[N]`.
     pub opacities: Vec<S>,
     /// Number of channels D.
     pub channels: usize,
-    /// [N,D].
+    /// `[N,D]`.
     pub colors: Vec<S>,
 }
 
 impl<S: Copy> Splats<S> {
-    /// The colour of Gaussian `id`, [D].
+    /// The colour of Gaussian `id`, `[D]`.
     #[must_use]
     #[inline]
     pub fn color(&self, id: usize) -> &[S] {
@@ -45,9 +45,9 @@ pub struct TileLists {
     pub tiles: [u32; 2],
     /// Tile side, pixels.
     pub tile_size: u32,
-    /// [T+1]: tile t owns `flatten_ids[tile_offsets[t]..tile_offsets[t+1]]`.
+    /// `[T+1]`: tile t owns `flatten_ids[tile_offsets[t]..tile_offsets[t+1]]`.
     pub tile_offsets: Vec<u32>,
-    /// [M] indices of Gaussians.
+    /// `[M]` indices of Gaussians.
     pub flatten_ids: Vec<u32>,
 }
 
@@ -73,20 +73,20 @@ pub struct RasterView<'a, S> {
     pub splats: &'a Splats<S>,
     /// The tiles' lists.
     pub lists: &'a TileLists,
-    /// [D].
+    /// `[D]`.
     pub background: &'a [S],
 }
 
 /// Further inputs of backward rasterization.
 #[derive(Clone, Copy, Debug)]
 pub struct LossView<'a, S> {
-    /// [H,W] transmittance after the last contributor.
+    /// `[H,W]` transmittance after the last contributor.
     pub transmittance: &'a [S],
-    /// [H,W] position in `flatten_ids` of the last contributor, -1 for none.
+    /// `[H,W]` position in `flatten_ids` of the last contributor, -1 for none.
     pub last_ids: &'a [i32],
-    /// [H,W,D] gradient of the loss with respect to `render_colors`.
+    /// `[H,W,D]` gradient of the loss with respect to `render_colors`.
     pub v_render_colors: &'a [S],
-    /// [H,W] gradient of the loss with respect to `render_alphas`.
+    /// `[H,W]` gradient of the loss with respect to `render_alphas`.
     pub v_render_alphas: &'a [S],
 }
 

@@ -55,6 +55,12 @@ fn conclude(
         })
         .collect::<Result<_, CliError>>()?;
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
+    if let Subject::Campaign { corpus: None, .. } = plan.subject {
+        writeln!(
+            out,
+            "NOT EXERCISED: the corpus: no folder corpora/scenes here (--corpus names another)"
+        )?;
+    }
     out.flush()?;
     let verdict = reports.iter().map(EngineReport::verdict).max();
     match verdict.unwrap_or(Verdict::NotExercised) {

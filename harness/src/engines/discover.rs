@@ -80,7 +80,7 @@ pub fn discover(program: &Program) -> Discovery {
     try_all(&candidates, missing, program, Limits::default())
 }
 
-/// Tries the candidates, [`AT_ONCE`] at a time.
+/// Tries the candidates, two at a time.
 #[must_use]
 pub fn try_all(
     candidates: &[Candidate],

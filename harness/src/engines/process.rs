@@ -25,7 +25,7 @@ pub struct Limits {
     /// Time to answer one frame.
     pub request: Duration,
     /// Aimed-at size of a frame, bytes. A single job may exceed it, up to
-    /// [`MAX_FRAME`](super::protocol::MAX_FRAME).
+    /// [`MAX_FRAME`].
     pub frame_bytes: usize,
 }
 

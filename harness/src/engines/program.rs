@@ -20,9 +20,9 @@ impl Program {
         Self { path: path.into(), args: vec!["engine".into()] }
     }
 
-    /// `splatcheck engine` with the executable that `SPLATCHECK_BIN` names, else this very
-    /// program if it is splatcheck, else the one built beside it (for test programs, which cargo
-    /// puts one folder deeper).
+    /// `splatcheck engine` with the executable that `SPLATCHECK_BIN` names, else the one built
+    /// beside this program if this is a test program (which cargo puts in a folder `deps`), else
+    /// this very program, whatever it was renamed to.
     ///
     /// # Errors
     /// Says what was looked for and how to name it.
@@ -36,9 +36,9 @@ impl Program {
         }
         let own = env::current_exe()
             .map_err(|e| format!("cannot tell which program is running ({e}): {SET_IT}"))?;
-        beside(&own).map(Self::splatcheck).ok_or_else(|| {
-            format!("{} is not splatcheck and has none beside it: {SET_IT}", own.display())
-        })
+        beside(&own)
+            .map(Self::splatcheck)
+            .ok_or_else(|| format!("no splatcheck was built beside {}: {SET_IT}", own.display()))
     }
 }
 
@@ -46,11 +46,12 @@ const SET_IT: &str = "set SPLATCHECK_BIN to the splatcheck executable";
 
 /// The splatcheck executable seen from a running program.
 fn beside(own: &Path) -> Option<PathBuf> {
-    if own.file_stem().is_some_and(|stem| stem == "splatcheck") {
+    let folder = own.parent()?;
+    if folder.file_name().is_none_or(|name| name != "deps") {
         return Some(own.to_owned());
     }
-    let name = format!("splatcheck{}", env::consts::EXE_SUFFIX);
-    own.ancestors().skip(1).take(2).map(|folder| folder.join(&name)).find(|path| path.is_file())
+    let path = folder.parent()?.join(format!("splatcheck{}", env::consts::EXE_SUFFIX));
+    path.is_file().then_some(path)
 }
 
 #[cfg(test)]
@@ -70,5 +71,7 @@ mod tests {
         assert_eq!(beside(&test), Some(folder.path().join(&name)), "one folder up");
         let own = folder.path().join(&name);
         assert_eq!(beside(&own), Some(own.clone()), "itself");
+        let renamed = folder.path().join("sc");
+        assert_eq!(beside(&renamed), Some(renamed.clone()), "itself under another name");
     }
 }

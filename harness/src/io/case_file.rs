@@ -1,8 +1,8 @@
 //! One case as a `.safetensors` file.
 //!
-//! Tensors, all F32: `means` [N,3], `quats` [N,4], `scales` [N,3], `opacities` [N], `colors` [N,D]
-//! or `sh` [N,K,3], `viewmats` [C,4,4], `Ks` [C,3,3], `backgrounds` [C,D] (zeros where absent),
-//! `v_render_colors` [C,H,W,D], `v_render_alphas` [C,H,W,1] (zeros where absent).
+//! Tensors, all F32: `means` `[N,3]`, `quats` `[N,4]`, `scales` `[N,3]`, `opacities` `[N]`, `colors` `[N,D]`
+//! or `sh` `[N,K,3]`, `viewmats` `[C,4,4]`, `Ks` `[C,3,3]`, `backgrounds` `[C,D]` (zeros where absent),
+//! `v_render_colors` `[C,H,W,D]`, `v_render_alphas` `[C,H,W,1]` (zeros where absent).
 //!
 //! Metadata: `width`, `height`, `convention` (`inria` or `gsplat`); fields that differ from that
 //! profile (`alpha_max`, `alpha_min`, `transmittance_min`, `eps2d`, `near`, `far`, `tile_size`,

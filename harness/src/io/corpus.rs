@@ -2,12 +2,12 @@
 //!
 //! ```toml
 //! purpose = "two Gaussians in one tile, the second behind the stop"   # one line
-//! hazards = [3, 5]                       # optional
+//! hazards = `[3, 5]`                       # optional
 //! convention = "gsplat"                  # or "inria"
 //! alpha_max = 0.999                      # optional: the fields of a case file's metadata
 //! width = 8
 //! height = 8
-//! background = [0.5, 0.5, 0.5]           # [D]; optional, zeros; a camera may have its own
+//! background = [0.5, 0.5, 0.5]           # `[D]`; optional, zeros; a camera may have its own
 //! loss = { seed = 7, magnitude = 1.0 }   # or one of the forms below
 //!
 //! [[camera]]                             # one or more
@@ -15,23 +15,24 @@
 //! fy = 8.0
 //! cx = 4.0
 //! cy = 4.0
-//! world_to_camera = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]   # the default
+//! world_to_camera = [`[1, 0, 0, 0]`, `[0, 1, 0, 0]`, `[0, 0, 1, 0]`, `[0, 0, 0, 1]`]   # the default
 //!
 //! [[gaussian]]
 //! mean = [0.0, 0.0, 2.0]
 //! quat = [1.0, 0.0, 0.0, 0.0]            # w x y z; the default
 //! scale = [0.1, 0.1, 0.1]
 //! opacity = "0x3b808081"                 # the f32 of these bits, 1/255
-//! color = [1.0, 0.0, 0.0]                # [D], or sh = [[r, g, b], ...], K rows
+//! color = [1.0, 0.0, 0.0]                # `[D]`, or sh = [[r, g, b], ...], K rows
 //! repeat = 3                             # optional: the same Gaussian this many times,
 //! depth_step = 0.25                      # the i-th (from 0) moved by i * 0.25 along z
 //! ```
 //!
 //! The gradient of the loss is one of: `loss = { seed, magnitude }`, expanded by
-//! [`loss`](super::loss) (camera c has seed + c; magnitude is 1 where absent); `loss = { constant =
-//! [D], alpha = 0.0 }`, the same for every pixel; or `v_render_colors` [C H W D] and, optionally,
-//! `v_render_alphas` [C H W] as flat arrays. Without a Gaussian, `channels = D` or `coefficients = K`
-//! says which colours the case has. `[[gaussian]]` may equally be written as `gaussian = [{...}]`.
+//! [`loss`](super::loss) (camera c has seed + c; magnitude is 1 where absent);
+//! `loss = { constant = [D], alpha = 0.0 }`, the same for every pixel; or `v_render_colors`
+//! `[C H W D]` and, optionally, `v_render_alphas` `[C H W]` as flat arrays. Without a Gaussian,
+//! `channels = D` or `coefficients = K` says which colours the case has. `[[gaussian]]` may equally
+//! be written as `gaussian = [{...}]`.
 //!
 //! Every number is an f32, rounded once from its decimal text. The case's name is the file's.
 

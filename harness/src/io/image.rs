@@ -10,7 +10,7 @@ use super::error::{InputError, Problem};
 use super::validate::check_size;
 use super::write::write_file;
 
-/// Writes `colors` [H,W,3] as an 8-bit RGB PNG without colour-space chunks.
+/// Writes `colors` `[H,W,3]` as an 8-bit RGB PNG without colour-space chunks.
 ///
 /// # Errors
 /// Where the size is not that of the colours, a colour is NaN, or the file cannot be written.

@@ -31,7 +31,7 @@ fn value(seed: u64, i: u64) -> f32 {
     f32::from(odd) / 1024.0
 }
 
-/// Loss gradient of one image: `v_render_colors` [H,W,D] and `v_render_alphas` [H,W].
+/// Loss gradient of one image: `v_render_colors` `[H,W,D]` and `v_render_alphas` `[H,W]`.
 ///
 /// The sizes are the caller's to limit, see [`validate`](super::validate::check_size).
 #[must_use]

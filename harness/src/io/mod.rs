@@ -10,9 +10,9 @@
 //! | [`image`] | picture, `.png` | write |
 //!
 //! Everything read is checked before it is believed: sizes before they are allocated, every number
-//! before it enters a [`Case`](crate::case::Case). [`validate`] holds the rules once for all
+//! before it enters a [`Case`](crate::case::Case). [`mod@validate`] holds the rules once for all
 //! formats; an [`InputError`] names the file, the field and the value and says what to do. No byte
-//! sequence makes a reader panic. Every writer goes through [`write`], so that a file is either the
+//! sequence makes a reader panic. Every writer goes through [`mod@write`], so that a file is either the
 //! old one or the whole new one.
 
 pub mod cameras;

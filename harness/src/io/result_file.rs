@@ -1,14 +1,15 @@
 //! What the oracle made of one case, as a `.safetensors` file.
 //!
-//! Tensors, all F64 or all F32 as they were computed: `render_colors` [C,H,W,D], `render_alphas`
-//! [C,H,W,1], `v_means` [N,3], `v_quats` [N,4], `v_scales` [N,3], `v_opacities` [N], `v_colors` [N,D]
-//! or `v_sh` [N,K,3] (as the case gives its colours), `v_viewmats` [C,4,4], `v_backgrounds` [C,D].
-//! Gradients are those of the whole loss: summed over cameras, but for `v_viewmats` and
-//! `v_backgrounds`, which belong to one camera each.
+//! Tensors, all F64 or all F32 as they were computed: `render_colors` `[C,H,W,D]`,
+//! `render_alphas` `[C,H,W,1]`, `v_means` `[N,3]`, `v_quats` `[N,4]`, `v_scales` `[N,3]`,
+//! `v_opacities` `[N]`, `v_colors` `[N,D]` or `v_sh` `[N,K,3]` (as the case gives its colours),
+//! `v_viewmats` `[C,4,4]`, `v_backgrounds` `[C,D]`. Gradients are those of the whole loss: summed
+//! over cameras, but for `v_viewmats` and `v_backgrounds`, which belong to one camera each.
 //!
-//! On request also what the rasterization stage starts from, by camera: `means2d` [C,N,2] in pixels
-//! (with the convention's pixel centres), `conics` [C,N,3] as upper triangle, `opacities` [C,N] (other
-//! than the case's where antialiased), `colors` [C,N,D]; zeros for a Gaussian that is culled.
+//! On request also what the rasterization stage starts from, by camera: `means2d` `[C,N,2]` in
+//! pixels (with the convention's pixel centres), `conics` `[C,N,3]` as upper triangle, `opacities`
+//! `[C,N]` (other than the case's where antialiased), `colors` `[C,N,D]`; zeros for a Gaussian that
+//! is culled.
 //!
 //! Metadata: `width`, `height`, `convention`, `scalar` (`f64` or `f32`), and the fields in which the
 //! convention differs from its profile, under the keys of a [case file](super::case_file): a result

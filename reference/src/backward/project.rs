@@ -1,4 +1,4 @@
-//! Backward projection: the vector-Jacobian product of [`crate::project`], spherical harmonics
+//! Backward projection: the vector-Jacobian product of the stage `project`, spherical harmonics
 //! included.
 
 use crate::backward::rasterize::SplatGradients;
@@ -15,17 +15,17 @@ use rayon::prelude::*;
 /// Gradients of one camera's projection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectionGradients<S> {
-    /// [N,3]
+    /// `[N,3]`
     pub v_means: Vec<[S; 3]>,
-    /// [N,4], through the normalization.
+    /// `[N,4]`, through the normalization.
     pub v_quats: Vec<[S; 4]>,
-    /// [N,3]
+    /// `[N,3]`
     pub v_scales: Vec<[S; 3]>,
-    /// [N]
+    /// `[N]`
     pub v_opacities: Vec<S>,
-    /// [N,D] or [N,K,3], as the colours were given.
+    /// `[N,D]` or `[N,K,3]`, as the colours were given.
     pub v_colors: Vec<S>,
-    /// [4,4]; the last row is zero.
+    /// `[4,4]`; the last row is zero.
     pub v_viewmat: [[S; 4]; 4],
 }
 

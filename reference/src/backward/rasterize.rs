@@ -19,15 +19,15 @@ use rayon::prelude::*;
 /// Gradients of the stage's inputs, summed over the image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplatGradients<S> {
-    /// [N,2] per pixel.
+    /// `[N,2]` per pixel.
     pub v_means2d: Vec<[S; 2]>,
-    /// [N,3] with the full off-diagonal.
+    /// `[N,3]` with the full off-diagonal.
     pub v_conics: Vec<[S; 3]>,
-    /// [N].
+    /// `[N]`.
     pub v_opacities: Vec<S>,
-    /// [N,D].
+    /// `[N,D]`.
     pub v_colors: Vec<S>,
-    /// [D].
+    /// `[D]`.
     pub v_background: Vec<S>,
 }
 
@@ -90,7 +90,7 @@ fn background<S: Scalar>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> Ve
     sums
 }
 
-/// A tile's pixels on the way back, each array [side,side] or [D,side,side]; zero outside the image.
+/// A tile's pixels on the way back, each array `[side,side]` or `[D,side,side]`; zero outside the image.
 struct TileState<S> {
     side: usize,
     /// First and last rows' worth of `last`: position + 1 of the last contributor, 0 for none.
@@ -140,7 +140,7 @@ impl<S: Scalar> TileState<S> {
     }
 }
 
-/// Numbers reused from pair to pair: [D] each.
+/// Numbers reused from pair to pair: `[D]` each.
 struct Scratch<L> {
     color: Vec<L>,
     v_pixel: Vec<L>,
@@ -163,7 +163,7 @@ impl<L: Lanes> Scratch<L> {
     }
 }
 
-/// One tile's walk back to front; gives [entries, 6 + D].
+/// One tile's walk back to front; gives `[entries, 6 + D]`.
 struct TileJob<'a, S> {
     view: &'a RasterView<'a, S>,
     loss: &'a LossView<'a, S>,

@@ -61,7 +61,7 @@ struct Path<M> {
     behind: Vec<Bounded<M>>,
 }
 
-/// What one tile adds up: [entries, stride] and the pixels counted per entry.
+/// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
 struct TileSums {
     elements: Vec<ElementBound>,
     counts: Vec<u32>,
@@ -175,7 +175,7 @@ struct Walk<'a, M> {
     /// Final transmittance, and [`v_minus_transmittance`].
     t_final: Bounded<M>,
     through: Bounded<M>,
-    /// [6 + D] the terms of the last step, over all paths.
+    /// `[6 + D]` the terms of the last step, over all paths.
     terms: Vec<Bounded<M>>,
     v_color: Vec<Bounded<M>>,
     undecided: u64,

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// The image with what a conforming kernel may return for it.
 #[derive(Clone, Debug)]
 pub struct RasterBounds<M> {
-    /// [H,W,D], background included.
+    /// `[H,W,D]`, background included.
     pub render_colors: Vec<Bounded<M>>,
-    /// [H,W]
+    /// `[H,W]`
     pub render_alphas: Vec<Bounded<M>>,
-    /// [H,W]
+    /// `[H,W]`
     pub transmittance: Vec<Bounded<M>>,
-    /// [H,W] the oracle's last contributor, -1 for none.
+    /// `[H,W]` the oracle's last contributor, -1 for none.
     pub last_ids: Vec<i32>,
     /// Further last contributors that a conforming kernel may report, by pixel.
     pub other_last_ids: BTreeMap<usize, Vec<i32>>,
