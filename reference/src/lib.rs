@@ -20,6 +20,8 @@ pub mod backward;
 mod bin;
 pub mod bounds;
 pub mod camera;
+#[cfg(test)]
+mod containment_tests;
 pub mod convention;
 #[cfg(test)]
 mod derivative_tests;

@@ -17,12 +17,16 @@ mod dual;
 mod elementary;
 mod ieee;
 mod model;
+#[cfg(test)]
+mod perturbed;
 mod vector;
 
 pub use bounded::Bounded;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub use model::{ArithmeticModel, Ieee, Model, Wgsl, WgslExpZero};
+#[cfg(test)]
+pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
