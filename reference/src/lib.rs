@@ -25,6 +25,8 @@ mod containment_tests;
 pub mod convention;
 #[cfg(test)]
 mod derivative_tests;
+#[cfg(test)]
+mod identity_tests;
 mod linear;
 pub mod pair;
 mod project;

@@ -13,6 +13,8 @@
 //! the same bits on every machine.
 
 mod bounded;
+#[cfg(test)]
+mod bounded_tests;
 mod dual;
 mod elementary;
 mod ieee;

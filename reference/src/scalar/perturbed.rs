@@ -117,6 +117,10 @@ impl<M: Model> Perturbed<M> {
         if exact == 0.0 {
             return Self::new(0.0);
         }
+        // Correct rounding; beside a power of two half an ulp would reach further than that.
+        if ulps <= 0.5 {
+            return Self::new(Self::flushed(nearest(exact)));
+        }
         let exponent = ((exact.to_bits() >> 52) & 0x7ff) as i32 - 1023;
         let ulp = f64::powi(2.0, (exponent - 23).max(-149));
         let aim = nearest(exact + draw() * ulps * ulp);
