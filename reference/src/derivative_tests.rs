@@ -28,6 +28,9 @@ const AGREEMENT: f64 = 1e-12;
 /// The largest relative error of each (stage, output).
 type Worst = BTreeMap<(&'static str, &'static str), f64>;
 
+/// The check of one stage.
+type Check = fn(&mut Worst);
+
 /// Named outputs and their elements.
 type Outputs = Vec<(&'static str, Vec<f64>)>;
 /// Named inputs and their elements, in the order of the outputs that are their gradients.
@@ -35,8 +38,7 @@ type Inputs<'a> = Vec<(&'static str, Vec<&'a mut D>)>;
 
 /// The stages with a hand-written backward pass and the check of each. Other tests assert that no
 /// file of `backward` is missing here.
-const STAGES: [(&str, fn(&mut Worst)); 2] =
-    [("project", check_project), ("rasterize", check_rasterize)];
+const STAGES: [(&str, Check); 2] = [("project", check_project), ("rasterize", check_rasterize)];
 
 /// Both profiles and what else changes a gradient.
 fn conventions() -> [(&'static str, Convention); 7] {
@@ -350,7 +352,12 @@ fn every_backward_stage_has_a_check() {
 /// The comparisons above are worth what their scenes reach.
 #[test]
 fn the_scenes_take_every_branch() {
-    let scenes = [(22, Layout::Direct(3)), (23, Layout::Degree(0)), (23, Layout::Degree(3))];
+    let scenes = [
+        (21, Layout::Degree(2)),
+        (22, Layout::Direct(3)),
+        (23, Layout::Degree(0)),
+        (23, Layout::Degree(3)),
+    ];
     for convention in [Convention::inria(), Convention::gsplat()] {
         scenes.iter().for_each(|&(seed, layout)| check_branches(convention, seed, layout));
     }

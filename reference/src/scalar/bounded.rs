@@ -276,7 +276,10 @@ impl<M: Model> Scalar for Bounded<M> {
     fn from_f64(x: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "an f32 program rounds its literals")]
         let literal = x as f32;
-        Self::new(x, (f64::from(literal) - x).abs() * INFLATE)
+        let rounding = (f64::from(literal) - x).abs() * INFLATE;
+        // A subnormal constant may be read as zero.
+        let flushed = M::TABLE.may_flush && literal.is_subnormal();
+        Self::new(x, if flushed { rounding.max(x.abs()) } else { rounding })
     }
 
     #[inline(always)]

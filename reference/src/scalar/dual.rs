@@ -85,6 +85,7 @@ impl<const N: usize> Sub for Dual<N> {
 impl<const N: usize> Mul for Dual<N> {
     type Output = Self;
 
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "d(xy) = y dx + x dy")]
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
         let (x, y) = (self.value, other.value);
@@ -95,7 +96,7 @@ impl<const N: usize> Mul for Dual<N> {
 impl<const N: usize> Div for Dual<N> {
     type Output = Self;
 
-    /// d(x/y) = (dx - (x/y) dy)/y
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "d(x/y) = (dx - (x/y) dy)/y")]
     #[inline(always)]
     fn div(self, other: Self) -> Self {
         let quotient = self.value / other.value;
