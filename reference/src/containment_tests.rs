@@ -10,7 +10,9 @@ use crate::bounds::{self, GradientBounds, RasterBounds};
 use crate::convention::Convention;
 use crate::rasterize::{Raster, rasterize};
 use crate::render::project_scene;
-use crate::scalar::{Bounded, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, perturb};
+use crate::scalar::{
+    Bounded, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, exp, perturb,
+};
 use crate::scene::Scene;
 use crate::synthetic::{Random, frustum};
 use crate::view::{LossView, RasterView, Splats, TileLists};
@@ -80,6 +82,8 @@ impl Case {
             scene: scene.clone(),
         };
         edges(&mut case.splats, &convention);
+        crowd(&mut case, 5);
+        crowd(&mut case, 6);
         // Subnormal gradients, of which a flushing device loses everything.
         scene.v_render_colors.iter_mut().step_by(7).for_each(|v| *v *= 1e-38);
         case.scene = scene;
@@ -119,6 +123,28 @@ fn edges(splats: &mut Splats<f32>, convention: &Convention) {
             5 => splats.opacities[id] = 1.0,
             _ => {}
         }
+    }
+}
+
+/// Puts the front of a tile's list at one of its pixels, with an alpha there that lies at the edge
+/// of being skipped, and two further ones that then make the transmittance lie at the edge of
+/// stopping: more undecided comparisons at one pixel than paths are kept apart.
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
+fn crowd(case: &mut Case, tile: usize) {
+    const AT_THE_EDGE: usize = 9;
+    let ids = &case.lists.flatten_ids[case.lists.range(tile)];
+    assert!(ids.len() > AT_THE_EDGE + 4, "tile {tile} lists too few Gaussians");
+    let across = case.lists.tiles[0] as usize;
+    let pixel = [tile % across, tile / across].map(|i| (16 * i + 4) as f64);
+    for (i, &id) in ids[..AT_THE_EDGE + 2].iter().enumerate() {
+        let id = id as usize;
+        let offset = 1.0 / 64.0 + i as f64 / 1024.0;
+        let x = case.convention.pixel_center + offset;
+        case.splats.means2d[id] = pixel.map(|p| (p + x) as f32);
+        case.splats.conics[id] = [0.125, 0.03125, 0.25];
+        let sigma = (0.5 * (0.125 + 0.25) + 0.03125) * offset * offset;
+        let edge = if i < AT_THE_EDGE { case.convention.alpha_min } else { 0.99 };
+        case.splats.opacities[id] = (edge * exp(sigma)) as f32;
     }
 }
 
@@ -233,6 +259,8 @@ fn check_model<M: Model>(convention: Convention, ratios: &mut Ratios) {
         let lifted = case.over::<Bounded<M>>();
         let forward = bounds::forward(&lifted.view());
         let backward = bounds::backward(&lifted.view(), &lifted.loss());
+        let undecided = forward.undecided.min(backward.undecided);
+        assert!(undecided > 2 * 9, "{undecided} undecided comparisons: no path was merged");
         for luck in [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down] {
             let name = convention.profile.name();
             let place = format!("{name}, model {}, {luck:?}, seed {seed}", M::TABLE.name);
