@@ -6,7 +6,8 @@
 //!
 //! The scalar decides what a run means (see [`scalar`]): `f32` mirrors a device, `f64` is the
 //! oracle's value, [`scalar::Bounded`] adds the radius that a conforming f32 implementation stays
-//! within. [`bounds`] follows every comparison that rounding could turn both ways.
+//! within, and [`scalar::Dual`] differentiates. [`bounds`] follows every comparison that rounding
+//! could turn both ways.
 //!
 //! No bit of any result depends on the number of threads: tiles are independent, and partial sums
 //! are combined in a fixed order. There is no I/O, no unsafe code, and no platform function.
@@ -19,7 +20,13 @@ pub mod backward;
 mod bin;
 pub mod bounds;
 pub mod camera;
+#[cfg(test)]
+mod containment_tests;
 pub mod convention;
+#[cfg(test)]
+mod derivative_tests;
+#[cfg(test)]
+mod identity_tests;
 mod linear;
 pub mod pair;
 mod project;
@@ -30,6 +37,8 @@ pub mod scalar;
 pub mod scene;
 pub mod sh;
 pub mod synthetic;
+#[cfg(test)]
+mod test_scenes;
 pub mod view;
 
 pub use bin::TooManyPairs;

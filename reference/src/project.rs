@@ -6,7 +6,7 @@
 //! is written as A A^T, not as a triple product, so that it is positive semidefinite by construction.
 
 use crate::camera::Camera;
-use crate::convention::{Convention, FieldOfViewClamp, NearRule};
+use crate::convention::{Convention, FieldOfViewClamp, FovClampGradient, NearRule};
 use crate::linear::{M3, V3, add, dot, mul_vec, norm, rows_mul, scale};
 use crate::scalar::{Scalar, Truth};
 use crate::scene::{Colors, Gaussians};
@@ -141,7 +141,7 @@ pub(crate) fn project_one<S: Scalar>(
         let s = gaussians.scales[id];
         [row[0] * s[0], row[1] * s[1], row[2] * s[2]]
     });
-    let (slope, limited) = limited_slopes([x / z, y / z], lens);
+    let (slope, limited) = limited_slopes([x, y], z, lens, convention.fov_clamp_gradient);
     let [fx, fy] = lens.focal;
     let zero = S::from_f64(0.0);
     let on_screen = [[fx / z, zero, -(fx * slope[0]) / z], [zero, fy / z, -(fy * slope[1]) / z]];
@@ -168,7 +168,7 @@ pub(crate) fn project_one<S: Scalar>(
         covariance,
         dets,
         mean2d: [fx * (x / w) + lens.principal[0], fy * (y / w) + lens.principal[1]],
-        conic: [covariance[2] / dets[1], -covariance[1] / dets[1], covariance[0] / dets[1]],
+        conic: conic(covariance, dets[1], convention.inverse_eps),
         opacity: opacity(gaussians.opacities[id], dets, convention),
         depth: z,
     })
@@ -187,13 +187,37 @@ pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2]) -> S {
     if ratio.value() > 0.0 { ratio.sqrt() } else { zero }
 }
 
+/// The inverse of the covariance with determinant `det`. Its gradient is by convention the
+/// derivative times det^2/(det^2 + `inverse_eps`).
+fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64) -> V3<S> {
+    let square = det * det;
+    let factor = square / (square + S::from_f64(inverse_eps));
+    let factor = factor.with_gradient_of(S::from_f64(0.0));
+    [c / det, -b / det, a / det].map(|x| x.with_gradient_of(x * factor))
+}
+
 /// x/z and y/z within the lens' limits, and whether each was changed.
-fn limited_slopes<S: Scalar>(slope: [S; 2], lens: &Lens<S>) -> ([S; 2], [bool; 2]) {
+///
+/// A coordinate that was changed is limit z. Its gradient is the derivative of that, or by Inria's
+/// convention that of a constant.
+fn limited_slopes<S: Scalar>(
+    mean: [S; 2],
+    z: S,
+    lens: &Lens<S>,
+    gradient: FovClampGradient,
+) -> ([S; 2], [bool; 2]) {
     let mut limited = [false; 2];
     let slope = std::array::from_fn(|i| {
         let [low, high] = lens.limits[i];
-        limited[i] = slope[i].value_less(low) || high.value_less(slope[i]);
-        high.min(low.max(slope[i]))
+        let slope = mean[i] / z;
+        limited[i] = slope.value_less(low) || high.value_less(slope);
+        let within = high.min(low.max(slope));
+        if limited[i] && gradient == FovClampGradient::Constant {
+            let coordinate = (within * z).with_gradient_of(S::from_f64(0.0));
+            within.with_gradient_of(coordinate / z)
+        } else {
+            within
+        }
     });
     (slope, limited)
 }

@@ -9,7 +9,7 @@
 //! The loop over Gaussians is the outer one and the loop over the tile's pixels the inner one:
 //! a Gaussian's numbers are then read once a tile, and pixels beyond its reach are left out.
 
-use crate::convention::{Convention, StopRule};
+use crate::convention::{ClampGradient, Convention, StopRule};
 use crate::pair::sigma;
 use crate::reach::{Reach, reach, span};
 use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
@@ -93,7 +93,12 @@ pub(crate) fn alpha_at<L: Lanes>(
     );
     let power = -sigma(conic, offset[0], offset[1]);
     let gauss = power.exp();
-    let alpha = constants.alpha_max.min(x.splat(entry.opacity) * gauss);
+    let raw = x.splat(entry.opacity) * gauss;
+    let clamped = constants.alpha_max.min(raw);
+    let alpha = match constants.clamp_gradient {
+        ClampGradient::PassThrough => clamped.with_gradient_of(raw),
+        ClampGradient::Zero => clamped,
+    };
     let above = constants.zero.lt(power);
     let below = alpha.lt(constants.alpha_min);
     Alpha { offset, gauss, alpha, visible: x.and(x.not(above), x.not(below)) }
@@ -107,6 +112,7 @@ pub(crate) struct Constants<L> {
     pub(crate) alpha_min: L,
     transmittance_min: L,
     stop_rule: StopRule,
+    clamp_gradient: ClampGradient,
 }
 
 impl<L: Lanes> Constants<L> {
@@ -119,6 +125,7 @@ impl<L: Lanes> Constants<L> {
             alpha_min: lanes.like(convention.alpha_min),
             transmittance_min: lanes.like(convention.transmittance_min),
             stop_rule: convention.stop_rule,
+            clamp_gradient: convention.alpha_clamp_gradient,
         }
     }
 

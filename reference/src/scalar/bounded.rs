@@ -65,7 +65,12 @@ impl<M: Model> Bounded<M> {
     #[must_use]
     #[inline]
     pub fn magnitude(self) -> f64 {
-        (self.value.abs() + self.radius) * INFLATE
+        // The value may be NaN where nothing is known.
+        if self.radius < f64::INFINITY {
+            (self.value.abs() + self.radius) * INFLATE
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// The same value with a radius that also covers all of `other`: what remains known of a
@@ -74,7 +79,8 @@ impl<M: Model> Bounded<M> {
     #[inline]
     pub fn or(self, other: Self) -> Self {
         let reach = ((other.value - self.value).abs() + other.radius) * INFLATE;
-        Self::new(self.value, if reach > self.radius { reach } else { self.radius })
+        // A reach of NaN (`other` is unknown, its value NaN) is not covered by any radius.
+        Self::new(self.value, if reach <= self.radius { self.radius } else { reach })
     }
 
     /// What flushing may take from a subnormal result. Added to every result, because it is
@@ -238,9 +244,12 @@ impl<M: Model> Arith for Bounded<M> {
         match self.less(other) {
             Truth::Always => self,
             Truth::Never => other,
-            // min is 1-Lipschitz in the larger of its arguments' distances.
+            // min is 1-Lipschitz in the larger of its arguments' distances. A device that flushes
+            // may compare two subnormals as zeros and return the larger, which is less than twice
+            // the smallest normal from the other.
             Truth::Undecided => {
-                Self::new(self.value.min(other.value), self.radius.max(other.radius))
+                let radius = (self.radius.max(other.radius) + 2.0 * Self::FLUSH) * INFLATE;
+                Self::new(self.value.min(other.value), radius)
             }
         }
     }
@@ -267,7 +276,10 @@ impl<M: Model> Scalar for Bounded<M> {
     fn from_f64(x: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "an f32 program rounds its literals")]
         let literal = x as f32;
-        Self::new(x, (f64::from(literal) - x).abs() * INFLATE)
+        let rounding = (f64::from(literal) - x).abs() * INFLATE;
+        // A subnormal constant may be read as zero.
+        let flushed = M::TABLE.may_flush && literal.is_subnormal();
+        Self::new(x, if flushed { rounding.max(x.abs()) } else { rounding })
     }
 
     #[inline(always)]
@@ -280,9 +292,11 @@ impl<M: Model> Scalar for Bounded<M> {
         let gap = other.value - self.value;
         // The difference of two f64 has the right sign and a relative error of 2^-53.
         let radius = (self.radius + other.radius) * (INFLATE * INFLATE);
+        // An unknown operand decides nothing, even where its value, and so the gap, is infinite.
+        let known = radius < f64::INFINITY;
         match gap.partial_cmp(&0.0) {
             Some(Ordering::Greater) if gap > radius => Truth::Always,
-            Some(Ordering::Less | Ordering::Equal) if -gap >= radius => Truth::Never,
+            Some(Ordering::Less | Ordering::Equal) if known && -gap >= radius => Truth::Never,
             _ => Truth::Undecided,
         }
     }

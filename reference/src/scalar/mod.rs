@@ -5,21 +5,30 @@
 //! * `f32`: the mirror of what a device computes, in one fixed order;
 //! * `f64`: the oracle's value;
 //! * [`Bounded`]: the f64 value together with the largest distance at which any conforming f32
-//!   evaluation of the same formula may lie from it.
+//!   evaluation of the same formula may lie from it;
+//! * [`Dual`]: the f64 value and its derivatives, the check of the hand-written backward stages.
 //!
 //! No platform function is called: `exp` and `ln` are our own, and `sqrt`, the four operations and
 //! comparisons are exact IEEE 754 operations. rustc never contracts `a * b + c`, so results have
 //! the same bits on every machine.
 
 mod bounded;
+#[cfg(test)]
+mod bounded_tests;
+mod dual;
 mod elementary;
 mod ieee;
 mod model;
+#[cfg(test)]
+mod perturbed;
 mod vector;
 
 pub use bounded::Bounded;
+pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub use model::{ArithmeticModel, Ieee, Model, Wgsl, WgslExpZero};
+#[cfg(test)]
+pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -99,6 +108,16 @@ pub trait Arith:
     /// The larger of two numbers; `other` where `self` is NaN.
     #[must_use]
     fn max(self, other: Self) -> Self;
+
+    /// The number `self`, whose derivative is by definition that of `other`: how a forward stage
+    /// states a convention's gradient where that is not the derivative of the image. Only [`Dual`]
+    /// has derivatives; every other instance is just `self`.
+    #[must_use]
+    #[inline(always)]
+    fn with_gradient_of(self, other: Self) -> Self {
+        let _ = other;
+        self
+    }
 }
 
 /// One number.
