@@ -11,7 +11,7 @@
 
 use crate::convention::{ClampGradient, Convention, StopRule};
 use crate::pair::sigma;
-use crate::reach::{Reach, reach, span};
+use crate::reach::{Reach, reaches, span};
 use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
 use crate::view::RasterView;
 use rayon::prelude::*;
@@ -44,14 +44,19 @@ pub(crate) struct Entry<S> {
 }
 
 impl<S: Scalar> Entry<S> {
-    /// Gaussian `id` over the tile with rectangle `[x0, y0, w, h]`.
+    /// Gaussian `id` over the tile with rectangle `[x0, y0, w, h]`; `reaches` holds every Gaussian's.
     #[inline(always)]
-    pub(crate) fn new(view: &RasterView<'_, S>, id: usize, [x0, y0, w, h]: [usize; 4]) -> Self {
+    pub(crate) fn new(
+        view: &RasterView<'_, S>,
+        reaches: &[Reach],
+        id: usize,
+        [x0, y0, w, h]: [usize; 4],
+    ) -> Self {
         let splats = view.splats;
         let (mean2d, conic) = (splats.means2d[id], splats.conics[id]);
         let opacity = splats.opacities[id];
         let center = view.convention.pixel_center;
-        let (columns, rows) = match reach(conic, opacity, view.convention.alpha_min) {
+        let (columns, rows) = match reaches[id] {
             Reach::Nowhere => (0..0, 0..0),
             Reach::Anywhere => (0..w, 0..h),
             Reach::Within(half_x, half_y) => {
@@ -176,6 +181,7 @@ pub fn rasterize<S: Walk>(view: &RasterView<'_, S>) -> Raster<S> {
         transmittance: vec![zero; pixels],
         last_ids: vec![-1; pixels],
     };
+    let reaches = reaches(view);
     let [across, _] = view.lists.tiles;
     let rows = width * view.lists.tile_size as usize;
     raster
@@ -189,7 +195,7 @@ pub fn rasterize<S: Walk>(view: &RasterView<'_, S>) -> Raster<S> {
             for column in 0..across as usize {
                 let tile = row * across as usize + column;
                 let rect = view.tile_rect(tile);
-                let state = S::with_lanes(TileJob { view, tile, rect });
+                let state = S::with_lanes(TileJob { view, reaches: &reaches, tile, rect });
                 let mut strip = Strip { width, colors, alphas, transmittance, last };
                 strip.write(&state, rect, view.background, view.lists.range(tile).start);
             }
@@ -244,6 +250,7 @@ fn last_id<S: Scalar>(depth: S, start: usize) -> i32 {
 /// One tile's walk front to back.
 struct TileJob<'a, S> {
     view: &'a RasterView<'a, S>,
+    reaches: &'a [Reach],
     tile: usize,
     rect: [usize; 4],
 }
@@ -254,7 +261,7 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
     #[inline(always)]
     fn run<L: Lanes<Elem = S>>(self, lanes: L) -> TileState<S> {
         const { assert!(ROW.is_multiple_of(L::LANES), "rows start at multiples of the lanes") };
-        let Self { view, tile, rect } = self;
+        let Self { view, reaches, tile, rect } = self;
         let side = view.lists.tile_size as usize;
         let mut state = TileState::new(side, rect, view.splats.channels);
         let constants = Constants::new(view.convention, lanes);
@@ -264,7 +271,7 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
             if alive == 0 {
                 break;
             }
-            let entry = Entry::new(view, id as usize, rect);
+            let entry = Entry::new(view, reaches, id as usize, rect);
             let mark = lanes.like((depth + 1) as f64);
             for row in entry.rows.clone() {
                 let y = lanes.like(view.sample(rect[1] + row));
@@ -341,9 +348,10 @@ mod tests {
         for convention in [Convention::inria(), Convention::gsplat()] {
             let projected = project_scene(&scene, 0, &convention).expect("few pairs");
             let view = projected.view(&scene, 0, &convention);
+            let reaches = reaches(&view);
             for tile in 0..view.lists.tile_offsets.len() - 1 {
                 let rect = view.tile_rect(tile);
-                let job = || TileJob { view: &view, tile, rect };
+                let job = || TileJob { view: &view, reaches: &reaches, tile, rect };
                 let (wide, single) = (f64::with_lanes(job()), job().run(0.0));
                 // The padding beside the image may differ, the image may not.
                 let mut pixels = (0..rect[3]).flat_map(|y| (0..rect[2]).map(move |x| (x, y)));

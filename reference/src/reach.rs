@@ -12,6 +12,8 @@
 //! exp, the product with the opacity and the rounding of s.
 
 use crate::scalar::{Scalar, ln};
+use crate::view::RasterView;
+use rayon::prelude::*;
 
 /// Half-sizes in pixels of the box around the projected mean, or what is known instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +27,7 @@ pub(crate) enum Reach {
 }
 
 /// The reach of a Gaussian with this conic and opacity.
-pub(crate) fn reach<S: Scalar>(conic: [S; 3], opacity: S, alpha_min: f64) -> Reach {
+fn reach<S: Scalar>(conic: [S; 3], opacity: S, alpha_min: f64) -> Reach {
     let [a, b, c] = conic.map(S::value);
     let (product, det) = (a * c, a * c - b * b);
     // With det > 2^-20 ac the rounding of det in f64 stays below 2^-31 of it.
@@ -45,6 +47,17 @@ pub(crate) fn reach<S: Scalar>(conic: [S; 3], opacity: S, alpha_min: f64) -> Rea
     // 2^-20 of slack covers the roundings of these lines.
     let grow = 1.0 + 1.0 / 1_048_576.0;
     Reach::Within((2.0 * widened * c / det).sqrt() * grow, (2.0 * widened * a / det).sqrt() * grow)
+}
+
+/// The reach of every Gaussian: it depends on no tile, so it is computed once.
+pub(crate) fn reaches<S: Scalar>(view: &RasterView<'_, S>) -> Vec<Reach> {
+    let (splats, alpha_min) = (view.splats, view.convention.alpha_min);
+    splats
+        .conics
+        .par_iter()
+        .zip(&splats.opacities)
+        .map(|(&conic, &opacity)| reach(conic, opacity, alpha_min))
+        .collect()
 }
 
 /// The integers i with |i + offset - center| <= half, cut to `from..to`.

@@ -10,15 +10,15 @@ use splat_reference::convention::Convention;
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
+use super::judged::{contender, outcome};
 use super::scene::scene_case;
 use crate::campaign::{Contender, EngineReport, Finding, Item, run as run_campaign};
 use crate::case::Case;
-use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::engines::{Found, Program};
 use crate::generators::draw;
 use crate::io::{case_file, corpus};
 use crate::minimize::{drop_gaussians, shrink};
 use crate::report::{report, reproducer_path};
-use crate::verdict::Verdict;
 
 /// Carries out the plan.
 ///
@@ -62,12 +62,7 @@ fn conclude(
         )?;
     }
     out.flush()?;
-    let verdict = reports.iter().map(EngineReport::verdict).max();
-    match verdict.unwrap_or(Verdict::NotExercised) {
-        Verdict::Disagree => Ok(Outcome::Disagree),
-        Verdict::Agree | Verdict::Inconclusive => Ok(Outcome::Agree),
-        Verdict::NotExercised => Err(CliError::new("nothing was judged")),
-    }
+    outcome(reports)
 }
 
 /// Writes a finding's case with all that `replay` needs; returns its path.
@@ -102,21 +97,8 @@ fn start(plan: &CheckPlan) -> Result<Vec<Contender<'static>>, CliError> {
         ));
     }
     let program = Program::find().map_err(CliError::new)?;
-    plan.engines.iter().map(|found| contender(found, &program, plan)).collect()
-}
-
-fn contender(
-    found: &Found,
-    program: &Program,
-    plan: &CheckPlan,
-) -> Result<Contender<'static>, CliError> {
-    let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
-        .map_err(|error| CliError::caused(format!("engine {}", found.spec.id), error))?;
-    Ok(Contender {
-        id: found.spec.id.clone(),
-        engine: Box::new(engine),
-        settings: plan.settings(found.info.lane_width),
-    })
+    let settings = |found: &Found| plan.settings(found.info.lane_width);
+    plan.engines.iter().map(|found| contender(found, &program, settings(found))).collect()
 }
 
 /// A bar on standard error; nothing where that is no terminal.

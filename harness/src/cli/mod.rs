@@ -11,6 +11,7 @@ pub mod check;
 pub mod devices;
 pub mod engine;
 pub mod exit;
+pub mod judged;
 pub mod oracle;
 pub mod paths;
 pub mod render;

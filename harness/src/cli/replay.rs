@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::str::FromStr;
 
-use splat_gpu::{BackwardConfig, Engine, Reduction};
+use splat_gpu::{BackwardConfig, Reduction};
 
 use super::args::ReplayPlan;
 use super::exit::{CliError, Outcome};
-use crate::campaign::{Contender, EngineReport, FORWARD, run as run_campaign};
-use crate::engines::{EngineProcess, Found, Limits, Program};
+use super::judged::{contender, outcome};
+use crate::campaign::{FORWARD, run as run_campaign};
+use crate::engines::{Found, Program};
 use crate::io::case_file::{self, CaseFile};
 use crate::report::report;
-use crate::verdict::Verdict;
 
 /// What a reproducer recorded besides the case.
 #[derive(Debug, PartialEq)]
@@ -88,7 +88,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let contenders = recorded
         .engines(plan)?
         .iter()
-        .map(|found| contender(found, &program, &recorded))
+        .map(|found| contender(found, &program, recorded.settings(found)?))
         .collect::<Result<Vec<_>, _>>()?;
     if contenders.is_empty() {
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
@@ -103,34 +103,23 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();
     out.write_all(report(&reports, &[], &files).as_bytes())?;
     out.flush()?;
-    let verdict = reports.iter().map(EngineReport::verdict).max();
-    match verdict.unwrap_or(Verdict::NotExercised) {
-        Verdict::Disagree => Ok(Outcome::Disagree),
-        Verdict::Agree | Verdict::Inconclusive => Ok(Outcome::Agree),
-        Verdict::NotExercised => Err(CliError::new("nothing was judged")),
-    }
+    outcome(&reports)
 }
 
-fn contender(
-    found: &Found,
-    program: &Program,
-    recorded: &Recorded,
-) -> Result<Contender<'static>, CliError> {
-    let width = found.info.lane_width;
-    let settings = match recorded.setting {
-        Some(setting) => vec![
-            setting
-                .check(width)
-                .map_err(|error| CliError::new(format!("engine {}: {error}", found.spec.id)))?,
-        ],
-        None if recorded.plain => BackwardConfig::sweep(width),
-        None => Vec::new(),
-    };
-    let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
-        .map_err(|error| CliError::caused(format!("engine {}", found.spec.id), error))?;
-    Ok(Contender {
-        id: found.spec.id.clone(),
-        engine: Box::new(engine) as Box<dyn Engine + Send>,
-        settings,
-    })
+impl Recorded {
+    /// The setting to run on an engine: the recorded one, none for the forward stage, the sweep for
+    /// a case that records nothing.
+    fn settings(&self, found: &Found) -> Result<Vec<BackwardConfig>, CliError> {
+        let width = found.info.lane_width;
+        match self.setting {
+            Some(setting) => {
+                let setting = setting
+                    .check(width)
+                    .map_err(|error| CliError::new(format!("engine {}: {error}", found.spec.id)))?;
+                Ok(vec![setting])
+            }
+            None if self.plain => Ok(BackwardConfig::sweep(width)),
+            None => Ok(Vec::new()),
+        }
+    }
 }

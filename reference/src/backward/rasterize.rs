@@ -12,6 +12,7 @@
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::rasterize::{Alpha, Constants, Entry, ROW, alpha_at, sample_columns};
+use crate::reach::{Reach, reaches};
 use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
@@ -39,9 +40,10 @@ pub(crate) const GEOMETRY: usize = 6;
 pub fn rasterize<S: Walk>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> SplatGradients<S> {
     let stride = GEOMETRY + view.splats.channels;
     let tiles = view.lists.tile_offsets.len() - 1;
+    let reaches = reaches(view);
     let partial: Vec<Vec<S>> = (0..tiles)
         .into_par_iter()
-        .map(|tile| S::with_lanes(TileJob { view, loss, tile }))
+        .map(|tile| S::with_lanes(TileJob { view, loss, reaches: &reaches, tile }))
         .collect();
     let mut gradients = gather(view, stride, &partial);
     gradients.v_background = background(view, loss);
@@ -167,6 +169,7 @@ impl<L: Lanes> Scratch<L> {
 struct TileJob<'a, S> {
     view: &'a RasterView<'a, S>,
     loss: &'a LossView<'a, S>,
+    reaches: &'a [Reach],
     tile: usize,
 }
 
@@ -175,7 +178,7 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
 
     #[inline(always)]
     fn run<L: Lanes<Elem = S>>(self, lanes: L) -> Vec<S> {
-        let Self { view, loss, tile } = self;
+        let Self { view, loss, reaches, tile } = self;
         let mut state = TileState::new(view, loss, tile);
         let (channels, rect, side) = (view.splats.channels, view.tile_rect(tile), state.side);
         let stride = GEOMETRY + channels;
@@ -188,7 +191,7 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
         let mut rows = vec![[zero; ROW]; stride];
         for depth in (0..state.entries).rev() {
             let id = view.lists.flatten_ids[range.start + depth] as usize;
-            let entry = Entry::new(view, id, rect);
+            let entry = Entry::new(view, reaches, id, rect);
             scratch.set_color(view.splats.color(id));
             rows.fill([zero; ROW]);
             let mark = lanes.like(depth as f64);
@@ -303,8 +306,9 @@ mod tests {
                 v_render_colors: &scene.v_render_colors,
                 v_render_alphas: &scene.v_render_alphas,
             };
+            let reaches = reaches(&view);
             for tile in 0..view.lists.tile_offsets.len() - 1 {
-                let job = || TileJob { view: &view, loss: &loss, tile };
+                let job = || TileJob { view: &view, loss: &loss, reaches: &reaches, tile };
                 let bits = |sums: Vec<f64>| sums.into_iter().map(f64::to_bits).collect::<Vec<_>>();
                 assert!(
                     bits(f64::with_lanes(job())) == bits(job().run(0.0)),

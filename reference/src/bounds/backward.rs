@@ -10,6 +10,7 @@ use crate::backward::rasterize::GEOMETRY;
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::rasterize::Entry;
+use crate::reach::{Reach, reaches};
 use crate::scalar::{Bounded, Model, Scalar, Truth};
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
@@ -75,8 +76,9 @@ pub fn backward<M: Model>(
     loss: &LossView<'_, Bounded<M>>,
 ) -> GradientBounds {
     let tiles = view.lists.tile_offsets.len() - 1;
+    let reaches = reaches(view);
     let sums: Vec<TileSums> =
-        (0..tiles).into_par_iter().map(|tile| tile_sums(view, loss, tile)).collect();
+        (0..tiles).into_par_iter().map(|tile| tile_sums(view, loss, &reaches, tile)).collect();
     gather(view, &sums)
 }
 
@@ -134,9 +136,10 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
 fn tile_sums<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     loss: &LossView<'_, Bounded<M>>,
+    reaches: &[Reach],
     tile: usize,
 ) -> TileSums {
-    let entries = entries(view, tile);
+    let entries = entries(view, reaches, tile);
     let stride = GEOMETRY + view.splats.channels;
     let mut sums = TileSums {
         elements: vec![ElementBound::default(); entries.len() * stride],

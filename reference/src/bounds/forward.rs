@@ -3,6 +3,7 @@
 use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
 use crate::convention::{Convention, StopRule};
 use crate::rasterize::Entry;
+use crate::reach::reaches;
 use crate::scalar::{Bounded, Model, Scalar, Truth};
 use crate::view::RasterView;
 use rayon::prelude::*;
@@ -226,11 +227,12 @@ pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
         undecided: 0,
     };
     let tiles = view.lists.tile_offsets.len() - 1;
+    let reaches = reaches(view);
     let outcomes: Vec<Vec<Outcome<M>>> = (0..tiles)
         .into_par_iter()
         .map(|tile| {
             let [x0, y0, w, h] = view.tile_rect(tile);
-            let (entries, start) = (entries(view, tile), view.lists.range(tile).start);
+            let (entries, start) = (entries(view, &reaches, tile), view.lists.range(tile).start);
             (0..w * h).map(|i| pixel(view, &entries, start, [x0, y0], [i % w, i / w])).collect()
         })
         .collect();

@@ -18,6 +18,7 @@ pub use forward::{RasterBounds, forward};
 
 use crate::pair::sigma;
 use crate::rasterize::Entry;
+use crate::reach::Reach;
 use crate::scalar::{Arith, Bounded, Model, Scalar, Truth};
 use crate::view::RasterView;
 
@@ -35,12 +36,16 @@ struct BoundedAlpha<M> {
 }
 
 /// The listed Gaussians of one tile.
-fn entries<M: Model>(view: &RasterView<'_, Bounded<M>>, tile: usize) -> Vec<Entry<Bounded<M>>> {
+fn entries<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    reaches: &[Reach],
+    tile: usize,
+) -> Vec<Entry<Bounded<M>>> {
     let rect = view.tile_rect(tile);
     let ids = &view.lists.flatten_ids[view.lists.range(tile)];
     ids.iter()
         .map(|&id| {
-            let mut entry = Entry::new(view, id as usize, rect);
+            let mut entry = Entry::new(view, reaches, id as usize, rect);
             // The reach is that of the values: it holds for exact inputs only.
             let inputs = entry.conic.iter().chain(&entry.mean2d).chain([&entry.opacity]);
             if inputs.map(|x| x.radius()).any(|radius| radius > 0.0) {

@@ -51,20 +51,22 @@ impl Model for Ieee {
     };
 }
 
-/// WGSL, W3C Candidate Recommendation Draft, section 15.7 "Floating Point Evaluation".
+/// WGSL (W3C), section "Floating Point Evaluation"; its subsections are named, because their numbers
+/// differ between drafts.
 ///
-/// * 15.7.4.1, accuracy of concrete floating point expressions: x + y, x - y, x * y "correctly
-///   rounded", which 15.7.4 defines as either of the two nearest f32 values, so below 1 ulp, and
-///   exact results returned exactly; x / y 2.5 ulp for |y| in [2^-126, 2^126].
-/// * 15.7.4.2, built-in functions: exp(x) 3 + 2 |x| ulp; sqrt(x) inherited from 1/inverseSqrt(x),
-///   inverseSqrt 2 ulp: (1 + 2u)(1 + 2.5u) with u = 2^-23 stays below 4.5 ulp + 2^-20 ulp; log(x)
-///   3 ulp outside [0.5, 2].
-/// * 15.7.2: subnormal inputs and results of any operation may be flushed to zero.
-/// * 15.7.3, reassociation and fusion: allowed if at least as accurate as the written expression,
-///   so the written expression's bound covers it.
+/// * "Accuracy of Concrete Floating Point Expressions": x + y, x - y, x * y "correctly rounded",
+///   which "Floating Point Accuracy" defines as either of the two nearest f32 values, so below
+///   1 ulp, and exact results returned exactly; x / y 2.5 ulp for |y| in `[2^-126, 2^126]`.
+/// * The same table's built-in functions: exp(x) 3 + 2 |x| ulp; sqrt(x) inherited from
+///   1/inverseSqrt(x), inverseSqrt 2 ulp: (1 + 2u)(1 + 2.5u) with u = 2^-23 stays below 4.5 ulp +
+///   2^-20 ulp; log(x) 3 ulp outside `[0.5, 2]`.
+/// * "Differences from IEEE-754": subnormal inputs and results of any operation may be flushed to
+///   zero.
+/// * "Reassociation and Fusion": allowed if at least as accurate as the written expression, so the
+///   written expression's bound covers it.
 ///
-/// The Vulkan specification, "Precision and Operation of SPIR-V Instructions", gives the same
-/// figures for `OpFAdd`, `OpFMul`, `OpFDiv` and the GLSL.std.450 instructions.
+/// The Vulkan specification, appendix "Precision and Operation of SPIR-V Instructions", gives the
+/// same figures for `OpFAdd`, `OpFMul`, `OpFDiv` and for Exp, Log, `InverseSqrt` of GLSL.std.450.
 const WGSL: ArithmeticModel = ArithmeticModel {
     name: "wgsl",
     basic_ulp: 1.0,

@@ -1,0 +1,35 @@
+//! What `check` and `replay` share: starting an engine for a campaign, and the campaign's outcome.
+
+use splat_gpu::BackwardConfig;
+
+use super::exit::{CliError, Outcome};
+use crate::campaign::{Contender, EngineReport};
+use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::verdict::Verdict;
+
+/// Starts an engine in a process of its own.
+///
+/// # Errors
+/// Why it does not start any more, although it was found.
+pub fn contender(
+    found: &Found,
+    program: &Program,
+    settings: Vec<BackwardConfig>,
+) -> Result<Contender<'static>, CliError> {
+    let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
+        .map_err(|error| CliError::caused(format!("engine {}", found.spec.id), error))?;
+    Ok(Contender { id: found.spec.id.clone(), engine: Box::new(engine), settings })
+}
+
+/// The exit code's side of a campaign.
+///
+/// # Errors
+/// That nothing was judged: it must not look like a pass.
+pub fn outcome(reports: &[EngineReport]) -> Result<Outcome, CliError> {
+    let verdict = reports.iter().map(EngineReport::verdict).max();
+    match verdict.unwrap_or(Verdict::NotExercised) {
+        Verdict::Disagree => Ok(Outcome::Disagree),
+        Verdict::Agree | Verdict::Inconclusive => Ok(Outcome::Agree),
+        Verdict::NotExercised => Err(CliError::new("nothing was judged")),
+    }
+}
