@@ -64,23 +64,6 @@ impl Expectation {
         }
     }
 
-    /// The oracle's image `[H,W,D]`.
-    pub fn image(&self) -> impl Iterator<Item = f64> + '_ {
-        self.render_colors.iter().map(|&(value, _)| value)
-    }
-
-    /// The bounds of the backward stage.
-    #[must_use]
-    pub fn gradients(&self) -> &GradientBounds {
-        &self.gradients
-    }
-
-    /// The oracle's last contributors, and others that a conforming kernel may report.
-    #[must_use]
-    pub fn last_ids(&self) -> (&[i32], &BTreeMap<usize, Vec<i32>>) {
-        (&self.last_ids, &self.other_last_ids)
-    }
-
     /// Judges the forward stage.
     #[must_use]
     pub fn judge_forward(&self, outputs: &RasterOutputs) -> Tally {
