@@ -26,8 +26,9 @@ use crate::report::{report, reproducer_path};
 /// See [`CliError`]; that no engine is there to judge is one too, because nothing judged must not
 /// look like a pass.
 pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let contenders = start(plan)?;
+    // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(plan)?;
+    let contenders = start(plan)?;
     let runs: u64 = contenders.iter().map(|c| 1 + c.settings.len() as u64).sum();
     let total = cases.len() * runs;
     let bar = progress_bar(total);
