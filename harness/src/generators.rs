@@ -154,12 +154,7 @@ fn draft() -> impl Strategy<Value = Draft> {
 fn rotation(quat: [f32; 4]) -> [[f64; 3]; 3] {
     let q = quat.map(f64::from);
     let norm = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let [w, x, y, z] = q.map(|x| x / norm);
-    [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-    ]
+    splat_reference::rotation(q.map(|x| x / norm))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "cases hold f32")]

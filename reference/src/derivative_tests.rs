@@ -15,7 +15,7 @@ use crate::scalar::{Dual, Scalar};
 use crate::scene::{Colors, Gaussians, Scene};
 use crate::synthetic::Random;
 use crate::test_scenes::{COUNT, Layout, scene};
-use crate::view::{LossView, RasterView, Splats};
+use crate::view::{RasterView, Splats};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Directions of differentiation that one forward pass follows.
@@ -253,12 +253,7 @@ fn compare_rasterization(
     let view = projected.view(scene, camera, convention);
     let raster = rasterize::<f64>(&view);
     let slices = scene.camera_slices(camera);
-    let loss = LossView {
-        transmittance: &raster.transmittance,
-        last_ids: &raster.last_ids,
-        v_render_colors: slices.v_render_colors,
-        v_render_alphas: slices.v_render_alphas,
-    };
+    let loss = slices.loss(&raster);
     let SplatGradients { v_means2d, v_conics, v_opacities, v_colors, v_background } =
         backward::rasterize::rasterize::<f64>(&view, &loss);
     let outputs = vec![

@@ -44,5 +44,5 @@ pub mod view;
 pub use bin::TooManyPairs;
 pub use camera::Camera;
 pub use convention::Convention;
-pub use project::Projection;
+pub use project::{Projection, rotation};
 pub use scene::{Colors, Gaussians, Scene};

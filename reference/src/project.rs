@@ -91,7 +91,8 @@ impl<S: Scalar> Lens<S> {
 }
 
 /// The rotation matrix of a unit quaternion w x y z.
-pub(crate) fn rotation<S: Scalar>([w, x, y, z]: [S; 4]) -> M3<S> {
+#[must_use]
+pub fn rotation<S: Scalar>([w, x, y, z]: [S; 4]) -> M3<S> {
     let (one, two) = (S::from_f64(1.0), S::from_f64(2.0));
     [
         [one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)],

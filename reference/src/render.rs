@@ -57,6 +57,19 @@ pub struct CameraSlices<'a, S> {
     pub v_render_alphas: &'a [S],
 }
 
+impl<'a, S> CameraSlices<'a, S> {
+    /// The backward rasterization stage's further inputs, for this camera's image.
+    #[must_use]
+    pub fn loss(&self, raster: &'a Raster<S>) -> LossView<'a, S> {
+        LossView {
+            transmittance: &raster.transmittance,
+            last_ids: &raster.last_ids,
+            v_render_colors: self.v_render_colors,
+            v_render_alphas: self.v_render_alphas,
+        }
+    }
+}
+
 impl<S: Copy> Scene<S> {
     /// The background and loss gradient of camera number `camera`.
     #[must_use]
@@ -141,13 +154,7 @@ pub fn render_backward<S: Walk>(
         let projected = project_scene(scene, camera, convention)?;
         let view = projected.view(scene, camera, convention);
         let raster = rasterize::<S>(&view);
-        let slices = scene.camera_slices(camera);
-        let loss = LossView {
-            transmittance: &raster.transmittance,
-            last_ids: &raster.last_ids,
-            v_render_colors: slices.v_render_colors,
-            v_render_alphas: slices.v_render_alphas,
-        };
+        let loss = scene.camera_slices(camera).loss(&raster);
         let splats = backward::rasterize::rasterize::<S>(&view, &loss);
         let Projected { lens, projections, .. } = &projected;
         let one =

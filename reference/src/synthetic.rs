@@ -9,9 +9,13 @@ use std::array::from_fn;
 pub struct Random(pub u64);
 
 impl Random {
+    /// What the state grows by: 2^64 over the golden ratio, odd. Number i of the sequence of a seed
+    /// is the first one of seed + i STEP.
+    pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.0 = self.0.wrapping_add(Self::STEP);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -17,15 +17,11 @@
 //! Numbers are counted pixel by pixel in row-major order, D colours and then the alpha of each pixel:
 //! i = pixel (D + 1) + channel, with channel D for alpha.
 
-/// The step of the sequence: 2^64 over the golden ratio, odd.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+use splat_reference::synthetic::Random;
 
 /// Number `i` of the sequence of `seed`: an odd multiple of 2^-10 in -1..1.
 fn value(seed: u64, i: u64) -> f32 {
-    let mut x = seed.wrapping_add(i.wrapping_add(1).wrapping_mul(STEP));
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^= x >> 31;
+    let x = Random(seed.wrapping_add(i.wrapping_mul(Random::STEP))).bits();
     // Ten bits, so 2 (x >> 54) - 1023 fits an i16 and every step is exact.
     let odd = 2 * i16::try_from(x >> 54).unwrap_or(0) - 1023;
     f32::from(odd) / 1024.0

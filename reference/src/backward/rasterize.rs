@@ -335,12 +335,7 @@ mod tests {
             let projected = project_scene(&scene, 0, &convention).expect("few pairs");
             let view = projected.view(&scene, 0, &convention);
             let raster = rasterize::rasterize::<f64>(&view);
-            let loss = LossView {
-                transmittance: &raster.transmittance,
-                last_ids: &raster.last_ids,
-                v_render_colors: &scene.v_render_colors,
-                v_render_alphas: &scene.v_render_alphas,
-            };
+            let loss = scene.camera_slices(0).loss(&raster);
             let reaches = reaches(&view);
             for tile in 0..view.lists.tile_offsets.len() - 1 {
                 let job = || TileJob { view: &view, loss: &loss, reaches: &reaches, tile };
