@@ -5,13 +5,13 @@
 //! for every element what any such bound needs: the value, the sum of the terms' magnitudes, the
 //! sum of the terms' radii, and how many terms each tile adds.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
+use super::{BoundedAlpha, MAX_PATHS, alpha_at, footprints};
 use crate::backward::rasterize::GEOMETRY;
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
-use crate::rasterize::Entry;
-use crate::reach::{Reach, reaches};
+use crate::reach::Footprint;
 use crate::scalar::{Bounded, Model, Scalar, Truth};
+use crate::tile::{BATCH, BLOCK, Entries, Entry, Pixel, Tile};
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
 
@@ -76,9 +76,9 @@ pub fn backward<M: Model>(
     loss: &LossView<'_, Bounded<M>>,
 ) -> GradientBounds {
     let tiles = view.lists.tile_offsets.len() - 1;
-    let reaches = reaches(view);
+    let footprints = footprints(view);
     let sums: Vec<TileSums> =
-        (0..tiles).into_par_iter().map(|tile| tile_sums(view, loss, &reaches, tile)).collect();
+        (0..tiles).into_par_iter().map(|tile| tile_sums(view, loss, &footprints, tile)).collect();
     gather(view, &sums)
 }
 
@@ -95,7 +95,7 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
     };
     let listed = |tile: usize| {
         let ids = &view.lists.flatten_ids[view.lists.range(tile)];
-        ids.iter().map(|&id| id as usize).enumerate()
+        ids.iter().take(sums[tile].counts.len()).map(|&id| id as usize).enumerate()
     };
     for (tile, sum) in sums.iter().enumerate() {
         for (depth, id) in listed(tile).filter(|&(depth, _)| sum.counts[depth] > 0) {
@@ -136,38 +136,46 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
 fn tile_sums<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     loss: &LossView<'_, Bounded<M>>,
-    reaches: &[Reach],
-    tile: usize,
+    footprints: &[Footprint<Bounded<M>>],
+    number: usize,
 ) -> TileSums {
-    let entries = entries(view, reaches, tile);
+    let tile = Tile::new(view, number);
+    let start = view.lists.range(number).start;
+    let mut walks: Vec<Option<Walk<'_, M>>> = (0..tile.len() * BLOCK).map(|_| None).collect();
+    let mut length = 0;
+    for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
+        let Ok(last) = usize::try_from(loss.last_ids[index]) else { continue };
+        length = length.max(last + 1 - start);
+        walks[block * BLOCK + lane] = Some(Walk::new(view, loss, index, last + 1 - start));
+    }
     let stride = GEOMETRY + view.splats.channels;
     let mut sums = TileSums {
-        elements: vec![ElementBound::default(); entries.len() * stride],
-        counts: vec![0; entries.len()],
+        elements: vec![ElementBound::default(); length * stride],
+        counts: vec![0; length],
         undecided: 0,
     };
-    let [x0, y0, w, h] = view.tile_rect(tile);
-    let start = view.lists.range(tile).start;
-    for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
-        let pixel = (y0 + y) * view.width as usize + x0 + x;
-        let Ok(last) = usize::try_from(loss.last_ids[pixel]) else { continue };
-        let mut walk = Walk::new(view, loss, pixel);
-        for (depth, entry) in entries[..=last - start].iter().enumerate().rev() {
-            if !entry.rows.contains(&y) || !entry.columns.contains(&x) {
-                continue;
-            }
-            let Some(pair) = alpha_at(view, entry, [x0 + x, y0 + y]) else { continue };
-            walk.step(view, entry, &pair);
-            sums.counts[depth] += 1;
-            let slots = &mut sums.elements[depth * stride..(depth + 1) * stride];
-            for (slot, term) in slots.iter_mut().zip(&walk.terms) {
-                slot.value += term.value();
-                slot.magnitude += term.magnitude();
-                slot.radius += term.radius();
-            }
+    let ids = &view.lists.flatten_ids[start..start + length];
+    let mut entries = Entries::new();
+    for (batch, ids) in ids.chunks(BATCH).enumerate().rev() {
+        entries.fill(&tile, footprints, ids, batch * BATCH);
+        for entry in entries.list.iter().rev() {
+            let slots = &mut sums.elements[entry.depth * stride..(entry.depth + 1) * stride];
+            entries.each_slot(entry, &tile, |at, sample| {
+                let Some(walk) = walks[at].as_mut().filter(|walk| entry.depth < walk.end) else {
+                    return;
+                };
+                let Some(pair) = alpha_at(view, &entry.footprint, sample) else { return };
+                walk.step(view, entry, &pair);
+                sums.counts[entry.depth] += 1;
+                for (slot, term) in slots.iter_mut().zip(&walk.terms) {
+                    slot.value += term.value();
+                    slot.magnitude += term.magnitude();
+                    slot.radius += term.radius();
+                }
+            });
         }
-        sums.undecided += walk.undecided;
     }
+    sums.undecided = walks.iter().flatten().map(|walk| walk.undecided).sum();
     sums
 }
 
@@ -181,6 +189,8 @@ struct Walk<'a, M> {
     /// `[6 + D]` the terms of the last step, over all paths.
     terms: Vec<Bounded<M>>,
     v_color: Vec<Bounded<M>>,
+    /// One more than the last contributor's depth in the tile's list.
+    end: usize,
     undecided: u64,
 }
 
@@ -189,6 +199,7 @@ impl<'a, M: Model> Walk<'a, M> {
         view: &RasterView<'_, Bounded<M>>,
         loss: &LossView<'a, Bounded<M>>,
         pixel: usize,
+        end: usize,
     ) -> Self {
         let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
         let v_pixel = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
@@ -200,6 +211,7 @@ impl<'a, M: Model> Walk<'a, M> {
             through: v_minus_transmittance(view.background, v_pixel, loss.v_render_alphas[pixel]),
             terms: vec![zero; GEOMETRY + channels],
             v_color: vec![zero; channels],
+            end,
             undecided: 0,
         }
     }
@@ -252,7 +264,8 @@ impl<'a, M: Model> Walk<'a, M> {
         let color = view.splats.color(entry.id);
         let blended = blend_vjp(pair.alpha, *t, color, self.v_pixel, behind, &mut self.v_color);
         let v_alpha = blended + (self.t_final / one_minus) * self.through;
-        let gradient = alpha_vjp(entry.conic, pair.offset, entry.opacity, pair.gauss, v_alpha);
+        let splat = &entry.footprint;
+        let gradient = alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha);
         let flows = gradient_flows(view, entry, pair);
         let geometry = gradient.to_array().map(|term| through_clamp(term, flows));
         for (slot, &term) in self.terms.iter_mut().zip(geometry.iter().chain(&self.v_color)) {
@@ -284,7 +297,7 @@ fn gradient_flows<M: Model>(
     match view.convention.alpha_clamp_gradient {
         ClampGradient::PassThrough => (Truth::Always, true),
         ClampGradient::Zero => {
-            let raw = entry.opacity * pair.gauss;
+            let raw = entry.footprint.opacity * pair.gauss;
             let alpha_max = Bounded::from_f64(view.convention.alpha_max);
             (!alpha_max.less(raw), !alpha_max.value_less(raw))
         }

@@ -1,10 +1,10 @@
 //! Bounds of forward rasterization.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
+use super::{BoundedAlpha, MAX_PATHS, alpha_at, footprints};
 use crate::convention::{Convention, StopRule};
-use crate::rasterize::Entry;
-use crate::reach::reaches;
+use crate::reach::Footprint;
 use crate::scalar::{Bounded, Model, Scalar, Truth};
+use crate::tile::{BATCH, BLOCK, Entries, Tile};
 use crate::view::RasterView;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -167,28 +167,42 @@ struct Outcome<M> {
     undecided: u64,
 }
 
-/// Walks one pixel's list.
-fn pixel<M: Model>(
+/// Walks one tile's list; gives the outcome of every pixel inside the image, with its index there.
+fn tile_outcomes<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
-    entries: &[Entry<Bounded<M>>],
-    start: usize,
-    [x0, y0]: [usize; 2],
-    [x, y]: [usize; 2],
-) -> Outcome<M> {
-    let mut pixel = Pixel::new(view.splats.channels);
-    for (depth, entry) in entries.iter().enumerate() {
-        if !pixel.live() {
-            break;
-        }
-        if !entry.rows.contains(&y) || !entry.columns.contains(&x) {
-            continue;
-        }
-        if let Some(pair) = alpha_at(view, entry, [x0 + x, y0 + y]) {
-            let position = i32::try_from(start + depth).unwrap_or(i32::MAX);
-            pixel.step(&pair, view.splats.color(entry.id), position, view.convention);
+    footprints: &[Footprint<Bounded<M>>],
+    number: usize,
+) -> Vec<(usize, Outcome<M>)> {
+    let tile = Tile::new(view, number);
+    let list = view.lists.range(number);
+    let mut pixels: Vec<Option<Pixel<M>>> = (0..tile.len() * BLOCK).map(|_| None).collect();
+    for pixel in tile.pixels(0) {
+        pixels[pixel.block * BLOCK + pixel.lane] = Some(Pixel::new(view.splats.channels));
+    }
+    let mut entries = Entries::new();
+    for (batch, ids) in view.lists.flatten_ids[list.clone()].chunks(BATCH).enumerate() {
+        entries.fill(&tile, footprints, ids, batch * BATCH);
+        for entry in &entries.list {
+            let position = i32::try_from(list.start + entry.depth).unwrap_or(i32::MAX);
+            let color = view.splats.color(entry.id);
+            entries.each_slot(entry, &tile, |at, sample| {
+                let Some(pixel) = pixels[at].as_mut().filter(|pixel| pixel.live()) else { return };
+                if let Some(pair) = alpha_at(view, &entry.footprint, sample) {
+                    pixel.step(&pair, color, position, view.convention);
+                }
+            });
         }
     }
-    let background = view.background;
+    tile.pixels(view.width as usize)
+        .filter_map(|at| {
+            let pixel = pixels[at.block * BLOCK + at.lane].take()?;
+            Some((at.index, finish(pixel, view.background)))
+        })
+        .collect()
+}
+
+/// Puts a pixel over the background and gathers its paths.
+fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
     // Each path is finished by itself: what hangs together on a path stays together.
     let mut finished = pixel.paths.into_iter().map(|path| {
         let colors = path.colors.iter().zip(background).map(|(&c, &b)| c + path.t * b);
@@ -227,27 +241,17 @@ pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
         undecided: 0,
     };
     let tiles = view.lists.tile_offsets.len() - 1;
-    let reaches = reaches(view);
-    let outcomes: Vec<Vec<Outcome<M>>> = (0..tiles)
-        .into_par_iter()
-        .map(|tile| {
-            let [x0, y0, w, h] = view.tile_rect(tile);
-            let (entries, start) = (entries(view, &reaches, tile), view.lists.range(tile).start);
-            (0..w * h).map(|i| pixel(view, &entries, start, [x0, y0], [i % w, i / w])).collect()
-        })
-        .collect();
-    for (tile, outcomes) in outcomes.into_iter().enumerate() {
-        let [x0, y0, w, _] = view.tile_rect(tile);
-        for (i, outcome) in outcomes.into_iter().enumerate() {
-            let at = (y0 + i / w) * width + x0 + i % w;
-            out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
-            out.render_alphas[at] = outcome.alpha;
-            out.transmittance[at] = outcome.t;
-            out.last_ids[at] = outcome.last;
-            out.undecided += outcome.undecided;
-            if !outcome.other_last.is_empty() {
-                out.other_last_ids.insert(at, outcome.other_last);
-            }
+    let footprints = footprints(view);
+    let outcomes: Vec<Vec<(usize, Outcome<M>)>> =
+        (0..tiles).into_par_iter().map(|tile| tile_outcomes(view, &footprints, tile)).collect();
+    for (at, outcome) in outcomes.into_iter().flatten() {
+        out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
+        out.render_alphas[at] = outcome.alpha;
+        out.transmittance[at] = outcome.t;
+        out.last_ids[at] = outcome.last;
+        out.undecided += outcome.undecided;
+        if !outcome.other_last.is_empty() {
+            out.other_last_ids.insert(at, outcome.other_last);
         }
     }
     out
