@@ -257,15 +257,15 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
         let mut entries = Entries::new();
         let mut alive = tile.size[0] * tile.size[1];
         for (batch, ids) in ids.chunks(BATCH).enumerate() {
-            entries.fill(tile, footprints, ids, batch * BATCH);
-            for entry in &entries.list {
+            entries.fill(tile, footprints, view.splats, ids, batch * BATCH);
+            for (i, entry) in entries.list.iter().enumerate() {
                 if alive == 0 {
                     return state;
                 }
                 let rows = entries.rows(entry);
                 let walk = Walker { tile, constants: &constants, state: &mut state };
                 // Written out, so that three channels are a number known to the compiler.
-                alive -= match *view.splats.color(entry.id) {
+                alive -= match *entries.color(i, channels) {
                     [r, g, b] => walk.blend(rows, &Layer::new(entry, &[r, g, b], lanes)),
                     ref color => walk.blend(rows, &Layer::new(entry, color, lanes)),
                 };

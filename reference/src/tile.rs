@@ -5,7 +5,7 @@
 
 use crate::reach::Footprint;
 use crate::scalar::Scalar;
-use crate::view::RasterView;
+use crate::view::{RasterView, Splats};
 use std::ops::Range;
 
 /// Pixels of a block.
@@ -136,6 +136,10 @@ pub(crate) struct Entries<S> {
     pub(crate) list: Vec<Entry<S>>,
     /// First and one beyond the last block of each row of each entry.
     spans: Vec<[u16; 2]>,
+    /// The footprints of all Gaussians of the part.
+    found: Vec<Footprint<S>>,
+    /// `[list, D]`
+    colors: Vec<S>,
 }
 
 /// Entries that are prepared together: few enough that a tile which stops early has not prepared
@@ -145,42 +149,65 @@ pub(crate) const BATCH: usize = 64;
 impl<S: Scalar> Entries<S> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self { list: Vec::with_capacity(BATCH), spans: Vec::new() }
+        Self { list: Vec::new(), spans: Vec::new(), found: Vec::new(), colors: Vec::new() }
     }
 
     /// Replaces the entries by those of `ids`, whose first has position `depth` in the tile's list.
+    ///
+    /// Gaussians lie anywhere in memory: they are copied in loops that do nothing else, so that
+    /// the processor waits for many of them at once.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "a tile has fewer than 2^16 blocks a row")]
     pub(crate) fn fill(
         &mut self,
         tile: &Tile<S>,
         footprints: &[Footprint<S>],
+        splats: &Splats<S>,
         ids: &[u32],
         depth: usize,
     ) {
+        self.found.clear();
+        self.found.extend(ids.iter().map(|&id| footprints[id as usize]));
         self.list.clear();
         self.spans.clear();
         for (i, &id) in ids.iter().enumerate() {
-            let footprint = footprints[id as usize];
-            let rows = tile.rows(&footprint);
-            if rows.is_empty() {
-                continue;
-            }
-            let (start, ellipse) = (self.spans.len(), footprint.ellipse());
-            let (row, mut any) = (rows.start, false);
-            for row in rows {
-                let columns = tile.columns(&ellipse, row);
-                any |= !columns.is_empty();
-                self.spans.push([columns.start as u16, columns.end as u16]);
-            }
-            if any {
-                let spans = start..self.spans.len();
-                let id = id as usize;
-                self.list.push(Entry { id, depth: depth + i, footprint, row, spans });
-            } else {
-                self.spans.truncate(start);
+            if let Some((row, spans)) = self.place(tile, i) {
+                let (id, depth, footprint) = (id as usize, depth + i, self.found[i]);
+                self.list.push(Entry { id, depth, footprint, row, spans });
             }
         }
+        self.colors.clear();
+        for entry in &self.list {
+            self.colors.extend(splats.color(entry.id));
+        }
+    }
+
+    /// Writes the spans of Gaussian `i` of the part; gives its first row and where they are, or
+    /// nothing where it reaches no block.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a tile has fewer than 2^16 blocks a row")]
+    fn place(&mut self, tile: &Tile<S>, i: usize) -> Option<(usize, Range<usize>)> {
+        let footprint = &self.found[i];
+        let rows = tile.rows(footprint);
+        if rows.is_empty() {
+            return None;
+        }
+        let (start, first, ellipse) = (self.spans.len(), rows.start, footprint.ellipse());
+        let mut any = false;
+        for row in rows {
+            let columns = tile.columns(&ellipse, row);
+            any |= !columns.is_empty();
+            self.spans.push([columns.start as u16, columns.end as u16]);
+        }
+        if !any {
+            self.spans.truncate(start);
+        }
+        any.then_some((first, start..self.spans.len()))
+    }
+
+    /// The colour of entry number `i`, `[D]`.
+    #[inline(always)]
+    pub(crate) fn color(&self, i: usize, channels: usize) -> &[S] {
+        &self.colors[i * channels..(i + 1) * channels]
     }
 
     /// The rows of blocks that an entry may reach, each with its blocks.

@@ -245,8 +245,9 @@ impl<S: Scalar> TileJob<'_, S> {
         let mut places = vec![zero; GEOMETRY + self.view.splats.channels];
         let mut entries = Entries::new();
         for (batch, ids) in self.ids.chunks(BATCH).enumerate().rev() {
-            entries.fill(self.tile, self.footprints, ids, batch * BATCH);
-            for entry in entries.list.iter().rev() {
+            entries.fill(self.tile, self.footprints, self.view.splats, ids, batch * BATCH);
+            for (i, entry) in entries.list.iter().enumerate().rev() {
+                scratch.set_color(entries.color(i, self.view.splats.channels));
                 let mut touched = false;
                 for lane in (0..BLOCK).step_by(L::LANES) {
                     let rows = entries.rows(entry);
@@ -293,6 +294,13 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         }
     }
 
+    #[inline(always)]
+    fn set_color(&mut self, color: &[L::Elem]) {
+        for (slot, &color) in self.color.as_mut().iter_mut().zip(color) {
+            *slot = slot.splat(color);
+        }
+    }
+
     /// Differentiates one Gaussian's blending into the pixels from `lane` on of all its blocks,
     /// and adds up what they contribute; returns whether any did.
     #[inline(always)]
@@ -307,9 +315,6 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         let (zero, tile) = (constants.zero, job.tile);
         let splat = Splat::new(&entry.footprint, zero);
         let mark = zero.like(entry.depth as f64);
-        for (slot, &color) in self.color.as_mut().iter_mut().zip(job.view.splats.color(entry.id)) {
-            *slot = zero.splat(color);
-        }
         self.geometry = [zero; GEOMETRY];
         self.colors.as_mut().fill(zero);
         let channels = self.color.as_ref().len();

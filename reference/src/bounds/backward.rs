@@ -157,7 +157,7 @@ fn tile_sums<M: Model>(
     let ids = &view.lists.flatten_ids[start..start + length];
     let mut entries = Entries::new();
     for (batch, ids) in ids.chunks(BATCH).enumerate().rev() {
-        entries.fill(&tile, footprints, ids, batch * BATCH);
+        entries.fill(&tile, footprints, view.splats, ids, batch * BATCH);
         for entry in entries.list.iter().rev() {
             let slots = &mut sums.elements[entry.depth * stride..(entry.depth + 1) * stride];
             entries.each_slot(entry, &tile, |at, sample| {

@@ -181,7 +181,7 @@ fn tile_outcomes<M: Model>(
     }
     let mut entries = Entries::new();
     for (batch, ids) in view.lists.flatten_ids[list.clone()].chunks(BATCH).enumerate() {
-        entries.fill(&tile, footprints, ids, batch * BATCH);
+        entries.fill(&tile, footprints, view.splats, ids, batch * BATCH);
         for entry in &entries.list {
             let position = i32::try_from(list.start + entry.depth).unwrap_or(i32::MAX);
             let color = view.splats.color(entry.id);
