@@ -36,7 +36,8 @@ impl<S: Scalar> Tile<S> {
         let side = view.lists.tile_size as usize;
         let blocks = [side.div_ceil(BLOCK_WIDTH), side.div_ceil(BLOCK_HEIGHT)];
         let sample = |i: usize| S::from_f64(view.sample(i));
-        let xs = |column| std::array::from_fn(|i| sample(x0 + column * BLOCK_WIDTH + i % BLOCK_WIDTH));
+        let xs =
+            |column| std::array::from_fn(|i| sample(x0 + column * BLOCK_WIDTH + i % BLOCK_WIDTH));
         let ys = |row| std::array::from_fn(|i| sample(y0 + row * BLOCK_HEIGHT + i / BLOCK_WIDTH));
         Self {
             origin: [x0, y0],
@@ -233,6 +234,86 @@ impl<S: Scalar> Entries<S> {
                     visit(at * BLOCK + lane, [x, y]);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convention::Convention;
+    use crate::rasterize::{Constants, Splat, alpha_at};
+    use crate::reach::footprints;
+    use crate::scalar::Lanes;
+    use crate::view::TileLists;
+    use proptest::prelude::*;
+
+    /// The pixels of a 19 x 18 image at which the walk would see the Gaussian although `fill` left
+    /// them out.
+    fn lost<S: Lanes<Elem = S, Mask = bool> + Scalar>(splats: &Splats<S>) -> usize {
+        let (convention, background) = (Convention::inria(), [S::from_f64(0.0)]);
+        let lists = TileLists {
+            tiles: [2, 2],
+            tile_size: convention.tile_size,
+            tile_offsets: vec![0, 1, 2, 3, 4],
+            flatten_ids: vec![0; 4],
+        };
+        let view = RasterView {
+            width: 19,
+            height: 18,
+            convention: &convention,
+            splats,
+            lists: &lists,
+            background: &background,
+        };
+        let footprints = footprints(&view);
+        let constants = Constants::new(&convention, background[0]);
+        let splat = Splat::new(&footprints[0], background[0]);
+        let mut lost = 0;
+        for number in 0..4 {
+            let (tile, mut entries) = (Tile::new(&view, number), Entries::new());
+            entries.fill(&tile, &footprints, splats, &[0], 0);
+            let mut reached = vec![false; tile.len()];
+            for (row, columns) in entries.list.iter().flat_map(|entry| entries.rows(entry)) {
+                columns.for_each(|column| reached[row * tile.blocks[0] + column] = true);
+            }
+            lost += tile
+                .pixels(0)
+                .filter(|at| {
+                    let across = tile.blocks[0];
+                    let sample = [
+                        tile.samples[0][at.block % across][at.lane],
+                        tile.samples[1][at.block / across][at.lane],
+                    ];
+                    alpha_at(&splat, &constants, sample).visible && !reached[at.block]
+                })
+                .count();
+        }
+        lost
+    }
+
+    proptest! {
+        #[test]
+        fn no_visible_pixel_is_left_out(
+            mean in [-30.0f32..50.0, -30.0f32..50.0],
+            [a, c] in [-12.0f64..4.0, -12.0f64..4.0],
+            distance_to_one in 0.0f64..20.0,
+            negative: bool,
+            opacity in prop_oneof![0.0f32..1.0, Just(1.0 / 255.0), Just(1.0)],
+        ) {
+            let (a, c) = (a.exp2(), c.exp2());
+            let rho = (1.0 - (-distance_to_one).exp2()) * if negative { -1.0 } else { 1.0 };
+            #[expect(clippy::cast_possible_truncation, reason = "the kernels' inputs are f32")]
+            let conic = [a, rho * (a * c).sqrt(), c].map(|x| x as f32);
+            let single = Splats {
+                means2d: vec![mean],
+                conics: vec![conic],
+                opacities: vec![opacity],
+                channels: 1,
+                colors: vec![1.0f32],
+            };
+            prop_assert_eq!(lost(&single), 0, "in f32");
+            prop_assert_eq!(lost(&single.map(f64::from)), 0, "in f64");
         }
     }
 }

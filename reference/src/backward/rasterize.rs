@@ -93,6 +93,8 @@ fn gather<S: Scalar>(view: &RasterView<'_, S>, partial: &[TileSums<S>]) -> Splat
     let mut rows = vec![zero; n * stride];
     let share = n.div_ceil(rayon::current_num_threads()).max(1);
     rows.par_chunks_mut(share * stride).enumerate().for_each(|(part, rows)| {
+        // Fresh memory that is read before it is written costs two page faults, not one.
+        rows.fill(zero);
         for tile in partial {
             for (&id, sum) in tile.ids.iter().zip(tile.sums.chunks_exact(stride)) {
                 // Gaussians of other parts are below (and wrap around) or beyond.
@@ -155,12 +157,7 @@ struct TileState<S> {
 
 impl<S: Scalar> TileState<S> {
     /// `start` is the position of the tile's first entry in `flatten_ids`.
-    fn new(
-        view: &RasterView<'_, S>,
-        loss: &LossView<'_, S>,
-        tile: &Tile<S>,
-        start: usize,
-    ) -> Self {
+    fn new(view: &RasterView<'_, S>, loss: &LossView<'_, S>, tile: &Tile<S>, start: usize) -> Self {
         let (channels, zero) = (view.splats.channels, [S::from_f64(0.0); BLOCK]);
         let block = Block {
             last: zero,
