@@ -217,25 +217,6 @@ impl<S: Scalar> Entries<S> {
         let spans = self.spans[entry.spans.clone()].iter();
         (entry.row..).zip(spans.map(|&[start, end]| usize::from(start)..usize::from(end)))
     }
-
-    /// Calls `visit` with the slot (block times [`BLOCK`] plus place) and the sample point of every
-    /// pixel that an entry may reach.
-    pub(crate) fn each_slot(
-        &self,
-        entry: &Entry<S>,
-        tile: &Tile<S>,
-        mut visit: impl FnMut(usize, [S; 2]),
-    ) {
-        for (row, columns) in self.rows(entry) {
-            for column in columns {
-                let at = row * tile.blocks[0] + column;
-                let [xs, ys] = [&tile.samples[0][column], &tile.samples[1][row]];
-                for (lane, (&x, &y)) in xs.iter().zip(ys).enumerate() {
-                    visit(at * BLOCK + lane, [x, y]);
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

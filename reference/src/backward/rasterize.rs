@@ -263,7 +263,7 @@ impl<S: Scalar> TileJob<'_, S> {
 
 /// The fixed tree that adds up the eight places of a block.
 #[inline(always)]
-fn add_places<S: Scalar>(r: &PerPixel<S>) -> S {
+pub(crate) fn add_places<S: Scalar>(r: &PerPixel<S>) -> S {
     ((r[0] + r[4]) + (r[2] + r[6])) + ((r[1] + r[5]) + (r[3] + r[7]))
 }
 

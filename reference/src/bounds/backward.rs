@@ -5,13 +5,13 @@
 //! for every element what any such bound needs: the value, the sum of the terms' magnitudes, the
 //! sum of the terms' radii, and how many terms each tile adds.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, footprints};
+use super::backward_lanes::TileJob;
+use super::{BoundedAlpha, MAX_PATHS, footprints};
 use crate::backward::rasterize::GEOMETRY;
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
-use crate::reach::Footprint;
-use crate::scalar::{Bounded, Model, Scalar, Truth};
-use crate::tile::{BATCH, BLOCK, Entries, Entry, Pixel, Tile};
+use crate::scalar::{Bounded, Model, Scalar, Truth, Walk as _};
+use crate::tile::Entry;
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
 
@@ -63,10 +63,10 @@ struct Path<M> {
 }
 
 /// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
-struct TileSums {
-    elements: Vec<ElementBound>,
-    counts: Vec<u32>,
-    undecided: u64,
+pub(super) struct TileSums {
+    pub(super) elements: Vec<ElementBound>,
+    pub(super) counts: Vec<u32>,
+    pub(super) undecided: u64,
 }
 
 /// Bounds of the whole image.
@@ -77,8 +77,10 @@ pub fn backward<M: Model>(
 ) -> GradientBounds {
     let tiles = view.lists.tile_offsets.len() - 1;
     let footprints = footprints(view);
-    let sums: Vec<TileSums> =
-        (0..tiles).into_par_iter().map(|tile| tile_sums(view, loss, &footprints, tile)).collect();
+    let sums: Vec<TileSums> = (0..tiles)
+        .into_par_iter()
+        .map(|number| f64::with_lanes(TileJob { view, loss, footprints: &footprints, number }))
+        .collect();
     gather(view, &sums)
 }
 
@@ -132,92 +134,43 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
     out
 }
 
-/// Walks all pixels of one tile.
-fn tile_sums<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    loss: &LossView<'_, Bounded<M>>,
-    footprints: &[Footprint<Bounded<M>>],
-    number: usize,
-) -> TileSums {
-    let tile = Tile::new(view, number);
-    let start = view.lists.range(number).start;
-    let mut walks: Vec<Option<Walk<'_, M>>> = (0..tile.len() * BLOCK).map(|_| None).collect();
-    let mut length = 0;
-    for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
-        let Ok(last) = usize::try_from(loss.last_ids[index]) else { continue };
-        length = length.max(last + 1 - start);
-        walks[block * BLOCK + lane] = Some(Walk::new(view, loss, index, last + 1 - start));
-    }
-    let stride = GEOMETRY + view.splats.channels;
-    let mut sums = TileSums {
-        elements: vec![ElementBound::default(); length * stride],
-        counts: vec![0; length],
-        undecided: 0,
-    };
-    let ids = &view.lists.flatten_ids[start..start + length];
-    let mut entries = Entries::new();
-    for (batch, ids) in ids.chunks(BATCH).enumerate().rev() {
-        entries.fill(&tile, footprints, view.splats, ids, batch * BATCH);
-        for entry in entries.list.iter().rev() {
-            let slots = &mut sums.elements[entry.depth * stride..(entry.depth + 1) * stride];
-            entries.each_slot(entry, &tile, |at, sample| {
-                let Some(walk) = walks[at].as_mut().filter(|walk| entry.depth < walk.end) else {
-                    return;
-                };
-                let Some(pair) = alpha_at(view, &entry.footprint, sample) else { return };
-                walk.step(view, entry, &pair);
-                sums.counts[entry.depth] += 1;
-                for (slot, term) in slots.iter_mut().zip(&walk.terms) {
-                    slot.value += term.value();
-                    slot.magnitude += term.magnitude();
-                    slot.radius += term.radius();
-                }
-            });
-        }
-    }
-    sums.undecided = walks.iter().flatten().map(|walk| walk.undecided).sum();
-    sums
-}
-
 /// A pixel on its way back.
-struct Walk<'a, M> {
+pub(super) struct Walk<'a, M> {
     paths: Vec<Path<M>>,
     v_pixel: &'a [Bounded<M>],
     /// Final transmittance, and [`v_minus_transmittance`].
     t_final: Bounded<M>,
     through: Bounded<M>,
     /// `[6 + D]` the terms of the last step, over all paths.
-    terms: Vec<Bounded<M>>,
+    pub(super) terms: Vec<Bounded<M>>,
     v_color: Vec<Bounded<M>>,
-    /// One more than the last contributor's depth in the tile's list.
-    end: usize,
-    undecided: u64,
+    pub(super) undecided: u64,
 }
 
 impl<'a, M: Model> Walk<'a, M> {
-    fn new(
+    /// A pixel that has come back to transmittance `t` in front of what lies `behind`.
+    pub(super) fn at(
         view: &RasterView<'_, Bounded<M>>,
         loss: &LossView<'a, Bounded<M>>,
         pixel: usize,
-        end: usize,
+        t: Bounded<M>,
+        behind: Vec<Bounded<M>>,
     ) -> Self {
         let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
         let v_pixel = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
-        let t_final = loss.transmittance[pixel];
         Self {
-            paths: vec![Path { t: t_final, behind: vec![zero; channels] }],
+            paths: vec![Path { t, behind }],
             v_pixel,
-            t_final,
+            t_final: loss.transmittance[pixel],
             through: v_minus_transmittance(view.background, v_pixel, loss.v_render_alphas[pixel]),
             terms: vec![zero; GEOMETRY + channels],
             v_color: vec![zero; channels],
-            end,
             undecided: 0,
         }
     }
 
     /// Differentiates one pair along every path; `terms` then covers all of them.
-    fn step(
+    pub(super) fn step(
         &mut self,
         view: &RasterView<'_, Bounded<M>>,
         entry: &Entry<Bounded<M>>,

@@ -1,10 +1,9 @@
 //! Bounds of forward rasterization.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, footprints};
+use super::forward_lanes::TileJob;
+use super::{BoundedAlpha, MAX_PATHS, footprints};
 use crate::convention::{Convention, StopRule};
-use crate::reach::Footprint;
-use crate::scalar::{Bounded, Model, Scalar, Truth};
-use crate::tile::{BATCH, BLOCK, Entries, Tile};
+use crate::scalar::{Bounded, Model, Scalar, Truth, Walk};
 use crate::view::RasterView;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -60,26 +59,20 @@ impl<M: Model> Path<M> {
 }
 
 /// All ways through a pixel's list; the first is the f64 oracle's.
-struct Pixel<M> {
+pub(super) struct Pixel<M> {
     paths: Vec<Path<M>>,
     undecided: u64,
 }
 
 impl<M: Model> Pixel<M> {
-    fn new(channels: usize) -> Self {
-        let (zero, one) = (Bounded::from_f64(0.0), Bounded::from_f64(1.0));
-        let first = Path {
-            t: one,
-            colors: vec![zero; channels],
-            last: -1,
-            other_last: Vec::new(),
-            stopped: false,
-        };
+    /// A pixel that has come so far along one path.
+    pub(super) fn at(t: Bounded<M>, colors: Vec<Bounded<M>>, last: i32) -> Self {
+        let first = Path { t, colors, last, other_last: Vec::new(), stopped: false };
         Self { paths: vec![first], undecided: 0 }
     }
 
     /// Takes one visible or perhaps visible Gaussian along every path.
-    fn step(
+    pub(super) fn step(
         &mut self,
         pair: &BoundedAlpha<M>,
         color: &[Bounded<M>],
@@ -152,13 +145,13 @@ impl<M: Model> Pixel<M> {
         }
     }
 
-    fn live(&self) -> bool {
+    pub(super) fn live(&self) -> bool {
         self.paths.iter().any(|path| !path.stopped)
     }
 }
 
 /// One pixel's results.
-struct Outcome<M> {
+pub(super) struct Outcome<M> {
     colors: Vec<Bounded<M>>,
     alpha: Bounded<M>,
     t: Bounded<M>,
@@ -167,42 +160,8 @@ struct Outcome<M> {
     undecided: u64,
 }
 
-/// Walks one tile's list; gives the outcome of every pixel inside the image, with its index there.
-fn tile_outcomes<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    footprints: &[Footprint<Bounded<M>>],
-    number: usize,
-) -> Vec<(usize, Outcome<M>)> {
-    let tile = Tile::new(view, number);
-    let list = view.lists.range(number);
-    let mut pixels: Vec<Option<Pixel<M>>> = (0..tile.len() * BLOCK).map(|_| None).collect();
-    for pixel in tile.pixels(0) {
-        pixels[pixel.block * BLOCK + pixel.lane] = Some(Pixel::new(view.splats.channels));
-    }
-    let mut entries = Entries::new();
-    for (batch, ids) in view.lists.flatten_ids[list.clone()].chunks(BATCH).enumerate() {
-        entries.fill(&tile, footprints, view.splats, ids, batch * BATCH);
-        for entry in &entries.list {
-            let position = i32::try_from(list.start + entry.depth).unwrap_or(i32::MAX);
-            let color = view.splats.color(entry.id);
-            entries.each_slot(entry, &tile, |at, sample| {
-                let Some(pixel) = pixels[at].as_mut().filter(|pixel| pixel.live()) else { return };
-                if let Some(pair) = alpha_at(view, &entry.footprint, sample) {
-                    pixel.step(&pair, color, position, view.convention);
-                }
-            });
-        }
-    }
-    tile.pixels(view.width as usize)
-        .filter_map(|at| {
-            let pixel = pixels[at.block * BLOCK + at.lane].take()?;
-            Some((at.index, finish(pixel, view.background)))
-        })
-        .collect()
-}
-
 /// Puts a pixel over the background and gathers its paths.
-fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
+pub(super) fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
     // Each path is finished by itself: what hangs together on a path stays together.
     let mut finished = pixel.paths.into_iter().map(|path| {
         let colors = path.colors.iter().zip(background).map(|(&c, &b)| c + path.t * b);
@@ -243,7 +202,10 @@ pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
     let tiles = view.lists.tile_offsets.len() - 1;
     let footprints = footprints(view);
     let outcomes: Vec<Vec<(usize, Outcome<M>)>> =
-        (0..tiles).into_par_iter().map(|tile| tile_outcomes(view, &footprints, tile)).collect();
+        (0..tiles)
+        .into_par_iter()
+        .map(|number| f64::with_lanes(TileJob { view, footprints: &footprints, number }))
+        .collect();
     for (at, outcome) in outcomes.into_iter().flatten() {
         out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
         out.render_alphas[at] = outcome.alpha;

@@ -11,7 +11,10 @@
 //! into one that covers them, which keeps the cost bounded and the radius rigorous.
 
 mod backward;
+mod backward_lanes;
 mod forward;
+mod forward_lanes;
+mod lanes;
 
 pub use backward::{ElementBound, GradientBounds, backward};
 pub use forward::{RasterBounds, forward};
