@@ -127,8 +127,5 @@ fn widen([low, high]: [f64; 2]) -> [f64; 2] {
 
 /// The footprint of every Gaussian: it depends on no tile, so it is computed once.
 pub(crate) fn footprints<S: Scalar>(view: &RasterView<'_, S>) -> Vec<Footprint<S>> {
-    (0..view.splats.opacities.len())
-        .into_par_iter()
-        .map(|id| Footprint::new(view, id))
-        .collect()
+    (0..view.splats.opacities.len()).into_par_iter().map(|id| Footprint::new(view, id)).collect()
 }

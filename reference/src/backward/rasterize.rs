@@ -14,7 +14,7 @@ use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::rasterize::{Alpha, Constants, Splat, alpha_at};
 use crate::reach::{Footprint, footprints};
 use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
-use crate::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
+use crate::tile::{BATCH, BLOCK, Entries, Entry, PerChannel, PerPixel, Pixel, Tile};
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -190,26 +190,6 @@ impl<S: Scalar> TileState<S> {
     }
 }
 
-/// Numbers per channel: an array where their number is known to the compiler, which then keeps
-/// them in registers.
-trait PerChannel<L>: AsRef<[L]> + AsMut<[L]> {
-    fn zeros(zero: L, channels: usize) -> Self;
-}
-
-impl<L: Lanes, const D: usize> PerChannel<L> for [L; D] {
-    #[inline(always)]
-    fn zeros(zero: L, _: usize) -> Self {
-        [zero; D]
-    }
-}
-
-impl<L: Lanes> PerChannel<L> for Vec<L> {
-    #[inline(always)]
-    fn zeros(zero: L, channels: usize) -> Self {
-        vec![zero; channels]
-    }
-}
-
 /// One tile's walk back to front.
 struct TileJob<'a, S> {
     view: &'a RasterView<'a, S>,
@@ -282,12 +262,12 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
     #[inline(always)]
     fn new(zero: L, channels: usize) -> Self {
         Self {
-            color: C::zeros(zero, channels),
-            v_pixel: C::zeros(zero, channels),
-            behind: C::zeros(zero, channels),
-            v_color: C::zeros(zero, channels),
+            color: C::all(zero, channels),
+            v_pixel: C::all(zero, channels),
+            behind: C::all(zero, channels),
+            v_color: C::all(zero, channels),
             geometry: [zero; GEOMETRY],
-            colors: C::zeros(zero, channels),
+            colors: C::all(zero, channels),
         }
     }
 

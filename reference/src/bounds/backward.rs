@@ -63,6 +63,7 @@ struct Path<M> {
 }
 
 /// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
+#[derive(Debug, PartialEq)]
 pub(super) struct TileSums {
     pub(super) elements: Vec<ElementBound>,
     pub(super) counts: Vec<u32>,

@@ -152,12 +152,12 @@ impl<M: Model> Pixel<M> {
 
 /// One pixel's results.
 pub(super) struct Outcome<M> {
-    colors: Vec<Bounded<M>>,
-    alpha: Bounded<M>,
-    t: Bounded<M>,
-    last: i32,
-    other_last: Vec<i32>,
-    undecided: u64,
+    pub(super) colors: Vec<Bounded<M>>,
+    pub(super) alpha: Bounded<M>,
+    pub(super) t: Bounded<M>,
+    pub(super) last: i32,
+    pub(super) other_last: Vec<i32>,
+    pub(super) undecided: u64,
 }
 
 /// Puts a pixel over the background and gathers its paths.
@@ -201,8 +201,7 @@ pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
     };
     let tiles = view.lists.tile_offsets.len() - 1;
     let footprints = footprints(view);
-    let outcomes: Vec<Vec<(usize, Outcome<M>)>> =
-        (0..tiles)
+    let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
         .into_par_iter()
         .map(|number| f64::with_lanes(TileJob { view, footprints: &footprints, number }))
         .collect();

@@ -34,9 +34,17 @@ impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
 
     #[inline(always)]
     fn run<L: Lanes<Elem = f64>>(self, lanes: L) -> Self::Output {
-        let Self { view, footprints, number } = self;
+        let mut walk = Walk::new(self.view, self.number);
+        self.walk(&mut walk, lanes);
+        walk.finish()
+    }
+}
+
+impl<M: Model> TileJob<'_, M> {
+    #[inline(always)]
+    fn walk<L: Lanes<Elem = f64>>(&self, walk: &mut Walk<'_, M>, lanes: L) {
+        let Self { view, footprints, number } = *self;
         let list = view.lists.range(number);
-        let mut walk = Walk::new(view, number);
         let constants = Constants::new(view.convention, lanes);
         let mut entries = Entries::new();
         for (batch, ids) in view.lists.flatten_ids[list].chunks(BATCH).enumerate() {
@@ -48,7 +56,6 @@ impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
                 walk.blend(&entries, entry, &constants, lanes);
             }
         }
-        walk.finish()
     }
 }
 
@@ -108,8 +115,7 @@ impl<'a, M: Model> Walk<'a, M> {
                         self.samples[0][column].load(lanes, lane),
                         self.samples[1][row].load(lanes, lane),
                     ];
-                    if let Some(leave) =
-                        self.step(&splat, entry, constants, sample, [block, lane])
+                    if let Some(leave) = self.step(&splat, entry, constants, sample, [block, lane])
                     {
                         self.leave(leave, block);
                     }
@@ -230,5 +236,46 @@ fn last_id(depth: f64, start: usize) -> i32 {
     match depth as i32 {
         0 => -1,
         depth => i32::try_from(start).unwrap_or(i32::MAX) + depth - 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::test_views::{TestView, bits};
+    use crate::reach::footprints;
+    use crate::scalar::Walk as _;
+
+    #[test]
+    fn pixels_in_lanes_have_the_bits_of_pixels_by_themselves() {
+        let mut undecided = 0;
+        for test in TestView::all() {
+            let view = test.view();
+            let footprints = footprints(&view);
+            for number in 0..view.lists.tile_offsets.len() - 1 {
+                let job = || TileJob { view: &view, footprints: &footprints, number };
+                let mut alone = Walk::new(&view, number);
+                for block in 0..alone.tile.len() {
+                    let flags = alone.blocks[block].stopped.map(|stopped| 1.0 - stopped);
+                    alone.leave(flags, block);
+                    alone.blocks[block].stopped = [1.0; BLOCK];
+                }
+                job().walk(&mut alone, 0.0);
+                let all = |outcomes: Vec<(usize, Outcome<_>)>| {
+                    let all = outcomes.into_iter().map(|(at, outcome)| {
+                        let Outcome { mut colors, alpha, t, last, other_last, .. } = outcome;
+                        colors.extend([alpha, t]);
+                        (at, bits(&colors), last, other_last)
+                    });
+                    all.collect::<Vec<_>>()
+                };
+                let wide = f64::with_lanes(job());
+                undecided += wide.iter().map(|(_, outcome)| outcome.undecided).sum::<u64>();
+                let wide = all(wide);
+                assert_eq!(wide, all(job().run(0.0)), "tile {number}: lanes of another width");
+                assert_eq!(wide, all(alone.finish()), "tile {number}: all pixels alone");
+            }
+        }
+        assert!(undecided > 1000, "only {undecided} undecided comparisons");
     }
 }

@@ -117,11 +117,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Splat<M, L> {
         let ([x, y], [a, b, c]) = (footprint.mean2d, footprint.conic);
         Self {
             mean2d: [Bounded::splat(lanes, x), Bounded::splat(lanes, y)],
-            conic: [
-                Bounded::splat(lanes, a),
-                Bounded::splat(lanes, b),
-                Bounded::splat(lanes, c),
-            ],
+            conic: [Bounded::splat(lanes, a), Bounded::splat(lanes, b), Bounded::splat(lanes, c)],
             opacity: Bounded::splat(lanes, footprint.opacity),
         }
     }

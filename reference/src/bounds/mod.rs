@@ -15,6 +15,8 @@ mod backward_lanes;
 mod forward;
 mod forward_lanes;
 mod lanes;
+#[cfg(test)]
+mod test_views;
 
 pub use backward::{ElementBound, GradientBounds, backward};
 pub use forward::{RasterBounds, forward};

@@ -31,7 +31,7 @@ const BEYOND_MAX: f64 = f64::from_bits(0x47ef_ffff_e000_0001);
 /// The f64 after zero.
 const LEAST: f64 = f64::from_bits(1);
 /// Adding and subtracting 1.5 2^-97 rounds a small f64 to a multiple of 2^-149.
-const SUBNORMAL_ROUND: f64 = 1.5 / 158_456_325_028_528_675_187_087_900_672.0;
+const SUBNORMAL_ROUND: f64 = f64::from_bits(0x39e8_0000_0000_0000);
 
 /// A value and the radius that every conforming f32 evaluation stays within: one number, or as many
 /// as the lanes `L` hold.
@@ -118,10 +118,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Bounded<M, L> {
     /// `self` where the mask holds, else `other`.
     #[inline(always)]
     pub(crate) fn or_else(self, mask: L::Mask, other: Self) -> Self {
-        Self::with(
-            self.value.or_else(mask, other.value),
-            self.radius.or_else(mask, other.radius),
-        )
+        Self::with(self.value.or_else(mask, other.value), self.radius.or_else(mask, other.radius))
     }
 
     /// Whether `self < other`.
@@ -243,8 +240,8 @@ impl<M: Model, L: Lanes<Elem = f64>> Mul for Bounded<M, L> {
     fn mul(self, other: Self) -> Self {
         // 24 + 24 bits: the f64 product of two f32 is exact.
         let v = self.value * other.value;
-        let inherited = self.value.abs() * other.radius
-            + (other.value.abs() + other.radius) * self.radius;
+        let inherited =
+            self.value.abs() * other.radius + (other.value.abs() + other.radius) * self.radius;
         let product = Self::rounded(v, inherited, M::TABLE.basic_ulp);
         let exact = Self::is_zero(inherited);
         if !v.any(exact) {
