@@ -5,9 +5,10 @@ use crate::bounds;
 use crate::convention::{ClampGradient, Convention, FovClampGradient};
 use crate::rasterize::rasterize;
 use crate::render::{Gradients, project_scene, render, render_backward};
-use crate::scalar::{Bounded, Scalar, WgslExpZero};
+use crate::scalar::{Bounded, Scalar, WgslExpZero, in_all_registers};
 use crate::scene::{Colors, Scene};
 use crate::synthetic::frustum;
+use crate::test_scenes::{self, Layout};
 use crate::view::{LossView, RasterView};
 
 /// A small scene with all the machinery in it: two cameras, one rotated and off-centre.
@@ -161,6 +162,26 @@ fn no_bit_depends_on_the_number_of_threads() {
     let one = run(1);
     for threads in [2, 3, 8] {
         assert!(run(threads) == one, "{threads} threads give other bits than one");
+    }
+}
+
+/// Rows of one to eight numbers, in arrays and in every vector register of this processor.
+#[test]
+fn no_bit_depends_on_the_width_of_a_row() {
+    for (seed, layout) in
+        [(41, Layout::Degree(3)), (42, Layout::Direct(1)), (43, Layout::Direct(5))]
+    {
+        let scene = test_scenes::scene(layout, 2, seed);
+        let gsplat = Convention::gsplat();
+        for convention in [Convention::inria(), gsplat, Convention { antialiased: true, ..gsplat }]
+        {
+            let run = || bits(&render_backward(&scene, &convention).expect("few pairs"));
+            let widest = run();
+            in_all_registers(|registers| {
+                let name = convention.profile.name();
+                assert!(run() == widest, "{layout:?}, {name}: {registers:?} give other bits");
+            });
+        }
     }
 }
 

@@ -249,7 +249,8 @@ impl<M: Model> Arith for Bounded<M> {
             // the smallest normal from the other.
             Truth::Undecided => {
                 let radius = (self.radius.max(other.radius) + 2.0 * Self::FLUSH) * INFLATE;
-                Self::new(self.value.min(other.value), radius)
+                // f64's own rule, not `f64::min`, which may return either of two zeros.
+                Self::new(Arith::min(self.value, other.value), radius)
             }
         }
     }
