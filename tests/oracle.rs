@@ -4,8 +4,12 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use splat_harness::case::Case;
 use splat_harness::io::{case_file, corpus};
+use splat_reference::backward::{self, rasterize::SplatGradients};
 use splat_reference::convention::{Convention, Profile};
+use splat_reference::rasterize::rasterize;
 use splat_reference::render::{project_scene, render_backward};
+use splat_reference::scene::Scene;
+use splat_reference::view::Splats;
 use splat_tests::{root, say};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -111,6 +115,20 @@ fn harmonics_have_their_own_gradient() {
     assert_eq!(tensors["render_colors"].1.last(), Some(&3), "red, green and blue");
 }
 
+/// One camera's projected Gaussians and their gradients, stage by stage.
+fn stage(
+    scene: &Scene<f64>,
+    camera: usize,
+    convention: &Convention,
+) -> (Splats<f64>, SplatGradients<f64>) {
+    let projected = project_scene(scene, camera, convention).expect("small");
+    let view = projected.view(scene, camera, convention);
+    let raster = rasterize::<f64>(&view);
+    let loss = scene.camera_slices(camera).loss(&raster);
+    let gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
+    (projected.splats, gradients)
+}
+
 #[test]
 fn projected_gaussians_are_written_on_request() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,14 +138,19 @@ fn projected_gaussians_are_written_on_request() {
         let (mut staged, _) = oracle(folder.path(), &case, &["--stages", "--scalar", scalar]);
         let scene = case.scene.map(f64::from);
         let (n, c, d) = (scene.gaussians.len(), scene.cameras.len(), scene.channels());
-        let projected: Vec<_> = (0..c)
-            .map(|camera| project_scene(&scene, camera, &case.convention).expect("small").splats)
-            .collect();
-        let expected: [(&str, &[usize], Vec<f64>); 4] = [
-            ("means2d", &[c, n, 2], projected.iter().flat_map(|s| s.means2d.concat()).collect()),
-            ("conics", &[c, n, 3], projected.iter().flat_map(|s| s.conics.concat()).collect()),
-            ("opacities", &[c, n], projected.iter().flat_map(|s| s.opacities.clone()).collect()),
-            ("colors", &[c, n, d], projected.iter().flat_map(|s| s.colors.clone()).collect()),
+        let stages: Vec<_> = (0..c).map(|camera| stage(&scene, camera, &case.convention)).collect();
+        let of = |numbers: fn(&(Splats<f64>, SplatGradients<f64>)) -> Vec<f64>| {
+            stages.iter().flat_map(numbers).collect::<Vec<f64>>()
+        };
+        let expected: [(&str, &[usize], Vec<f64>); 8] = [
+            ("means2d", &[c, n, 2], of(|(s, _)| s.means2d.concat())),
+            ("conics", &[c, n, 3], of(|(s, _)| s.conics.concat())),
+            ("opacities", &[c, n], of(|(s, _)| s.opacities.clone())),
+            ("colors", &[c, n, d], of(|(s, _)| s.colors.clone())),
+            ("v_means2d", &[c, n, 2], of(|(_, v)| v.v_means2d.concat())),
+            ("v_conics", &[c, n, 3], of(|(_, v)| v.v_conics.concat())),
+            ("v_stage_opacities", &[c, n], of(|(_, v)| v.v_opacities.clone())),
+            ("v_stage_colors", &[c, n, d], of(|(_, v)| v.v_colors.clone())),
         ];
         for (tensor, shape, numbers) in expected {
             let (_, found_shape, found) = staged.remove(tensor).expect("written");
@@ -135,8 +158,24 @@ fn projected_gaussians_are_written_on_request() {
             let apart = difference(&found, &numbers);
             let allowed = if scalar == "f64" { 0.0 } else { 1e-5 };
             assert!(apart <= allowed, "{name} {tensor}: {apart:e}");
+            assert!(found.iter().any(|&x| x != 0.0), "{name} {tensor} is all zero");
         }
         assert_eq!(staged, plain, "{name}: the rest is the same");
+    }
+}
+
+/// Colours given directly, and opacities that are not antialiased, enter the rasterization as they
+/// are: their gradients are the sums over the cameras of the stage's.
+#[test]
+fn stage_gradients_sum_to_the_cases_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = scene("two-cameras");
+    let (tensors, _) = oracle(folder.path(), &case, &["--stages"]);
+    for (total, stage) in [("v_colors", "v_stage_colors"), ("v_opacities", "v_stage_opacities")] {
+        let (total, stage) = (&tensors[total].2, &tensors[stage].2);
+        let (first, second) = stage.split_at(total.len());
+        let sums: Vec<f64> = first.iter().zip(second).map(|(a, b)| a + b).collect();
+        assert_eq!(*total, sums, "one addition, the same in both");
     }
 }
 
