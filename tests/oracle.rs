@@ -4,12 +4,11 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use splat_harness::case::Case;
 use splat_harness::io::{case_file, corpus};
-use splat_reference::backward::{self, rasterize::SplatGradients};
+use splat_reference::backward;
 use splat_reference::convention::{Convention, Profile};
 use splat_reference::rasterize::rasterize;
-use splat_reference::render::{project_scene, render_backward};
+use splat_reference::render::{Stage, project_scene, render_backward};
 use splat_reference::scene::Scene;
-use splat_reference::view::Splats;
 use splat_tests::{root, say};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -116,17 +115,13 @@ fn harmonics_have_their_own_gradient() {
 }
 
 /// One camera's projected Gaussians and their gradients, stage by stage.
-fn stage(
-    scene: &Scene<f64>,
-    camera: usize,
-    convention: &Convention,
-) -> (Splats<f64>, SplatGradients<f64>) {
+fn stage(scene: &Scene<f64>, camera: usize, convention: &Convention) -> Stage<f64> {
     let projected = project_scene(scene, camera, convention).expect("small");
     let view = projected.view(scene, camera, convention);
     let raster = rasterize::<f64>(&view);
     let loss = scene.camera_slices(camera).loss(&raster);
     let gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
-    (projected.splats, gradients)
+    Stage { splats: projected.splats, gradients }
 }
 
 #[test]
@@ -139,18 +134,16 @@ fn projected_gaussians_are_written_on_request() {
         let scene = case.scene.map(f64::from);
         let (n, c, d) = (scene.gaussians.len(), scene.cameras.len(), scene.channels());
         let stages: Vec<_> = (0..c).map(|camera| stage(&scene, camera, &case.convention)).collect();
-        let of = |numbers: fn(&(Splats<f64>, SplatGradients<f64>)) -> Vec<f64>| {
-            stages.iter().flat_map(numbers).collect::<Vec<f64>>()
-        };
+        let of = |numbers: fn(&Stage<f64>) -> Vec<f64>| stages.iter().flat_map(numbers).collect();
         let expected: [(&str, &[usize], Vec<f64>); 8] = [
-            ("means2d", &[c, n, 2], of(|(s, _)| s.means2d.concat())),
-            ("conics", &[c, n, 3], of(|(s, _)| s.conics.concat())),
-            ("opacities", &[c, n], of(|(s, _)| s.opacities.clone())),
-            ("colors", &[c, n, d], of(|(s, _)| s.colors.clone())),
-            ("v_means2d", &[c, n, 2], of(|(_, v)| v.v_means2d.concat())),
-            ("v_conics", &[c, n, 3], of(|(_, v)| v.v_conics.concat())),
-            ("v_stage_opacities", &[c, n], of(|(_, v)| v.v_opacities.clone())),
-            ("v_stage_colors", &[c, n, d], of(|(_, v)| v.v_colors.clone())),
+            ("means2d", &[c, n, 2], of(|s| s.splats.means2d.concat())),
+            ("conics", &[c, n, 3], of(|s| s.splats.conics.concat())),
+            ("opacities", &[c, n], of(|s| s.splats.opacities.clone())),
+            ("colors", &[c, n, d], of(|s| s.splats.colors.clone())),
+            ("v_means2d", &[c, n, 2], of(|s| s.gradients.v_means2d.concat())),
+            ("v_conics", &[c, n, 3], of(|s| s.gradients.v_conics.concat())),
+            ("v_stage_opacities", &[c, n], of(|s| s.gradients.v_opacities.clone())),
+            ("v_stage_colors", &[c, n, d], of(|s| s.gradients.v_colors.clone())),
         ];
         for (tensor, shape, numbers) in expected {
             let (_, found_shape, found) = staged.remove(tensor).expect("written");
@@ -248,6 +241,25 @@ fn the_convention_can_be_chosen_and_fields_of_the_case_stay() {
     let mixed = Convention { eps2d: 0.5, ..Convention::of(Profile::Gsplat) };
     let library = render_backward(&case.scene.map(f64::from), &mixed).expect("small");
     assert_eq!(other["v_means"].2, library.v_means.as_flattened(), "gsplat with that field");
+}
+
+/// A file can change every field: Inria's profile with all of gsplat's fields is gsplat.
+#[test]
+fn a_convention_can_be_written_field_by_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["alpha-far-above-the-clamp-inria", "harmonics"] {
+        let mut case = scene(name);
+        case.convention = Convention::gsplat();
+        let (gsplat, _) = oracle(folder.path(), &case, &["--stages"]);
+        case.convention = Convention::inria();
+        let (inria, _) = oracle(folder.path(), &case, &["--stages"]);
+        assert_ne!(inria, gsplat, "{name}: the fields change nothing");
+        case.convention = Convention { profile: Profile::Inria, ..Convention::gsplat() };
+        let (mixed, metadata) = oracle(folder.path(), &case, &["--stages"]);
+        assert_eq!(metadata["convention"], "inria");
+        assert_eq!(metadata["fov_clamp"], "about-principal-point(0.3)");
+        assert_eq!(mixed, gsplat, "{name}");
+    }
 }
 
 /// Exit code 2, one line on standard error with all of `words`, and no result.

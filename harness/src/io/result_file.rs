@@ -37,8 +37,7 @@ pub use super::container::Number;
 /// each camera with their gradients, unless there are none.
 ///
 /// # Errors
-/// Where a field of the convention cannot be expressed, a tensor's size is not the scene's, or the
-/// file cannot be written.
+/// Where a tensor's size is not the scene's, or the file cannot be written.
 pub fn write_result<S: Number>(
     file: &Path,
     scene: &Scene<S>,
@@ -69,7 +68,7 @@ pub fn encode<S: Number>(
     ]
     .map(|(key, text)| (key.to_owned(), text))
     .into();
-    for (key, setting) in overrides::differing(convention)? {
+    for (key, setting) in overrides::differing(convention) {
         metadata.insert(key.to_owned(), setting.to_string());
     }
     let mut tensors = tensors(scene, gradients);
