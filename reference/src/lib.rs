@@ -47,6 +47,7 @@ pub mod sh;
 pub mod synthetic;
 #[cfg(test)]
 mod test_scenes;
+mod tile;
 pub mod view;
 
 pub use bin::TooManyPairs;

@@ -6,7 +6,7 @@
 use crate::backward::project::ProjectionGradients;
 use crate::backward::{self, rasterize::SplatGradients};
 use crate::convention::Convention;
-use crate::project::{Lens, project, splats};
+use crate::project::{Lens, project};
 use crate::scalar::{Bounded, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, perturb};
 use crate::scene::Scene;
 use crate::synthetic::Random;
@@ -33,12 +33,12 @@ fn outputs<S: Scalar>(
         v_background: Vec::new(),
     };
     let scene = scene.map(S::from_f32);
-    let lens = Lens::new(&scene.cameras[camera], [scene.width, scene.height], convention);
-    let projections = project(&scene.gaussians, &lens, convention);
-    let Splats { means2d, conics, opacities, channels: _, colors } =
-        splats(&scene.gaussians, &lens, &projections);
+    let size = [scene.width, scene.height];
+    let lens = Lens::new(&scene.cameras[camera], size, convention);
+    let (Splats { means2d, conics, opacities, channels: _, colors }, _) =
+        project(&scene.gaussians, &lens, convention, size);
     let ProjectionGradients { v_means, v_quats, v_scales, v_opacities, v_colors, v_viewmat } =
-        backward::project::project(&scene.gaussians, &lens, &projections, &v, convention);
+        backward::project::project(&scene.gaussians, &lens, &v, convention);
     [
         ("means2d", means2d.into_flattened()),
         ("conics", conics.into_flattened()),

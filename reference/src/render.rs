@@ -5,7 +5,7 @@ use crate::backward::project::ProjectionGradients;
 use crate::backward::rasterize::SplatGradients;
 use crate::bin::{TooManyPairs, bin};
 use crate::convention::Convention;
-use crate::project::{Lens, Projection, project, splats};
+use crate::project::{Lens, project};
 use crate::rasterize::{Raster, rasterize};
 use crate::scalar::{Scalar, Walk};
 use crate::scene::Scene;
@@ -19,14 +19,14 @@ pub struct Projected<S> {
     /// The tiles' lists.
     pub lists: TileLists,
     lens: Lens<S>,
-    projections: Vec<Option<Projection<S>>>,
+    visible: usize,
 }
 
 impl<S> Projected<S> {
     /// Number of Gaussians in front of the camera.
     #[must_use]
     pub fn visible(&self) -> usize {
-        self.projections.iter().flatten().count()
+        self.visible
     }
 }
 
@@ -41,10 +41,10 @@ pub fn project_scene<S: Scalar>(
 ) -> Result<Projected<S>, TooManyPairs> {
     let size = [scene.width, scene.height];
     let lens = Lens::new(&scene.cameras[camera], size, convention);
-    let projections = project(&scene.gaussians, &lens, convention);
-    let lists = bin(&projections, convention, size)?;
-    let splats = splats(&scene.gaussians, &lens, &projections);
-    Ok(Projected { splats, lists, lens, projections })
+    let tiles = size.map(|pixels| pixels.div_ceil(convention.tile_size));
+    let (splats, listings) = project(&scene.gaussians, &lens, convention, tiles);
+    let lists = bin(&listings, convention.tile_size, tiles)?;
+    Ok(Projected { splats, lists, lens, visible: listings.iter().flatten().count() })
 }
 
 /// One camera's slices of a scene.
@@ -178,9 +178,8 @@ pub fn render_backward_with<S: Walk>(
         let raster = rasterize::<S>(&view);
         let loss = scene.camera_slices(camera).loss(&raster);
         let gradients = backward::rasterize::rasterize::<S>(&view, &loss);
-        let Projected { splats, lens, projections, .. } = projected;
-        let g = &scene.gaussians;
-        let one = backward::project::project(g, &lens, &projections, &gradients, convention);
+        let Projected { splats, lens, .. } = projected;
+        let one = backward::project::project(&scene.gaussians, &lens, &gradients, convention);
         let total = match &mut total {
             None => total.insert(Gradients::first(raster, one)),
             Some(total) => total.add(raster, one),

@@ -10,7 +10,7 @@ use crate::backward::project::ProjectionGradients;
 use crate::backward::{self, rasterize::SplatGradients};
 use crate::bounds::{self, ElementBound, GradientBounds};
 use crate::convention::Convention;
-use crate::project::{Lens, project};
+use crate::project::Lens;
 use crate::render::{Projected, project_scene};
 use crate::scalar::{Bounded, Ieee, Scalar};
 use crate::scene::Scene;
@@ -91,9 +91,7 @@ fn of_camera(
     }
     let gradients = splat_gradients(&bounds::backward(&view, &loss), v_background);
     let lens = Lens::new(&scene.cameras[camera], [scene.width, scene.height], convention);
-    let projections = project(&scene.gaussians, &lens, convention);
-    let one =
-        backward::project::project(&scene.gaussians, &lens, &projections, &gradients, convention);
+    let one = backward::project::project(&scene.gaussians, &lens, &gradients, convention);
     (one, gradients.v_background)
 }
 
