@@ -29,6 +29,8 @@ mod derivative_tests;
 mod identity_tests;
 mod linear;
 pub mod pair;
+#[cfg(test)]
+mod pipeline_tests;
 mod project;
 pub mod rasterize;
 mod reach;

@@ -18,8 +18,8 @@ pub struct Projected<S> {
     pub splats: Splats<S>,
     /// The tiles' lists.
     pub lists: TileLists,
-    lens: Lens<S>,
-    projections: Vec<Option<Projection<S>>>,
+    pub(crate) lens: Lens<S>,
+    pub(crate) projections: Vec<Option<Projection<S>>>,
 }
 
 impl<S> Projected<S> {

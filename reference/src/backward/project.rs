@@ -7,7 +7,7 @@ use crate::linear::{
     M3, V3, add, dot, normalize_vjp, rows_mul, scale, transpose, transpose_mul_vec,
 };
 use crate::project::{Lens, Projection, compensation, direction};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, Truth};
 use crate::scene::{Colors, Gaussians};
 use crate::sh;
 use rayon::prelude::*;
@@ -30,13 +30,13 @@ pub struct ProjectionGradients<S> {
 }
 
 /// What one Gaussian gets, and its part of the camera's gradient.
-struct Row<S> {
-    mean: V3<S>,
-    quat: [S; 4],
-    scale: V3<S>,
-    opacity: S,
-    rotation: M3<S>,
-    translation: V3<S>,
+pub(crate) struct Row<S> {
+    pub(crate) mean: V3<S>,
+    pub(crate) quat: [S; 4],
+    pub(crate) scale: V3<S>,
+    pub(crate) opacity: S,
+    pub(crate) rotation: M3<S>,
+    pub(crate) translation: V3<S>,
 }
 
 impl<S: Scalar> Row<S> {
@@ -62,21 +62,8 @@ pub(crate) fn project<S: Scalar>(
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> ProjectionGradients<S> {
-    let (n, stride, zero) = (gaussians.len(), gaussians.colors.stride(), S::from_f64(0.0));
-    let mut v_colors = vec![zero; n * stride];
-    let rows: Vec<Row<S>> = v_colors
-        .par_chunks_mut(stride)
-        .enumerate()
-        .map(|(id, v_color)| match &projections[id] {
-            None => Row::zero(),
-            Some(p) => {
-                let mut row = geometry(gaussians, id, lens, p, splats, convention);
-                color(gaussians, id, lens, splats, v_color, &mut row);
-                row
-            }
-        })
-        .collect();
-    let mut v_viewmat = [[zero; 4]; 4];
+    let (rows, v_colors) = rows(gaussians, lens, projections, splats, convention);
+    let mut v_viewmat = [[S::from_f64(0.0); 4]; 4];
     for row in &rows {
         for (i, target) in v_viewmat.iter_mut().take(3).enumerate() {
             let gradient = row.rotation[i].iter().chain([&row.translation[i]]);
@@ -93,6 +80,31 @@ pub(crate) fn project<S: Scalar>(
         v_colors,
         v_viewmat,
     }
+}
+
+/// What every Gaussian gets, and the gradients of the colours as they were given.
+pub(crate) fn rows<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    projections: &[Option<Projection<S>>],
+    splats: &SplatGradients<S>,
+    convention: &Convention,
+) -> (Vec<Row<S>>, Vec<S>) {
+    let (n, stride) = (gaussians.len(), gaussians.colors.stride());
+    let mut v_colors = vec![S::from_f64(0.0); n * stride];
+    let rows = v_colors
+        .par_chunks_mut(stride)
+        .enumerate()
+        .map(|(id, v_color)| match &projections[id] {
+            None => Row::zero(),
+            Some(p) => {
+                let mut row = geometry(gaussians, id, lens, p, splats, convention);
+                color(gaussians, id, lens, splats, v_color, &mut row);
+                row
+            }
+        })
+        .collect();
+    (rows, v_colors)
 }
 
 /// Everything but the colour.
@@ -168,7 +180,7 @@ fn covariance<S: Scalar>(p: &Projection<S>, [va, vb, vc]: V3<S>, inverse_eps: f6
 fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S) -> V3<S> {
     let factor = compensation(p.dets);
     let zero = S::from_f64(0.0);
-    if !(factor.value() > 0.0) {
+    if zero.less(factor) == Truth::Never {
         return [zero; 3];
     }
     let [sharp, blurred] = p.dets;
@@ -207,11 +219,10 @@ fn screen<S: Scalar>(
         let per_depth = f * inverse * inverse;
         v[2] = v[2] - v_row[i] * per_depth + v_row[2] * (S::from_f64(2.0) * per_depth * p.slope[i]);
         let v_limited = -(v_row[2] * per_depth);
-        if !p.limited[i] {
-            v[i] = v[i] + v_limited;
-        } else if convention.fov_clamp_gradient == FovClampGradient::Included {
+        v[i] = S::choose(p.limited[i], v[i], v[i] + v_limited);
+        if convention.fov_clamp_gradient == FovClampGradient::Included {
             // The limited coordinate is limit z.
-            v[2] = v[2] + v_limited * p.slope[i];
+            v[2] = S::choose(p.limited[i], v[2] + v_limited * p.slope[i], v[2]);
         }
         // mean2d = f (q/w) + c with the coordinate as it is
         let coordinate = if i == 0 { x } else { y };
@@ -257,7 +268,7 @@ fn color<S: Scalar>(
     let zero = S::from_f64(0.0);
     let unclamped = sh::unclamped(values, d);
     // max(0, .): zero gradient where clamped.
-    let v: V3<S> = std::array::from_fn(|i| if unclamped[i].value() > 0.0 { v[i] } else { zero });
+    let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));
     let basis = sh::basis(d, coefficients);
     let gradient = sh::basis_gradient(d, coefficients);
     let mut v_direction = [zero; 3];

@@ -5,7 +5,7 @@
 //! for every element what any such bound needs: the value, the sum of the terms' magnitudes, the
 //! sum of the terms' radii, and how many terms each tile adds.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
+use super::{BoundedAlpha, ElementBound, MAX_PATHS, alpha_at, entries};
 use crate::backward::rasterize::GEOMETRY;
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
@@ -14,17 +14,6 @@ use crate::reach::{Reach, reaches};
 use crate::scalar::{Bounded, Model, Scalar, Truth};
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
-
-/// One element of a gradient, summed over pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ElementBound {
-    /// The sum of the terms, in f64.
-    pub value: f64,
-    /// The sum of the largest magnitudes that the terms may have.
-    pub magnitude: f64,
-    /// The sum of the terms' radii, and of the rounding of `value`.
-    pub radius: f64,
-}
 
 /// Bounds of every element of the stage's output.
 #[derive(Clone, Debug)]
@@ -57,16 +46,16 @@ impl GradientBounds {
 
 /// One way back through a pixel's list.
 #[derive(Clone)]
-struct Path<M> {
-    t: Bounded<M>,
-    behind: Vec<Bounded<M>>,
+pub(super) struct Path<M> {
+    pub(super) t: Bounded<M>,
+    pub(super) behind: Vec<Bounded<M>>,
 }
 
 /// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
-struct TileSums {
-    elements: Vec<ElementBound>,
-    counts: Vec<u32>,
-    undecided: u64,
+pub(super) struct TileSums {
+    pub(super) elements: Vec<ElementBound>,
+    pub(super) counts: Vec<u32>,
+    pub(super) undecided: u64,
 }
 
 /// Bounds of the whole image.
@@ -83,7 +72,10 @@ pub fn backward<M: Model>(
 }
 
 /// Adds up the tiles in their order.
-fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> GradientBounds {
+pub(super) fn gather<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    sums: &[TileSums],
+) -> GradientBounds {
     let n = view.splats.means2d.len();
     let stride = GEOMETRY + view.splats.channels;
     let mut out = GradientBounds {
@@ -102,9 +94,7 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
             out.count_offsets[id + 1] += 1;
             let from = &sum.elements[depth * stride..(depth + 1) * stride];
             for (to, from) in out.elements[id * stride..].iter_mut().zip(from) {
-                to.value += from.value;
-                to.magnitude += from.magnitude;
-                to.radius += from.radius;
+                to.add_sum(from);
             }
         }
     }
@@ -120,14 +110,9 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
         }
     }
     for g in 0..n {
-        // n terms added in f64: each of value, magnitude and radius is off by at most n 2^-53 of
-        // the sum of magnitudes; 2^-51 covers all three.
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
-        let rounding = out.terms(g) as f64 * 2.0 * f64::EPSILON;
-        for element in &mut out.elements[g * stride..(g + 1) * stride] {
-            element.magnitude *= 1.0 + rounding;
-            element.radius += element.radius * rounding + element.magnitude * rounding;
-        }
+        let terms = out.terms(g);
+        let elements = &mut out.elements[g * stride..(g + 1) * stride];
+        elements.iter_mut().for_each(|element| element.finish(terms));
     }
     out
 }
@@ -160,11 +145,7 @@ fn tile_sums<M: Model>(
             walk.step(view, entry, &pair);
             sums.counts[depth] += 1;
             let slots = &mut sums.elements[depth * stride..(depth + 1) * stride];
-            for (slot, term) in slots.iter_mut().zip(&walk.terms) {
-                slot.value += term.value();
-                slot.magnitude += term.magnitude();
-                slot.radius += term.radius();
-            }
+            slots.iter_mut().zip(&walk.terms).for_each(|(slot, &term)| slot.add(term));
         }
         sums.undecided += walk.undecided;
     }
@@ -172,14 +153,14 @@ fn tile_sums<M: Model>(
 }
 
 /// A pixel on its way back.
-struct Walk<'a, M> {
-    paths: Vec<Path<M>>,
+pub(super) struct Walk<'a, M> {
+    pub(super) paths: Vec<Path<M>>,
     v_pixel: &'a [Bounded<M>],
     /// Final transmittance, and [`v_minus_transmittance`].
     t_final: Bounded<M>,
     through: Bounded<M>,
     /// `[6 + D]` the terms of the last step, over all paths.
-    terms: Vec<Bounded<M>>,
+    pub(super) terms: Vec<Bounded<M>>,
     v_color: Vec<Bounded<M>>,
     undecided: u64,
 }
@@ -190,14 +171,24 @@ impl<'a, M: Model> Walk<'a, M> {
         loss: &LossView<'a, Bounded<M>>,
         pixel: usize,
     ) -> Self {
-        let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
+        let channels = view.splats.channels;
         let v_pixel = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
-        let t_final = loss.transmittance[pixel];
+        Self::from(view, loss.transmittance[pixel], v_pixel, loss.v_render_alphas[pixel])
+    }
+
+    /// A pixel with this final transmittance and these gradients of its colour and opacity.
+    pub(super) fn from(
+        view: &RasterView<'_, Bounded<M>>,
+        t_final: Bounded<M>,
+        v_pixel: &'a [Bounded<M>],
+        v_render_alpha: Bounded<M>,
+    ) -> Self {
+        let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
         Self {
             paths: vec![Path { t: t_final, behind: vec![zero; channels] }],
             v_pixel,
             t_final,
-            through: v_minus_transmittance(view.background, v_pixel, loss.v_render_alphas[pixel]),
+            through: v_minus_transmittance(view.background, v_pixel, v_render_alpha),
             terms: vec![zero; GEOMETRY + channels],
             v_color: vec![zero; channels],
             undecided: 0,
@@ -205,7 +196,7 @@ impl<'a, M: Model> Walk<'a, M> {
     }
 
     /// Differentiates one pair along every path; `terms` then covers all of them.
-    fn step(
+    pub(super) fn step(
         &mut self,
         view: &RasterView<'_, Bounded<M>>,
         entry: &Entry<Bounded<M>>,
@@ -249,8 +240,26 @@ impl<'a, M: Model> Walk<'a, M> {
         let Path { t, behind } = &mut self.paths[i];
         let one_minus = Bounded::from_f64(1.0) - pair.alpha;
         *t = *t / one_minus;
+        let t = *t;
+        let mut behind = std::mem::take(behind);
+        self.differentiate(view, entry, pair, t, &mut behind, widen);
+        self.paths[i].behind = behind;
+    }
+
+    /// The terms of a pair with transmittance `t` in front of it and what lies `behind`, which is
+    /// then seen with the pair's Gaussian in front of it. They replace `terms` or widen them.
+    pub(super) fn differentiate(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+        t: Bounded<M>,
+        behind: &mut [Bounded<M>],
+        widen: bool,
+    ) {
+        let one_minus = Bounded::from_f64(1.0) - pair.alpha;
         let color = view.splats.color(entry.id);
-        let blended = blend_vjp(pair.alpha, *t, color, self.v_pixel, behind, &mut self.v_color);
+        let blended = blend_vjp(pair.alpha, t, color, self.v_pixel, behind, &mut self.v_color);
         let v_alpha = blended + (self.t_final / one_minus) * self.through;
         let gradient = alpha_vjp(entry.conic, pair.offset, entry.opacity, pair.gauss, v_alpha);
         let flows = gradient_flows(view, entry, pair);
@@ -261,7 +270,7 @@ impl<'a, M: Model> Walk<'a, M> {
     }
 
     /// Leaves the oracle's path and one that covers all others.
-    fn merge(&mut self) {
+    pub(super) fn merge(&mut self) {
         let rest = self.paths.split_off(1);
         let mut rest = rest.into_iter();
         let Some(mut merged) = rest.next() else { return };
@@ -276,7 +285,7 @@ impl<'a, M: Model> Walk<'a, M> {
 }
 
 /// Whether alpha's gradient passes the clamp at `alpha_max`, and what the f64 oracle decides.
-fn gradient_flows<M: Model>(
+pub(super) fn gradient_flows<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     entry: &Entry<Bounded<M>>,
     pair: &BoundedAlpha<M>,

@@ -1,6 +1,6 @@
 //! Bounds of forward rasterization.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
+use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries, stops};
 use crate::convention::{Convention, StopRule};
 use crate::rasterize::Entry;
 use crate::reach::reaches;
@@ -28,13 +28,13 @@ pub struct RasterBounds<M> {
 
 /// One way through a pixel's list.
 #[derive(Clone)]
-struct Path<M> {
-    t: Bounded<M>,
-    colors: Vec<Bounded<M>>,
-    last: i32,
+pub(super) struct Path<M> {
+    pub(super) t: Bounded<M>,
+    pub(super) colors: Vec<Bounded<M>>,
+    pub(super) last: i32,
     /// Other last contributors, of paths merged into this one.
-    other_last: Vec<i32>,
-    stopped: bool,
+    pub(super) other_last: Vec<i32>,
+    pub(super) stopped: bool,
 }
 
 impl<M: Model> Path<M> {
@@ -60,13 +60,15 @@ impl<M: Model> Path<M> {
 }
 
 /// All ways through a pixel's list; the first is the f64 oracle's.
-struct Pixel<M> {
-    paths: Vec<Path<M>>,
-    undecided: u64,
+pub(super) struct Pixel<M> {
+    pub(super) paths: Vec<Path<M>>,
+    /// Comparisons that were followed both ways, and those of them that may stop the pixel.
+    pub(super) undecided: u64,
+    pub(super) undecided_stops: u64,
 }
 
 impl<M: Model> Pixel<M> {
-    fn new(channels: usize) -> Self {
+    pub(super) fn new(channels: usize) -> Self {
         let (zero, one) = (Bounded::from_f64(0.0), Bounded::from_f64(1.0));
         let first = Path {
             t: one,
@@ -75,11 +77,16 @@ impl<M: Model> Pixel<M> {
             other_last: Vec::new(),
             stopped: false,
         };
-        Self { paths: vec![first], undecided: 0 }
+        Self::on(vec![first])
+    }
+
+    /// A pixel on its way along these paths.
+    pub(super) fn on(paths: Vec<Path<M>>) -> Self {
+        Self { paths, undecided: 0, undecided_stops: 0 }
     }
 
     /// Takes one visible or perhaps visible Gaussian along every path.
-    fn step(
+    pub(super) fn step(
         &mut self,
         pair: &BoundedAlpha<M>,
         color: &[Bounded<M>],
@@ -116,17 +123,18 @@ impl<M: Model> Pixel<M> {
         convention: &Convention,
     ) {
         let next = self.paths[i].t * (Bounded::from_f64(1.0) - alpha);
-        let least = Bounded::from_f64(convention.transmittance_min);
-        let (stops, value_stops) = match convention.stop_rule {
-            StopRule::Less => (next.less(least), next.value_less(least)),
-            StopRule::LessOrEqual => (!least.less(next), !least.value_less(next)),
-        };
-        match stops {
+        match stops(next, convention) {
             Truth::Always => self.paths[i].stopped = true,
             Truth::Never => self.paths[i].blend(alpha, next, color, position),
             Truth::Undecided => {
                 self.undecided += 1;
+                self.undecided_stops += 1;
                 let mut copy = self.paths[i].clone();
+                let least = Bounded::from_f64(convention.transmittance_min);
+                let value_stops = match convention.stop_rule {
+                    StopRule::Less => next.value_less(least),
+                    StopRule::LessOrEqual => !least.value_less(next),
+                };
                 if i == 0 && value_stops {
                     self.paths[0].stopped = true;
                     copy.blend(alpha, next, color, position);
@@ -140,7 +148,7 @@ impl<M: Model> Pixel<M> {
     }
 
     /// Leaves the first path, one for all others that go on and one for all others that stopped.
-    fn merge(&mut self) {
+    pub(super) fn merge(&mut self) {
         let rest = self.paths.split_off(1);
         for stopped in [false, true] {
             let mut same = rest.iter().filter(|path| path.stopped == stopped);
@@ -152,16 +160,16 @@ impl<M: Model> Pixel<M> {
         }
     }
 
-    fn live(&self) -> bool {
+    pub(super) fn live(&self) -> bool {
         self.paths.iter().any(|path| !path.stopped)
     }
 }
 
 /// One pixel's results.
-struct Outcome<M> {
-    colors: Vec<Bounded<M>>,
-    alpha: Bounded<M>,
-    t: Bounded<M>,
+pub(super) struct Outcome<M> {
+    pub(super) colors: Vec<Bounded<M>>,
+    pub(super) alpha: Bounded<M>,
+    pub(super) t: Bounded<M>,
     last: i32,
     other_last: Vec<i32>,
     undecided: u64,
@@ -188,7 +196,11 @@ fn pixel<M: Model>(
             pixel.step(&pair, view.splats.color(entry.id), position, view.convention);
         }
     }
-    let background = view.background;
+    finish(pixel, view.background)
+}
+
+/// What remains known of a pixel over all its paths, in front of the background.
+pub(super) fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
     // Each path is finished by itself: what hangs together on a path stays together.
     let mut finished = pixel.paths.into_iter().map(|path| {
         let colors = path.colors.iter().zip(background).map(|(&c, &b)| c + path.t * b);

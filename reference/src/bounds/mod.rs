@@ -11,11 +11,23 @@
 //! into one that covers them, which keeps the cost bounded and the radius rigorous.
 
 mod backward;
+mod bin;
 mod forward;
+mod image;
+mod order;
+mod pipeline;
+mod sum;
+mod undecided;
+mod unordered;
+mod walk;
 
-pub use backward::{ElementBound, GradientBounds, backward};
+pub use backward::{GradientBounds, backward};
 pub use forward::{RasterBounds, forward};
+pub use pipeline::{PipelineBounds, pipeline};
+pub use sum::ElementBound;
+pub use undecided::Undecided;
 
+use crate::convention::{Convention, StopRule};
 use crate::pair::sigma;
 use crate::rasterize::Entry;
 use crate::reach::Reach;
@@ -25,7 +37,17 @@ use crate::view::RasterView;
 /// Paths that a pixel's walk may split into before they are merged.
 pub const MAX_PATHS: usize = 8;
 
+/// Whether a pixel stops in front of the Gaussian behind which its transmittance would be `next`.
+fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Truth {
+    let least = Bounded::from_f64(convention.transmittance_min);
+    match convention.stop_rule {
+        StopRule::Less => next.less(least),
+        StopRule::LessOrEqual => !least.less(next),
+    }
+}
+
 /// alpha of one pair, and whether the pair counts.
+#[derive(Clone, Copy)]
 struct BoundedAlpha<M> {
     offset: [Bounded<M>; 2],
     gauss: Bounded<M>,
@@ -43,17 +65,28 @@ fn entries<M: Model>(
 ) -> Vec<Entry<Bounded<M>>> {
     let rect = view.tile_rect(tile);
     let ids = &view.lists.flatten_ids[view.lists.range(tile)];
-    ids.iter()
-        .map(|&id| {
-            let mut entry = Entry::new(view, reaches, id as usize, rect);
-            // The reach is that of the values: it holds for exact inputs only.
-            let inputs = entry.conic.iter().chain(&entry.mean2d).chain([&entry.opacity]);
-            if inputs.map(|x| x.radius()).any(|radius| radius > 0.0) {
-                (entry.columns, entry.rows) = (0..rect[2], 0..rect[3]);
-            }
-            entry
-        })
-        .collect()
+    ids.iter().map(|&id| Entry::new(view, reaches, id as usize, rect)).collect()
+}
+
+/// What else is known of a pair where it counts: its power is then not above 0 and its alpha not
+/// below `alpha_min`. Used where the power is known (an overflow may make it NaN) but not well.
+fn if_visible<M: Model>(
+    pair: BoundedAlpha<M>,
+    power: Bounded<M>,
+    convention: &Convention,
+) -> BoundedAlpha<M> {
+    if !(0.5..f64::INFINITY).contains(&power.radius()) {
+        return pair;
+    }
+    // e^-x (1 + (a + b x) ulp) is largest for x = 0 or where b x e^-x is, below b.
+    let ulps = M::TABLE.exp_ulp + M::TABLE.exp_ulp_per_x + 1.0;
+    let ends = [convention.alpha_min, convention.alpha_max].map(Bounded::<M>::from_f64);
+    let ([least, _], [_, most]) = (ends[0].ends(), ends[1].ends());
+    BoundedAlpha {
+        gauss: Bounded::between(0.0, 1.0 + ulps * f64::from(f32::EPSILON)),
+        alpha: Bounded::between(least, most),
+        ..pair
+    }
 }
 
 /// Evaluates a pair at pixel (`x`, `y`); `None` where it is skipped whatever the roundings.
@@ -75,11 +108,10 @@ fn alpha_at<M: Model>(
     let alpha_min = Bounded::from_f64(view.convention.alpha_min);
     let visible = !(above | alpha.less(alpha_min));
     let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));
-    (visible != Truth::Never).then_some(BoundedAlpha {
-        offset,
-        gauss,
-        alpha,
-        visible,
-        value_visible,
-    })
+    let pair = BoundedAlpha { offset, gauss, alpha, visible, value_visible };
+    match visible {
+        Truth::Never => None,
+        Truth::Always => Some(pair),
+        Truth::Undecided => Some(if_visible(pair, power, view.convention)),
+    }
 }
