@@ -16,6 +16,7 @@ mod forward;
 mod image;
 mod order;
 mod pipeline;
+mod radii;
 mod sum;
 mod undecided;
 mod unordered;

@@ -1,0 +1,66 @@
+//! Bounds about the oracle's own numbers.
+
+use super::pipeline::PipelineBounds;
+use crate::rasterize::Raster;
+use crate::render::Gradients;
+use crate::scalar::{Bounded, Model};
+use crate::view::Splats;
+
+/// The radius about each number.
+fn about<M: Model>(bounds: &[Bounded<M>], numbers: &[f64]) -> Vec<f64> {
+    bounds.iter().zip(numbers).map(|(bound, &number)| bound.radius_about(number)).collect()
+}
+
+/// The radius about each number of each row.
+fn about_rows<M: Model, const N: usize>(
+    bounds: &[[Bounded<M>; N]],
+    numbers: &[[f64; N]],
+) -> Vec<[f64; N]> {
+    let row = |(bounds, numbers): (&[Bounded<M>; N], &[f64; N])| {
+        std::array::from_fn(|i| bounds[i].radius_about(numbers[i]))
+    };
+    bounds.iter().zip(numbers).map(row).collect()
+}
+
+impl<M: Model> PipelineBounds<M> {
+    /// How far a conforming program may lie from each number of `oracle`, the same scene's images
+    /// and gradients in f64. Contributors have no radius: `last_ids` is empty.
+    #[must_use]
+    pub fn radii_about(&self, oracle: &Gradients<f64>) -> Gradients<f64> {
+        let bounds = &self.gradients;
+        let image = |(bounds, oracle): (&Raster<Bounded<M>>, &Raster<f64>)| Raster {
+            render_colors: about(&bounds.render_colors, &oracle.render_colors),
+            render_alphas: about(&bounds.render_alphas, &oracle.render_alphas),
+            transmittance: about(&bounds.transmittance, &oracle.transmittance),
+            last_ids: Vec::new(),
+        };
+        let viewmat = |(bounds, oracle): (&[[Bounded<M>; 4]; 4], &[[f64; 4]; 4])| {
+            std::array::from_fn(|i| {
+                std::array::from_fn(|j| bounds[i][j].radius_about(oracle[i][j]))
+            })
+        };
+        Gradients {
+            rasters: bounds.rasters.iter().zip(&oracle.rasters).map(image).collect(),
+            v_means: about_rows(&bounds.v_means, &oracle.v_means),
+            v_quats: about_rows(&bounds.v_quats, &oracle.v_quats),
+            v_scales: about_rows(&bounds.v_scales, &oracle.v_scales),
+            v_opacities: about(&bounds.v_opacities, &oracle.v_opacities),
+            v_colors: about(&bounds.v_colors, &oracle.v_colors),
+            v_viewmats: bounds.v_viewmats.iter().zip(&oracle.v_viewmats).map(viewmat).collect(),
+            v_backgrounds: about(&bounds.v_backgrounds, &oracle.v_backgrounds),
+        }
+    }
+
+    /// The same for the projected Gaussians of each camera.
+    #[must_use]
+    pub fn stage_radii_about(&self, oracle: &[Splats<f64>]) -> Vec<Splats<f64>> {
+        let stage = |(bounds, oracle): (&Splats<Bounded<M>>, &Splats<f64>)| Splats {
+            means2d: about_rows(&bounds.means2d, &oracle.means2d),
+            conics: about_rows(&bounds.conics, &oracle.conics),
+            opacities: about(&bounds.opacities, &oracle.opacities),
+            channels: bounds.channels,
+            colors: about(&bounds.colors, &oracle.colors),
+        };
+        self.stages.iter().zip(oracle).map(stage).collect()
+    }
+}
