@@ -31,6 +31,8 @@ mod linear;
 pub mod pair;
 #[cfg(test)]
 mod pipeline_tests;
+#[cfg(test)]
+mod planted_tests;
 mod project;
 pub mod rasterize;
 mod reach;

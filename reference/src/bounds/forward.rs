@@ -170,8 +170,8 @@ pub(super) struct Outcome<M> {
     pub(super) colors: Vec<Bounded<M>>,
     pub(super) alpha: Bounded<M>,
     pub(super) t: Bounded<M>,
-    last: i32,
-    other_last: Vec<i32>,
+    pub(super) last: i32,
+    pub(super) other_last: Vec<i32>,
     undecided: u64,
 }
 

@@ -14,6 +14,8 @@ mod backward;
 mod bin;
 mod forward;
 mod image;
+#[cfg(test)]
+mod merge_tests;
 mod order;
 mod pipeline;
 mod radii;
