@@ -1,5 +1,11 @@
 //! The bounds of the whole pipeline hold: random legal f32 evaluations of every operation from the
 //! inputs to the last gradient, and the plain f32 pipeline, lie inside them.
+//!
+//! Measured here, error over bound is in the median 1e-3 for images and 1e-4 for the gradients of
+//! colours and opacities, but 1e-5 for means and scales and 1e-6 for quaternions and view matrices.
+//! The bounds add up worst cases: every pixel's alpha may err by what the roundings of the same
+//! conic allow, while real errors of a conic move all pixels together and cancel in a sum of mixed
+//! signs; and a gradient that is a small difference of large terms has the large terms' bound.
 
 use crate::bounds::{PipelineBounds, Undecided, pipeline};
 use crate::convention::Convention;
@@ -148,6 +154,8 @@ fn containment<M: Model>() {
                 at(&relative, 50),
                 at(&relative, 99),
             );
+            assert_eq!(unbounded, 0, "{name}: typical scenes have finite bounds");
+            assert!(at(&relative, 50) < 1.0, "{name}: most bounds say nothing");
         }
     });
 }

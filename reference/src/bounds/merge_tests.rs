@@ -63,26 +63,21 @@ fn every_way_forward_lies_within_the_merged_paths() {
     }
 }
 
-/// COUNT perhaps visible Gaussians behind one that is visible: whose terms depend on the
-/// transmittance and on the colour behind it of every way.
-#[test]
-fn every_way_back_lies_within_the_merged_paths() {
-    const FRONT: (f64, [f64; 2]) = (0.25, [0.5, -0.25]);
-    const V_PIXEL: [f64; 2] = [1.5, -0.75];
-    const T_FINAL: f64 = 0.125;
+/// The visible Gaussian in front of the perhaps visible ones, and the rest of a pixel on its way back.
+const FRONT: (f64, [f64; 2]) = (0.25, [0.5, -0.25]);
+const V_PIXEL: [f64; 2] = [1.5, -0.75];
+const T_FINAL: f64 = 0.125;
+
+/// The terms of the visible Gaussian, back through all the perhaps visible ones.
+fn terms_of_the_front() -> Vec<B> {
+    let colors = [&[FRONT.1][..], &COLORS].concat().concat();
     let splats = Splats {
         means2d: vec![[B::default(); 2]; COUNT + 1],
         conics: vec![[B::from_f64(1.0); 3]; COUNT + 1],
         opacities: vec![B::from_f64(1.0); COUNT + 1],
         channels: 2,
-        colors: [&[FRONT.1][..], &COLORS]
-            .concat()
-            .into_flattened()
-            .into_iter()
-            .map(B::from_f64)
-            .collect(),
+        colors: colors.into_iter().map(B::from_f64).collect(),
     };
-    let (convention, background) = (Convention::inria(), BACKGROUND.map(B::from_f64));
     let lists = TileLists {
         tiles: [1, 1],
         tile_size: 16,
@@ -92,10 +87,10 @@ fn every_way_back_lies_within_the_merged_paths() {
     let view = RasterView {
         width: 1,
         height: 1,
-        convention: &convention,
+        convention: &Convention::inria(),
         splats: &splats,
         lists: &lists,
-        background: &background,
+        background: &BACKGROUND.map(B::from_f64),
     };
     let entry = |id: usize| Entry {
         id,
@@ -111,6 +106,13 @@ fn every_way_back_lies_within_the_merged_paths() {
         walk.step(&view, &entry(i + 1), &pair(ALPHAS[i], Truth::Undecided));
     }
     walk.step(&view, &entry(0), &pair(FRONT.0, Truth::Always));
+    walk.terms
+}
+
+/// The terms of the visible Gaussian depend on the transmittance and on the colour behind it.
+#[test]
+fn every_way_back_lies_within_the_merged_paths() {
+    let terms = terms_of_the_front();
     for way in ways() {
         let (mut t, mut behind) = (T_FINAL, [0.0; 2]);
         for i in (0..COUNT).rev().filter(|&i| way[i]) {
@@ -125,9 +127,9 @@ fn every_way_back_lies_within_the_merged_paths() {
         let blended: f64 = (0..2).map(|d| (color[d] - behind[d]) * t * V_PIXEL[d]).sum();
         let v_alpha = blended - T_FINAL / (1.0 - alpha) * through;
         // The Gaussian is 1 there, so this is the opacity's gradient too.
-        assert_within(walk.terms[5], v_alpha, "v_opacity", way);
-        for d in 0..2 {
-            assert_within(walk.terms[6 + d], alpha * t * V_PIXEL[d], "v_color", way);
+        assert_within(terms[5], v_alpha, "v_opacity", way);
+        for (term, v) in terms[6..].iter().zip(V_PIXEL) {
+            assert_within(*term, alpha * t * v, "v_color", way);
         }
     }
 }
