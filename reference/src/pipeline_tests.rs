@@ -160,6 +160,52 @@ fn containment<M: Model>() {
     });
 }
 
+/// The Gaussians of a scene moved along the axis of its turned camera to nearly the same depth: what
+/// roundings make of it decides their order, and on the near plane which of them are there.
+fn wall(depth: f64, seed: u64) -> Scene<f32> {
+    let mut wall = scene(Layout::Direct(2), 3, seed);
+    wall.cameras.drain(..2);
+    let pixels = wall.pixels();
+    wall.backgrounds.drain(..4);
+    wall.v_render_colors.drain(..4 * pixels);
+    wall.v_render_alphas.drain(..2 * pixels);
+    let [r0, r1, r2, _] = wall.cameras[0].viewmat;
+    for (i, mean) in wall.gaussians.means.iter_mut().enumerate() {
+        // All stay in view, some overlap, and what was far becomes as much smaller as it comes near.
+        // No two share a place: perturbed arithmetic draws each depth by itself, but a program, which
+        // is a function of bits, gives the same place the same depth, and the bounds count on that.
+        let closer = 0.3 + i as f64 / 256.0;
+        let [x, y] = [closer * mean[0] / mean[2], closer * mean[1] / mean[2]];
+        let p = [x * depth - r0[3], y * depth - r1[3], depth - r2[3]];
+        *mean = [0, 1, 2].map(|i| r0[i] * p[0] + r1[i] * p[1] + r2[i] * p[2]);
+    }
+    wall.gaussians.scales.iter_mut().flatten().for_each(|s| *s = s.min(0.4) * 0.4 * depth);
+    #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
+    wall.map(|x| x as f32)
+}
+
+#[test]
+fn walls_stay_within_bounds() {
+    fn check_walls<M: Model>() {
+        let mut report = Report::new();
+        let mut total = Undecided::default();
+        for (depth, seed) in [(2.0, 11), (0.2, 12), (2.0, 13), (0.2, 14)] {
+            for (rules, convention) in conventions() {
+                let place = format!("{} {rules}, wall at {depth}", M::TABLE.name);
+                let undecided = check::<M>(&wall(depth, seed), &convention, &place, &mut report);
+                total.order += undecided.order;
+                total.culling += undecided.culling;
+                println!("{place}: {:?}", undecided.named().map(|(_, count)| count));
+            }
+        }
+        assert!(total.order > 1000 && total.culling > 10, "{total:?}");
+    }
+    on_one_thread(|| {
+        check_walls::<Ieee>();
+        check_walls::<Wgsl>();
+    });
+}
+
 #[test]
 fn ieee_pipelines_stay_within_bounds() {
     containment::<Ieee>();

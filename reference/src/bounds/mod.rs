@@ -1,5 +1,5 @@
 //! Bounds: what any conforming f32 program may return, for the rasterization stages by themselves
-//! ([`forward`], [`backward`]: their inputs are exact) and for the whole way from a scene to its images
+//! ([`forward()`], [`backward()`]: their inputs are exact) and for the whole way from a scene to its images
 //! and gradients ([`pipeline()`]: only the scene is exact).
 //!
 //! The walk is the one of [`crate::rasterize`], over [`Bounded`], pixel by pixel. A comparison that

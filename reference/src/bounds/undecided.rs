@@ -17,7 +17,7 @@ pub struct Undecided {
     pub order: u64,
     /// Pairs whose alpha may be below `alpha_min`.
     pub alpha: u64,
-    /// Pairs that may stop their pixel.
+    /// Pairs that may stop their pixel, on each way that the pixel may have come.
     pub stop: u64,
     /// Pairs whose alpha may be clamped, where that decides the gradient.
     pub alpha_clamp: u64,
