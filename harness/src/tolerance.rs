@@ -1,17 +1,10 @@
 //! From the oracle's bounds to the tolerance of one output element under one kernel setting.
 //!
-//! A gradient element is a sum of m terms. With the terms' radii and largest magnitudes
-//! from the oracle, and additions of relative error u, every order of summation whose longest chain
-//! has d additions satisfies (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
-//! section 4.2, equation (4.4) applied to the chain of each term)
-//!
-//! |computed - exact| <= sum of radii + gamma(d) sum of magnitudes, gamma(d) = d u / (1 - d u).
-//!
-//! Only additions of two nonzero numbers round, so d <= m - 1 whatever the grouping. A reduction in
+//! A gradient element is a sum of m terms, and how far it may lie from the oracle's follows from its
+//! longest chain of additions ([`ElementBound::tolerance`]): m - 1 whatever the grouping. A reduction in
 //! registers makes chains shorter: one tree or one leader's chain, then one addition for every
 //! value that reached memory. How many values reach memory is bounded from the contributing pixels
-//! of each tile, for the worst possible assignment of pixels to warps. Flushing adds at most one
-//! smallest normal number for each operand and result of an addition.
+//! of each tile, for the worst possible assignment of pixels to warps.
 
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::bounds::ElementBound;
@@ -19,10 +12,6 @@ use splat_reference::scalar::ArithmeticModel;
 
 /// Lanes of the workgroup that rasterizes a tile.
 const TILE_LANES: u64 = 256;
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
-/// Smallest normal f32.
-const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 
 /// The summation of one Gaussian's gradient under one kernel setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,28 +44,10 @@ impl Summation {
         Self { depth, terms }
     }
 
-    /// The tolerance of one element. Infinite where a partial sum may overflow, although the sum
-    /// itself may not: then infinity and NaN are legal results too.
+    /// The tolerance of one element.
     #[must_use]
     pub fn tolerance(self, element: &ElementBound, model: &ArithmeticModel) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
-        let (depth, terms) = (self.depth as f64, self.terms as f64);
-        let chain = depth * model.basic_ulp * ULP;
-        if chain >= 1.0 {
-            return f64::INFINITY;
-        }
-        let gamma = chain / (1.0 - chain);
-        let mut tolerance = element.radius + gamma * element.magnitude;
-        if model.may_flush && self.depth > 0 {
-            tolerance += 3.0 * terms * MIN_NORMAL;
-        } else if model.may_flush && element.magnitude > 0.0 {
-            // A single value is only stored, but an atomic addition to zero may flush it.
-            tolerance += MIN_NORMAL.min(element.magnitude);
-        }
-        // The roundings of these lines: fewer than eight, each 2^-53.
-        tolerance *= 1.0 + 8.0 * f64::EPSILON;
-        let largest = element.magnitude * (1.0 + gamma);
-        if largest > f64::from(f32::MAX) { f64::INFINITY } else { tolerance }
+        element.tolerance(self.depth, self.terms, model)
     }
 }
 
