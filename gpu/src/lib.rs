@@ -11,6 +11,7 @@
 //! up before they reach memory; the *threshold* is the number of contributing lanes from which the
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
 
+pub mod artifact;
 pub mod check;
 pub mod engine;
 pub mod layout;

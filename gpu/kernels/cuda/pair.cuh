@@ -16,17 +16,17 @@
 #pragma once
 #include "warp.cuh"
 
-constexpr unsigned TILE_SIZE = 16;
+enum : unsigned { TILE_SIZE = 16 };
 // Threads of a block: one per pixel of a tile, and the Gaussians of a batch.
-constexpr unsigned BLOCK_SIZE = TILE_SIZE * TILE_SIZE;
-constexpr unsigned MAX_CHANNELS = 32;
+enum : unsigned { BLOCK_SIZE = TILE_SIZE * TILE_SIZE };
+enum : unsigned { MAX_CHANNELS = 32 };
 
 // Places of the values in a Gaussian's row, of inputs and of gradients alike.
-constexpr unsigned MEAN = 0;
-constexpr unsigned CONIC = 2;
-constexpr unsigned OPACITY = 5;
-constexpr unsigned COLOR = 6;
-constexpr unsigned VALUES = COLOR + CHANNELS;
+enum : unsigned { MEAN = 0 };
+enum : unsigned { CONIC = 2 };
+enum : unsigned { OPACITY = 5 };
+enum : unsigned { COLOR = 6 };
+enum : unsigned { VALUES = COLOR + CHANNELS };
 
 // Mirrors `Params` in gpu/src/stages.rs.
 struct Params {

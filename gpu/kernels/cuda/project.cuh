@@ -7,10 +7,10 @@
 #include "warp.cuh"
 
 // Threads of a block, one per Gaussian.
-constexpr unsigned BLOCK_SIZE = 256;
+enum : unsigned { BLOCK_SIZE = 256 };
 
 // Places in a row of the rasterization's inputs, see pair.cuh.
-constexpr unsigned COLOR = 6;
+enum : unsigned { COLOR = 6 };
 
 // Mirrors `ProjectParams` in gpu/src/stages.rs.
 struct Params {

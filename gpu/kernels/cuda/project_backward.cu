@@ -7,7 +7,7 @@
 #include REDUCTION
 
 // Rotation and translation, row by row: the first three rows of a [4,4].
-constexpr unsigned CAMERA_VALUES = 12;
+enum : unsigned { CAMERA_VALUES = 12 };
 
 using Sums = Reduction<1, CAMERA_VALUES>;
 

@@ -7,18 +7,18 @@
 #include "linear.cuh"
 
 // sqrt(1/(4 pi)), sqrt(3/(4 pi))
-constexpr double SH_C0 = 0.28209479177387814;
-constexpr double SH_C1 = 0.4886025119029199;
+#define SH_C0 0.28209479177387814
+#define SH_C1 0.4886025119029199
 // sqrt(15/(4 pi)), sqrt(5/(16 pi)), sqrt(15/(16 pi))
-constexpr double SH_C20 = 1.0925484305920792;
-constexpr double SH_C21 = 0.31539156525252005;
-constexpr double SH_C22 = 0.5462742152960396;
+#define SH_C20 1.0925484305920792
+#define SH_C21 0.31539156525252005
+#define SH_C22 0.5462742152960396
 // sqrt(35/(32 pi)), sqrt(105/(4 pi)), sqrt(21/(32 pi)), sqrt(7/(16 pi)), sqrt(105/(16 pi))
-constexpr double SH_C30 = 0.5900435899266435;
-constexpr double SH_C31 = 2.890611442640554;
-constexpr double SH_C32 = 0.4570457994644658;
-constexpr double SH_C33 = 0.3731763325901154;
-constexpr double SH_C34 = 1.445305721320277;
+#define SH_C30 0.5900435899266435
+#define SH_C31 2.890611442640554
+#define SH_C32 0.4570457994644658
+#define SH_C33 0.3731763325901154
+#define SH_C34 1.445305721320277
 
 // A constant, rounded once from its f64 value as the reference rounds it; folded by the compiler.
 __device__ constexpr float c(double value) {

@@ -8,10 +8,13 @@
 // Written from the mathematics and from DISTWAR's description (arXiv 2401.05345).
 #pragma once
 
+// Constants are enumerators and, where they are no integers, macros: NVRTC puts every other one into
+// the PTX as a global variable that nothing reads.
+
 // A warp on every NVIDIA architecture; kernels are launched with whole warps only.
-constexpr unsigned WARP_SIZE = 32;
+enum : unsigned { WARP_SIZE = 32 };
 // Unsigned: 1 << 31 of a signed int would be undefined (hazard 6).
-constexpr unsigned FULL_WARP = 0xffffffffu;
+enum : unsigned { FULL_WARP = 0xffffffffu };
 
 // Blocks are one-dimensional, so that warps are runs of 32 threads.
 __device__ inline unsigned lane_of_warp() {
