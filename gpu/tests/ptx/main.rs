@@ -109,7 +109,10 @@ fn every_artifact_derives_byte_for_byte() {
     }
     let differ: Vec<_> =
         derived.iter().filter(|(name, text)| ptx(name) != *text).map(|(name, _)| name).collect();
-    assert!(differ.is_empty(), "not what the sources give: {differ:?}; SPLAT_PTX=write derives all");
+    assert!(
+        differ.is_empty(),
+        "not what the sources give: {differ:?}; SPLAT_PTX=write derives all"
+    );
 }
 
 /// Without a compiler too, a source that was changed after its artifacts is noticed.
@@ -150,7 +153,10 @@ fn number_before(log: &str, what: &str) -> u32 {
 
 fn assemble(ptxas: &Path, file: &str, sm: u32) -> Assembled {
     let mut command = Command::new(ptxas);
-    command.arg("--verbose").arg(format!("--gpu-name=sm_{sm}")).args(["--output-file", "/dev/null"]);
+    command
+        .arg("--verbose")
+        .arg(format!("--gpu-name=sm_{sm}"))
+        .args(["--output-file", "/dev/null"]);
     let output = command.arg(folder("kernels/ptx").join(file)).output().expect("ptxas starts");
     let log = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{file} for sm_{sm}: {log}");
@@ -180,9 +186,8 @@ fn line(ptxas: &Path, file: &str, architecture: Architecture) -> String {
 fn every_artifact_assembles_without_spilling() {
     let Some(ptxas) = find(PTXAS) else { return };
     let artifacts: Vec<_> = artifacts().into_iter().collect();
-    let lines = in_parallel(&artifacts, |(file, artifact)| {
-        line(&ptxas, file, artifact.architecture)
-    });
+    let lines =
+        in_parallel(&artifacts, |(file, artifact)| line(&ptxas, file, artifact.architecture));
     let version = Command::new(&ptxas).arg("--version").output().expect("ptxas starts");
     if String::from_utf8_lossy(&version.stdout).contains(PTXAS_VERSION) {
         insta::assert_snapshot!("assembled", lines.join("\n"));

@@ -14,15 +14,28 @@ const OPERATIONS: [&str; 43] = [
 const MODIFIERS: [&str; 63] = [
     "and", "any", "all", "add", "approx", "ballot", "bfly", "b32", "b64", "cas", "down", "eq",
     "equ", "exch", "f32", "ftz", "full", "ge", "geu", "global", "gt", "gtu", "hi", "idx", "le",
-    "leu", "lo", "lt", "ltu", "max", "min", "nan", "nc", "ne", "neu", "num", "or", "param",
-    "popc", "pred", "red", "rm", "rn", "rni", "rp", "rz", "rzi", "sat", "shared", "shiftamt", "sync",
+    "leu", "lo", "lt", "ltu", "max", "min", "nan", "nc", "ne", "neu", "num", "or", "param", "popc",
+    "pred", "red", "rm", "rn", "rni", "rp", "rz", "rzi", "sat", "shared", "shiftamt", "sync",
     "s32", "s64", "to", "uni", "up", "u32", "u64", "v2", "v4", "warp", "wide", "xor",
 ];
 
 /// Directives, at the beginning of a statement or of a declaration.
 const DIRECTIVES: [&str; 15] = [
-    "address_size", "align", "const", "entry", "file", "global", "loc", "maxntid", "minnctapersm",
-    "param", "pragma", "reg", "shared", "target", "version",
+    "address_size",
+    "align",
+    "const",
+    "entry",
+    "file",
+    "global",
+    "loc",
+    "maxntid",
+    "minnctapersm",
+    "param",
+    "pragma",
+    "reg",
+    "shared",
+    "target",
+    "version",
 ];
 
 /// Everything outside the subset, as `file:line: statement`.
@@ -37,7 +50,9 @@ fn known(line: &str) -> bool {
     let code = code.strip_prefix(".visible").unwrap_or(code).trim_start_matches(['{', '}', ' ']);
     // A guard, as in `@!%p1 bra`.
     let code = match code.strip_prefix('@') {
-        Some(guarded) => guarded.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim()),
+        Some(guarded) => {
+            guarded.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim())
+        }
         None => code,
     };
     let word = code.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
