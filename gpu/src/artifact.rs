@@ -10,6 +10,7 @@
 //! kernels take the number as a parameter. The stages of the projection hold no array of channels
 //! and exist once for every D.
 
+use crate::reduction::Reduction;
 use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -28,8 +29,18 @@ pub const REDUCTIONS: [&str; 6] = ["atomic", "sw_s", "sw_b", "subgroup", "block"
 /// anyway, does without it.
 const PER_GAUSSIAN: &str = "per_gaussian";
 
+/// How a reduction is spelled in entry points and file names.
+#[must_use]
+pub fn spelled(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::Atomic => "atomic",
+        Reduction::SwS => "sw_s",
+        Reduction::SwB => "sw_b",
+    }
+}
+
 /// For how many channels a kernel is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Channels {
     /// For this number only.
     Exactly(u32),
@@ -38,7 +49,7 @@ pub enum Channels {
 }
 
 /// The virtual architecture that PTX is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Architecture {
     /// For devices of compute capability 7.5 (Turing) and above.
     Compute75,
@@ -78,7 +89,7 @@ impl Architecture {
 }
 
 /// One kernel, compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Artifact {
     /// The stage.
     pub stage: &'static str,
@@ -95,7 +106,7 @@ pub struct Artifact {
 /// Every artifact, in the order of the stages.
 #[must_use]
 pub fn all() -> Vec<Artifact> {
-    let mut kernels = Vec::new();
+    let mut kernels = vec![("probe", None, None)];
     for channels in [Channels::Exactly(3), Channels::UpTo(32)] {
         kernels.push(("rasterize", None, Some(channels)));
         let reductions = REDUCTIONS.into_iter();
@@ -184,6 +195,12 @@ impl Artifact {
             .and_then(Manifest::parse)?;
         manifest.accept(&file, text(&file))
     }
+}
+
+/// The kernel that rasterizes `channels` channels: the one for exactly that many, if there is one.
+#[must_use]
+pub fn channels_for(channels: u32) -> Channels {
+    if channels == 3 { Channels::Exactly(3) } else { Channels::UpTo(32) }
 }
 
 /// Why an artifact is not used.

@@ -13,13 +13,16 @@
 
 pub mod artifact;
 pub mod check;
+pub mod cuda;
 pub mod engine;
 pub mod layout;
+pub mod projection;
 pub mod reduction;
 pub mod stages;
 pub mod wgpu;
 
 pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
+pub use cuda::CudaEngine;
 pub use engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
 pub use layout::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,

@@ -12,7 +12,7 @@ enum : unsigned { BLOCK_SIZE = 256 };
 // Places in a row of the rasterization's inputs, see pair.cuh.
 enum : unsigned { COLOR = 6 };
 
-// Mirrors `ProjectParams` in gpu/src/stages.rs.
+// Mirrors `ProjectParams` in gpu/src/projection.rs.
 struct Params {
     // Number of Gaussians and of cameras.
     unsigned gaussians;
@@ -36,7 +36,7 @@ struct Params {
     unsigned padding[3];
 };
 
-// Mirrors `Camera` in gpu/src/stages.rs.
+// Mirrors `Camera` in gpu/src/projection.rs.
 struct Camera {
     // World to camera, the upper three rows.
     float viewmat[3][4];
