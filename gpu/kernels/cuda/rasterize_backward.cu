@@ -88,6 +88,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
             if (contributes) {
                 const float* colors = gaussians + row + COLOR;
                 const float one_minus = 1.0f - pair.alpha;
+                // At the clamp one_minus is 0.01 and the division magnifies the error of the
+                // transmittance a hundred times; the bounds know (hazard 13).
                 transmittance = transmittance / one_minus;
                 const float weight = pair.alpha * transmittance;
                 float v_alpha = 0.0f;
