@@ -47,3 +47,12 @@ __device__ inline float add_down(float value) {
     }
     return value;
 }
+
+// The largest value of the warp, in all its lanes, all of which take part (hazard 4).
+__device__ inline unsigned max_of_warp(unsigned value) {
+#pragma unroll
+    for (unsigned stride = WARP_SIZE / 2; stride > 0; stride /= 2) {
+        value = max(value, __shfl_xor_sync(FULL_WARP, value, stride));
+    }
+    return value;
+}
