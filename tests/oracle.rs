@@ -275,9 +275,11 @@ fn bounded(folder: &Path, case: &Case, options: &[&str]) -> (Tensors, String) {
 #[test]
 fn every_tensor_has_its_bound() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (name, model, word) in
-        [("two-cameras", "ieee", "ieee"), ("harmonics", "wgsl-exp0", "exp(0) = 1")]
-    {
+    for (name, model, word) in [
+        ("two-cameras", "ieee", "ieee"),
+        ("harmonics", "wgsl-exp0", "exp(0) = 1"),
+        ("harmonics", "cuda-fast", "cuda-fast"),
+    ] {
         let case = scene(name);
         let (plain, _) = oracle(folder.path(), &case, &["--stages"]);
         let (mut both, said) = bounded(folder.path(), &case, &["--stages", "--model", model]);

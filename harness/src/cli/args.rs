@@ -96,6 +96,10 @@ pub enum ModelName {
     Wgsl,
     /// WGSL on a device on which exp(0) is exactly 1
     WgslExp0,
+    /// CUDA C++ as compiled by default
+    Cuda,
+    /// CUDA C++ with fast math
+    CudaFast,
 }
 
 /// A trained scene with its cameras, as typed.

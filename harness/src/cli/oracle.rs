@@ -11,7 +11,9 @@ use crate::io::result_file::{Number, Radii, write_result};
 use splat_reference::TooManyPairs;
 use splat_reference::bounds::{Undecided, pipeline};
 use splat_reference::render::{Gradients, Stage, render_backward_with};
-use splat_reference::scalar::{Bounded, Ieee, Model, Scalar, Walk, Wgsl, WgslExpZero};
+use splat_reference::scalar::{
+    Bounded, Cuda, CudaFast, Ieee, Model, Scalar, Walk, Wgsl, WgslExpZero,
+};
 
 /// Carries out the plan: images and gradients of all cameras, in one file.
 ///
@@ -26,10 +28,15 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let bounds = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => compute::<f32>(&case, plan, None)?,
         (ScalarName::F64, None) => compute::<f64>(&case, plan, None)?,
-        (ScalarName::F64, Some(ModelName::Ieee)) => compute(&case, plan, Some(bounds::<Ieee>))?,
-        (ScalarName::F64, Some(ModelName::Wgsl)) => compute(&case, plan, Some(bounds::<Wgsl>))?,
-        (ScalarName::F64, Some(ModelName::WgslExp0)) => {
-            compute(&case, plan, Some(bounds::<WgslExpZero>))?
+        (ScalarName::F64, Some(model)) => {
+            let bounds = match model {
+                ModelName::Ieee => bounds::<Ieee>,
+                ModelName::Wgsl => bounds::<Wgsl>,
+                ModelName::WgslExp0 => bounds::<WgslExpZero>,
+                ModelName::Cuda => bounds::<Cuda>,
+                ModelName::CudaFast => bounds::<CudaFast>,
+            };
+            compute(&case, plan, Some(bounds))?
         }
     };
     let scene = &case.scene;

@@ -11,7 +11,7 @@ use crate::backward::rasterize::GEOMETRY;
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::reach::footprints;
-use crate::scalar::{Bounded, Model, Scalar, Truth, Walk as _};
+use crate::scalar::{Bounded, Model, Scalar, Truth, dispatch};
 use crate::tile::Entry;
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
@@ -70,7 +70,7 @@ pub fn backward<M: Model>(
     let footprints = footprints(view);
     let sums: Vec<TileSums> = (0..tiles)
         .into_par_iter()
-        .map(|number| f64::with_lanes(TileJob { view, loss, footprints: &footprints, number }))
+        .map(|number| dispatch(TileJob { view, loss, footprints: &footprints, number }))
         .collect();
     gather(view, &sums)
 }

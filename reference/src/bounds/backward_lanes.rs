@@ -8,9 +8,8 @@ use crate::backward::rasterize::{GEOMETRY, add_places};
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::reach::Footprint;
 use crate::scalar::{Bounded, Decided, LaneJob, Lanes, Model, Scalar};
-use crate::tile::{BATCH, BLOCK, Entries, Entry, PerChannel, PerPixel, Pixel, Tile};
+use crate::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
 use crate::view::{LossView, RasterView};
-use std::marker::PhantomData;
 
 /// A block's pixels on the way back.
 #[derive(Clone, Copy)]
@@ -47,23 +46,16 @@ impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
     #[inline(always)]
     fn run<L: Lanes<Elem = f64>>(self, lanes: L) -> TileSums {
         let state = TileState::new(&self);
-        match self.view.splats.channels {
-            3 => self.walk::<L, [Bounded<M, L>; 3]>(state, lanes),
-            _ => self.walk::<L, Vec<Bounded<M, L>>>(state, lanes),
-        }
+        self.walk(state, lanes)
     }
 }
 
 impl<M: Model> TileJob<'_, M> {
     #[inline(always)]
-    fn walk<L: Lanes<Elem = f64>, C: PerChannel<Bounded<M, L>>>(
-        self,
-        mut state: TileState<'_, M>,
-        lanes: L,
-    ) -> TileSums {
+    fn walk<L: Lanes<Elem = f64>>(self, mut state: TileState<'_, M>, lanes: L) -> TileSums {
         let Self { view, footprints, .. } = self;
         let constants = Constants::new(view.convention, lanes);
-        let mut scratch = Scratch::<M, L, C>::new(&constants, view.splats.channels);
+        let mut scratch = Scratch::new(&constants, view.splats.channels);
         let start = view.lists.range(self.number).start;
         let ids = &view.lists.flatten_ids[start..start + state.sums.counts.len()];
         let mut entries = Entries::new();
@@ -198,21 +190,20 @@ impl<L: Lanes<Elem = f64>> Sum<L> {
 }
 
 /// What a Gaussian's walk over a tile's blocks needs besides the pixels' own state.
-struct Scratch<M, L, C> {
-    color: C,
-    v_pixel: C,
-    behind: C,
-    v_color: C,
+struct Scratch<M, L> {
+    color: Vec<Bounded<M, L>>,
+    v_pixel: Vec<Bounded<M, L>>,
+    behind: Vec<Bounded<M, L>>,
+    v_color: Vec<Bounded<M, L>>,
     /// `[6 + D]`, in registers and for all places of a block.
     sums: Vec<Sum<L>>,
     places: Vec<Sum<PerPixel<f64>>>,
     /// Pixels that contribute, likewise.
     count: L,
     counts: PerPixel<f64>,
-    model: PhantomData<M>,
 }
 
-impl<M: Model, L: Lanes<Elem = f64>, C: PerChannel<Bounded<M, L>>> Scratch<M, L, C> {
+impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
     #[inline(always)]
     fn new(constants: &Constants<M, L>, channels: usize) -> Self {
         let (zeros, zero) = (constants.zero, constants.zero.center());
@@ -220,22 +211,21 @@ impl<M: Model, L: Lanes<Elem = f64>, C: PerChannel<Bounded<M, L>>> Scratch<M, L,
         let place = [0.0; BLOCK];
         let place = Sum { value: place, magnitude: place, radius: place };
         Self {
-            color: C::all(zeros, channels),
-            v_pixel: C::all(zeros, channels),
-            behind: C::all(zeros, channels),
-            v_color: C::all(zeros, channels),
+            color: vec![zeros; channels],
+            v_pixel: vec![zeros; channels],
+            behind: vec![zeros; channels],
+            v_color: vec![zeros; channels],
             sums: vec![sum; GEOMETRY + channels],
             places: vec![place; GEOMETRY + channels],
             count: zero,
             counts: [0.0; BLOCK],
-            model: PhantomData,
         }
     }
 
     #[inline(always)]
     fn begin(&mut self, color: &[Bounded<M>], constants: &Constants<M, L>) {
         let zero = constants.zero.center();
-        for (slot, &color) in self.color.as_mut().iter_mut().zip(color) {
+        for (slot, &color) in self.color.iter_mut().zip(color) {
             *slot = Bounded::splat(zero, color);
         }
     }
@@ -255,7 +245,7 @@ impl<M: Model, L: Lanes<Elem = f64>, C: PerChannel<Bounded<M, L>>> Scratch<M, L,
         let depth = lanes.like(entry.depth as f64);
         self.sums.fill(Sum { value: lanes, magnitude: lanes, radius: lanes });
         self.count = lanes;
-        let d = self.color.as_ref().len();
+        let d = self.color.len();
         for (row, columns) in entries.rows(entry) {
             for column in columns {
                 let at = row * state.tile.blocks[0] + column;
@@ -302,23 +292,21 @@ impl<M: Model, L: Lanes<Elem = f64>, C: PerChannel<Bounded<M, L>>> Scratch<M, L,
         let one_minus = constants.one - alpha.alpha;
         let t_before: Bounded<M, L> = block.t.load(lanes, lane);
         let t = t_before / one_minus;
-        let pixel = self.v_pixel.as_mut().iter_mut().zip(self.behind.as_mut());
+        let pixel = self.v_pixel.iter_mut().zip(&mut self.behind);
         for ((v, behind), channel) in pixel.zip(channels.iter()) {
             *v = channel.v_pixel.load(lanes, lane);
             *behind = channel.behind.load(lanes, lane);
         }
         let Self { color, v_pixel, behind, v_color, sums, count, .. } = self;
-        let (color, v_pixel, behind) = (color.as_ref(), v_pixel.as_ref(), behind.as_mut());
-        let blended = blend_vjp(alpha.alpha, t, color, v_pixel, behind, v_color.as_mut());
+        let (color, v_pixel, behind) = (color, v_pixel, behind);
+        let blended = blend_vjp(alpha.alpha, t, color, v_pixel, behind, v_color);
         let t_final: Bounded<M, L> = block.t_final.load(lanes, lane);
         let v_alpha = blended + (t_final / one_minus) * block.through.load(lanes, lane);
         let gradient =
             alpha_vjp(splat.conic, alpha.offset, splat.opacity, alpha.gauss, v_alpha).to_array();
         let clamps = constants.clamps(alpha.raw);
         let value_clamps = constants.alpha_max.center().lt(alpha.raw.center());
-        for (i, (sum, &term)) in
-            sums.iter_mut().zip(gradient.iter().chain(v_color.as_ref())).enumerate()
-        {
+        for (i, (sum, &term)) in sums.iter_mut().zip(gradient.iter().chain(&*v_color)).enumerate() {
             let term = match &clamps {
                 Some(clamps) if i < GEOMETRY => cut(term, clamps, value_clamps, zero),
                 _ => term,
@@ -327,7 +315,7 @@ impl<M: Model, L: Lanes<Elem = f64>, C: PerChannel<Bounded<M, L>>> Scratch<M, L,
         }
         *count = *count + lanes.like(1.0).or_else(takes, lanes);
         block.t.store(lane, t.or_else(takes, t_before));
-        for (&mut after, channel) in behind.iter_mut().zip(channels) {
+        for (&after, channel) in behind.iter().zip(channels) {
             let before = channel.behind.load(lanes, lane);
             channel.behind.store(lane, after.or_else(takes, before));
         }
@@ -384,7 +372,7 @@ mod tests {
     use super::*;
     use crate::bounds::test_views::TestView;
     use crate::reach::footprints;
-    use crate::scalar::Walk as _;
+    use crate::scalar::dispatch;
 
     #[test]
     fn pixels_in_lanes_add_up_as_pixels_by_themselves() {
@@ -395,13 +383,13 @@ mod tests {
             let footprints = footprints(&view);
             for number in 0..view.lists.tile_offsets.len() - 1 {
                 let job = || TileJob { view: &view, loss: &loss, footprints: &footprints, number };
-                let (wide, single) = (f64::with_lanes(job()), job().run(0.0));
+                let (wide, single) = (dispatch(job()), job().run(0.0));
                 assert_eq!(wide, single, "tile {number}: lanes of another width");
                 let mut alone = TileState::new(&job());
                 for block in 0..alone.tile.len() {
                     alone.leave(alone.blocks[block].last.map(|last| last.min(1.0)), block);
                 }
-                let alone = job().walk::<f64, Vec<_>>(alone, 0.0);
+                let alone = job().walk(alone, 0.0);
                 assert_eq!(wide.counts, alone.counts, "tile {number}: all pixels alone");
                 assert_eq!(wide.undecided, alone.undecided, "tile {number}: all pixels alone");
                 let stride = GEOMETRY + view.splats.channels;

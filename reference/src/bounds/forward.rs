@@ -4,7 +4,7 @@ use super::forward_lanes::TileJob;
 use super::{BoundedAlpha, MAX_PATHS, stops};
 use crate::convention::{Convention, StopRule};
 use crate::reach::footprints;
-use crate::scalar::{Bounded, Model, Scalar, Truth, Walk};
+use crate::scalar::{Bounded, Model, Scalar, Truth, dispatch};
 use crate::view::RasterView;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -217,7 +217,7 @@ pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
     let footprints = footprints(view);
     let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
         .into_par_iter()
-        .map(|number| f64::with_lanes(TileJob { view, footprints: &footprints, number }))
+        .map(|number| dispatch(TileJob { view, footprints: &footprints, number }))
         .collect();
     for (at, outcome) in outcomes.into_iter().flatten() {
         out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);

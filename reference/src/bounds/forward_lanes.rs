@@ -244,7 +244,7 @@ mod tests {
     use super::*;
     use crate::bounds::test_views::{TestView, bits};
     use crate::reach::footprints;
-    use crate::scalar::Walk as _;
+    use crate::scalar::dispatch;
 
     #[test]
     fn pixels_in_lanes_have_the_bits_of_pixels_by_themselves() {
@@ -269,7 +269,7 @@ mod tests {
                     });
                     all.collect::<Vec<_>>()
                 };
-                let wide = f64::with_lanes(job());
+                let wide = dispatch(job());
                 undecided += wide.iter().map(|(_, outcome)| outcome.undecided).sum::<u64>();
                 let wide = all(wide);
                 assert_eq!(wide, all(job().run(0.0)), "tile {number}: lanes of another width");

@@ -68,10 +68,15 @@ fn every_way_forward_lies_within_the_merged_paths() {
 const FRONT: (f64, [f64; 2]) = (0.25, [0.5, -0.25]);
 const V_PIXEL: [f64; 2] = [1.5, -0.75];
 const T_FINAL: f64 = 0.125;
+/// On the way back the perhaps visible Gaussians are thin and bright: then the radius of what lies
+/// behind is not hidden by that of the transmittance.
+const THIN: f64 = 1.0 / 64.0;
+const BRIGHT: f64 = 128.0;
 
 /// The terms of the visible Gaussian, back through all the perhaps visible ones.
 fn terms_of_the_front() -> Vec<B> {
-    let colors = [&[FRONT.1][..], &COLORS].concat().concat();
+    let bright = COLORS.map(|color| color.map(|c| c * BRIGHT));
+    let colors = [&[FRONT.1][..], &bright].concat().concat();
     let splats = Splats {
         means2d: vec![[B::default(); 2]; COUNT + 1],
         conics: vec![[B::from_f64(1.0); 3]; COUNT + 1],
@@ -98,7 +103,7 @@ fn terms_of_the_front() -> Vec<B> {
     let v_pixel = V_PIXEL.map(B::from_f64);
     let mut walk = Walk::from(&view, B::from_f64(T_FINAL), &v_pixel, B::from_f64(0.0));
     for i in (0..COUNT).rev() {
-        walk.step(&view, &entry(i + 1), &pair(ALPHAS[i], Truth::Undecided));
+        walk.step(&view, &entry(i + 1), &pair(ALPHAS[i] * THIN, Truth::Undecided));
     }
     walk.step(&view, &entry(0), &pair(FRONT.0, Truth::Always));
     walk.terms
@@ -111,9 +116,10 @@ fn every_way_back_lies_within_the_merged_paths() {
     for way in ways() {
         let (mut t, mut behind) = (T_FINAL, [0.0; 2]);
         for i in (0..COUNT).rev().filter(|&i| way[i]) {
-            t /= 1.0 - ALPHAS[i];
+            let alpha = ALPHAS[i] * THIN;
+            t /= 1.0 - alpha;
             for (slot, c) in behind.iter_mut().zip(COLORS[i]) {
-                *slot = ALPHAS[i] * c + (1.0 - ALPHAS[i]) * *slot;
+                *slot = alpha * (c * BRIGHT) + (1.0 - alpha) * *slot;
             }
         }
         let (alpha, color) = FRONT;

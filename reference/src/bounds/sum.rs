@@ -64,9 +64,9 @@ impl ElementBound {
         }
         let gamma = chain / (1.0 - chain);
         let mut tolerance = self.radius + gamma * self.magnitude;
-        if model.may_flush && depth > 0 {
+        if model.atomics_may_flush && depth > 0 {
             tolerance += 3.0 * terms * MIN_NORMAL;
-        } else if model.may_flush && self.magnitude > 0.0 {
+        } else if model.atomics_may_flush && self.magnitude > 0.0 {
             // A single value is only stored, but an atomic addition to zero may flush it.
             tolerance += MIN_NORMAL.min(self.magnitude);
         }

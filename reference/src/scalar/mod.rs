@@ -29,11 +29,12 @@ pub use bounded::Bounded;
 pub(crate) use bounded::Decided;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
-pub use model::{ArithmeticModel, Ieee, Model, Wgsl, WgslExpZero};
+pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 #[cfg(test)]
 pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
 #[cfg(test)]
 pub(crate) use registers::in_all_registers;
+pub(crate) use vector::dispatch;
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};

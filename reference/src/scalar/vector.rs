@@ -153,12 +153,17 @@ impl<J: LaneJob<f64>> WithSimd for Dispatched<J> {
     }
 }
 
+/// Runs a job in the widest registers that the processor has.
+pub(crate) fn dispatch<J: LaneJob<f64>>(job: J) -> J::Output {
+    Arch::new().dispatch(Dispatched(job))
+}
+
 impl Walk for f64 {
     fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
         #[cfg(test)]
         if let Some(registers) = super::registers::Registers::chosen() {
             return registers.run(job);
         }
-        Arch::new().dispatch(Dispatched(job))
+        dispatch(job)
     }
 }

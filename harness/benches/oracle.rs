@@ -5,10 +5,12 @@
 //! evaluated pair. A pair is evaluated if a plain tile rasterizer would evaluate it: the Gaussian
 //! is listed in the pixel's tile and the pixel has not stopped.
 //!
-//! Machines are noisy, so the table gives the best of several runs; criterion's own statistics
-//! follow it.
+//! The bounds are those of both rasterization stages, from their inputs on. Machines are noisy, so
+//! the table gives the best of several runs; criterion's own statistics stand between its lines.
 
 use criterion::Criterion;
+use splat_harness::io::loss::loss_gradient;
+use splat_harness::io::{cameras, ply};
 use splat_reference::convention::Convention;
 use splat_reference::render::{project_scene, render_backward};
 use splat_reference::scalar::{Bounded, Scalar, WgslExpZero};
@@ -16,6 +18,7 @@ use splat_reference::synthetic::frustum;
 use splat_reference::view::{LossView, RasterView};
 use splat_reference::{Scene, bounds, rasterize};
 use std::hint::black_box;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Threads that the floor and the runs use.
@@ -131,8 +134,8 @@ fn pairs(scene: &Scene<f64>, convention: &Convention) -> (u64, u64) {
     (evaluated, contributing)
 }
 
-/// Forward and backward rasterization over any scalar.
-fn bounded(scene: &Scene<f32>, convention: &Convention) {
+/// Time of the bounds of both rasterization stages.
+fn bounded(scene: &Scene<f32>, convention: &Convention) -> f64 {
     type B = Bounded<WgslExpZero>;
     let projected = project_scene(scene, 0, convention).expect("few pairs");
     let raster = rasterize::rasterize::<f32>(&projected.view(scene, 0, convention));
@@ -153,8 +156,10 @@ fn bounded(scene: &Scene<f32>, convention: &Convention) {
         v_render_colors: &wide.v_render_colors,
         v_render_alphas: &wide.v_render_alphas,
     };
-    black_box(bounds::forward(&view));
-    black_box(bounds::backward(&view, &loss));
+    best(3, || {
+        black_box(bounds::forward(&view));
+        black_box(bounds::backward(&view, &loss));
+    })
 }
 
 /// Largest resident set of this process so far, MiB.
@@ -165,37 +170,76 @@ fn peak_memory() -> Option<f64> {
     Some(kib / 1024.0)
 }
 
+/// The camera "fit" of a trained scene at 640x420, if the file is there.
+fn trained(name: &str) -> Option<Scene<f32>> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let file = data.join(name).with_extension("ply");
+    if !file.exists() {
+        return None;
+    }
+    let gaussians = ply::read_ply(&file).expect("a trained scene");
+    let all = cameras::read_cameras(&file.with_extension("cameras.json")).expect("its cameras");
+    let named = all.into_iter().find(|camera| camera.name == "fit").expect("a camera that fits");
+    let (width, height) = (640, 420);
+    let mut camera = named.camera;
+    camera.cy -= 0.5 * (f64::from(named.height) - f64::from(height));
+    let (v_render_colors, v_render_alphas) = loss_gradient(1, width, height, 3, 1.0);
+    Some(Scene {
+        width,
+        height,
+        gaussians,
+        cameras: vec![camera],
+        backgrounds: vec![0.0; 3],
+        v_render_colors,
+        v_render_alphas,
+    })
+}
+
+/// One line of the table, and criterion's statistics where the scene is not huge.
+fn line(name: &str, single: &Scene<f32>, peak: f64, criterion: &mut Criterion) {
+    let convention = Convention::inria();
+    let (n, scene) = (single.gaussians.len(), single.map(f64::from));
+    let (evaluated, contributing) = pairs(&scene, &convention);
+    let flop = 180.0 * contributing as f64 + 24.0 * evaluated as f64;
+    let floor = flop / (peak * THREADS as f64);
+    let time = best(5, || drop(black_box(render_backward(&scene, &convention))));
+    let memory = peak_memory().map_or_else(|| "-".to_owned(), |mib| format!("{mib:.0}"));
+    let wide = bounded(single, &convention.rounded_to_f32());
+    println!(
+        "{name:8}  {n:9}  {:9}  {evaluated:10}  {contributing:12}  {:8.2}  {:6.1}  {:5.1}  {:7.2}  {:10.1}  {:6.1}  {memory:>8}",
+        format!("{}x{}", scene.width, scene.height),
+        floor * 1e3,
+        time * 1e3,
+        time / floor,
+        time * 1e9 / contributing as f64,
+        wide * 1e3,
+        wide / time,
+    );
+    if n <= 100_000 {
+        criterion.bench_function(&format!("forward and backward, f64, {name} {n}"), |b| {
+            b.iter(|| render_backward(&scene, &convention))
+        });
+    }
+}
+
 fn main() {
     rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("the first pool");
-    let convention = Convention::inria();
     let peak = fma_peak();
     println!("fused multiply-add peak: {:.1} Gflop/s a core, {THREADS} cores", peak * 1e-9);
     println!(
-        "Gaussians  image     evaluated  contributing  floor ms  f64 ms  ratio  bounded ms  to f64  peak MiB"
+        "scene     Gaussians  image       evaluated  contributing  floor ms  f64 ms  ratio  ns/pair  bounded ms  to f64  peak MiB"
     );
-    let scenes = [(1_000, 256, 256), (10_000, 256, 256), (100_000, 640, 360)];
     let mut criterion = Criterion::default().sample_size(10).configure_from_args();
-    for (n, width, height) in scenes {
-        let single = frustum(n, width, height, 1);
-        let scene = single.map(f64::from);
-        let (evaluated, contributing) = pairs(&scene, &convention);
-        let flop = 180.0 * contributing as f64 + 24.0 * evaluated as f64;
-        let floor = flop / (peak * THREADS as f64);
-        let time = best(5, || drop(black_box(render_backward(&scene, &convention))));
-        let memory = peak_memory().map_or_else(|| "-".to_owned(), |mib| format!("{mib:.0}"));
-        let wide = best(1, || bounded(&single, &convention.rounded_to_f32()));
-        println!(
-            "{n:9}  {:8}  {evaluated:9}  {contributing:12}  {:8.2}  {:6.1}  {:5.1}  {:10.1}  {:6.1}  {memory:>8}",
-            format!("{width}x{height}"),
-            floor * 1e3,
-            time * 1e3,
-            time / floor,
-            wide * 1e3,
-            wide / time,
-        );
-        criterion.bench_function(&format!("forward and backward, f64, {n}"), |b| {
-            b.iter(|| render_backward(&scene, &convention))
-        });
+    let sizes =
+        [(1_000, 256, 256), (10_000, 256, 256), (100_000, 640, 360), (1_000_000, 1920, 1080)];
+    for (n, width, height) in sizes {
+        line("random", &frustum(n, width, height, 1), peak, &mut criterion);
+    }
+    for name in ["skull", "guitar"] {
+        match trained(name) {
+            Some(scene) => line(name, &scene, peak, &mut criterion),
+            None => println!("{name}: NOT EXERCISED: there is no ../shared/data/{name}.ply"),
+        }
     }
     criterion.final_summary();
 }
