@@ -4,8 +4,11 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use splat_harness::case::Case;
 use splat_harness::io::{case_file, corpus};
+use splat_reference::backward;
 use splat_reference::convention::{Convention, Profile};
-use splat_reference::render::{project_scene, render_backward};
+use splat_reference::rasterize::rasterize;
+use splat_reference::render::{Stage, project_scene, render_backward};
+use splat_reference::scene::Scene;
 use splat_tests::{root, say};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -111,6 +114,16 @@ fn harmonics_have_their_own_gradient() {
     assert_eq!(tensors["render_colors"].1.last(), Some(&3), "red, green and blue");
 }
 
+/// One camera's projected Gaussians and their gradients, stage by stage.
+fn stage(scene: &Scene<f64>, camera: usize, convention: &Convention) -> Stage<f64> {
+    let projected = project_scene(scene, camera, convention).expect("small");
+    let view = projected.view(scene, camera, convention);
+    let raster = rasterize::<f64>(&view);
+    let loss = scene.camera_slices(camera).loss(&raster);
+    let gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
+    Stage { splats: projected.splats, gradients }
+}
+
 #[test]
 fn projected_gaussians_are_written_on_request() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,14 +133,17 @@ fn projected_gaussians_are_written_on_request() {
         let (mut staged, _) = oracle(folder.path(), &case, &["--stages", "--scalar", scalar]);
         let scene = case.scene.map(f64::from);
         let (n, c, d) = (scene.gaussians.len(), scene.cameras.len(), scene.channels());
-        let projected: Vec<_> = (0..c)
-            .map(|camera| project_scene(&scene, camera, &case.convention).expect("small").splats)
-            .collect();
-        let expected: [(&str, &[usize], Vec<f64>); 4] = [
-            ("means2d", &[c, n, 2], projected.iter().flat_map(|s| s.means2d.concat()).collect()),
-            ("conics", &[c, n, 3], projected.iter().flat_map(|s| s.conics.concat()).collect()),
-            ("opacities", &[c, n], projected.iter().flat_map(|s| s.opacities.clone()).collect()),
-            ("colors", &[c, n, d], projected.iter().flat_map(|s| s.colors.clone()).collect()),
+        let stages: Vec<_> = (0..c).map(|camera| stage(&scene, camera, &case.convention)).collect();
+        let of = |numbers: fn(&Stage<f64>) -> Vec<f64>| stages.iter().flat_map(numbers).collect();
+        let expected: [(&str, &[usize], Vec<f64>); 8] = [
+            ("means2d", &[c, n, 2], of(|s| s.splats.means2d.concat())),
+            ("conics", &[c, n, 3], of(|s| s.splats.conics.concat())),
+            ("opacities", &[c, n], of(|s| s.splats.opacities.clone())),
+            ("colors", &[c, n, d], of(|s| s.splats.colors.clone())),
+            ("v_means2d", &[c, n, 2], of(|s| s.gradients.v_means2d.concat())),
+            ("v_conics", &[c, n, 3], of(|s| s.gradients.v_conics.concat())),
+            ("v_stage_opacities", &[c, n], of(|s| s.gradients.v_opacities.clone())),
+            ("v_stage_colors", &[c, n, d], of(|s| s.gradients.v_colors.clone())),
         ];
         for (tensor, shape, numbers) in expected {
             let (_, found_shape, found) = staged.remove(tensor).expect("written");
@@ -135,8 +151,24 @@ fn projected_gaussians_are_written_on_request() {
             let apart = difference(&found, &numbers);
             let allowed = if scalar == "f64" { 0.0 } else { 1e-5 };
             assert!(apart <= allowed, "{name} {tensor}: {apart:e}");
+            assert!(found.iter().any(|&x| x != 0.0), "{name} {tensor} is all zero");
         }
         assert_eq!(staged, plain, "{name}: the rest is the same");
+    }
+}
+
+/// Colours given directly, and opacities that are not antialiased, enter the rasterization as they
+/// are: their gradients are the sums over the cameras of the stage's.
+#[test]
+fn stage_gradients_sum_to_the_cases_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = scene("two-cameras");
+    let (tensors, _) = oracle(folder.path(), &case, &["--stages"]);
+    for (total, stage) in [("v_colors", "v_stage_colors"), ("v_opacities", "v_stage_opacities")] {
+        let (total, stage) = (&tensors[total].2, &tensors[stage].2);
+        let (first, second) = stage.split_at(total.len());
+        let sums: Vec<f64> = first.iter().zip(second).map(|(a, b)| a + b).collect();
+        assert_eq!(*total, sums, "one addition, the same in both");
     }
 }
 
@@ -209,6 +241,25 @@ fn the_convention_can_be_chosen_and_fields_of_the_case_stay() {
     let mixed = Convention { eps2d: 0.5, ..Convention::of(Profile::Gsplat) };
     let library = render_backward(&case.scene.map(f64::from), &mixed).expect("small");
     assert_eq!(other["v_means"].2, library.v_means.as_flattened(), "gsplat with that field");
+}
+
+/// A file can change every field: Inria's profile with all of gsplat's fields is gsplat.
+#[test]
+fn a_convention_can_be_written_field_by_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["alpha-far-above-the-clamp-inria", "harmonics"] {
+        let mut case = scene(name);
+        case.convention = Convention::gsplat();
+        let (gsplat, _) = oracle(folder.path(), &case, &["--stages"]);
+        case.convention = Convention::inria();
+        let (inria, _) = oracle(folder.path(), &case, &["--stages"]);
+        assert_ne!(inria, gsplat, "{name}: the fields change nothing");
+        case.convention = Convention { profile: Profile::Inria, ..Convention::gsplat() };
+        let (mixed, metadata) = oracle(folder.path(), &case, &["--stages"]);
+        assert_eq!(metadata["convention"], "inria");
+        assert_eq!(metadata["fov_clamp"], "about-principal-point(0.3)");
+        assert_eq!(mixed, gsplat, "{name}");
+    }
 }
 
 /// Exit code 2, one line on standard error with all of `words`, and no result.

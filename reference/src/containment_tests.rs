@@ -308,7 +308,7 @@ fn perturbed_ieee_evaluations_stay_within_bounds() {
 }
 
 #[test]
-fn perturbed_wgsl_evaluations_stay_within_bounds() {
+pub(crate) fn perturbed_wgsl_evaluations_stay_within_bounds() {
     containment::<Wgsl>();
 }
 

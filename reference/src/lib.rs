@@ -24,15 +24,23 @@ pub mod camera;
 mod containment_tests;
 pub mod convention;
 #[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
 mod derivative_tests;
+#[cfg(test)]
+mod finite_difference_tests;
 #[cfg(test)]
 mod identity_tests;
 mod linear;
 pub mod pair;
 mod project;
+#[cfg(test)]
+mod projection_containment_tests;
 pub mod rasterize;
 mod reach;
 pub mod render;
+#[cfg(test)]
+mod roundoff;
 pub mod scalar;
 pub mod scene;
 pub mod sh;

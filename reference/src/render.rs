@@ -141,6 +141,15 @@ impl<S: Scalar> Projected<S> {
     }
 }
 
+/// What passes between projection and rasterization for one camera, both ways.
+#[derive(Clone, Debug)]
+pub struct Stage<S> {
+    /// What is rasterized.
+    pub splats: Splats<S>,
+    /// Its gradients, for this camera's image alone.
+    pub gradients: SplatGradients<S>,
+}
+
 /// Images and gradients of all inputs, summed over the cameras in their order.
 ///
 /// # Errors
@@ -149,25 +158,41 @@ pub fn render_backward<S: Walk>(
     scene: &Scene<S>,
     convention: &Convention,
 ) -> Result<Gradients<S>, TooManyPairs> {
+    render_backward_with(scene, convention, drop)
+}
+
+/// [`render_backward`], which also hands over each camera's [`Stage`] when it is done with it: one
+/// is held at a time, unless the caller keeps them.
+///
+/// # Errors
+/// [`TooManyPairs`].
+pub fn render_backward_with<S: Walk>(
+    scene: &Scene<S>,
+    convention: &Convention,
+    mut keep: impl FnMut(Stage<S>),
+) -> Result<Gradients<S>, TooManyPairs> {
     let mut total: Option<Gradients<S>> = None;
     for camera in 0..scene.cameras.len() {
         let projected = project_scene(scene, camera, convention)?;
         let view = projected.view(scene, camera, convention);
         let raster = rasterize::<S>(&view);
         let loss = scene.camera_slices(camera).loss(&raster);
-        let splats = backward::rasterize::rasterize::<S>(&view, &loss);
-        let lens = &projected.lens;
-        let one = backward::project::project(&scene.gaussians, lens, &splats, convention);
-        match &mut total {
-            None => total = Some(Gradients::first(raster, one, splats)),
-            Some(total) => total.add(raster, one, splats),
-        }
+        let gradients = backward::rasterize::rasterize::<S>(&view, &loss);
+        let Projected { splats, lens, .. } = projected;
+        let one = backward::project::project(&scene.gaussians, &lens, &gradients, convention);
+        let total = match &mut total {
+            None => total.insert(Gradients::first(raster, one)),
+            Some(total) => total.add(raster, one),
+        };
+        total.v_backgrounds.extend(&gradients.v_background);
+        keep(Stage { splats, gradients });
     }
     Ok(total.unwrap_or_else(|| Gradients::none(scene)))
 }
 
 impl<S: Scalar> Gradients<S> {
-    fn first(raster: Raster<S>, one: ProjectionGradients<S>, splats: SplatGradients<S>) -> Self {
+    /// The first camera's, but for `v_backgrounds`.
+    fn first(raster: Raster<S>, one: ProjectionGradients<S>) -> Self {
         Self {
             rasters: vec![raster],
             v_means: one.v_means,
@@ -176,7 +201,7 @@ impl<S: Scalar> Gradients<S> {
             v_opacities: one.v_opacities,
             v_colors: one.v_colors,
             v_viewmats: vec![one.v_viewmat],
-            v_backgrounds: splats.v_background,
+            v_backgrounds: Vec::new(),
         }
     }
 
@@ -195,7 +220,8 @@ impl<S: Scalar> Gradients<S> {
         }
     }
 
-    fn add(&mut self, raster: Raster<S>, one: ProjectionGradients<S>, splats: SplatGradients<S>) {
+    /// Adds a further camera's, but for `v_backgrounds`.
+    fn add(&mut self, raster: Raster<S>, one: ProjectionGradients<S>) -> &mut Self {
         fn add_all<S: Scalar>(to: &mut [S], from: &[S]) {
             for (to, &from) in to.iter_mut().zip(from) {
                 *to = *to + from;
@@ -208,7 +234,7 @@ impl<S: Scalar> Gradients<S> {
         add_all(&mut self.v_colors, &one.v_colors);
         self.rasters.push(raster);
         self.v_viewmats.push(one.v_viewmat);
-        self.v_backgrounds.extend(splats.v_background);
+        self
     }
 }
 

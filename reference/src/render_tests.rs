@@ -1,13 +1,14 @@
-//! Tests of the composed stages: derivatives, determinism, agreement between the scalars.
+//! Tests of the composed stages: determinism, agreement between the scalars.
 
 use crate::backward;
 use crate::bounds;
 use crate::convention::{ClampGradient, Convention, FovClampGradient};
 use crate::rasterize::rasterize;
-use crate::render::{Gradients, project_scene, render, render_backward};
-use crate::scalar::{Bounded, Scalar, WgslExpZero};
-use crate::scene::{Colors, Scene};
+use crate::render::{Gradients, project_scene, render_backward};
+use crate::scalar::{Bounded, Scalar, WgslExpZero, in_all_registers};
+use crate::scene::Scene;
 use crate::synthetic::frustum;
+use crate::test_scenes::{self, Layout};
 use crate::view::{LossView, RasterView};
 
 /// A small scene with all the machinery in it: two cameras, one rotated and off-centre.
@@ -34,93 +35,6 @@ fn differentiable(convention: Convention) -> Convention {
         alpha_clamp_gradient: ClampGradient::Zero,
         fov_clamp_gradient: FovClampGradient::Included,
         ..convention
-    }
-}
-
-fn loss(scene: &Scene<f64>, convention: &Convention) -> f64 {
-    let rasters = render(scene, convention).expect("few pairs");
-    let colors = rasters.iter().flat_map(|r| &r.render_colors).zip(&scene.v_render_colors);
-    let alphas = rasters.iter().flat_map(|r| &r.render_alphas).zip(&scene.v_render_alphas);
-    colors.chain(alphas).map(|(x, v)| x * v).sum()
-}
-
-/// Every (pixel, Gaussian) decision of the scene, as the images' last contributors: equal before
-/// and after a step means that the step crossed no discontinuity that they can see.
-fn decisions(scene: &Scene<f64>, convention: &Convention) -> Vec<Vec<i32>> {
-    let rasters = render(scene, convention).expect("few pairs");
-    rasters.into_iter().map(|r| r.last_ids).collect()
-}
-
-/// Central differences with two steps. The image is only piecewise smooth, so an element counts
-/// only where both steps agree with each other; the share of those that do is asserted.
-fn check_derivative(
-    scene: &Scene<f64>,
-    convention: &Convention,
-    name: &str,
-    analytic: &[f64],
-    mut access: impl FnMut(&mut Scene<f64>, usize) -> &mut f64,
-) {
-    let largest = analytic.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-    let mut compared = 0;
-    for (i, &expected) in analytic.iter().enumerate() {
-        let mut difference = |step: f64| {
-            let [mut up, mut down] = [scene.clone(), scene.clone()];
-            *access(&mut up, i) += step;
-            *access(&mut down, i) -= step;
-            let same = decisions(&up, convention) == decisions(&down, convention);
-            same.then(|| (loss(&up, convention) - loss(&down, convention)) / (2.0 * step))
-        };
-        let (Some(coarse), Some(fine)) = (difference(2e-6), difference(1e-6)) else { continue };
-        let noise = (coarse - fine).abs();
-        if noise > 1e-5 * largest {
-            continue;
-        }
-        compared += 1;
-        let error = (fine - expected).abs();
-        assert!(
-            error <= 4.0 * noise + 1e-7 * largest,
-            "{name}[{i}] ({:?}): {expected:e} but differences give {fine:e}",
-            convention.profile
-        );
-    }
-    assert!(10 * compared >= 7 * analytic.len(), "{name}: only {compared} elements compared");
-}
-
-#[test]
-fn gradients_are_derivatives() {
-    for convention in [Convention::inria(), Convention::gsplat()] {
-        for antialiased in [false, true] {
-            let convention = Convention { antialiased, ..differentiable(convention) };
-            let scene = small(12);
-            let g = render_backward(&scene, &convention).expect("few pairs");
-            check_derivative(&scene, &convention, "v_means", g.v_means.as_flattened(), |s, i| {
-                &mut s.gaussians.means.as_flattened_mut()[i]
-            });
-            check_derivative(&scene, &convention, "v_quats", g.v_quats.as_flattened(), |s, i| {
-                &mut s.gaussians.quats.as_flattened_mut()[i]
-            });
-            check_derivative(&scene, &convention, "v_scales", g.v_scales.as_flattened(), |s, i| {
-                &mut s.gaussians.scales.as_flattened_mut()[i]
-            });
-            check_derivative(&scene, &convention, "v_opacities", &g.v_opacities, |s, i| {
-                &mut s.gaussians.opacities[i]
-            });
-            check_derivative(&scene, &convention, "v_backgrounds", &g.v_backgrounds, |s, i| {
-                &mut s.backgrounds[i]
-            });
-            check_derivative(&scene, &convention, "v_sh", &g.v_colors[..96], |s, i| {
-                match &mut s.gaussians.colors {
-                    Colors::Direct { values, .. } | Colors::Harmonics { values, .. } => {
-                        &mut values[i]
-                    }
-                }
-            });
-            let viewmats: Vec<f64> =
-                g.v_viewmats.iter().flat_map(|m| m[..3].as_flattened().to_vec()).collect();
-            check_derivative(&scene, &convention, "v_viewmats", &viewmats, |s, i| {
-                &mut s.cameras[i / 12].viewmat[i % 12 / 4][i % 4]
-            });
-        }
     }
 }
 
@@ -161,6 +75,26 @@ fn no_bit_depends_on_the_number_of_threads() {
     let one = run(1);
     for threads in [2, 3, 8] {
         assert!(run(threads) == one, "{threads} threads give other bits than one");
+    }
+}
+
+/// Rows of one to eight numbers, in arrays and in every vector register of this processor.
+#[test]
+fn no_bit_depends_on_the_width_of_a_row() {
+    for (seed, layout) in
+        [(41, Layout::Degree(3)), (42, Layout::Direct(1)), (43, Layout::Direct(5))]
+    {
+        let scene = test_scenes::scene(layout, 2, seed);
+        let gsplat = Convention::gsplat();
+        for convention in [Convention::inria(), gsplat, Convention { antialiased: true, ..gsplat }]
+        {
+            let run = || bits(&render_backward(&scene, &convention).expect("few pairs"));
+            let widest = run();
+            in_all_registers(|registers| {
+                let name = convention.profile.name();
+                assert!(run() == widest, "{layout:?}, {name}: {registers:?} give other bits");
+            });
+        }
     }
 }
 

@@ -173,7 +173,7 @@ pub struct OracleArgs {
     /// The arithmetic
     #[arg(long, value_name = "TYPE", default_value = "f64")]
     pub scalar: ScalarName,
-    /// Write the projected Gaussians of each camera as well
+    /// Write the projected Gaussians of each camera and their gradients as well
     #[arg(long)]
     pub stages: bool,
 }
@@ -267,7 +267,7 @@ pub struct OraclePlan {
     pub profile: Option<Profile>,
     /// The arithmetic.
     pub scalar: ScalarName,
-    /// Whether the projected Gaussians are written as well.
+    /// Whether the projected Gaussians and their gradients are written as well.
     pub stages: bool,
 }
 

@@ -8,7 +8,7 @@ use super::exit::{CliError, Outcome};
 use crate::case::Case;
 use crate::io::result_file::{Number, write_result};
 use splat_reference::TooManyPairs;
-use splat_reference::render::{project_scene, render_backward};
+use splat_reference::render::render_backward_with;
 use splat_reference::scalar::{Scalar, Walk};
 
 /// Carries out the plan: images and gradients of all cameras, in one file.
@@ -47,12 +47,13 @@ fn compute<S: Walk + Number>(case: &Case, plan: &OraclePlan) -> Result<(), CliEr
     let cannot = |error: TooManyPairs| {
         CliError::caused(format!("{}: cannot render the case", plan.case.display()), error)
     };
-    let gradients = render_backward(&scene, &case.convention).map_err(cannot)?;
-    let cameras = if plan.stages { scene.cameras.len() } else { 0 };
-    let stages = (0..cameras)
-        .map(|camera| Ok(project_scene(&scene, camera, &case.convention)?.splats))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(cannot)?;
+    let mut stages = Vec::new();
+    let keep = |stage| {
+        if plan.stages {
+            stages.push(stage);
+        }
+    };
+    let gradients = render_backward_with(&scene, &case.convention, keep).map_err(cannot)?;
     write_result(&plan.output, &scene, &case.convention, gradients, &stages)
         .map_err(|error| CliError::caused("cannot write the result", error))
 }

@@ -4,12 +4,11 @@
 //! or `sh` `[N,K,3]`, `viewmats` `[C,4,4]`, `Ks` `[C,3,3]`, `backgrounds` `[C,D]` (zeros where absent),
 //! `v_render_colors` `[C,H,W,D]`, `v_render_alphas` `[C,H,W,1]` (zeros where absent).
 //!
-//! Metadata: `width`, `height`, `convention` (`inria` or `gsplat`); fields that differ from that
-//! profile (`alpha_max`, `alpha_min`, `transmittance_min`, `eps2d`, `near`, `far`, `tile_size`,
-//! `w_eps`, `inverse_eps`, `clamp_gradient` = `inria` or `exact`, `antialiased`); optional `name`
-//! (the file's name where absent), `purpose`, `hazards` (as in `3,5`). Keys that start with
-//! `splatcheck.` are notes: what a reproducer carries beside its case, not read here. Any other
-//! tensor or key is refused, since a misspelt one would silently change the case.
+//! Metadata: `width`, `height`, `convention` (`inria` or `gsplat`); any field that differs from that
+//! profile, as in `alpha_max` = `0.999` or `clamp_gradient` = `exact` (`corpora/README.md` lists
+//! them); optional `name` (the file's name where absent), `purpose`, `hazards` (as in `3,5`). Keys
+//! that start with `splatcheck.` are notes: what a reproducer carries beside its case, not read
+//! here. Any other tensor or key is refused, since a misspelt one would silently change the case.
 //!
 //! What is written is read back with the same bits, and the same case gives the same bytes.
 
@@ -77,7 +76,7 @@ pub fn read_case_as(file: &Path, profile: Option<Profile>) -> Result<CaseFile, I
 /// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].
 ///
 /// # Errors
-/// Where the case is not valid, a field cannot be expressed, or the file cannot be written.
+/// Where the case is not valid, or the file cannot be written.
 pub fn write_case(
     file: &Path,
     case: &Case,
@@ -258,7 +257,7 @@ fn metadata(case: &Case) -> Result<BTreeMap<String, String>, Problem> {
     ]
     .map(|(key, text)| (key.to_owned(), text))
     .into();
-    for (key, setting) in overrides::differing(&case.convention)? {
+    for (key, setting) in overrides::differing(&case.convention) {
         metadata.insert(key.to_owned(), setting.to_string());
     }
     Ok(metadata)

@@ -123,7 +123,7 @@ pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
 /// Writes one case as text. The file's name must be the case's, since the text does not carry it.
 ///
 /// # Errors
-/// Where the case is not valid, a field cannot be expressed, or the file cannot be written.
+/// Where the case is not valid, or the file cannot be written.
 pub fn write_corpus_case(file: &Path, case: &Case) -> Result<(), InputError> {
     if read::stem(file) != case.name {
         let advice = "name the file as the case: the text does not carry the name";

@@ -19,8 +19,7 @@ use crate::case::Case;
 /// The text of a case. Its name is not part of it.
 ///
 /// # Errors
-/// Where the case is not valid or too large for a text, has no purpose, or changes a field of its
-/// convention that files cannot name.
+/// Where the case is not valid or too large for a text, or has no purpose.
 pub fn to_toml(case: &Case) -> Result<String, Problem> {
     validate(case)?;
     if case.purpose.trim().is_empty() {
@@ -51,7 +50,7 @@ fn header(case: &Case) -> Result<Vec<String>, Problem> {
         lines.push(format!("hazards = {:?}", case.hazards));
     }
     lines.push(format!("convention = \"{}\"", case.convention.profile.name()));
-    for (key, setting) in overrides::differing(&case.convention)? {
+    for (key, setting) in overrides::differing(&case.convention) {
         lines.push(match setting {
             Setting::Word(word) => format!("{key} = \"{word}\""),
             _ => format!("{key} = {setting}"),

@@ -8,8 +8,10 @@
 //!
 //! On request also what the rasterization stage starts from, by camera: `means2d` `[C,N,2]` in
 //! pixels (with the convention's pixel centres), `conics` `[C,N,3]` as upper triangle, `opacities`
-//! `[C,N]` (other than the case's where antialiased), `colors` `[C,N,D]`; zeros for a Gaussian that
-//! is culled.
+//! `[C,N]` (other than the case's where antialiased), `colors` `[C,N,D]`; and the loss's gradients by
+//! them, of the same shapes: `v_means2d` per pixel, `v_conics` with the full off-diagonal (gsplat's
+//! units under either convention), `v_stage_opacities` and `v_stage_colors` (`v_opacities` and
+//! `v_colors` are those of the case's own tensors). Zeros for a Gaussian that is culled.
 //!
 //! Metadata: `width`, `height`, `convention`, `scalar` (`f64` or `f32`), and the fields in which the
 //! convention differs from its profile, under the keys of a [case file](super::case_file): a result
@@ -21,9 +23,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use splat_reference::convention::Convention;
-use splat_reference::render::Gradients;
+use splat_reference::render::{Gradients, Stage};
 use splat_reference::scene::{Colors, Scene};
-use splat_reference::view::Splats;
 
 use super::container::{self, Entry};
 use super::error::{InputError, Problem};
@@ -33,17 +34,16 @@ use super::write::write_file;
 pub use super::container::Number;
 
 /// Writes the images and gradients of `scene` under `convention`, and the projected Gaussians of
-/// each camera, unless there are none.
+/// each camera with their gradients, unless there are none.
 ///
 /// # Errors
-/// Where a field of the convention cannot be expressed, a tensor's size is not the scene's, or the
-/// file cannot be written.
+/// Where a tensor's size is not the scene's, or the file cannot be written.
 pub fn write_result<S: Number>(
     file: &Path,
     scene: &Scene<S>,
     convention: &Convention,
     gradients: Gradients<S>,
-    stages: &[Splats<S>],
+    stages: &[Stage<S>],
 ) -> Result<(), InputError> {
     let bytes =
         encode(scene, convention, gradients, stages).map_err(|problem| problem.in_file(file))?;
@@ -58,7 +58,7 @@ pub fn encode<S: Number>(
     scene: &Scene<S>,
     convention: &Convention,
     gradients: Gradients<S>,
-    stages: &[Splats<S>],
+    stages: &[Stage<S>],
 ) -> Result<Vec<u8>, Problem> {
     let mut metadata: BTreeMap<String, String> = [
         ("width", scene.width.to_string()),
@@ -68,7 +68,7 @@ pub fn encode<S: Number>(
     ]
     .map(|(key, text)| (key.to_owned(), text))
     .into();
-    for (key, setting) in overrides::differing(convention)? {
+    for (key, setting) in overrides::differing(convention) {
         metadata.insert(key.to_owned(), setting.to_string());
     }
     let mut tensors = tensors(scene, gradients);
@@ -107,18 +107,22 @@ fn tensors<S: Copy>(scene: &Scene<S>, gradients: Gradients<S>) -> Vec<Entry<S>> 
     ]
 }
 
-/// What the rasterization starts from, camera by camera.
-fn stage_tensors<S: Copy>(scene: &Scene<S>, stages: &[Splats<S>]) -> [Entry<S>; 4] {
+/// What the rasterization starts from and its gradients, camera by camera.
+fn stage_tensors<S: Copy>(scene: &Scene<S>, stages: &[Stage<S>]) -> [Entry<S>; 8] {
     let (n, c, d) = (scene.gaussians.len(), scene.cameras.len(), scene.channels());
-    let means2d = stages.iter().flat_map(|s| s.means2d.as_flattened()).copied().collect();
-    let conics = stages.iter().flat_map(|s| s.conics.as_flattened()).copied().collect();
-    let opacities = stages.iter().flat_map(|s| &s.opacities).copied().collect();
-    let colors = stages.iter().flat_map(|s| &s.colors).copied().collect();
+    let entry = |name, last: &[usize], numbers: fn(&Stage<S>) -> &[S]| {
+        let numbers = stages.iter().flat_map(numbers).copied().collect();
+        Entry::new(name, [&[c, n], last].concat(), numbers)
+    };
     [
-        Entry::new("means2d", vec![c, n, 2], means2d),
-        Entry::new("conics", vec![c, n, 3], conics),
-        Entry::new("opacities", vec![c, n], opacities),
-        Entry::new("colors", vec![c, n, d], colors),
+        entry("means2d", &[2], |s| s.splats.means2d.as_flattened()),
+        entry("conics", &[3], |s| s.splats.conics.as_flattened()),
+        entry("opacities", &[], |s| &s.splats.opacities),
+        entry("colors", &[d], |s| &s.splats.colors),
+        entry("v_means2d", &[2], |s| s.gradients.v_means2d.as_flattened()),
+        entry("v_conics", &[3], |s| s.gradients.v_conics.as_flattened()),
+        entry("v_stage_opacities", &[], |s| &s.gradients.v_opacities),
+        entry("v_stage_colors", &[d], |s| &s.gradients.v_colors),
     ]
 }
 

@@ -105,9 +105,21 @@ fn convention() -> impl Strategy<Value = Convention> {
     (any::<bool>(), changes).prop_map(|(inria, changes)| {
         let mut convention = if inria { Convention::inria() } else { Convention::gsplat() };
         for (key, number) in changes {
+            let small = number < 0.005;
             let text = match key {
-                "clamp_gradient" => if number < 0.005 { "inria" } else { "exact" }.to_owned(),
-                "antialiased" => (number < 0.005).to_string(),
+                "clamp_gradient" | "fov_clamp_gradient" => {
+                    if small { "inria" } else { "exact" }.to_owned()
+                }
+                "stop_rule" | "near_rule" => {
+                    if small { "less" } else { "less-or-equal" }.to_owned()
+                }
+                "extent" if small => format!("square({number}, 0.1)"),
+                "extent" => format!("per-axis({number})"),
+                "fov_clamp" if small => format!("about-axis({number})"),
+                "fov_clamp" => format!("about-principal-point({number})"),
+                "mean2d_units" => if small { "ndc" } else { "pixels" }.to_owned(),
+                "conic_off_diagonal" => if small { "half" } else { "full" }.to_owned(),
+                "antialiased" => small.to_string(),
                 "tile_size" => "16".to_owned(),
                 "far" => "inf".to_owned(),
                 "alpha_max" => (1.0 - number).to_string(),

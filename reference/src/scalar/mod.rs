@@ -21,6 +21,8 @@ mod ieee;
 mod model;
 #[cfg(test)]
 mod perturbed;
+#[cfg(test)]
+mod registers;
 mod vector;
 
 pub use bounded::Bounded;
@@ -30,6 +32,8 @@ pub use elementary::{exp, ln};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 #[cfg(test)]
 pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
+#[cfg(test)]
+pub(crate) use registers::in_all_registers;
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};

@@ -90,10 +90,10 @@ fn metadata_faults_are_named() {
     expect(key("convention", "brush"), "convention is 'brush': expected inria or gsplat");
     expect(key("alphamax", "0.9"), "the key is 'alphamax': remove it; a convention is changed by");
     expect(key("alpha_max", "high"), "alpha_max is 'high': expected a decimal");
-    expect(key("alpha_max", "1"), "alpha_max is 1: must be between");
+    expect(key("alpha_max", "1"), "alpha_max is 1.0: must be between");
     expect(key("tile_size", "8"), "tile_size is 8: only 16 is supported");
     expect(key("clamp_gradient", "none"), "clamp_gradient is 'none': expected inria or exact");
-    expect(key("antialiased", "yes"), "antialiased is 'yes': expected true or false");
+    expect(key("antialiased", "yes"), "antialiased is 'yes': expected false or true");
     expect(key("hazards", "3;5"), "hazards is '3;5': expected numbers between commas");
     expect(key("hazards", "21"), "hazards is 21: hazards are numbered");
     expect(key("purpose", "a\nb"), r"purpose is 'a\nb': write it as one line");
