@@ -178,6 +178,9 @@ mod tests {
             assert_eq!(reduction.name().parse(), Ok(reduction), "{reduction} does not parse back");
         }
         let error = "butterfly".parse::<Reduction>().expect_err("no such reduction");
-        assert!(error.contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"), "unhelpful: {error}");
+        assert!(
+            error.contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"),
+            "unhelpful: {error}"
+        );
     }
 }

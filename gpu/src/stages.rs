@@ -113,9 +113,7 @@ pub const RASTERIZE: Stage = Stage {
 pub const RASTERIZE_BACKWARD: Stage = Stage {
     name: "rasterize_backward",
     kernel: include_str!("../kernels/wgsl/rasterize_backward.wgsl"),
-    kernel_per_gaussian: Some(include_str!(
-        "../kernels/wgsl/rasterize_backward_per_gaussian.wgsl"
-    )),
+    kernel_per_gaussian: Some(include_str!("../kernels/wgsl/rasterize_backward_per_gaussian.wgsl")),
     pairs: true,
     bindings: &[
         params(),
