@@ -262,6 +262,74 @@ fn a_convention_can_be_written_field_by_field() {
     }
 }
 
+/// Runs the oracle with bounds; what it says about them besides the tensors.
+fn bounded(folder: &Path, case: &Case, options: &[&str]) -> (Tensors, String) {
+    case_file::write_case(&folder.join("case.safetensors"), case, &BTreeMap::new())
+        .expect("written");
+    let args = ["oracle", "case.safetensors", "-o", "out.safetensors", "--bounds"];
+    let said = say(folder, &[&args, options].concat());
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{options:?}: {said:?}");
+    (result(&folder.join("out.safetensors")).0, said.out)
+}
+
+#[test]
+fn every_tensor_has_its_bound() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, model, word) in
+        [("two-cameras", "ieee", "ieee"), ("harmonics", "wgsl-exp0", "exp(0) = 1")]
+    {
+        let case = scene(name);
+        let (plain, _) = oracle(folder.path(), &case, &["--stages"]);
+        let (mut both, said) = bounded(folder.path(), &case, &["--stages", "--model", model]);
+        for (tensor, (dtype, shape, numbers)) in &plain {
+            let bound = both.remove(&format!("bound_{tensor}")).expect("a bound");
+            assert_eq!((bound.0, &bound.1), (*dtype, shape), "{name} {tensor}");
+            assert!(bound.2.iter().all(|&radius| radius >= 0.0), "{name} {tensor}: a radius");
+            let largest = numbers.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            let mut radii = bound.2;
+            radii.sort_by(f64::total_cmp);
+            let median = radii[radii.len() / 2];
+            if (name, tensor.as_str()) == ("two-cameras", "v_quats") {
+                assert!(largest < 1e-12, "spheres have no orientation");
+                continue;
+            }
+            assert!(median < largest, "{name} {tensor}: {median:e} of {largest:e} says nothing");
+        }
+        assert_eq!(both, plain, "{name}: the rest is the same");
+        let first = said.lines().nth(1).expect("a line about the bounds");
+        assert!(first.contains(word) && first.contains("undecided"), "{first}");
+        let row = said.lines().find(|line| line.starts_with("render_colors")).expect("a row");
+        let cells: Vec<_> = row.split_whitespace().collect();
+        assert_eq!(cells[1], plain["render_colors"].2.len().to_string(), "elements: {row}");
+        assert_eq!(cells[2], "0", "infinite: {row}");
+    }
+}
+
+/// The oracle's own f32 is one conforming program: IEEE operations, sums in one fixed order.
+#[test]
+fn f32_lies_within_the_bounds_on_the_whole_corpus() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut finite, mut infinite) = (0_u64, 0_u64);
+    for case in splat_tests::corpus() {
+        let (single, _) = oracle(folder.path(), &case, &["--scalar", "f32"]);
+        let (double, _) = bounded(folder.path(), &case, &["--model", "ieee"]);
+        for (tensor, (_, _, numbers)) in &single {
+            let (exact, bound) = (&double[tensor].2, &double[&format!("bound_{tensor}")].2);
+            for (i, ((x, exact), radius)) in numbers.iter().zip(exact).zip(bound).enumerate() {
+                let error = (x - exact).abs();
+                assert!(
+                    error <= *radius || *radius == f64::INFINITY,
+                    "{} {tensor}[{i}]: {error:e} > {radius:e}",
+                    case.name
+                );
+                *(if radius.is_finite() { &mut finite } else { &mut infinite }) += 1;
+            }
+        }
+    }
+    println!("{finite} elements within their bounds, {infinite} without a bound");
+    assert!(finite > 1000 * infinite, "{infinite} of {finite} elements have no bound");
+}
+
 /// Exit code 2, one line on standard error with all of `words`, and no result.
 fn refuses(folder: &Path, args: &[&str], words: &[&str]) {
     let before = fs::read_dir(folder).expect("the folder").count();
@@ -392,8 +460,12 @@ fn outputs_that_cannot_be_written_are_refused() {
     case_file::read_case(&here.join(case)).expect("the case is untouched");
     let said = say(here, &["oracle", case]);
     assert_eq!(said.code, Some(2), "an output must be named: {said:?}");
-    let said = say(here, &["oracle", case, "-o", "out.safetensors", "--bounds"]);
-    assert_eq!(said.code, Some(2), "an unknown option: {said:?}");
+    for options in [&["--radii"][..], &["--model", "ieee"], &["--bounds", "--model", "metal"]] {
+        let said = say(here, &[&["oracle", case, "-o", "out.safetensors"], options].concat());
+        assert_eq!(said.code, Some(2), "{options:?}: {said:?}");
+    }
+    let f32_bounds = [case, "-o", "out.safetensors", "--bounds", "--scalar", "f32"];
+    refuses(here, &f32_bounds, &["--bounds", "--scalar f32"]);
     assert!(!here.join("out.safetensors").exists(), "a refused command wrote a result");
 }
 

@@ -1,28 +1,21 @@
 //! From the oracle's bounds to the tolerance of one output element under one kernel setting.
 //!
-//! A gradient element is a sum of m terms. With the terms' radii and largest magnitudes
-//! from the oracle, and additions of relative error u, every order of summation whose longest chain
-//! has d additions satisfies (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
-//! section 4.2, equation (4.4) applied to the chain of each term)
-//!
-//! |computed - exact| <= sum of radii + gamma(d) sum of magnitudes, gamma(d) = d u / (1 - d u).
-//!
-//! Only additions of two nonzero numbers round, so d <= m - 1 whatever the grouping. A reduction
+//! A gradient element is a sum of m terms, and how far it may lie from the oracle's follows from its
+//! longest chain of additions ([`ElementBound::tolerance`]): m - 1 whatever the grouping. A reduction
 //! makes chains shorter by adding up in registers first, then perhaps in workgroup memory, then in
-//! memory; d is the sum of the three. How many values leave the registers is bounded from the
-//! contributing pixels of each tile, for the worst possible assignment of pixels to warps. Flushing
-//! adds at most one smallest normal number for each operand and result of an addition.
+//! memory; the chain is the sum of the three. How many values leave the registers is bounded from
+//! the contributing pixels of each tile, for the worst possible assignment of pixels to warps.
 //!
 //! The chain of each reduction, for lane width W:
 //!
-//! | reduction      | in registers                               | then                              |
-//! |----------------|--------------------------------------------|-----------------------------------|
-//! | `atomic`       | -                                          | m terms, one after another        |
-//! | `sw-s`         | the leader's chain over W lanes: W - 1     | every value sent, one after another |
-//! | `sw-b`         | a tree over W lanes: log2 W                | the same                          |
-//! | `subgroup`     | any grouping of W lanes: W - 1             | the same                          |
-//! | `per-gaussian` | a lane's chain over the W pixels of its warp: W - 1 | the same, one value a warp |
-//! | `block`        | a tree over W lanes: log2 W                | the values of one tile, then one a tile |
+//! | reduction      | in registers                           | then                              |
+//! |----------------|----------------------------------------|-----------------------------------|
+//! | `atomic`       | -                                      | m terms, one after another        |
+//! | `sw-s`         | the leader's chain over W lanes: W - 1 | all values sent, one after another|
+//! | `sw-b`         | a tree over W lanes: log2 W            | the same                          |
+//! | `subgroup`     | any grouping of W lanes: W - 1         | the same                          |
+//! | `per-gaussian` | a lane's chain over W pixels: W - 1    | the same, one value a warp        |
+//! | `block`        | a tree over W lanes: log2 W            | a tile's values, then the tiles'  |
 //!
 //! `subgroup`: WGSL promises no order for `subgroupAdd` (the WebGPU CTS tests its accuracy as
 //! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
@@ -35,10 +28,6 @@ use splat_reference::scalar::ArithmeticModel;
 
 /// Lanes of the workgroup that rasterizes a tile.
 const TILE_LANES: u64 = 256;
-/// One ulp of a normal f32 x is at most `ULP` |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
-/// Smallest normal f32.
-const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 
 /// The summation of one Gaussian's gradient under one kernel setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,9 +47,9 @@ impl Summation {
         let width = u64::from(lane_width).clamp(1, TILE_LANES);
         let chain = width - 1;
         let tree = u64::from(width.next_power_of_two().ilog2());
-        // What is added up outside of registers, and how deep a chain that makes.
-        let left = |count: u32| u64::from(count).min(sent_by_tile(config, width));
-        let one_after_another = tile_counts.iter().map(|&c| left(c)).sum::<u64>();
+        // What a tile's warps send out of their registers.
+        let sent = |count: u32| u64::from(count).min(sent_by_tile(config, width));
+        let one_after_another = tile_counts.iter().map(|&c| sent(c)).sum::<u64>();
         let depth = match config.reduction {
             Reduction::Atomic => any_order,
             Reduction::SwS | Reduction::Subgroup | Reduction::PerGaussian => {
@@ -68,7 +57,7 @@ impl Summation {
             }
             Reduction::SwB => tree + one_after_another.saturating_sub(1),
             Reduction::Block => {
-                let in_tile = tile_counts.iter().map(|&c| left(c)).max().unwrap_or(0);
+                let in_tile = tile_counts.iter().map(|&c| sent(c)).max().unwrap_or(0);
                 let tiles = tile_counts.iter().map(|&c| u64::from(c.min(1))).sum::<u64>();
                 tree + in_tile.saturating_sub(1) + tiles.saturating_sub(1)
             }
@@ -76,28 +65,10 @@ impl Summation {
         Self { depth: depth.min(any_order), terms }
     }
 
-    /// The tolerance of one element. Infinite where a partial sum may overflow, although the sum
-    /// itself may not: then infinity and NaN are legal results too.
+    /// The tolerance of one element.
     #[must_use]
     pub fn tolerance(self, element: &ElementBound, model: &ArithmeticModel) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
-        let (depth, terms) = (self.depth as f64, self.terms as f64);
-        let chain = depth * model.basic_ulp * ULP;
-        if chain >= 1.0 {
-            return f64::INFINITY;
-        }
-        let gamma = chain / (1.0 - chain);
-        let mut tolerance = element.radius + gamma * element.magnitude;
-        if model.atomics_may_flush && self.depth > 0 {
-            tolerance += 3.0 * terms * MIN_NORMAL;
-        } else if model.atomics_may_flush && element.magnitude > 0.0 {
-            // A single value is only stored, but an atomic addition to zero may flush it.
-            tolerance += MIN_NORMAL.min(element.magnitude);
-        }
-        // The roundings of these lines: fewer than eight, each 2^-53.
-        tolerance *= 1.0 + 8.0 * f64::EPSILON;
-        let largest = element.magnitude * (1.0 + gamma);
-        if largest > f64::from(f32::MAX) { f64::INFINITY } else { tolerance }
+        element.tolerance(self.depth, self.terms, model)
     }
 }
 

@@ -33,6 +33,10 @@ mod finite_difference_tests;
 mod identity_tests;
 mod linear;
 pub mod pair;
+#[cfg(test)]
+mod pipeline_tests;
+#[cfg(test)]
+mod planted_tests;
 mod project;
 #[cfg(test)]
 mod projection_containment_tests;

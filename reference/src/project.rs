@@ -28,7 +28,7 @@ pub struct Projection<S> {
     /// x/z and y/z as limited for the Jacobian.
     pub(crate) slope: [S; 2],
     /// Whether each was limited.
-    pub(crate) limited: [bool; 2],
+    pub(crate) limited: [Truth; 2],
     /// J `R_w`.
     pub(crate) jacobian: [V3<S>; 2],
     /// J `R_w` R(q) diag(s).
@@ -45,6 +45,11 @@ pub struct Projection<S> {
     pub opacity: S,
     /// Depth along the optical axis, scene units.
     pub depth: S,
+    /// Whether the Gaussian is neither culled nor without area: [`Truth::Undecided`] where a
+    /// conforming program may also leave it out.
+    pub(crate) seen: Truth,
+    /// What the values alone decide about that.
+    pub(crate) value_seen: bool,
 }
 
 /// A camera ready for projection.
@@ -63,24 +68,28 @@ impl<S: Scalar> Lens<S> {
     pub(crate) fn new(camera: &Camera<S>, size: [u32; 2], convention: &Convention) -> Self {
         let v = &camera.viewmat;
         let rotation = [0, 1, 2].map(|i| [v[i][0], v[i][1], v[i][2]]);
-        let [f, c] = [[camera.fx, camera.fy], [camera.cx, camera.cy]];
-        let shift = 0.5 - convention.pixel_center;
+        let f = [camera.fx, camera.fy].map(S::from_f64);
+        let c = [camera.cx, camera.cy].map(S::from_f64);
+        let size = size.map(|pixels| S::from_f64(f64::from(pixels)));
+        let shift = S::from_f64(0.5 - convention.pixel_center);
         let limits = [0, 1].map(|i| {
-            let tan = 0.5 * f64::from(size[i]) / f[i];
-            let [low, high] = match convention.fov_clamp {
-                FieldOfViewClamp::AboutAxis { factor } => [-factor * tan, factor * tan],
-                FieldOfViewClamp::AboutPrincipalPoint { margin } => [
-                    -(c[i] / f[i] + margin * tan),
-                    (f64::from(size[i]) - c[i]) / f[i] + margin * tan,
-                ],
-            };
-            [S::from_f64(low), S::from_f64(high)]
+            let tan = S::from_f64(0.5) * size[i] / f[i];
+            match convention.fov_clamp {
+                FieldOfViewClamp::AboutAxis { factor } => {
+                    let limit = S::from_f64(factor) * tan;
+                    [-limit, limit]
+                }
+                FieldOfViewClamp::AboutPrincipalPoint { margin } => {
+                    let margin = S::from_f64(margin) * tan;
+                    [-(c[i] / f[i] + margin), (size[i] - c[i]) / f[i] + margin]
+                }
+            }
         });
         Self {
             rotation,
             translation: [v[0][3], v[1][3], v[2][3]],
-            focal: f.map(S::from_f64),
-            principal: c.map(|c| S::from_f64(c - shift)),
+            focal: f,
+            principal: c.map(|c| c - shift),
             limits,
         }
     }
@@ -116,7 +125,7 @@ pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> T
     }
 }
 
-/// Projects Gaussian `id`; `None` where it is culled by depth or has no area.
+/// Projects Gaussian `id`; `None` where it is certainly culled by depth or without area.
 #[must_use]
 pub(crate) fn project_one<S: Scalar>(
     gaussians: &Gaussians<S>,
@@ -126,12 +135,8 @@ pub(crate) fn project_one<S: Scalar>(
 ) -> Option<Projection<S>> {
     let camera_mean = add(mul_vec(&lens.rotation, gaussians.means[id]), lens.translation);
     let [x, y, z] = camera_mean;
-    let culled = match culled_by_depth(z, convention) {
-        Truth::Always => true,
-        Truth::Never => false,
-        Truth::Undecided => culled_by_depth(z.value(), convention) == Truth::Always,
-    };
-    if culled {
+    let culled = culled_by_depth(z, convention);
+    if culled == Truth::Always {
         return None;
     }
     let quat = gaussians.quats[id];
@@ -154,9 +159,12 @@ pub(crate) fn project_one<S: Scalar>(
     let covariance = [sharp[0] + blur, sharp[1], sharp[2] + blur];
     let det = |[a, b, c]: V3<S>| a * c - b * b;
     let dets = [det(sharp), det(covariance)];
-    if !(dets[1].value() > 0.0) {
+    let left_out = culled | !zero.less(dets[1]);
+    if left_out == Truth::Always {
         return None;
     }
+    let value_seen =
+        culled != Truth::Undecided || culled_by_depth(z.value(), convention) == Truth::Never;
     let w = z + S::from_f64(convention.w_eps);
     Some(Projection {
         camera_mean,
@@ -173,6 +181,8 @@ pub(crate) fn project_one<S: Scalar>(
         conic: conic(covariance, dets[1], convention.inverse_eps),
         opacity: opacity(gaussians.opacities[id], dets, convention),
         depth: z,
+        seen: !left_out,
+        value_seen: value_seen && dets[1].value() > 0.0,
     })
 }
 
@@ -184,9 +194,7 @@ fn opacity<S: Scalar>(opacity: S, dets: [S; 2], convention: &Convention) -> S {
 
 /// sqrt(max(0, `det/det_blurred`)).
 pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2]) -> S {
-    let zero = S::from_f64(0.0);
-    let ratio = sharp / blurred;
-    if ratio.value() > 0.0 { ratio.sqrt() } else { zero }
+    (sharp / blurred).root_above(0.0)
 }
 
 /// The inverse of the covariance with determinant `det`. Its gradient is by convention the
@@ -207,14 +215,14 @@ fn limited_slopes<S: Scalar>(
     z: S,
     lens: &Lens<S>,
     gradient: FovClampGradient,
-) -> ([S; 2], [bool; 2]) {
-    let mut limited = [false; 2];
+) -> ([S; 2], [Truth; 2]) {
+    let mut limited = [Truth::Never; 2];
     let slope = std::array::from_fn(|i| {
         let [low, high] = lens.limits[i];
         let slope = mean[i] / z;
-        limited[i] = slope.value_less(low) || high.value_less(slope);
+        limited[i] = slope.less(low) | high.less(slope);
         let within = high.min(low.max(slope));
-        if limited[i] && gradient == FovClampGradient::Constant {
+        if limited[i] == Truth::Always && gradient == FovClampGradient::Constant {
             let coordinate = (within * z).with_gradient_of(S::from_f64(0.0));
             within.with_gradient_of(coordinate / z)
         } else {
@@ -246,14 +254,8 @@ pub(crate) fn project<S: Scalar>(
     convention: &Convention,
     tiles: [u32; 2],
 ) -> (Splats<S>, Vec<Option<Listing>>) {
-    let (zero, n, channels) = (S::from_f64(0.0), gaussians.len(), gaussians.colors.channels());
-    let mut splats = Splats {
-        means2d: vec![[zero; 2]; n],
-        conics: vec![[zero; 3]; n],
-        opacities: vec![zero; n],
-        channels,
-        colors: vec![zero; n * channels],
-    };
+    let (n, channels) = (gaussians.len(), gaussians.colors.channels());
+    let mut splats = Splats::zeros(n, channels);
     let mut listings = vec![None; n];
     let position = lens.position();
     (splats.means2d.par_chunks_mut(PART))
@@ -275,7 +277,12 @@ pub(crate) fn project<S: Scalar>(
 }
 
 /// The colour of one Gaussian seen from `position`: given directly, or max(0, harmonics + 0.5).
-fn write_color<S: Scalar>(gaussians: &Gaussians<S>, id: usize, position: V3<S>, out: &mut [S]) {
+pub(crate) fn write_color<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    id: usize,
+    position: V3<S>,
+    out: &mut [S],
+) {
     let stride = gaussians.colors.stride();
     let values = &gaussians.colors.values()[id * stride..(id + 1) * stride];
     match gaussians.colors {

@@ -152,6 +152,13 @@ pub(crate) struct Entry<S> {
     spans: Range<usize>,
 }
 
+impl<S> Entry<S> {
+    /// An entry for a walk that asks the footprint, pixel by pixel.
+    pub(crate) fn alone(id: usize, depth: usize, footprint: Footprint<S>) -> Self {
+        Self { id, depth, footprint, row: 0, spans: 0..0 }
+    }
+}
+
 /// A part of a tile's list: the Gaussians that may reach the tile's pixels.
 pub(crate) struct Entries<S> {
     pub(crate) list: Vec<Entry<S>>,

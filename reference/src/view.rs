@@ -38,6 +38,20 @@ impl<S: Copy> Splats<S> {
     }
 }
 
+impl<S: Scalar> Splats<S> {
+    /// `n` Gaussians of zeros.
+    pub(crate) fn zeros(n: usize, channels: usize) -> Self {
+        let zero = S::from_f64(0.0);
+        Self {
+            means2d: vec![[zero; 2]; n],
+            conics: vec![[zero; 3]; n],
+            opacities: vec![zero; n],
+            channels,
+            colors: vec![zero; n * channels],
+        }
+    }
+}
+
 /// Which Gaussians each tile lists, front to back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TileLists {

@@ -87,6 +87,17 @@ impl fmt::Display for ScalarName {
     }
 }
 
+/// The arithmetic that bounds assume of a kernel, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModelName {
+    /// IEEE 754: every operation correctly rounded, subnormals kept
+    Ieee,
+    /// WGSL as specified
+    Wgsl,
+    /// WGSL on a device on which exp(0) is exactly 1
+    WgslExp0,
+}
+
 /// A trained scene with its cameras, as typed.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SceneArgs {
@@ -176,6 +187,12 @@ pub struct OracleArgs {
     /// Write the projected Gaussians of each camera and their gradients as well
     #[arg(long)]
     pub stages: bool,
+    /// Write for every number how far a conforming f32 program may lie from it
+    #[arg(long)]
+    pub bounds: bool,
+    /// The arithmetic that the bounds assume
+    #[arg(long, value_name = "NAME", default_value = "wgsl", requires = "bounds")]
+    pub model: ModelName,
 }
 
 /// Options of `replay`, as typed.
@@ -269,6 +286,8 @@ pub struct OraclePlan {
     pub scalar: ScalarName,
     /// Whether the projected Gaussians and their gradients are written as well.
     pub stages: bool,
+    /// The arithmetic to bound, if bounds are written as well; the scalar is then f64.
+    pub bounds: Option<ModelName>,
 }
 
 /// A checked `replay`.
@@ -371,8 +390,18 @@ impl OracleArgs {
             let what = format!("--output {}: is the case itself, give another", output.display());
             return Err(CliError::new(what));
         }
-        let profile = self.convention.map(ConventionName::profile);
-        Ok(OraclePlan { case, output, profile, scalar: self.scalar, stages: self.stages })
+        if self.bounds && self.scalar == ScalarName::F32 {
+            let what = "--bounds: bounds are radii about the values in f64, leave out --scalar f32";
+            return Err(CliError::new(what));
+        }
+        Ok(OraclePlan {
+            case,
+            output,
+            profile: self.convention.map(ConventionName::profile),
+            scalar: self.scalar,
+            stages: self.stages,
+            bounds: self.bounds.then_some(self.model),
+        })
     }
 }
 

@@ -17,6 +17,7 @@ pub mod paths;
 pub mod render;
 pub mod replay;
 pub mod scene;
+mod sharpness;
 pub mod table;
 
 use std::io::{self, Write};

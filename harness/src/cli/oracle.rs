@@ -2,28 +2,36 @@
 
 use std::io::Write;
 
-use super::args::{OraclePlan, ScalarName};
+use super::args::{ModelName, OraclePlan, ScalarName};
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
+use super::sharpness;
 use crate::case::Case;
-use crate::io::result_file::{Number, write_result};
+use crate::io::result_file::{Number, Radii, write_result};
 use splat_reference::TooManyPairs;
-use splat_reference::render::render_backward_with;
-use splat_reference::scalar::{Scalar, Walk};
+use splat_reference::bounds::{Undecided, pipeline};
+use splat_reference::render::{Gradients, Stage, render_backward_with};
+use splat_reference::scalar::{Bounded, Ieee, Model, Scalar, Walk, Wgsl, WgslExpZero};
 
 /// Carries out the plan: images and gradients of all cameras, in one file.
 ///
 /// In f64 the constants of the convention are the real numbers that it names (0.3, not the f32 next
-/// to it): the result is that of the mathematics, whichever precision a kernel works in.
+/// to it): the result is that of the mathematics, whichever precision a kernel works in. Bounds
+/// count the rounding of those constants as well.
 ///
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let case = read_case(&plan.case, plan.profile)?;
-    match plan.scalar {
-        ScalarName::F64 => compute::<f64>(&case, plan)?,
-        ScalarName::F32 => compute::<f32>(&case, plan)?,
-    }
+    let bounds = match (plan.scalar, plan.bounds) {
+        (ScalarName::F32, _) => compute::<f32>(&case, plan, None)?,
+        (ScalarName::F64, None) => compute::<f64>(&case, plan, None)?,
+        (ScalarName::F64, Some(ModelName::Ieee)) => compute(&case, plan, Some(bounds::<Ieee>))?,
+        (ScalarName::F64, Some(ModelName::Wgsl)) => compute(&case, plan, Some(bounds::<Wgsl>))?,
+        (ScalarName::F64, Some(ModelName::WgslExp0)) => {
+            compute(&case, plan, Some(bounds::<WgslExpZero>))?
+        }
+    };
     let scene = &case.scene;
     writeln!(
         out,
@@ -39,10 +47,20 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         case.convention.profile.name(),
         plan.scalar,
     )?;
+    write!(out, "{}", bounds.unwrap_or_default())?;
     Ok(Outcome::Agree)
 }
 
-fn compute<S: Walk + Number>(case: &Case, plan: &OraclePlan) -> Result<(), CliError> {
+/// What computes the radii about a result: of its images and gradients and of its stages.
+type Bounds<S> =
+    fn(&Case, &Gradients<S>, &[Stage<S>]) -> Result<(Radii<S>, Undecided), TooManyPairs>;
+
+/// Computes and writes the result; answers with a report of the bounds, if there are any.
+fn compute<S: Walk + Number>(
+    case: &Case,
+    plan: &OraclePlan,
+    bounds: Option<Bounds<S>>,
+) -> Result<Option<String>, CliError> {
     let scene = case.scene.map(<S as Scalar>::from_f32);
     let cannot = |error: TooManyPairs| {
         CliError::caused(format!("{}: cannot render the case", plan.case.display()), error)
@@ -54,6 +72,27 @@ fn compute<S: Walk + Number>(case: &Case, plan: &OraclePlan) -> Result<(), CliEr
         }
     };
     let gradients = render_backward_with(&scene, &case.convention, keep).map_err(cannot)?;
-    write_result(&plan.output, &scene, &case.convention, gradients, &stages)
-        .map_err(|error| CliError::caused("cannot write the result", error))
+    let bounds = bounds.map(|bounds| bounds(case, &gradients, &stages)).transpose();
+    let bounds = bounds.map_err(cannot)?;
+    let report =
+        bounds.as_ref().map(|(radii, undecided)| sharpness::report(radii, undecided, &gradients));
+    let radii = bounds.map(|(radii, _)| radii);
+    write_result(&plan.output, &scene, &case.convention, gradients, &stages, radii)
+        .map_err(|error| CliError::caused("cannot write the result", error))?;
+    Ok(report)
+}
+
+/// The radii under the model `M`.
+fn bounds<M: Model>(
+    case: &Case,
+    gradients: &Gradients<f64>,
+    stages: &[Stage<f64>],
+) -> Result<(Radii<f64>, Undecided), TooManyPairs> {
+    let bounds = pipeline::<M>(&case.scene.map(Bounded::from_f32), &case.convention)?;
+    let radii = Radii {
+        model: M::TABLE.name,
+        gradients: bounds.radii_about(gradients),
+        stages: bounds.stage_radii_about(stages),
+    };
+    Ok((radii, bounds.undecided))
 }

@@ -189,14 +189,19 @@ impl Number for f64 {
 
 /// One tensor to be written.
 pub(super) struct Entry<S> {
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     pub(super) shape: Vec<usize>,
     values: Vec<S>,
 }
 
 impl<S> Entry<S> {
     pub(super) fn new(name: &'static str, shape: Vec<usize>, values: Vec<S>) -> Self {
-        Self { name, shape, values }
+        Self { name: name.into(), shape, values }
+    }
+
+    /// The same tensor under its name with something in front.
+    pub(super) fn prefixed(self, prefix: &str) -> Self {
+        Self { name: format!("{prefix}{}", self.name).into(), ..self }
     }
 
     /// That there are as many numbers as the shape says.
@@ -223,7 +228,7 @@ pub(super) fn encode<S: Number>(
         let start = end;
         end += size_of_val(values.as_slice());
         let info = json!({"dtype": S::DTYPE, "shape": shape, "data_offsets": [start, end]});
-        header.insert((*name).to_owned(), info);
+        header.insert(name.clone().into_owned(), info);
     }
     let mut header = serde_json::Value::Object(header).to_string();
     while !header.len().is_multiple_of(LENGTH) {

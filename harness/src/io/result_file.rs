@@ -13,6 +13,10 @@
 //! units under either convention), `v_stage_opacities` and `v_stage_colors` (`v_opacities` and
 //! `v_colors` are those of the case's own tensors). Zeros for a Gaussian that is culled.
 //!
+//! With bounds every tensor X has a `bound_X` of the same shape: how far an f32 program that conforms
+//! to an arithmetic model may lie from each number. It is infinite where such a program may return
+//! anything. The metadata then also have `bounds`: the model's name.
+//!
 //! Metadata: `width`, `height`, `convention`, `scalar` (`f64` or `f32`), and the fields in which the
 //! convention differs from its profile, under the keys of a [case file](super::case_file): a result
 //! says by itself whose rules it follows.
@@ -33,8 +37,19 @@ use super::write::write_file;
 
 pub use super::container::Number;
 
-/// Writes the images and gradients of `scene` under `convention`, and the projected Gaussians of
-/// each camera with their gradients, unless there are none.
+/// How far a conforming program may lie from each number of a result.
+#[derive(Clone, Debug)]
+pub struct Radii<S> {
+    /// The arithmetic model's name.
+    pub model: &'static str,
+    /// About the images and gradients.
+    pub gradients: Gradients<S>,
+    /// About the projected Gaussians and their gradients, for as many cameras as the result has.
+    pub stages: Vec<Stage<S>>,
+}
+
+/// Writes the images and gradients of `scene` under `convention`, the projected Gaussians of each
+/// camera with their gradients, unless there are none, and bounds of all of them.
 ///
 /// # Errors
 /// Where a tensor's size is not the scene's, or the file cannot be written.
@@ -44,9 +59,10 @@ pub fn write_result<S: Number>(
     convention: &Convention,
     gradients: Gradients<S>,
     stages: &[Stage<S>],
+    radii: Option<Radii<S>>,
 ) -> Result<(), InputError> {
-    let bytes =
-        encode(scene, convention, gradients, stages).map_err(|problem| problem.in_file(file))?;
+    let bytes = encode(scene, convention, gradients, stages, radii)
+        .map_err(|problem| problem.in_file(file))?;
     write_file(file, &bytes)
 }
 
@@ -59,6 +75,7 @@ pub fn encode<S: Number>(
     convention: &Convention,
     gradients: Gradients<S>,
     stages: &[Stage<S>],
+    radii: Option<Radii<S>>,
 ) -> Result<Vec<u8>, Problem> {
     let mut metadata: BTreeMap<String, String> = [
         ("width", scene.width.to_string()),
@@ -71,14 +88,28 @@ pub fn encode<S: Number>(
     for (key, setting) in overrides::differing(convention) {
         metadata.insert(key.to_owned(), setting.to_string());
     }
-    let mut tensors = tensors(scene, gradients);
-    if !stages.is_empty() {
-        tensors.extend(stage_tensors(scene, stages));
+    let mut tensors = all_tensors(scene, gradients, stages);
+    if let Some(radii) = radii {
+        metadata.insert("bounds".to_owned(), radii.model.to_owned());
+        let bounds = all_tensors(scene, radii.gradients, &radii.stages);
+        tensors.extend(bounds.into_iter().map(|tensor| tensor.prefixed("bound_")));
     }
     for tensor in &tensors {
         tensor.check_size()?;
     }
     container::encode(&metadata, &tensors)
+}
+
+fn all_tensors<S: Copy>(
+    scene: &Scene<S>,
+    gradients: Gradients<S>,
+    stages: &[Stage<S>],
+) -> Vec<Entry<S>> {
+    let mut all = tensors(scene, gradients);
+    if !stages.is_empty() {
+        all.extend(stage_tensors(scene, stages));
+    }
+    all
 }
 
 fn tensors<S: Copy>(scene: &Scene<S>, gradients: Gradients<S>) -> Vec<Entry<S>> {
@@ -201,7 +232,7 @@ mod tests {
 
     fn encode_f64(scene: &Scene<f32>, convention: &Convention) -> Vec<u8> {
         let scene = scene.map(f64::from);
-        encode(&scene, convention, render_backward(&scene, convention).unwrap(), &[]).unwrap()
+        encode(&scene, convention, render_backward(&scene, convention).unwrap(), &[], None).unwrap()
     }
 
     #[test]
@@ -211,7 +242,7 @@ mod tests {
         let direct: (&str, &[usize]) = ("v_colors", &[2, 3]);
         assert_eq!(described(&encode_f64(&scene, &gsplat)), expected(2, direct, Dtype::F64));
         let single =
-            encode(&scene, &gsplat, render_backward(&scene, &gsplat).unwrap(), &[]).unwrap();
+            encode(&scene, &gsplat, render_backward(&scene, &gsplat).unwrap(), &[], None).unwrap();
         assert_eq!(described(&single), expected(2, direct, Dtype::F32));
         for k in [1, 4, 9, 16] {
             let bytes = encode_f64(&harmonics(k), &gsplat);
@@ -224,9 +255,9 @@ mod tests {
         let convention = Convention::inria();
         let scene = samples::case().scene.map(f64::from);
         let gradients = render_backward(&scene, &convention).unwrap();
-        let bytes = encode(&scene, &convention, gradients.clone(), &[]).unwrap();
+        let bytes = encode(&scene, &convention, gradients.clone(), &[], None).unwrap();
         assert_eq!(
-            encode(&scene, &convention, gradients.clone(), &[]).unwrap(),
+            encode(&scene, &convention, gradients.clone(), &[], None).unwrap(),
             bytes,
             "same bytes"
         );
@@ -290,7 +321,7 @@ mod tests {
         let (scene, convention) = (samples::case().scene, Convention::gsplat());
         let mut gradients = render_backward(&scene, &convention).unwrap();
         gradients.rasters.pop();
-        let text = encode(&scene, &convention, gradients, &[]).unwrap_err().to_string();
+        let text = encode(&scene, &convention, gradients, &[], None).unwrap_err().to_string();
         assert_eq!(
             text,
             "the number of values of render_colors is 18: its shape [2, 3, 2, 3] asks for 36"

@@ -7,7 +7,7 @@ use crate::linear::{
     M3, V3, add, dot, normalize_vjp, rows_mul, scale, transpose, transpose_mul_vec,
 };
 use crate::project::{Lens, Projection, compensation, direction, project_one};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, Truth};
 use crate::scene::{Colors, Gaussians};
 use crate::sh;
 use rayon::prelude::*;
@@ -30,13 +30,27 @@ pub struct ProjectionGradients<S> {
 }
 
 /// What one Gaussian gets, and its part of the camera's gradient.
-struct Row<S> {
-    mean: V3<S>,
-    quat: [S; 4],
-    scale: V3<S>,
-    opacity: S,
-    rotation: M3<S>,
-    translation: V3<S>,
+pub(crate) struct Row<S> {
+    pub(crate) mean: V3<S>,
+    pub(crate) quat: [S; 4],
+    pub(crate) scale: V3<S>,
+    pub(crate) opacity: S,
+    pub(crate) rotation: M3<S>,
+    pub(crate) translation: V3<S>,
+}
+
+impl<S: Scalar> Row<S> {
+    pub(crate) fn zero() -> Self {
+        let zero = S::from_f64(0.0);
+        Self {
+            mean: [zero; 3],
+            quat: [zero; 4],
+            scale: [zero; 3],
+            opacity: zero,
+            rotation: [[zero; 3]; 3],
+            translation: [zero; 3],
+        }
+    }
 }
 
 /// Gaussians that one thread differentiates together. The camera's gradient is summed within each
@@ -72,8 +86,7 @@ pub(crate) fn project<S: Scalar>(
             for (i, v_color) in colors.chunks_exact_mut(stride).enumerate() {
                 let id = part * PART + i;
                 let Some(p) = project_one(gaussians, id, lens, convention) else { continue };
-                let mut row = geometry(gaussians, id, lens, &p, splats, convention);
-                color(gaussians, id, lens, splats, v_color, &mut row);
+                let row = row(gaussians, (id, &p), lens, splats, v_color, convention);
                 (means[i], quats[i]) = (row.mean, row.quat);
                 (scales[i], opacities[i]) = (row.scale, row.opacity);
                 for (slots, (r, t)) in
@@ -92,6 +105,20 @@ pub(crate) fn project<S: Scalar>(
         }
     }
     out
+}
+
+/// What Gaussian `id` gets; the colour's gradient goes to `v_color`.
+pub(crate) fn row<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    (id, p): (usize, &Projection<S>),
+    lens: &Lens<S>,
+    splats: &SplatGradients<S>,
+    v_color: &mut [S],
+    convention: &Convention,
+) -> Row<S> {
+    let mut row = geometry(gaussians, id, lens, p, splats, convention);
+    color(gaussians, id, lens, splats, v_color, &mut row);
+    row
 }
 
 /// Everything but the colour.
@@ -167,7 +194,7 @@ fn covariance<S: Scalar>(p: &Projection<S>, [va, vb, vc]: V3<S>, inverse_eps: f6
 fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S) -> V3<S> {
     let factor = compensation(p.dets);
     let zero = S::from_f64(0.0);
-    if !(factor.value() > 0.0) {
+    if zero.less(factor) == Truth::Never {
         return [zero; 3];
     }
     let [sharp, blurred] = p.dets;
@@ -206,11 +233,10 @@ fn screen<S: Scalar>(
         let per_depth = f * inverse * inverse;
         v[2] = v[2] - v_row[i] * per_depth + v_row[2] * (S::from_f64(2.0) * per_depth * p.slope[i]);
         let v_limited = -(v_row[2] * per_depth);
-        if !p.limited[i] {
-            v[i] = v[i] + v_limited;
-        } else if convention.fov_clamp_gradient == FovClampGradient::Included {
+        v[i] = S::choose(p.limited[i], v[i], v[i] + v_limited);
+        if convention.fov_clamp_gradient == FovClampGradient::Included {
             // The limited coordinate is limit z.
-            v[2] = v[2] + v_limited * p.slope[i];
+            v[2] = S::choose(p.limited[i], v[2] + v_limited * p.slope[i], v[2]);
         }
         // mean2d = f (q/w) + c with the coordinate as it is
         let coordinate = if i == 0 { x } else { y };
@@ -256,7 +282,7 @@ fn color<S: Scalar>(
     let zero = S::from_f64(0.0);
     let unclamped = sh::unclamped(values, d);
     // max(0, .): zero gradient where clamped.
-    let v: V3<S> = std::array::from_fn(|i| if unclamped[i].value() > 0.0 { v[i] } else { zero });
+    let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));
     let basis = sh::basis(d, coefficients);
     let gradient = sh::basis_gradient(d, coefficients);
     let mut v_direction = [zero; 3];

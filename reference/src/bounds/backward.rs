@@ -6,25 +6,15 @@
 //! sum of the terms' radii, and how many terms each tile adds.
 
 use super::backward_lanes::TileJob;
-use super::{BoundedAlpha, MAX_PATHS, footprints};
+use super::{BoundedAlpha, ElementBound, MAX_PATHS};
 use crate::backward::rasterize::GEOMETRY;
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
+use crate::reach::footprints;
 use crate::scalar::{Bounded, Model, Scalar, Truth, Walk as _};
 use crate::tile::Entry;
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
-
-/// One element of a gradient, summed over pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ElementBound {
-    /// The sum of the terms, in f64.
-    pub value: f64,
-    /// The sum of the largest magnitudes that the terms may have.
-    pub magnitude: f64,
-    /// The sum of the terms' radii, and of the rounding of `value`.
-    pub radius: f64,
-}
 
 /// Bounds of every element of the stage's output.
 #[derive(Clone, Debug)]
@@ -57,9 +47,9 @@ impl GradientBounds {
 
 /// One way back through a pixel's list.
 #[derive(Clone)]
-struct Path<M> {
-    t: Bounded<M>,
-    behind: Vec<Bounded<M>>,
+pub(super) struct Path<M> {
+    pub(super) t: Bounded<M>,
+    pub(super) behind: Vec<Bounded<M>>,
 }
 
 /// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
@@ -86,7 +76,10 @@ pub fn backward<M: Model>(
 }
 
 /// Adds up the tiles in their order.
-fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> GradientBounds {
+pub(super) fn gather<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    sums: &[TileSums],
+) -> GradientBounds {
     let n = view.splats.means2d.len();
     let stride = GEOMETRY + view.splats.channels;
     let mut out = GradientBounds {
@@ -105,9 +98,7 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
             out.count_offsets[id + 1] += 1;
             let from = &sum.elements[depth * stride..(depth + 1) * stride];
             for (to, from) in out.elements[id * stride..].iter_mut().zip(from) {
-                to.value += from.value;
-                to.magnitude += from.magnitude;
-                to.radius += from.radius;
+                to.add_sum(from);
             }
         }
     }
@@ -123,21 +114,16 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
         }
     }
     for g in 0..n {
-        // n terms added in f64: each of value, magnitude and radius is off by at most n 2^-53 of
-        // the sum of magnitudes; 2^-51 covers all three.
-        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
-        let rounding = out.terms(g) as f64 * 2.0 * f64::EPSILON;
-        for element in &mut out.elements[g * stride..(g + 1) * stride] {
-            element.magnitude *= 1.0 + rounding;
-            element.radius += element.radius * rounding + element.magnitude * rounding;
-        }
+        let terms = out.terms(g);
+        let elements = &mut out.elements[g * stride..(g + 1) * stride];
+        elements.iter_mut().for_each(|element| element.finish(terms));
     }
     out
 }
 
 /// A pixel on its way back.
 pub(super) struct Walk<'a, M> {
-    paths: Vec<Path<M>>,
+    pub(super) paths: Vec<Path<M>>,
     v_pixel: &'a [Bounded<M>],
     /// Final transmittance, and [`v_minus_transmittance`].
     t_final: Bounded<M>,
@@ -157,13 +143,26 @@ impl<'a, M: Model> Walk<'a, M> {
         t: Bounded<M>,
         behind: Vec<Bounded<M>>,
     ) -> Self {
-        let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
+        let channels = view.splats.channels;
         let v_pixel = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
+        let t_final = loss.transmittance[pixel];
+        let walk = Self::from(view, t_final, v_pixel, loss.v_render_alphas[pixel]);
+        Self { paths: vec![Path { t, behind }], ..walk }
+    }
+
+    /// A pixel with this final transmittance and these gradients of its colour and opacity.
+    pub(super) fn from(
+        view: &RasterView<'_, Bounded<M>>,
+        t_final: Bounded<M>,
+        v_pixel: &'a [Bounded<M>],
+        v_render_alpha: Bounded<M>,
+    ) -> Self {
+        let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
         Self {
-            paths: vec![Path { t, behind }],
+            paths: vec![Path { t: t_final, behind: vec![zero; channels] }],
             v_pixel,
-            t_final: loss.transmittance[pixel],
-            through: v_minus_transmittance(view.background, v_pixel, loss.v_render_alphas[pixel]),
+            t_final,
+            through: v_minus_transmittance(view.background, v_pixel, v_render_alpha),
             terms: vec![zero; GEOMETRY + channels],
             v_color: vec![zero; channels],
             undecided: 0,
@@ -215,8 +214,26 @@ impl<'a, M: Model> Walk<'a, M> {
         let Path { t, behind } = &mut self.paths[i];
         let one_minus = Bounded::from_f64(1.0) - pair.alpha;
         *t = *t / one_minus;
+        let t = *t;
+        let mut behind = std::mem::take(behind);
+        self.differentiate(view, entry, pair, t, &mut behind, widen);
+        self.paths[i].behind = behind;
+    }
+
+    /// The terms of a pair with transmittance `t` in front of it and what lies `behind`, which is
+    /// then seen with the pair's Gaussian in front of it. They replace `terms` or widen them.
+    pub(super) fn differentiate(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+        t: Bounded<M>,
+        behind: &mut [Bounded<M>],
+        widen: bool,
+    ) {
+        let one_minus = Bounded::from_f64(1.0) - pair.alpha;
         let color = view.splats.color(entry.id);
-        let blended = blend_vjp(pair.alpha, *t, color, self.v_pixel, behind, &mut self.v_color);
+        let blended = blend_vjp(pair.alpha, t, color, self.v_pixel, behind, &mut self.v_color);
         let v_alpha = blended + (self.t_final / one_minus) * self.through;
         let splat = &entry.footprint;
         let gradient = alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha);
@@ -228,7 +245,7 @@ impl<'a, M: Model> Walk<'a, M> {
     }
 
     /// Leaves the oracle's path and one that covers all others.
-    fn merge(&mut self) {
+    pub(super) fn merge(&mut self) {
         let rest = self.paths.split_off(1);
         let mut rest = rest.into_iter();
         let Some(mut merged) = rest.next() else { return };
@@ -243,7 +260,7 @@ impl<'a, M: Model> Walk<'a, M> {
 }
 
 /// Whether alpha's gradient passes the clamp at `alpha_max`, and what the f64 oracle decides.
-fn gradient_flows<M: Model>(
+pub(super) fn gradient_flows<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     entry: &Entry<Bounded<M>>,
     pair: &BoundedAlpha<M>,

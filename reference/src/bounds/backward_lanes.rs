@@ -1,9 +1,9 @@
 //! Bounds of backward rasterization of one tile: pixels in lanes while every comparison is decided,
 //! by themselves from the first that is not.
 
-use super::alpha_at;
-use super::backward::{ElementBound, TileSums, Walk};
+use super::backward::{TileSums, Walk};
 use super::lanes::{self, Alpha, Cells, Constants, Splat, flags, samples};
+use super::{ElementBound, alpha_at};
 use crate::backward::rasterize::{GEOMETRY, add_places};
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::reach::Footprint;
@@ -174,11 +174,7 @@ impl<'a, M: Model> TileState<'a, M> {
             walk.step(self.view, entry, &pair);
             self.sums.counts[entry.depth] += 1;
             let slots = &mut self.sums.elements[entry.depth * walk.terms.len()..];
-            for (slot, term) in slots.iter_mut().zip(&walk.terms) {
-                slot.value += term.value();
-                slot.magnitude += term.magnitude();
-                slot.radius += term.radius();
-            }
+            slots.iter_mut().zip(&walk.terms).for_each(|(slot, &term)| slot.add(term));
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Bounds of forward rasterization.
 
 use super::forward_lanes::TileJob;
-use super::{BoundedAlpha, MAX_PATHS, footprints};
+use super::{BoundedAlpha, MAX_PATHS, stops};
 use crate::convention::{Convention, StopRule};
+use crate::reach::footprints;
 use crate::scalar::{Bounded, Model, Scalar, Truth, Walk};
 use crate::view::RasterView;
 use rayon::prelude::*;
@@ -27,13 +28,13 @@ pub struct RasterBounds<M> {
 
 /// One way through a pixel's list.
 #[derive(Clone)]
-struct Path<M> {
-    t: Bounded<M>,
-    colors: Vec<Bounded<M>>,
-    last: i32,
+pub(super) struct Path<M> {
+    pub(super) t: Bounded<M>,
+    pub(super) colors: Vec<Bounded<M>>,
+    pub(super) last: i32,
     /// Other last contributors, of paths merged into this one.
-    other_last: Vec<i32>,
-    stopped: bool,
+    pub(super) other_last: Vec<i32>,
+    pub(super) stopped: bool,
 }
 
 impl<M: Model> Path<M> {
@@ -60,15 +61,27 @@ impl<M: Model> Path<M> {
 
 /// All ways through a pixel's list; the first is the f64 oracle's.
 pub(super) struct Pixel<M> {
-    paths: Vec<Path<M>>,
-    undecided: u64,
+    pub(super) paths: Vec<Path<M>>,
+    /// Comparisons that were followed both ways, and those of them that may stop the pixel.
+    pub(super) undecided: u64,
+    pub(super) undecided_stops: u64,
 }
 
 impl<M: Model> Pixel<M> {
+    /// A pixel at its start.
+    pub(super) fn new(channels: usize) -> Self {
+        let (zero, one) = (Bounded::from_f64(0.0), Bounded::from_f64(1.0));
+        Self::at(one, vec![zero; channels], -1)
+    }
+
     /// A pixel that has come so far along one path.
     pub(super) fn at(t: Bounded<M>, colors: Vec<Bounded<M>>, last: i32) -> Self {
-        let first = Path { t, colors, last, other_last: Vec::new(), stopped: false };
-        Self { paths: vec![first], undecided: 0 }
+        Self::on(vec![Path { t, colors, last, other_last: Vec::new(), stopped: false }])
+    }
+
+    /// A pixel on its way along these paths.
+    pub(super) fn on(paths: Vec<Path<M>>) -> Self {
+        Self { paths, undecided: 0, undecided_stops: 0 }
     }
 
     /// Takes one visible or perhaps visible Gaussian along every path.
@@ -109,17 +122,18 @@ impl<M: Model> Pixel<M> {
         convention: &Convention,
     ) {
         let next = self.paths[i].t * (Bounded::from_f64(1.0) - alpha);
-        let least = Bounded::from_f64(convention.transmittance_min);
-        let (stops, value_stops) = match convention.stop_rule {
-            StopRule::Less => (next.less(least), next.value_less(least)),
-            StopRule::LessOrEqual => (!least.less(next), !least.value_less(next)),
-        };
-        match stops {
+        match stops(next, convention) {
             Truth::Always => self.paths[i].stopped = true,
             Truth::Never => self.paths[i].blend(alpha, next, color, position),
             Truth::Undecided => {
                 self.undecided += 1;
+                self.undecided_stops += 1;
                 let mut copy = self.paths[i].clone();
+                let least = Bounded::from_f64(convention.transmittance_min);
+                let value_stops = match convention.stop_rule {
+                    StopRule::Less => next.value_less(least),
+                    StopRule::LessOrEqual => !least.value_less(next),
+                };
                 if i == 0 && value_stops {
                     self.paths[0].stopped = true;
                     copy.blend(alpha, next, color, position);
@@ -133,7 +147,7 @@ impl<M: Model> Pixel<M> {
     }
 
     /// Leaves the first path, one for all others that go on and one for all others that stopped.
-    fn merge(&mut self) {
+    pub(super) fn merge(&mut self) {
         let rest = self.paths.split_off(1);
         for stopped in [false, true] {
             let mut same = rest.iter().filter(|path| path.stopped == stopped);
@@ -160,7 +174,7 @@ pub(super) struct Outcome<M> {
     pub(super) undecided: u64,
 }
 
-/// Puts a pixel over the background and gathers its paths.
+/// What remains known of a pixel over all its paths, in front of the background.
 pub(super) fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
     // Each path is finished by itself: what hangs together on a path stays together.
     let mut finished = pixel.paths.into_iter().map(|path| {

@@ -1,4 +1,6 @@
-//! Bounds of the rasterization stages: what any conforming f32 kernel may return.
+//! Bounds: what any conforming f32 program may return, for the rasterization stages by themselves
+//! ([`forward()`], [`backward()`]: their inputs are exact) and for the whole way from a scene to its images
+//! and gradients ([`pipeline()`]: only the scene is exact).
 //!
 //! The walk is the one of [`crate::rasterize`], over [`Bounded`], pixel by pixel. A comparison that
 //! is decided whatever the roundings is followed as usual. An *undecided* one is followed both
@@ -12,15 +14,30 @@
 
 mod backward;
 mod backward_lanes;
+mod bin;
 mod forward;
 mod forward_lanes;
+mod image;
 mod lanes;
 #[cfg(test)]
+mod merge_tests;
+mod order;
+mod pipeline;
+mod radii;
+mod sum;
+#[cfg(test)]
 mod test_views;
+mod undecided;
+mod unordered;
+mod walk;
 
-pub use backward::{ElementBound, GradientBounds, backward};
+pub use backward::{GradientBounds, backward};
 pub use forward::{RasterBounds, forward};
+pub use pipeline::{PipelineBounds, pipeline};
+pub use sum::ElementBound;
+pub use undecided::Undecided;
 
+use crate::convention::{Convention, StopRule};
 use crate::pair::sigma;
 use crate::reach::Footprint;
 use crate::scalar::{Arith, Bounded, Model, Scalar, Truth};
@@ -29,7 +46,17 @@ use crate::view::RasterView;
 /// Paths that a pixel's walk may split into before they are merged.
 pub const MAX_PATHS: usize = 8;
 
+/// Whether a pixel stops in front of the Gaussian behind which its transmittance would be `next`.
+fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Truth {
+    let least = Bounded::from_f64(convention.transmittance_min);
+    match convention.stop_rule {
+        StopRule::Less => next.less(least),
+        StopRule::LessOrEqual => !least.less(next),
+    }
+}
+
 /// alpha of one pair, and whether the pair counts.
+#[derive(Clone, Copy)]
 struct BoundedAlpha<M> {
     offset: [Bounded<M>; 2],
     gauss: Bounded<M>,
@@ -39,17 +66,25 @@ struct BoundedAlpha<M> {
     value_visible: bool,
 }
 
-/// Every Gaussian's footprint; one whose inputs are not exact may reach anywhere, because the reach
-/// is that of the values.
-fn footprints<M: Model>(view: &RasterView<'_, Bounded<M>>) -> Vec<Footprint<Bounded<M>>> {
-    let mut all = crate::reach::footprints(view);
-    for footprint in &mut all {
-        let inputs = footprint.conic.iter().chain(&footprint.mean2d).chain([&footprint.opacity]);
-        if inputs.map(|x| x.radius()).any(|radius| radius > 0.0) {
-            *footprint = footprint.anywhere();
-        }
+/// What else is known of a pair where it counts: its power is then not above 0 and its alpha not
+/// below `alpha_min`. Used where the power is known (an overflow may make it NaN) but not well.
+fn if_visible<M: Model>(
+    pair: BoundedAlpha<M>,
+    power: Bounded<M>,
+    convention: &Convention,
+) -> BoundedAlpha<M> {
+    if !(0.5..f64::INFINITY).contains(&power.radius()) {
+        return pair;
     }
-    all
+    // e^-x (1 + (a + b x) ulp) is largest for x = 0 or where b x e^-x is, below b.
+    let ulps = M::TABLE.exp_ulp + M::TABLE.exp_ulp_per_x + 1.0;
+    let ends = [convention.alpha_min, convention.alpha_max].map(Bounded::<M>::from_f64);
+    let ([least, _], [_, most]) = (ends[0].ends(), ends[1].ends());
+    BoundedAlpha {
+        gauss: Bounded::between(0.0, 1.0 + ulps * f64::from(f32::EPSILON)),
+        alpha: Bounded::between(least, most),
+        ..pair
+    }
 }
 
 /// Evaluates a pair at a sample point; `None` where it is skipped whatever the roundings.
@@ -70,11 +105,10 @@ fn alpha_at<M: Model>(
     let alpha_min = Bounded::from_f64(view.convention.alpha_min);
     let visible = !(above | alpha.less(alpha_min));
     let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));
-    (visible != Truth::Never).then_some(BoundedAlpha {
-        offset,
-        gauss,
-        alpha,
-        visible,
-        value_visible,
-    })
+    let pair = BoundedAlpha { offset, gauss, alpha, visible, value_visible };
+    match visible {
+        Truth::Never => None,
+        Truth::Always => Some(pair),
+        Truth::Undecided => Some(if_visible(pair, power, view.convention)),
+    }
 }

@@ -26,6 +26,8 @@ const ULP: f64 = 1.0 / 8_388_608.0;
 const MIN_NORMAL: f64 = 1.175_494_350_822_287_5e-38;
 /// The spacing of subnormals, 2^-149: one ulp there.
 const SUBNORMAL_STEP: f64 = 1.401_298_464_324_817e-45;
+/// What ln may err by, absolutely, for arguments in 0.5..=2: 2^-21.
+const LN_NEAR_ONE: f64 = 1.0 / 2_097_152.0;
 /// The f64 after the largest f32.
 const BEYOND_MAX: f64 = f64::from_bits(0x47ef_ffff_e000_0001);
 /// The f64 after zero.
@@ -51,6 +53,33 @@ impl<M: Model> Bounded<M> {
     pub fn new(value: f64, radius: f64) -> Self {
         let known = value.is_finite() && radius >= 0.0;
         Self::with(value, if known { radius } else { f64::INFINITY })
+    }
+
+    /// A number of which only its ends are known.
+    #[must_use]
+    pub fn between(low: f64, high: f64) -> Self {
+        let value = 0.5 * low + 0.5 * high;
+        // Each difference is rounded once.
+        Self::new(value, (high - value).max(value - low) * INFLATE)
+    }
+
+    /// The smallest and the largest number within the radius; infinite where nothing is known.
+    #[must_use]
+    pub fn ends(self) -> [f64; 2] {
+        if self.radius < f64::INFINITY {
+            // One rounding each, at most 2^-53 of the result.
+            let [low, high] = [self.value - self.radius, self.value + self.radius];
+            [low - low.abs() * f64::EPSILON, high + high.abs() * f64::EPSILON]
+        } else {
+            [f64::NEG_INFINITY, f64::INFINITY]
+        }
+    }
+
+    /// The radius about another value that covers everything within this one's: how far a
+    /// conforming evaluation may lie from `value`.
+    #[must_use]
+    pub fn radius_about(self, value: f64) -> f64 {
+        Self::new(value, 0.0).or(self).radius
     }
 }
 
@@ -366,6 +395,43 @@ impl<M: Model> Scalar for Bounded<M> {
     }
 
     #[inline(always)]
+    fn uncertainty(self) -> f64 {
+        self.radius
+    }
+
+    #[inline(always)]
+    fn choose(holds: Truth, yes: Self, no: Self) -> Self {
+        match holds {
+            Truth::Always => yes,
+            Truth::Never => no,
+            Truth::Undecided => yes.or(no),
+        }
+    }
+
+    /// The square root of an interval that reaches below zero is unknown, but of its part above
+    /// `floor` it is not: the root is monotone, so the roots of the ends are the ends.
+    fn root_above(self, floor: f64) -> Self {
+        let least = Self::from_f64(floor);
+        let ([low, high], [floor_low, floor_high]) = (self.ends(), least.ends());
+        if low > floor_high && low >= MIN_NORMAL {
+            return self.sqrt();
+        }
+        if high < floor_low {
+            return if floor == 0.0 { least } else { least.sqrt() };
+        }
+        let v = self.value.max(floor).sqrt();
+        if !(high < f64::INFINITY) {
+            return Self::new(v, f64::INFINITY);
+        }
+        let [low, high] = [low.max(floor_low).max(0.0).sqrt(), high.max(floor_high).sqrt()];
+        // Three f64 roundings. The root of a subnormal number, which may also be read as zero, is
+        // below 2^-63.
+        let tiny = if low * low < 2.0 * MIN_NORMAL { MIN_NORMAL.sqrt() } else { 0.0 };
+        let inherited = (high - v).max(v - low).max(0.0) + 4.0 * f64::EPSILON * high + tiny;
+        Self::rounded(v, inherited, M::TABLE.sqrt_ulp)
+    }
+
+    #[inline(always)]
     fn less(self, other: Self) -> Truth {
         match self.decide(other) {
             Decided { always: true, .. } => Truth::Always,
@@ -382,6 +448,10 @@ impl<M: Model> Scalar for Bounded<M> {
         }
         // |ln x' - ln x| <= |x' - x| / min(x, x')
         let inherited = self.radius / least + v.abs() * LN_ERROR;
+        // Near 1, where the result is near 0, WGSL promises an absolute error of 2^-21 only; the
+        // single use of ln, the extent of a Gaussian, needs no sharper one in other models.
+        let near_one = least <= 2.0 && self.value + self.radius >= 0.5;
+        let inherited = if near_one { inherited + LN_NEAR_ONE } else { inherited };
         Self::rounded(v, inherited, M::TABLE.ln_ulp)
     }
 }

@@ -151,6 +151,30 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
     fn value_less(self, other: Self) -> bool {
         self.value() < other.value()
     }
+
+    /// How far from [`Self::value`] the number may lie: 0 but for [`Bounded`].
+    #[inline(always)]
+    fn uncertainty(self) -> f64 {
+        0.0
+    }
+
+    /// `yes` where a comparison holds, `no` where it fails, and what covers both where it is
+    /// undecided, which happens to [`Bounded`] alone.
+    #[must_use]
+    #[inline(always)]
+    fn choose(holds: Truth, yes: Self, no: Self) -> Self {
+        if holds == Truth::Always { yes } else { no }
+    }
+
+    /// `sqrt(max(floor, self))` for a constant `floor >= 0`; `sqrt(floor)` where `self` is NaN.
+    #[must_use]
+    fn root_above(self, floor: f64) -> Self {
+        if Self::from_f64(floor).value_less(self) {
+            self.sqrt()
+        } else {
+            Self::from_f64(floor.sqrt())
+        }
+    }
 }
 
 /// A row of pixels processed together, each with its own number. Scalars are rows of one.

@@ -75,7 +75,7 @@ fn absent_tensors_are_zeros() {
     case.scene.backgrounds.fill(0.0);
     case.scene.v_render_alphas.fill(0.0);
     let mut tensors = tensors(&case.scene);
-    tensors.retain(|t| !matches!(t.name, "backgrounds" | "v_render_alphas"));
+    tensors.retain(|t| !matches!(&*t.name, "backgrounds" | "v_render_alphas"));
     let bytes = container::encode(&metadata(&case).unwrap(), &tensors).unwrap();
     assert_eq!(parse(&bytes, "").unwrap().case, case);
 }
