@@ -36,6 +36,9 @@ pub fn spelled(reduction: Reduction) -> &'static str {
         Reduction::Atomic => "atomic",
         Reduction::SwS => "sw_s",
         Reduction::SwB => "sw_b",
+        Reduction::Subgroup => "subgroup",
+        Reduction::Block => "block",
+        Reduction::PerGaussian => PER_GAUSSIAN,
     }
 }
 
@@ -292,6 +295,11 @@ mod tests {
         assert_eq!(of(8, 9), Some(Architecture::Compute75), "Ada");
         assert_eq!(of(9, 0), Some(Architecture::Compute90), "Hopper");
         assert_eq!(of(12, 0), Some(Architecture::Compute90), "Blackwell");
+    }
+
+    #[test]
+    fn every_reduction_has_its_artifact() {
+        assert_eq!(Reduction::ALL.map(spelled), REDUCTIONS, "the names of entry points and files");
     }
 
     #[test]

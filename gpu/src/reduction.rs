@@ -14,11 +14,21 @@ pub enum Reduction {
     /// DISTWAR's butterfly: a shuffle tree over the whole warp, in which lanes that do not
     /// contribute hold exact zeros; lane 0 issues one atomic per value.
     SwB,
+    /// What the language offers for adding up a warp (`subgroupAdd`), in whatever order it adds;
+    /// lane 0 issues one atomic per value.
+    Subgroup,
+    /// Each warp adds up in registers, the warps of a tile in workgroup memory; one atomic per
+    /// tile, Gaussian and value.
+    Block,
+    /// A kernel of its own: one lane per Gaussian, through which the pixels of the warp are
+    /// streamed; each lane adds up in registers and issues one atomic per value.
+    PerGaussian,
 }
 
 impl Reduction {
     /// Every reduction, in the order of reports.
-    pub const ALL: [Self; 3] = [Self::Atomic, Self::SwS, Self::SwB];
+    pub const ALL: [Self; 6] =
+        [Self::Atomic, Self::SwS, Self::SwB, Self::Subgroup, Self::Block, Self::PerGaussian];
 
     /// The name used on the command line, in reports and in files.
     #[must_use]
@@ -27,13 +37,20 @@ impl Reduction {
             Self::Atomic => "atomic",
             Self::SwS => "sw-s",
             Self::SwB => "sw-b",
+            Self::Subgroup => "subgroup",
+            Self::Block => "block",
+            Self::PerGaussian => "per-gaussian",
         }
     }
 
-    /// Whether the balance threshold changes what the kernel does.
+    /// Whether the balance threshold changes what the kernel does: not where lanes never share a
+    /// sum in registers.
     #[must_use]
     pub fn has_threshold(self) -> bool {
-        self != Self::Atomic
+        match self {
+            Self::Atomic | Self::PerGaussian => false,
+            Self::SwS | Self::SwB | Self::Subgroup | Self::Block => true,
+        }
     }
 }
 
@@ -75,7 +92,7 @@ pub struct BackwardConfig {
     /// The reduction.
     pub reduction: Reduction,
     /// Contributing lanes from which a warp reduces in registers; 0 and 1 mean always,
-    /// lane width + 1 means never. [`Reduction::Atomic`] ignores it.
+    /// lane width + 1 means never. Ignored where [`Reduction::has_threshold`] is false.
     pub threshold: u32,
 }
 
@@ -92,8 +109,9 @@ impl BackwardConfig {
         }
     }
 
-    /// The settings of a sweep: `atomic` once, then every other reduction with each of the
-    /// thresholds {0, 1, 2, W/4, W/2, W-1, W, W+1}, sorted and without repetitions.
+    /// The settings of a sweep, reduction by reduction: one for each of the thresholds
+    /// {0, 1, 2, W/4, W/2, W-1, W, W+1}, sorted and without repetitions, or one where there is no
+    /// threshold.
     #[must_use]
     pub fn sweep(lane_width: u32) -> Vec<Self> {
         let w = lane_width;
@@ -134,10 +152,14 @@ mod tests {
             unique.dedup();
             assert_eq!(unique, sweep, "a setting is repeated at lane width {w}");
             for threshold in [0, 1, 2, w / 4, w / 2, w - 1, w, w + 1] {
-                for reduction in [Reduction::SwS, Reduction::SwB] {
+                for reduction in Reduction::ALL.into_iter().filter(|r| r.has_threshold()) {
                     let wanted = BackwardConfig { reduction, threshold };
                     assert!(sweep.contains(&wanted), "{wanted} is missing at lane width {w}");
                 }
+            }
+            for reduction in [Reduction::Atomic, Reduction::PerGaussian] {
+                let settings = sweep.iter().filter(|c| c.reduction == reduction).count();
+                assert_eq!(settings, 1, "{reduction} has no threshold to sweep");
             }
             assert!(sweep.iter().all(|c| c.check(w).is_ok()), "a setting is out of range");
         }
@@ -156,6 +178,9 @@ mod tests {
             assert_eq!(reduction.name().parse(), Ok(reduction), "{reduction} does not parse back");
         }
         let error = "butterfly".parse::<Reduction>().expect_err("no such reduction");
-        assert!(error.contains("atomic, sw-s, sw-b"), "unhelpful: {error}");
+        assert!(
+            error.contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"),
+            "unhelpful: {error}"
+        );
     }
 }

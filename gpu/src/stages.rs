@@ -2,8 +2,8 @@
 //!
 //! Everything that must agree between a kernel and the program that runs it is written here once:
 //! the binding declarations in front of a kernel's text are made from the same table as the bind
-//! group layouts, and the constants `CHANNELS`, `VALUES`, `TILE_SIZE` and `WORKGROUP_SIZE` are
-//! emitted, so a kernel exists for every number of channels. The files in `kernels/wgsl` are
+//! group layouts, and the constants `CHANNELS`, `VALUES`, `TILE_SIZE`, `WORKGROUP_SIZE` and
+//! `BATCH_SIZE` are emitted, so a kernel exists for every number of channels. The files in `kernels/wgsl` are
 //! therefore not complete programs; [`Stage::source`] gives the program a device compiles.
 
 use crate::engine::FloatAtomics;
@@ -19,15 +19,21 @@ pub const WORKGROUP_SIZE: u32 = TILE_SIZE * TILE_SIZE;
 /// Largest number of channels.
 pub const MAX_CHANNELS: u32 = 32;
 
-/// Bytes of workgroup memory of the largest kernel: row, mean, conic and opacity of a batch, and
-/// one counter.
-pub const WORKGROUP_STORAGE: u32 = WORKGROUP_SIZE * (4 + 8 + 16) + 16;
+/// Gaussians of a batch of [`Reduction::Block`], which keeps a row of sums for each: as many as keep
+/// every kernel within the 16 KiB of workgroup memory that WebGPU guarantees
+/// (`maxComputeWorkgroupStorageSize`).
+const BLOCK_BATCH_SIZE: u32 = 32;
+
+/// Bytes of workgroup memory of the largest kernel: row, mean, conic and opacity of a batch, one
+/// counter, and the sums of [`Reduction::Block`].
+pub const WORKGROUP_STORAGE: u32 =
+    WORKGROUP_SIZE * (4 + 8 + 16) + 16 + BLOCK_BATCH_SIZE * values(MAX_CHANNELS) * 4;
 
 /// Values in a Gaussian's row: mean (2), conic (3), opacity (1), colour (D). A stage's inputs and
 /// its gradients are rows of the same layout, which also keeps the stages within the 8 storage
 /// buffers every WebGPU device binds.
 #[must_use]
-pub fn values(channels: u32) -> u32 {
+pub const fn values(channels: u32) -> u32 {
     6 + channels
 }
 
@@ -62,6 +68,8 @@ pub struct Stage {
     pub name: &'static str,
     /// The kernel's text.
     pub kernel: &'static str,
+    /// Its text for [`Reduction::PerGaussian`], which is no way to end another kernel.
+    pub kernel_per_gaussian: Option<&'static str>,
     /// Whether the kernel uses the pair arithmetic of `pair.wgsl`.
     pub pairs: bool,
     /// Bindings of group 0.
@@ -86,6 +94,7 @@ const fn write(name: &'static str, element: &'static str) -> Binding {
 pub const RASTERIZE: Stage = Stage {
     name: "rasterize",
     kernel: include_str!("../kernels/wgsl/rasterize.wgsl"),
+    kernel_per_gaussian: None,
     pairs: true,
     bindings: &[
         params(),
@@ -104,6 +113,7 @@ pub const RASTERIZE: Stage = Stage {
 pub const RASTERIZE_BACKWARD: Stage = Stage {
     name: "rasterize_backward",
     kernel: include_str!("../kernels/wgsl/rasterize_backward.wgsl"),
+    kernel_per_gaussian: Some(include_str!("../kernels/wgsl/rasterize_backward_per_gaussian.wgsl")),
     pairs: true,
     bindings: &[
         params(),
@@ -123,6 +133,7 @@ pub const RASTERIZE_BACKWARD: Stage = Stage {
 pub const PROBE: Stage = Stage {
     name: "probe",
     kernel: include_str!("../kernels/wgsl/probe.wgsl"),
+    kernel_per_gaussian: None,
     pairs: false,
     bindings: &[
         read("arguments", "f32"),
@@ -144,6 +155,16 @@ pub struct Variant {
     pub reduction: Reduction,
     /// How floats are added in memory; ignored likewise.
     pub atomics: FloatAtomics,
+}
+
+impl Variant {
+    /// Gaussians that the backward kernel takes up at a time.
+    fn batch_size(&self) -> u32 {
+        match self.reduction {
+            Reduction::Block => BLOCK_BATCH_SIZE,
+            _ => WORKGROUP_SIZE,
+        }
+    }
 }
 
 impl Stage {
@@ -175,10 +196,12 @@ impl Stage {
     pub fn source(&self, variant: Variant) -> String {
         let mut text = format!(
             "const CHANNELS: u32 = {}u;\nconst VALUES: u32 = {}u;\n\
-             const TILE_SIZE: u32 = {TILE_SIZE}u;\nconst WORKGROUP_SIZE: u32 = {}u;\n",
+             const TILE_SIZE: u32 = {TILE_SIZE}u;\nconst WORKGROUP_SIZE: u32 = {}u;\n\
+             const BATCH_SIZE: u32 = {}u;\n",
             variant.channels,
             values(variant.channels),
             self.workgroup_size,
+            variant.batch_size(),
         );
         for (number, binding) in self.bindings.iter().enumerate() {
             text.push_str(&declaration(number, binding, variant.atomics));
@@ -196,14 +219,25 @@ impl Stage {
                 FloatAtomics::CompareExchange => include_str!("../kernels/wgsl/atomic_cas.wgsl"),
             });
             add(include_str!("../kernels/wgsl/group.wgsl"));
-            add(match variant.reduction {
-                Reduction::Atomic => include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
-                Reduction::SwS => include_str!("../kernels/wgsl/reduce_sw_s.wgsl"),
-                Reduction::SwB => include_str!("../kernels/wgsl/reduce_sw_b.wgsl"),
-            });
+            add(reduction_text(variant.reduction));
         }
-        add(self.kernel);
+        add(match variant.reduction {
+            Reduction::PerGaussian => self.kernel_per_gaussian.unwrap_or(self.kernel),
+            _ => self.kernel,
+        });
         text
+    }
+}
+
+/// What `rasterize_backward.wgsl` adds up by; nothing for the reduction that is a kernel of its own.
+fn reduction_text(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::Atomic => include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
+        Reduction::SwS => include_str!("../kernels/wgsl/reduce_sw_s.wgsl"),
+        Reduction::SwB => include_str!("../kernels/wgsl/reduce_sw_b.wgsl"),
+        Reduction::Subgroup => include_str!("../kernels/wgsl/reduce_subgroup.wgsl"),
+        Reduction::Block => include_str!("../kernels/wgsl/reduce_block.wgsl"),
+        Reduction::PerGaussian => "",
     }
 }
 
@@ -329,22 +363,25 @@ mod tests {
     }
 
     #[test]
-    fn workgroup_memory_is_what_the_table_says() {
-        let variant = Variant {
-            channels: MAX_CHANNELS,
-            reduction: Reduction::SwB,
-            atomics: FloatAtomics::CompareExchange,
-        };
+    fn workgroup_memory_is_what_the_table_says_and_every_device_has_it() {
+        let mut most = 0;
         for stage in STAGES {
-            let module = parse(&stage, variant);
-            let used: u32 = module
-                .global_variables
-                .iter()
-                .filter(|(_, v)| v.space == wgpu::naga::AddressSpace::WorkGroup)
-                .map(|(_, v)| module.types[v.ty].inner.size(module.to_ctx()))
-                .sum();
-            assert!(used <= WORKGROUP_STORAGE, "{} uses {used} bytes", stage.name);
+            for variant in variants() {
+                let module = parse(&stage, variant);
+                let used: u32 = module
+                    .global_variables
+                    .iter()
+                    .filter(|(_, v)| v.space == wgpu::naga::AddressSpace::WorkGroup)
+                    .map(|(_, v)| module.types[v.ty].inner.size(module.to_ctx()))
+                    .sum();
+                let label = stage.label(variant);
+                assert!(used <= WORKGROUP_STORAGE, "{label} uses {used} bytes");
+                most = most.max(used);
+            }
         }
+        assert!(most + 16 > WORKGROUP_STORAGE, "the table says more than the {most} in use");
+        let guaranteed = wgpu::Limits::default().max_compute_workgroup_storage_size;
+        assert!(WORKGROUP_STORAGE <= guaranteed, "{WORKGROUP_STORAGE} of {guaranteed} bytes");
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn peak_memory() -> Option<f64> {
     Some(kib / 1024.0)
 }
 
-/// The camera "fit" of a trained scene at 640x420, if the file is there.
+/// The camera "overview" of a trained scene at 640x420, if the file is there.
 fn trained(name: &str) -> Option<Scene<f32>> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let file = data.join(name).with_extension("ply");
@@ -179,7 +179,7 @@ fn trained(name: &str) -> Option<Scene<f32>> {
     }
     let gaussians = ply::read_ply(&file).expect("a trained scene");
     let all = cameras::read_cameras(&file.with_extension("cameras.json")).expect("its cameras");
-    let named = all.into_iter().find(|camera| camera.name == "fit").expect("a camera that fits");
+    let named = all.into_iter().find(|camera| camera.name == "overview").expect("a camera that sees all");
     let (width, height) = (640, 420);
     let mut camera = named.camera;
     camera.cy -= 0.5 * (f64::from(named.height) - f64::from(height));

@@ -1,10 +1,26 @@
 //! From the oracle's bounds to the tolerance of one output element under one kernel setting.
 //!
 //! A gradient element is a sum of m terms, and how far it may lie from the oracle's follows from its
-//! longest chain of additions ([`ElementBound::tolerance`]): m - 1 whatever the grouping. A reduction in
-//! registers makes chains shorter: one tree or one leader's chain, then one addition for every
-//! value that reached memory. How many values reach memory is bounded from the contributing pixels
-//! of each tile, for the worst possible assignment of pixels to warps.
+//! longest chain of additions ([`ElementBound::tolerance`]): m - 1 whatever the grouping. A reduction
+//! makes chains shorter by adding up in registers first, then perhaps in workgroup memory, then in
+//! memory; the chain is the sum of the three. How many values leave the registers is bounded from
+//! the contributing pixels of each tile, for the worst possible assignment of pixels to warps.
+//!
+//! The chain of each reduction, for lane width W:
+//!
+//! | reduction      | in registers                           | then                              |
+//! |----------------|----------------------------------------|-----------------------------------|
+//! | `atomic`       | -                                      | m terms, one after another        |
+//! | `sw-s`         | the leader's chain over W lanes: W - 1 | all values sent, one after another|
+//! | `sw-b`         | a tree over W lanes: log2 W            | the same                          |
+//! | `subgroup`     | any grouping of W lanes: W - 1         | the same                          |
+//! | `per-gaussian` | a lane's chain over W pixels: W - 1    | the same, one value a warp        |
+//! | `block`        | a tree over W lanes: log2 W            | a tile's values, then the tiles'  |
+//!
+//! `subgroup`: WGSL promises no order for `subgroupAdd` (the WebGPU CTS tests its accuracy as
+//! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
+//! CUDA's, a tree of log2 W, is one of them. A compiler that reassociates a lane's own chain (WGSL
+//! allows it) makes another tree with as many leaves.
 
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::bounds::ElementBound;
@@ -29,19 +45,24 @@ impl Summation {
         let terms = tile_counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         let any_order = terms.saturating_sub(1);
         let width = u64::from(lane_width).clamp(1, TILE_LANES);
-        let in_registers = match config.reduction {
-            Reduction::Atomic => return Self { depth: any_order, terms },
-            Reduction::SwS => width - 1,
-            Reduction::SwB => u64::from(width.next_power_of_two().ilog2()),
+        let chain = width - 1;
+        let tree = u64::from(width.next_power_of_two().ilog2());
+        // What a tile's warps send out of their registers.
+        let sent = |count: u32| u64::from(count).min(sent_by_tile(config, width));
+        let one_after_another = tile_counts.iter().map(|&c| sent(c)).sum::<u64>();
+        let depth = match config.reduction {
+            Reduction::Atomic => any_order,
+            Reduction::SwS | Reduction::Subgroup | Reduction::PerGaussian => {
+                chain + one_after_another.saturating_sub(1)
+            }
+            Reduction::SwB => tree + one_after_another.saturating_sub(1),
+            Reduction::Block => {
+                let in_tile = tile_counts.iter().map(|&c| sent(c)).max().unwrap_or(0);
+                let tiles = tile_counts.iter().map(|&c| u64::from(c.min(1))).sum::<u64>();
+                tree + in_tile.saturating_sub(1) + tiles.saturating_sub(1)
+            }
         };
-        // Of c contributing lanes a warp sends at most 1 value if c >= threshold, else c of them:
-        // never more than max(threshold - 1, 1).
-        let per_warp = u64::from(config.threshold).saturating_sub(1).max(1);
-        let warps = TILE_LANES.div_ceil(width);
-        let sent: u64 =
-            tile_counts.iter().map(|&count| u64::from(count).min(warps * per_warp)).sum();
-        let depth = any_order.min(in_registers + sent.saturating_sub(1));
-        Self { depth, terms }
+        Self { depth: depth.min(any_order), terms }
     }
 
     /// The tolerance of one element.
@@ -51,10 +72,19 @@ impl Summation {
     }
 }
 
+/// The most values that leave the registers of a tile's warps for one Gaussian.
+fn sent_by_tile(config: BackwardConfig, width: u64) -> u64 {
+    // Of c contributing lanes a warp sends at most 1 value if c >= threshold, else c of them: never
+    // more than max(threshold - 1, 1). Without a threshold a warp's sum is one lane's.
+    let threshold = if config.reduction.has_threshold() { config.threshold } else { 0 };
+    TILE_LANES.div_ceil(width) * u64::from(threshold).saturating_sub(1).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::test_runner::TestRng;
     use splat_reference::scalar::{Model, Wgsl};
 
     fn config(reduction: Reduction, threshold: u32) -> BackwardConfig {
@@ -74,6 +104,14 @@ mod tests {
         assert_eq!(never.depth, 511, "never reducing is the atomic kernel");
         let half = Summation::new(&full, config(Reduction::SwB, 16), 32);
         assert_eq!(half.depth, 5 + 2 * 8 * 15 - 1, "at most 15 values a warp");
+        let built_in = Summation::new(&full, config(Reduction::Subgroup, 1), 32);
+        assert_eq!(built_in.depth, 31 + 15, "any order of 32 lanes, then 16 warps' values");
+        let streamed = Summation::new(&full, config(Reduction::PerGaussian, 33), 32);
+        assert_eq!(streamed.depth, 31 + 15, "32 pixels, then 16 warps' values; no threshold");
+        let block = Summation::new(&full, config(Reduction::Block, 1), 32);
+        assert_eq!(block.depth, 5 + 7 + 1, "a tree, then 8 warps' values, then 2 tiles'");
+        let lane_by_lane = Summation::new(&[256, 0, 256], config(Reduction::Block, 33), 32);
+        assert_eq!(lane_by_lane.depth, 5 + 255 + 1, "256 values of a tile, then 2 tiles'");
     }
 
     #[test]
@@ -93,7 +131,128 @@ mod tests {
         assert_eq!(sum.tolerance(&huge, &Wgsl::TABLE), f64::INFINITY, "an order may overflow");
     }
 
+    /// A partial sum with the longest chain of rounding additions in it; nothing is an exact zero.
+    type Partial = Option<(f32, u64)>;
+
+    fn plus(a: Partial, b: Partial) -> Partial {
+        match (a, b) {
+            (Some((x, m)), Some((y, n))) => Some((x + y, m.max(n) + 1)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn pick(rng: &mut TestRng, below: usize) -> usize {
+        rng.next_u32() as usize % below
+    }
+
+    /// Additions to one place in memory: one after another, in any order.
+    fn in_memory(mut values: Vec<Partial>, rng: &mut TestRng) -> Partial {
+        let mut sum = None;
+        while !values.is_empty() {
+            sum = plus(sum, values.swap_remove(pick(rng, values.len())));
+        }
+        sum
+    }
+
+    /// A warp's sum in registers, as the kernels add it up.
+    fn in_registers(lanes: &[Partial], reduction: Reduction, rng: &mut TestRng) -> Partial {
+        let mut lanes = lanes.to_vec();
+        match reduction {
+            Reduction::SwB | Reduction::Block => {
+                let mut stride = lanes.len() / 2;
+                while stride > 0 {
+                    lanes = (0..lanes.len()).map(|l| plus(lanes[l], lanes[l ^ stride])).collect();
+                    stride /= 2;
+                }
+                lanes[0]
+            }
+            Reduction::Subgroup => {
+                while lanes.len() > 1 {
+                    let one = lanes.swap_remove(pick(rng, lanes.len()));
+                    let at = pick(rng, lanes.len());
+                    lanes[at] = plus(lanes[at], one);
+                }
+                lanes[0]
+            }
+            _ => lanes.into_iter().fold(None, plus),
+        }
+    }
+
+    /// The whole sum of one Gaussian, over tiles of 256 lanes.
+    fn sum(
+        tiles: &[Vec<Partial>],
+        config: BackwardConfig,
+        width: usize,
+        rng: &mut TestRng,
+    ) -> Partial {
+        let mut sent = Vec::new();
+        for tile in tiles {
+            let mut values = Vec::new();
+            for warp in tile.chunks(width) {
+                let lanes = warp.iter().flatten().count();
+                let reduces = match config.reduction {
+                    Reduction::Atomic => false,
+                    Reduction::PerGaussian => true,
+                    _ => lanes >= config.threshold as usize,
+                };
+                if reduces && lanes > 0 {
+                    values.push(in_registers(warp, config.reduction, rng));
+                } else {
+                    values.extend(warp.iter().filter(|lane| lane.is_some()));
+                }
+            }
+            if config.reduction == Reduction::Block {
+                values = vec![in_memory(values, rng)];
+            }
+            sent.extend(values);
+        }
+        in_memory(sent, rng)
+    }
+
     proptest! {
+        /// Every reduction, on random lanes of up to three tiles: neither the chain nor the error is
+        /// larger than what the bound says.
+        #[test]
+        fn the_kernels_ways_of_adding_up_stay_within_the_tolerance(
+            counts in prop::collection::vec(0u32..=256, 1..4),
+            log_width in 0u32..7,
+            share in 0f64..=1.0,
+            mut rng in Just(()).prop_perturb(|(), rng| rng),
+        ) {
+            let width = 1u32 << log_width;
+            let tiles: Vec<Vec<Partial>> = counts
+                .iter()
+                .map(|&count| {
+                    let mut lanes: Vec<Partial> = (0..256)
+                        .map(|lane| (lane < count).then(|| (rng.next_u32() as f32 - 2e9, 0)))
+                        .collect();
+                    // Half of the time the lanes that contribute are scattered.
+                    if rng.next_u32() % 2 == 0 {
+                        (0..256).for_each(|lane| lanes.swap(lane, pick(&mut rng, 256)));
+                    }
+                    lanes
+                })
+                .collect();
+            let terms = || tiles.iter().flatten().flatten().map(|&(x, _)| f64::from(x));
+            let element = ElementBound {
+                value: terms().sum(),
+                magnitude: terms().map(f64::abs).sum(),
+                radius: 0.0,
+            };
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+            let threshold = (share * f64::from(width + 1)).round() as u32;
+            for reduction in Reduction::ALL {
+                let config = config(reduction, threshold);
+                let bound = Summation::new(&counts, config, width);
+                let found = sum(&tiles, config, width as usize, &mut rng);
+                let (found, chain) = found.unwrap_or((0.0, 0));
+                prop_assert!(chain <= bound.depth, "{config}: {chain} > {}", bound.depth);
+                let tolerance = bound.tolerance(&element, &Wgsl::TABLE);
+                let error = (f64::from(found) - element.value).abs();
+                prop_assert!(error <= tolerance, "{config}: error {error:e} > {tolerance:e}");
+            }
+        }
+
         /// f32 sums of exact terms in a random binary tree stay within the tolerance.
         #[test]
         fn any_order_of_additions_stays_within_the_tolerance(

@@ -41,3 +41,13 @@ fn send(row: u32, values: ptr<function, array<f32, VALUES>>) {
         add(row + v, (*values)[v]);
     }
 }
+
+// Adds every value up over the whole subgroup by a tree of shuffles, in all lanes: those that do
+// not contribute bring exact zeros. Must be called by the whole subgroup (hazard 4).
+fn add_tree(subgroup_size: u32, values: ptr<function, array<f32, VALUES>>) {
+    for (var stride = subgroup_size / 2u; stride > 0u; stride /= 2u) {
+        for (var v = 0u; v < VALUES; v++) {
+            (*values)[v] = (*values)[v] + subgroupShuffleXor((*values)[v], stride);
+        }
+    }
+}

@@ -3,8 +3,8 @@
 // and backward decide `alpha < alpha_min` from the same expressions (hazard 16; a compiler may
 // still contract them differently in the two kernels).
 //
-// The constants CHANNELS, VALUES, TILE_SIZE, WORKGROUP_SIZE and the bindings are declared in front
-// of this text from the table in gpu/src/stages.rs.
+// The constants CHANNELS, VALUES, TILE_SIZE, WORKGROUP_SIZE, BATCH_SIZE and the bindings are declared
+// in front of this text from the table in gpu/src/stages.rs.
 //
 // Non-finite inputs: nothing is promised about values (WGSL lets a compiler assume that there are
 // none); the kernels still terminate and write only their own outputs.
@@ -89,4 +89,29 @@ fn evaluate(k: u32, point: vec2<f32>) -> Pair {
 
 fn sample_point(pixel: vec2<u32>) -> vec2<f32> {
     return vec2<f32>(pixel) + params.pixel_center;
+}
+
+// The pixel of a lane of its tile's workgroup; may lie outside the image (hazard 11).
+fn pixel_of(tile: vec3<u32>, lane: u32) -> vec2<u32> {
+    return tile.xy * TILE_SIZE + vec2<u32>(lane % TILE_SIZE, lane / TILE_SIZE);
+}
+
+// The vector-Jacobian product of alpha = opacity exp(-sigma) for the k-th Gaussian of the batch, into
+// the first six values; all zero where the clamp stops the gradient (hazard 14).
+fn alpha_vjp(k: u32, pair: Pair, v_alpha: f32) -> array<f32, COLOR> {
+    var values = array<f32, COLOR>();
+    if params.clamp_stops_gradient != 0u && pair.unclamped > params.alpha_max {
+        return values;
+    }
+    let conic = batch_conic_opacity[k].xyz;
+    let dx = pair.d.x;
+    let dy = pair.d.y;
+    let v_power = pair.unclamped * v_alpha;
+    values[MEAN] = -(v_power * (conic.x * dx + conic.y * dy));
+    values[MEAN + 1u] = -(v_power * (conic.y * dx + conic.z * dy));
+    values[CONIC] = (-0.5 * v_power) * (dx * dx);
+    values[CONIC + 1u] = -v_power * (dx * dy);
+    values[CONIC + 2u] = (-0.5 * v_power) * (dy * dy);
+    values[OPACITY] = pair.gauss * v_alpha;
+    return values;
 }

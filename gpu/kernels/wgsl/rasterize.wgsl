@@ -9,10 +9,7 @@ fn rasterize(
     @builtin(workgroup_id) tile: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let pixel = vec2<u32>(
-        tile.x * TILE_SIZE + lane % TILE_SIZE,
-        tile.y * TILE_SIZE + lane / TILE_SIZE,
-    );
+    let pixel = pixel_of(tile, lane);
     let point = sample_point(pixel);
     let tile_index = tile.y * params.tiles_x + tile.x;
     let begin = tile_offsets[tile_index];

@@ -1,6 +1,7 @@
 // Stage `rasterize_backward`: one workgroup a tile, one lane a pixel; the tile's Gaussians are
 // walked back to front, the transmittance is recovered by division, and what every pixel
-// contributes to a Gaussian is handed to the reduction (`add_up`).
+// contributes to a Gaussian is handed to the reduction: `add_up` for each Gaussian, `begin_batch` and
+// `end_batch` around a batch.
 //
 // All lanes of a workgroup make the same number of steps: lanes that are finished, that skip or
 // that lie outside the image stay with exact zeros, so that every subgroup operation sees the whole
@@ -16,10 +17,7 @@ fn rasterize_backward(
     @builtin(subgroup_invocation_id) subgroup_lane: u32,
     @builtin(subgroup_size) subgroup_size: u32,
 ) {
-    let pixel = vec2<u32>(
-        tile.x * TILE_SIZE + lane % TILE_SIZE,
-        tile.y * TILE_SIZE + lane / TILE_SIZE,
-    );
+    let pixel = pixel_of(tile, lane);
     let point = sample_point(pixel);
     let tile_index = tile.y * params.tiles_x + tile.x;
     let begin = tile_offsets[tile_index];
@@ -52,12 +50,13 @@ fn rasterize_backward(
     var top = workgroupUniformLoad(&walk_end);
 
     while top > begin {
-        let count = min(WORKGROUP_SIZE, top - begin);
-        // Nobody reads the previous batch any more (hazard 17).
+        let count = min(BATCH_SIZE, top - begin);
+        // Nobody reads the previous batch or its sums any more (hazard 17).
         workgroupBarrier();
         if lane < count {
             load_gaussian(lane, top - 1u - lane);
         }
+        begin_batch(lane);
         workgroupBarrier();
 
         for (var k = 0u; k < count; k++) {
@@ -87,21 +86,14 @@ fn rasterize_backward(
                 }
                 v_alpha = v_alpha + (final_transmittance / one_minus) * v_rest;
 
-                if params.clamp_stops_gradient == 0u || !(pair.unclamped > params.alpha_max) {
-                    let conic = batch_conic_opacity[k].xyz;
-                    let dx = pair.d.x;
-                    let dy = pair.d.y;
-                    let v_power = pair.unclamped * v_alpha;
-                    values[MEAN] = -(v_power * (conic.x * dx + conic.y * dy));
-                    values[MEAN + 1u] = -(v_power * (conic.y * dx + conic.z * dy));
-                    values[CONIC] = (-0.5 * v_power) * (dx * dx);
-                    values[CONIC + 1u] = -v_power * (dx * dy);
-                    values[CONIC + 2u] = (-0.5 * v_power) * (dy * dy);
-                    values[OPACITY] = pair.gauss * v_alpha;
+                let v = alpha_vjp(k, pair, v_alpha);
+                for (var i = 0u; i < COLOR; i++) {
+                    values[i] = v[i];
                 }
             }
-            add_up(row, contributes, group, subgroup_lane, subgroup_size, &values);
+            add_up(k, row, contributes, group, subgroup_lane, subgroup_size, &values);
         }
+        end_batch(lane, count);
         top -= count;
     }
 }

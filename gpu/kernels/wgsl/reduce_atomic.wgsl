@@ -1,5 +1,6 @@
 // Reduction `atomic`: one atomic per contributing lane and value.
 fn add_up(
+    k: u32,
     row: u32,
     contributes: bool,
     group: vec4<u32>,
@@ -11,3 +12,7 @@ fn add_up(
         send(row, values);
     }
 }
+
+fn begin_batch(lane: u32) {}
+
+fn end_batch(lane: u32, count: u32) {}

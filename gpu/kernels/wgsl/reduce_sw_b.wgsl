@@ -3,6 +3,7 @@
 // atomic per value; else one atomic per contributing lane and value. The condition is the same in
 // all lanes of the subgroup: it comes from the ballot (hazards 2, 8).
 fn add_up(
+    k: u32,
     row: u32,
     contributes: bool,
     group: vec4<u32>,
@@ -16,13 +17,13 @@ fn add_up(
         }
         return;
     }
-    for (var stride = subgroup_size / 2u; stride > 0u; stride /= 2u) {
-        for (var v = 0u; v < VALUES; v++) {
-            (*values)[v] = (*values)[v] + subgroupShuffleXor((*values)[v], stride);
-        }
-    }
+    add_tree(subgroup_size, values);
     // Lane 0 holds the sum of all lanes whether it contributes or not (hazard 3).
     if subgroup_lane == 0u {
         send(row, values);
     }
 }
+
+fn begin_batch(lane: u32) {}
+
+fn end_batch(lane: u32, count: u32) {}

@@ -3,6 +3,7 @@
 // atomic per contributing lane and value. The condition is the same in all lanes of the subgroup:
 // it comes from the ballot (hazards 2, 8).
 fn add_up(
+    k: u32,
     row: u32,
     contributes: bool,
     group: vec4<u32>,
@@ -36,3 +37,7 @@ fn add_up(
         send(row, values);
     }
 }
+
+fn begin_batch(lane: u32) {}
+
+fn end_batch(lane: u32, count: u32) {}

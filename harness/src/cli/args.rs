@@ -122,7 +122,7 @@ pub struct CheckArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Judge this reduction only: atomic, sw-s or sw-b; repeatable
+    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block or per-gaussian; repeatable
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Vec<Reduction>,
     /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable
@@ -437,7 +437,9 @@ fn resolve_thresholds(
         return Ok(None);
     }
     let Some(&reduction) = reductions.iter().find(|r| r.has_threshold()) else {
-        return Err(CliError::new("--threshold: the reduction 'atomic' has no threshold"));
+        let names: Vec<_> = reductions.iter().map(|r| r.name()).collect();
+        let what = format!("--threshold: no threshold with --reduction {}", names.join(", "));
+        return Err(CliError::new(what));
     };
     thresholds.sort_unstable();
     thresholds.dedup();

@@ -33,11 +33,11 @@ fn both() -> Vec<WgpuEngine> {
 }
 
 fn all_settings(lane_width: u32) -> Vec<BackwardConfig> {
-    let mut all = vec![BackwardConfig { reduction: Reduction::Atomic, threshold: 0 }];
-    for reduction in [Reduction::SwS, Reduction::SwB] {
-        all.extend((0..=lane_width + 1).map(|threshold| BackwardConfig { reduction, threshold }));
-    }
-    all
+    let thresholds = |reduction: Reduction| {
+        let last = if reduction.has_threshold() { lane_width + 1 } else { 0 };
+        (0..=last).map(move |threshold| BackwardConfig { reduction, threshold })
+    };
+    Reduction::ALL.into_iter().flat_map(thresholds).collect()
 }
 
 /// Equality of numbers, so that the sign of a zero does not count and a NaN is never right.

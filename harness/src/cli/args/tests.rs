@@ -76,7 +76,7 @@ fn what_cannot_be_followed_is_named() {
         (vec!["--threshold", "9"], "engine lavapipe-4: threshold 9 is out of range"),
         (vec!["--threshold", "9"], "expected 0..=5"),
         (vec!["--threshold", "-1"], "--threshold"),
-        (vec!["--reduction", "atomic", "--threshold", "1"], "has no threshold"),
+        (vec!["--reduction", "atomic", "--threshold", "1"], "no threshold with --reduction atomic"),
         (vec!["--cases", "4294967296"], "4294967296"),
         (vec!["--ply", "scene.ply"], "--cameras"),
         (vec!["--ply", "no.ply", "--cameras", "no.json"], "--ply no.ply: cannot open"),
