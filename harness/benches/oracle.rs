@@ -179,7 +179,8 @@ fn trained(name: &str) -> Option<Scene<f32>> {
     }
     let gaussians = ply::read_ply(&file).expect("a trained scene");
     let all = cameras::read_cameras(&file.with_extension("cameras.json")).expect("its cameras");
-    let named = all.into_iter().find(|camera| camera.name == "overview").expect("a camera that sees all");
+    let named =
+        all.into_iter().find(|camera| camera.name == "overview").expect("a camera that sees all");
     let (width, height) = (640, 420);
     let mut camera = named.camera;
     camera.cy -= 0.5 * (f64::from(named.height) - f64::from(height));
@@ -211,7 +212,7 @@ fn line(name: &str, single: &Scene<f32>, peak: f64, criterion: &mut Criterion) {
         floor * 1e3,
         time * 1e3,
         time / floor,
-        time * 1e9 / contributing as f64,
+        time * 1e9 / evaluated as f64,
         wide * 1e3,
         wide / time,
     );
