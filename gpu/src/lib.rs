@@ -12,6 +12,7 @@
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
 
 pub mod check;
+pub mod emulator;
 pub mod engine;
 pub mod layout;
 pub mod reduction;
