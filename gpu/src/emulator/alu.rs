@@ -4,10 +4,10 @@
 //! instructions for the registers that [`step`](super::step) has dispatched to; the active lanes
 //! are selected when the result is stored.
 
-use super::float::approximate::{ApproximationMode, evaluate};
+use super::float::approximate::{ApproximationMode, nearest, perturbed};
 use super::float::{fma, integral, max, min, operand, result};
 use super::ir::{
-    Double1, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot,
+    Approximation, Double1, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot,
     Word1, Word3,
 };
 use super::registers::{Active, LANES, Registers};
@@ -201,17 +201,15 @@ fn float1(
     [d, a]: [Slot; 2],
     mode: ApproximationMode,
 ) {
-    let arg = |x| operand(x, flags.flush);
+    let s = [d, a, a];
     match op {
-        Float1::Move => map1(r, on, d, a, |x| result(arg(x), flags)),
-        Float1::Negate => map1(r, on, d, a, |x| result(-arg(x), flags)),
-        Float1::Abs => map1(r, on, d, a, |x| result(arg(x).abs(), flags)),
-        Float1::Round(rounding) => map1(r, on, d, a, |x| result(integral(arg(x), rounding), flags)),
-        Float1::Reciprocal => map1(r, on, d, a, |x| result(1.0 / arg(x), flags)),
-        Float1::Sqrt => map1(r, on, d, a, |x| result(arg(x).sqrt(), flags)),
-        Float1::Approximate(f) => {
-            map1(r, on, d, a, |x| result(evaluate(f, arg(x), 0.0, mode), flags));
-        }
+        Float1::Move => floats(r, on, s, flags, |x, _| x),
+        Float1::Negate => floats(r, on, s, flags, |x, _| -x),
+        Float1::Abs => floats(r, on, s, flags, |x, _| x.abs()),
+        Float1::Round(rounding) => floats(r, on, s, flags, |x, _| integral(x, rounding)),
+        Float1::Reciprocal => floats(r, on, s, flags, |x, _| 1.0 / x),
+        Float1::Sqrt => floats(r, on, s, flags, |x, _| x.sqrt()),
+        Float1::Approximate(f) => approximate(r, on, s, flags, f, mode),
     }
 }
 
@@ -224,9 +222,7 @@ fn float2(
     s: [Slot; 3],
     mode: ApproximationMode,
 ) {
-    let propagating = |f: fn(f32, f32) -> f32| {
-        move |x: f32, y: f32| if x.is_nan() || y.is_nan() { f32::NAN } else { f(x, y) }
-    };
+    let unordered = |x: f32, y: f32| x.is_nan() || y.is_nan();
     match op {
         Float2::Add => floats(r, on, s, flags, |x, y| x + y),
         Float2::Sub => floats(r, on, s, flags, |x, y| x - y),
@@ -234,12 +230,26 @@ fn float2(
         Float2::Div => floats(r, on, s, flags, |x, y| x / y),
         Float2::Min => floats(r, on, s, flags, min),
         Float2::Max => floats(r, on, s, flags, max),
-        Float2::MinNan => floats(r, on, s, flags, propagating(min)),
-        Float2::MaxNan => floats(r, on, s, flags, propagating(max)),
-        Float2::Approximate(f) => floats(r, on, s, flags, |x, y| evaluate(f, x, y, mode)),
+        Float2::MinNan => {
+            floats(r, on, s, flags, |x, y| if unordered(x, y) { f32::NAN } else { min(x, y) });
+        }
+        Float2::MaxNan => {
+            floats(r, on, s, flags, |x, y| if unordered(x, y) { f32::NAN } else { max(x, y) });
+        }
+        Float2::Approximate(f) => approximate(r, on, s, flags, f, mode),
     }
 }
 
+#[inline(always)]
+fn fused(r: &mut Registers, on: &Active, rounding: Rounding, flags: FloatFlags, s: [Slot; 4]) {
+    match rounding {
+        Rounding::Nearest => floats3(r, on, s, flags, f32::mul_add),
+        rounding => floats3(r, on, s, flags, |x, y, z| fma(x, y, z, rounding)),
+    }
+}
+
+/// d = f(a, b) on f32; unary functions get their operand twice. The two usual settings have loops
+/// of their own, without a choice in them.
 #[inline(always)]
 fn floats(
     r: &mut Registers,
@@ -248,14 +258,62 @@ fn floats(
     flags: FloatFlags,
     f: impl Fn(f32, f32) -> f32,
 ) {
-    map2(r, on, s, |x, y| {
-        result(f(operand(x, flags.flush), operand(y, flags.flush)), flags)
-    });
+    let each = |flags: FloatFlags| {
+        let f = &f;
+        move |x, y| result(f(operand(x, flags.flush), operand(y, flags.flush)), flags)
+    };
+    match (flags.flush, flags.saturate) {
+        (false, false) => map2(r, on, s, each(IEEE)),
+        (true, false) => map2(r, on, s, each(FLUSHING)),
+        _ => map2(r, on, s, each(flags)),
+    }
 }
 
+/// d = f(a, b, c) on f32, as [`floats`].
 #[inline(always)]
-fn fused(r: &mut Registers, on: &Active, rounding: Rounding, flags: FloatFlags, s: [Slot; 4]) {
-    let arg = |x| operand(x, flags.flush);
-    map3(r, on, s, |x, y, z| result(fma(arg(x), arg(y), arg(z), rounding), flags));
+fn floats3(
+    r: &mut Registers,
+    on: &Active,
+    s: [Slot; 4],
+    flags: FloatFlags,
+    f: impl Fn(f32, f32, f32) -> f32,
+) {
+    let each = |flags: FloatFlags| {
+        let arg = move |x| operand(x, flags.flush);
+        let f = &f;
+        move |x, y, z| result(f(arg(x), arg(y), arg(z)), flags)
+    };
+    match (flags.flush, flags.saturate) {
+        (false, false) => map3(r, on, s, each(IEEE)),
+        (true, false) => map3(r, on, s, each(FLUSHING)),
+        _ => map3(r, on, s, each(flags)),
+    }
 }
 
+const IEEE: FloatFlags = FloatFlags { flush: false, saturate: false };
+const FLUSHING: FloatFlags = FloatFlags { flush: true, saturate: false };
+
+/// Each function in a loop of its own.
+#[inline(always)]
+fn approximate(
+    r: &mut Registers,
+    on: &Active,
+    s: [Slot; 3],
+    flags: FloatFlags,
+    f: Approximation,
+    mode: ApproximationMode,
+) {
+    use Approximation::{Div, DivFull, Ex2, Lg2, Rcp, Rsqrt, Sqrt};
+    if let ApproximationMode::Perturbed(seed) = mode {
+        return floats(r, on, s, flags, |x, y| perturbed(f, x, y, seed));
+    }
+    match f {
+        Ex2 => floats(r, on, s, flags, |x, _| nearest(Ex2, x, 0.0)),
+        Lg2 => floats(r, on, s, flags, |x, _| nearest(Lg2, x, 0.0)),
+        Rcp => floats(r, on, s, flags, |x, _| nearest(Rcp, x, 0.0)),
+        Sqrt => floats(r, on, s, flags, |x, _| nearest(Sqrt, x, 0.0)),
+        Rsqrt => floats(r, on, s, flags, |x, _| nearest(Rsqrt, x, 0.0)),
+        Div => floats(r, on, s, flags, |x, y| nearest(Div, x, y)),
+        DivFull => floats(r, on, s, flags, |x, y| nearest(DivFull, x, y)),
+    }
+}

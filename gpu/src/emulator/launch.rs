@@ -12,7 +12,7 @@ use super::ir::{Kernel, Module};
 use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Candidate, Decision, Policy, Schedule, Scheduler, Trace};
 use super::step::Turn;
-use super::warp::State;
+use super::warp::{Fragment, State};
 
 /// Blocks that are resident at once under schedules other than lockstep.
 const RESIDENT: usize = 4;
@@ -368,8 +368,12 @@ fn obey(machine: &mut Machine<'_>, block: &mut Block, decision: Decision) -> Res
     let warp = decision.warp as usize;
     let Some(chosen) = block.warps.get_mut(warp) else { return Ok(()) };
     let Some(mut fragment) = chosen.part(decision.lanes) else { return Ok(()) };
+    let mut until = u32::MAX;
     if decision.merge {
         fragment = chosen.merge(fragment);
+        // Lanes that may merge stop where they would, or warps once parted stay so for ever.
+        let ahead = |f: &&Fragment| f.state == State::Ready && f.pc > chosen.fragments[fragment].pc;
+        until = chosen.fragments.iter().filter(ahead).map(|f| f.pc).min().unwrap_or(u32::MAX);
     }
-    machine.turn(block, warp, fragment, u64::from(decision.instructions), u32::MAX)
+    machine.turn(block, warp, fragment, u64::from(decision.instructions), until)
 }

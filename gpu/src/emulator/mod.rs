@@ -21,6 +21,7 @@ mod warp;
 mod wide;
 
 pub use count::{Atomics, Executed, Report};
+pub use decode::MNEMONICS;
 pub use fault::{
     AccessKind, Defect, Fault, FaultKind, LaunchError, Race, RaceAccess, RunError,
 };

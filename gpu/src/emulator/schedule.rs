@@ -20,7 +20,8 @@ pub struct Decision {
     pub lanes: u32,
     /// Warp instructions at most.
     pub instructions: u32,
-    /// Whether to merge with other lanes of the warp that stand at the same place, before.
+    /// Whether to merge with other lanes of the warp that stand at the same place, and to stop
+    /// where the next of them stand.
     pub merge: bool,
 }
 

@@ -107,7 +107,7 @@ fn instruction(
             branch(machine, warp, running, *target, *uniform)
         }
         Op::Sync(sync) => {
-            if active == running.lanes && sync::at_once(warp, active, sync)? {
+            if active == running.lanes && sync::at_once(warp, on, sync)? {
                 return Ok(Next::Advance);
             }
             put_down(warp, running, active);

@@ -23,10 +23,15 @@ struct Part {
 /// The mask that all of `lanes` give, if it is one and they are all it waits for: then `sync` is
 /// executed at once.
 #[inline(always)]
-pub(super) fn at_once(warp: &mut Warp, lanes: u32, sync: &Sync) -> Outcome<bool> {
+pub(super) fn at_once(warp: &mut Warp, on: &Active, sync: &Sync) -> Outcome<bool> {
+    let lanes = on.bits;
     let masks = warp.registers.words.get(sync.members);
     let members = masks[lanes.trailing_zeros() as usize & 31];
-    let uniform = Bits(lanes).all(|lane| masks[lane] == members);
+    let mut differ = 0;
+    for lane in 0..LANES {
+        differ |= (masks[lane] ^ members) & on.mask[lane];
+    }
+    let uniform = differ == 0;
     if warp.registers.words.poison(sync.members) & lanes != 0 {
         return Err(Trouble::new(FaultKind::PoisonControl, lanes));
     }
@@ -153,14 +158,25 @@ fn perform(warp: &mut Warp, parts: &[Part]) -> Outcome<()> {
     }
 }
 
-/// The word that each lane brings, and the lanes that bring poison.
+/// Source operand `which` of a shuffle or redux.
 #[inline(always)]
-fn gather(r: &Registers, parts: &[Part], slot: impl Fn(&SyncKind) -> Slot) -> ([u32; LANES], u32) {
-    let first = slot(&parts[0].kind);
+fn source_slot(kind: &SyncKind, which: usize) -> Slot {
+    match *kind {
+        SyncKind::Shuffle { a, b, c, .. } => [a, b, c][which],
+        SyncKind::Redux { a, .. } => a,
+        // The others have no words, or are not gathered.
+        _ => 0,
+    }
+}
+
+/// The word that each lane brings as operand `which`, and the lanes that bring poison.
+#[inline(always)]
+fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
+    let first = source_slot(&parts[0].kind, which);
     let mut values = *r.words.get(first);
     let mut poison = r.words.poison(first) & parts[0].lanes;
     for part in &parts[1..] {
-        let slot = slot(&part.kind);
+        let slot = source_slot(&part.kind, which);
         for lane in Bits(part.lanes) {
             values[lane] = r.words.get(slot)[lane];
         }
@@ -171,34 +187,25 @@ fn gather(r: &Registers, parts: &[Part], slot: impl Fn(&SyncKind) -> Slot) -> ([
 
 #[inline(always)]
 fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Outcome<()> {
-    let operand = |which: usize| {
-        move |kind: &SyncKind| match *kind {
-            SyncKind::Shuffle { a, b, c, .. } => [a, b, c][which],
-            _ => 0,
-        }
-    };
-    let (a, poison) = gather(r, parts, operand(0));
-    let (b, poison_b) = gather(r, parts, operand(1));
-    let (c, poison_c) = gather(r, parts, operand(2));
+    let (a, poison) = gather(r, parts, 0);
+    let (b, poison_b) = gather(r, parts, 1);
+    let (c, poison_c) = gather(r, parts, 2);
     if poison_b | poison_c != 0 {
         return Err(Trouble::new(FaultKind::PoisonControl, poison_b | poison_c));
     }
+    let (sources, valid) = sources(mode, &b, &c);
     let mut out = [0; LANES];
-    let (mut from_poison, mut in_range) = (0, 0);
-    let (mut absent, mut readers) = (0, 0);
     for lane in 0..LANES {
-        let (source, valid) = source(mode, lane as u32, b[lane], c[lane]);
-        out[lane] = a[source as usize & 31];
-        from_poison |= (poison >> source & 1) << lane;
-        in_range |= u32::from(valid) << lane;
-        let reads = all >> lane & 1;
-        let missing = reads & !(all >> source) & 1;
-        absent |= missing << source;
-        readers |= missing << lane;
+        out[lane] = a[sources[lane] as usize & 31];
     }
-    if absent != 0 {
-        let kind = FaultKind::ShuffleFromAbsentLane { sources: absent, members: all };
-        return Err(Trouble::new(kind, readers));
+    if all != u32::MAX {
+        present(all, &sources)?;
+    }
+    let mut from_poison = 0;
+    if poison != 0 {
+        for lane in 0..LANES {
+            from_poison |= (poison >> sources[lane] & 1) << lane;
+        }
     }
     for part in parts {
         let SyncKind::Shuffle { d, p, .. } = part.kind else { continue };
@@ -206,31 +213,69 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
             r.words.set(d, &Active::new(part.lanes), &out, from_poison);
         }
         if p != SINK {
+            let mut in_range = 0;
+            for lane in 0..LANES {
+                in_range |= valid[lane] << lane;
+            }
             r.set_predicate(p, part.lanes, in_range, 0);
         }
     }
     Ok(())
 }
 
-/// The lane read, and whether it is in range (PTX ISA, "shfl.sync", semantics).
+/// Every lane of `all` must read one of `all`.
 #[inline(always)]
-fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
-    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
-    let max = lane & segment | clamp & !segment;
-    let min = lane & segment;
-    let (source, valid) = match mode {
-        ShuffleMode::Up => {
+fn present(all: u32, sources: &[u32; LANES]) -> Outcome<()> {
+    let (mut absent, mut lanes) = (0, 0);
+    for lane in 0..LANES {
+        let missing = all >> lane & !(all >> sources[lane]) & 1;
+        absent |= missing << sources[lane];
+        lanes |= missing << lane;
+    }
+    if absent == 0 {
+        return Ok(());
+    }
+    Err(Trouble::new(FaultKind::ShuffleFromAbsentLane { sources: absent, members: all }, lanes))
+}
+
+/// The lane that each lane reads, and 1 where it is in range (PTX ISA, "shfl.sync", semantics).
+#[inline(always)]
+fn sources(
+    mode: ShuffleMode,
+    b: &[u32; LANES],
+    c: &[u32; LANES],
+) -> ([u32; LANES], [u32; LANES]) {
+    match mode {
+        ShuffleMode::Up => each_source(b, c, |lane, b, max, _| {
             let source = lane.wrapping_sub(b);
             (source, source.cast_signed() >= max.cast_signed())
+        }),
+        ShuffleMode::Down => each_source(b, c, |lane, b, max, _| (lane + b, lane + b <= max)),
+        ShuffleMode::Butterfly => {
+            each_source(b, c, |lane, b, max, _| (lane ^ b, lane ^ b <= max))
         }
-        ShuffleMode::Down => (lane + b, lane + b <= max),
-        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= max),
-        ShuffleMode::Index => {
-            let source = min | b & !segment;
-            (source, source <= max)
-        }
-    };
-    if valid { (source & 31, true) } else { (lane, false) }
+        ShuffleMode::Index => each_source(b, c, |_, _, max, source| (source, source <= max)),
+    }
+}
+
+/// `f` gets the lane, its offset, the largest lane it may read and the lane an index names.
+#[inline(always)]
+fn each_source(
+    b: &[u32; LANES],
+    c: &[u32; LANES],
+    f: impl Fn(u32, u32, u32, u32) -> (u32, bool),
+) -> ([u32; LANES], [u32; LANES]) {
+    let (mut sources, mut valid) = ([0; LANES], [0; LANES]);
+    let mut lane = 0_u32;
+    for i in 0..LANES {
+        let (clamp, segment) = (c[i] & 31, c[i] >> 8 & 31);
+        let (min, max) = (lane & segment, lane & segment | clamp & !segment);
+        let (source, in_range) = f(lane, b[i] & 31, max, min | b[i] & 31 & !segment);
+        sources[i] = if in_range { source & 31 } else { lane };
+        valid[i] = u32::from(in_range);
+        lane += 1;
+    }
+    (sources, valid)
 }
 
 fn vote(r: &mut Registers, parts: &[Part], all: u32, mode: VoteMode) {
@@ -306,10 +351,7 @@ fn matching(r: &mut Registers, parts: &[Part], all: u32) {
 }
 
 fn redux(r: &mut Registers, parts: &[Part], all: u32, op: ReduxOp) {
-    let (values, poison) = gather(r, parts, |kind| match *kind {
-        SyncKind::Redux { a, .. } => a,
-        _ => 0,
-    });
+    let (values, poison) = gather(r, parts, 0);
     let combine = |x: u32, y: u32| match op {
         ReduxOp::Add => x.wrapping_add(y),
         ReduxOp::MinS => x.cast_signed().min(y.cast_signed()).cast_unsigned(),

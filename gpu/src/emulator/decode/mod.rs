@@ -10,9 +10,14 @@ mod operands;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::ir::{Guard, Instruction, InstructionClass, Kernel, Module, Op, Parameter, Space};
+use super::ir::{
+    Guard, Instruction, InstructionClass, Kernel, Module, Op, Parameter, SINK, Slot, Space,
+};
 use super::memory::MODULE_BASE;
-use super::parse::{Entry, ParseError, Parsed, Source, Variable, parse};
+use super::parse::{
+    Class, Entry, Operand, ParseError, Parsed, Register, Source, Statement, Variable, parse,
+};
+pub use operands::MNEMONICS;
 use operands::{Decoder, Pool, Symbol};
 
 /// Shared memory of a block above which no current device goes (227 KiB on sm_90, rounded up).
@@ -41,6 +46,12 @@ impl Module {
     /// Names of the kernels, sorted.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.kernels.keys().map(String::as_str)
+    }
+
+    /// Bytes of each parameter of a kernel; `None` if there is no such kernel.
+    #[must_use]
+    pub fn parameter_sizes(&self, kernel: &str) -> Option<Vec<u32>> {
+        Some(self.kernels.get(kernel)?.params.iter().map(|p| p.size).collect())
     }
 
     /// The module's target, such as `sm_75`.
@@ -139,6 +150,7 @@ fn kernel<'a>(
         let (op, class) = decoder.decode()?;
         code.push(Instruction { op, guard, line: statement.line, class });
     }
+    discard_unread(&mut code, &entry.body);
     // A body may end without ret (PTX ISA, "ret"): falling off its end is leaving it.
     let line = entry.body.last().map_or(entry.line, |s| s.line);
     code.push(Instruction { op: Op::Exit, guard: None, line, class: InstructionClass::Control });
@@ -154,4 +166,33 @@ fn kernel<'a>(
         word_constants: pool.words.values,
         double_constants: pool.doubles.values,
     })
+}
+
+/// An `atom` whose result nobody reads is a reduction, whichever way the compiler spelt it.
+fn discard_unread(code: &mut [Instruction], body: &[Statement<'_>]) {
+    let mut mentions = HashMap::new();
+    fn count(operand: &Operand<'_>, mentions: &mut HashMap<Slot, u32>) {
+        match operand {
+            Operand::Register(Register { class: Class::Word | Class::Half, slot }) => {
+                *mentions.entry(*slot).or_default() += 1;
+            }
+            Operand::Pair(pair) => pair.iter().for_each(|o| count(o, mentions)),
+            Operand::Vector(all) => all.iter().for_each(|o| count(o, mentions)),
+            Operand::Address(base, _) => count(base, mentions),
+            _ => {}
+        }
+    }
+    if !code.iter().any(|i| matches!(i.op, Op::Atomic(a) if a.results != [SINK; 4])) {
+        return;
+    }
+    body.iter().flat_map(|s| &s.operands).for_each(|o| count(o, &mut mentions));
+    for instruction in code {
+        if let Op::Atomic(atomic) = &mut instruction.op {
+            for result in &mut atomic.results {
+                if mentions.get(result) == Some(&1) {
+                    *result = SINK;
+                }
+            }
+        }
+    }
 }

@@ -8,6 +8,14 @@ use super::super::parse::{
     Class, Operand, ParseError, Parsed, Register, RegisterCounts, Statement,
 };
 
+/// Every mnemonic of the subset.
+pub const MNEMONICS: &[&str] = &[
+    "abs", "activemask", "add", "and", "atom", "bar", "barrier", "bfi", "bfind", "bra", "brev",
+    "clz", "cvt", "cvta", "div", "ex2", "exit", "fence", "fma", "ld", "lg2", "mad", "match", "max",
+    "membar", "min", "mov", "mul", "neg", "not", "or", "popc", "rcp", "red", "redux", "rem", "ret",
+    "rsqrt", "selp", "setp", "shf", "shfl", "shl", "shr", "sqrt", "st", "sub", "vote", "xor",
+];
+
 /// A variable's address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbol {
@@ -86,6 +94,9 @@ impl<'s, 'a> Decoder<'s, 'a> {
 
     /// Decodes the statement with the rule of its mnemonic.
     pub(super) fn decode(&mut self) -> Decoded {
+        if !MNEMONICS.contains(&self.mnemonic) {
+            return Err(self.unknown());
+        }
         let decoded = match self.mnemonic {
             "mov" | "cvta" | "cvt" | "ld" | "st" | "atom" | "red" | "selp" => self.data(),
             "shfl" | "vote" | "match" | "redux" | "activemask" | "bar" | "barrier" | "membar"

@@ -22,39 +22,51 @@ pub enum ApproximationMode {
     Perturbed(u64),
 }
 
-/// `f(a)` or `f(a, b)`; operands are flushed already where asked.
+/// `f(a)` or `f(a, b)` in f64; operands are flushed already where asked.
 #[inline(always)]
-pub(in super::super) fn evaluate(op: Approximation, a: f32, b: f32, mode: ApproximationMode) -> f32 {
-    let (exact, bound) = match op {
-        Approximation::Ex2 => (exp2(f64::from(a)), Bound::Relative(RELATIVE_22)),
-        Approximation::Lg2 => {
-            let near_one = a > 0.5 && a < 2.0;
-            let bound = if near_one { Bound::Absolute } else { Bound::Relative };
-            (log2(f64::from(a)), bound(RELATIVE_22))
-        }
-        Approximation::Rcp => (1.0 / f64::from(a), Bound::Ulps(1.0)),
-        Approximation::Sqrt => (f64::from(a).sqrt(), Bound::Relative(RELATIVE_22 * 0.5)),
-        Approximation::Rsqrt => {
-            (1.0 / f64::from(a).sqrt(), Bound::Relative(RSQRT_RELATIVE))
-        }
+pub(in super::super) fn exact(op: Approximation, a: f32, b: f32) -> f64 {
+    match op {
+        Approximation::Ex2 => exp2(f64::from(a)),
+        Approximation::Lg2 => log2(f64::from(a)),
+        Approximation::Rcp => 1.0 / f64::from(a),
+        Approximation::Sqrt => f64::from(a).sqrt(),
+        Approximation::Rsqrt => 1.0 / f64::from(a).sqrt(),
         Approximation::Div => {
             // PTX ISA, "div": for divisors in 2^126..2^128 the result is zero, or NaN for an
             // infinite dividend.
             let large = b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite();
             let divisor = if large { f64::from(f32::INFINITY.copysign(b)) } else { f64::from(b) };
-            (f64::from(a) / divisor, Bound::Ulps(2.0))
+            f64::from(a) / divisor
         }
-        Approximation::DivFull => (f64::from(a) / f64::from(b), Bound::Ulps(2.0)),
-    };
-    #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is asked for")]
-    let nearest = exact as f32;
-    match mode {
-        ApproximationMode::Nearest => nearest,
-        ApproximationMode::Perturbed(seed) => {
-            let special = a == 0.0 || !a.is_finite() || !b.is_finite();
-            if special { nearest } else { perturbed(seed, op, [a, b], exact, nearest, bound) }
-        }
+        Approximation::DivFull => f64::from(a) / f64::from(b),
     }
+}
+
+/// The exact value rounded to nearest.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is asked for")]
+pub(in super::super) fn nearest(op: Approximation, a: f32, b: f32) -> f32 {
+    exact(op, a, b) as f32
+}
+
+/// One of the f32 values within the documented bound, by the hash of what went in.
+pub(in super::super) fn perturbed(op: Approximation, a: f32, b: f32, seed: u64) -> f32 {
+    let nearest = nearest(op, a, b);
+    if a == 0.0 || !a.is_finite() || !b.is_finite() {
+        return nearest;
+    }
+    let bound = match op {
+        Approximation::Ex2 => Bound::Relative(RELATIVE_22),
+        Approximation::Lg2 if a > 0.5 && a < 2.0 => Bound::Absolute(RELATIVE_22),
+        Approximation::Lg2 => Bound::Relative(RELATIVE_22),
+        Approximation::Rcp => Bound::Ulps(1.0),
+        Approximation::Sqrt => Bound::Relative(RELATIVE_22 * 0.5),
+        Approximation::Rsqrt => Bound::Relative(RSQRT_RELATIVE),
+        Approximation::Div | Approximation::DivFull => Bound::Ulps(2.0),
+    };
+    let bits = u64::from(a.to_bits()) << 32 | u64::from(b.to_bits());
+    let hash = mix(mix(mix(seed) ^ bits) ^ op as u64);
+    choose(exact(op, a, b), nearest, bound, hash)
 }
 
 /// 2^-22.
@@ -69,15 +81,8 @@ enum Bound {
     Ulps(f64),
 }
 
-/// One of the f32 values within `bound` of `exact`, by the hash of what went in.
-fn perturbed(
-    seed: u64,
-    op: Approximation,
-    operands: [f32; 2],
-    exact: f64,
-    nearest: f32,
-    bound: Bound,
-) -> f32 {
+/// One of the f32 values within `bound` of `exact`.
+fn choose(exact: f64, nearest: f32, bound: Bound, hash: u64) -> f32 {
     // Results near the subnormals keep their bits: their bounds are those of flushing.
     if !nearest.is_finite() || nearest.abs() < 2.0 * f32::MIN_POSITIVE {
         return nearest;
@@ -107,8 +112,6 @@ fn perturbed(
             }
         }
     }
-    let bits = u64::from(operands[0].to_bits()) << 32 | u64::from(operands[1].to_bits());
-    let hash = mix(mix(mix(seed) ^ bits) ^ op as u64);
     candidates[usize::try_from(hash % count as u64).unwrap_or(0)]
 }
 
