@@ -46,8 +46,7 @@ fn addresses(r: &Registers, on: &Active, address: Address) -> Result<[u64; LANES
     Ok(all)
 }
 
-/// The lanes grouped by address, in ascending order of their lowest lanes. Usually there is one
-/// group, or each lane is one.
+/// The lanes by address, ascending: all at once where they agree, else one by one.
 struct Groups<'a> {
     rest: u32,
     addresses: &'a [u64; LANES],
@@ -59,8 +58,8 @@ impl<'a> Groups<'a> {
     fn new(on: &Active, addresses: &'a [u64; LANES]) -> Self {
         let first = addresses[on.bits.trailing_zeros() as usize & 31];
         let mut differ = 0;
-        for lane in 0..LANES {
-            differ |= (addresses[lane] ^ first) & u64::from(on.mask[lane]) * 0x1_0000_0001;
+        for (address, mask) in addresses.iter().zip(&on.mask) {
+            differ |= (address ^ first) & i64::from(mask.cast_signed()).cast_unsigned();
         }
         Self { rest: on.bits, addresses, uniform: differ == 0 }
     }
@@ -211,7 +210,8 @@ fn deliver(
                 (signed, poison[element] != 0)
             }
             width => {
-                let at = (address & 3) as u32 + u32::from(width) * u32::try_from(element).unwrap_or(0);
+                let at =
+                    (address & 3) as u32 + u32::from(width) * u32::try_from(element).unwrap_or(0);
                 let bits = 8 * u32::from(width);
                 let word = (at / 4) as usize;
                 let value = u64::from(values[word]) >> (8 * (at % 4)) & ((1 << bits) - 1);
@@ -256,6 +256,7 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
         let lane = 31 - lanes.leading_zeros() as usize;
         let record = view.record(AccessKind::Write, bytes_of(address, total), lanes);
         let order = view.order;
+        let byte = (address & 3) as usize;
         let (segment, word) = view.locate(t.space, address, total, lanes)?;
         observe(segment, order, word, words, &record, t.space, address)?;
         for element in 0..usize::from(t.count) {
@@ -269,7 +270,7 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
             if poisoned && t.space == Space::Global {
                 return Err(Trouble::new(FaultKind::PoisonOutput { address }, lanes));
             }
-            put(segment, word, address & 3, element, width, value, poisoned);
+            put(segment, word, byte, element, width, value, poisoned);
         }
     }
     Ok(())
@@ -280,7 +281,7 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
 fn put(
     segment: &mut Segment,
     word: usize,
-    byte: u64,
+    byte: usize,
     element: usize,
     width: u32,
     value: u64,
@@ -301,7 +302,7 @@ fn put(
             segment.poison[word + element] = poison;
         }
         width => {
-            let at = byte as usize + width as usize * element;
+            let at = byte + width as usize * element;
             let (word, shift) = (word + at / 4, 8 * (at % 4));
             let mask = ((1_u32 << (8 * width)) - 1) << shift;
             segment.words[word] = segment.words[word] & !mask | halves[0] << shift & mask;

@@ -7,8 +7,7 @@
 use super::float::approximate::{ApproximationMode, nearest, perturbed};
 use super::float::{fma, integral, max, min, operand, result};
 use super::ir::{
-    Approximation, Double1, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot,
-    Word1, Word3,
+    Approximation, Double1, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot, Word1, Word3,
 };
 use super::registers::{Active, LANES, Registers};
 
@@ -75,7 +74,9 @@ fn word1(r: &mut Registers, on: &Active, op: Word1, d: Slot, a: Slot) {
         Word1::Popc => map1(r, on, d, a, u32::count_ones),
         Word1::Clz => map1(r, on, d, a, u32::leading_zeros),
         Word1::Brev => map1(r, on, d, a, u32::reverse_bits),
-        Word1::Signed8 => map1(r, on, d, a, |x| (x << 24).cast_signed().wrapping_shr(24).cast_unsigned()),
+        Word1::Signed8 => {
+            map1(r, on, d, a, |x| (x << 24).cast_signed().wrapping_shr(24).cast_unsigned())
+        }
         Word1::Signed16 => map1(r, on, d, a, sign16),
         Word1::Unsigned8 => map1(r, on, d, a, |x| x & 0xff),
         Word1::Unsigned16 => map1(r, on, d, a, |x| x & 0xffff),
@@ -138,7 +139,6 @@ fn word2(r: &mut Registers, on: &Active, op: Int2, s: [Slot; 3]) {
 }
 
 #[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "the upper half is shifted down")]
 pub(super) fn high(product: u64) -> u32 {
     (product >> 32) as u32
 }

@@ -3,7 +3,7 @@
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReductionOp, Instruction, Kernel, Op};
 use super::memory::Segment;
-use super::registers::{Active, Bits, LANES};
+use super::registers::{Active, Bits, LANES, WARP};
 use super::warp::{State, Warp};
 
 /// A block being executed.
@@ -28,7 +28,7 @@ pub(super) struct Stuck {
 
 impl Block {
     pub(super) fn new(threads: u32, shared: usize, races: bool, kernel: &Kernel) -> Self {
-        let count = u16::try_from(threads.div_ceil(LANES as u32)).unwrap_or(u16::MAX);
+        let count = u16::try_from(threads.div_ceil(WARP)).unwrap_or(u16::MAX);
         let mut memory = Segment::uninitialized(shared);
         memory.watch(races);
         Self {
@@ -154,8 +154,7 @@ impl Block {
                 return Stuck { trouble, warp: w, pc: fragment.pc };
             }
         }
-        let mut waiting: Vec<u32> =
-            self.waiting().map(|(_, f)| code[f.pc as usize].line).collect();
+        let mut waiting: Vec<u32> = self.waiting().map(|(_, f)| code[f.pc as usize].line).collect();
         waiting.sort_unstable();
         waiting.dedup();
         let (warp, pc, lanes) =

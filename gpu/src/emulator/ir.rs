@@ -4,9 +4,15 @@
 //! counted apart; after a kernel's registers come its constants, so that an operand is always a
 //! slot.
 
+mod arithmetic;
+
 use std::collections::BTreeMap;
 
 pub use super::parse::Space;
+pub(super) use arithmetic::{
+    Approximation, Boolean, Compared, Comparison, Double1, DoubleCount, Float1, Float2, FloatFlags,
+    Int2, Rounding, Word1, Word3,
+};
 
 /// Index of a register or constant among those of its width.
 pub(super) type Slot = u16;
@@ -83,178 +89,6 @@ pub enum InstructionClass {
     Barrier,
     /// bra, ret, exit.
     Control,
-}
-
-/// Unary operations on words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word1 {
-    Move,
-    Not,
-    Negate,
-    Abs,
-    Popc,
-    Clz,
-    Brev,
-    /// Sign-extension from 8 or 16 bits.
-    Signed8,
-    Signed16,
-    Unsigned8,
-    Unsigned16,
-    BfindS,
-    BfindU,
-    BfindShiftS,
-    BfindShiftU,
-}
-
-/// Binary operations on words and doubles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Int2 {
-    Add,
-    Sub,
-    MulLo,
-    MulHiS,
-    MulHiU,
-    DivS,
-    DivU,
-    RemS,
-    RemU,
-    MinS,
-    MinU,
-    MaxS,
-    MaxU,
-    And,
-    Or,
-    Xor,
-    /// The amount is a word and clamps at the width.
-    Shl,
-    ShrS,
-    ShrU,
-}
-
-/// Ternary operations on words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word3 {
-    MadLo,
-    FunnelLeftWrap,
-    FunnelLeftClamp,
-    FunnelRightWrap,
-    FunnelRightClamp,
-}
-
-/// Unary operations on doubles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Double1 {
-    Move,
-    Not,
-    Negate,
-    Abs,
-}
-
-/// Bit counts of doubles; the result is a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DoubleCount {
-    Popc,
-    Clz,
-}
-
-/// How an inexact result is rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rounding {
-    Nearest,
-    Zero,
-    Down,
-    Up,
-}
-
-/// Unary f32 operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Float1 {
-    Move,
-    Negate,
-    Abs,
-    /// To an integral value.
-    Round(Rounding),
-    /// rcp.rn and sqrt.rn.
-    Reciprocal,
-    Sqrt,
-    Approximate(Approximation),
-}
-
-/// Functions whose result PTX gives up to a bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Approximation {
-    Ex2,
-    Lg2,
-    Rcp,
-    Sqrt,
-    Rsqrt,
-    /// Binary.
-    Div,
-    DivFull,
-}
-
-/// Binary f32 operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Float2 {
-    Add,
-    Sub,
-    Mul,
-    Min,
-    Max,
-    /// `.NaN`: a NaN operand gives NaN.
-    MinNan,
-    MaxNan,
-    Div,
-    Approximate(Approximation),
-}
-
-/// `.ftz` and `.sat`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct FloatFlags {
-    pub(super) flush: bool,
-    pub(super) saturate: bool,
-}
-
-/// Comparisons; the last eight on floats only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    Equ,
-    Neu,
-    Ltu,
-    Leu,
-    Gtu,
-    Geu,
-    Num,
-    Nan,
-}
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compared {
-    Unsigned,
-    Signed,
-    /// The lower halves of words.
-    Unsigned16,
-    Signed16,
-    Unsigned64,
-    Signed64,
-    Float {
-        flush: bool,
-    },
-}
-
-/// Boolean operations on predicates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Boolean {
-    And,
-    Or,
-    Xor,
 }
 
 /// A predicate operand.
@@ -388,12 +222,39 @@ pub(super) struct Sync {
 pub(super) enum SyncKind {
     /// `bar.warp.sync`.
     Barrier,
-    Shuffle { mode: ShuffleMode, d: Slot, p: Slot, a: Slot, b: Slot, c: Slot },
-    Vote { mode: VoteMode, d: Slot, a: Predicate },
-    Ballot { d: Slot, a: Predicate },
-    MatchAny { d: Slot, a: Slot, double: bool },
-    MatchAll { d: Slot, p: Slot, a: Slot, double: bool },
-    Redux { op: ReduxOp, d: Slot, a: Slot },
+    Shuffle {
+        mode: ShuffleMode,
+        d: Slot,
+        p: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    Vote {
+        mode: VoteMode,
+        d: Slot,
+        a: Predicate,
+    },
+    Ballot {
+        d: Slot,
+        a: Predicate,
+    },
+    MatchAny {
+        d: Slot,
+        a: Slot,
+        double: bool,
+    },
+    MatchAll {
+        d: Slot,
+        p: Slot,
+        a: Slot,
+        double: bool,
+    },
+    Redux {
+        op: ReduxOp,
+        d: Slot,
+        a: Slot,
+    },
 }
 
 /// `bar.sync`, `barrier.sync` and `bar.red`.
@@ -449,27 +310,76 @@ pub(super) enum Op {
     DoubleMad(Slot, Slot, Slot, Slot),
     DoubleCount(DoubleCount, Slot, Slot),
     /// mul.wide; signed or not.
-    MulWide { signed: bool, d: Slot, a: Slot, b: Slot },
+    MulWide {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
     /// mad.wide.
-    MadWide { signed: bool, d: Slot, a: Slot, b: Slot, c: Slot },
+    MadWide {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
     /// Widening of a word.
-    Widen { from: IntType, d: Slot, a: Slot },
+    Widen {
+        from: IntType,
+        d: Slot,
+        a: Slot,
+    },
     /// Low word of a double.
-    Narrow { d: Slot, a: Slot },
+    Narrow {
+        d: Slot,
+        a: Slot,
+    },
     /// `mov.b64 d, {low, high}`.
-    Pack { d: Slot, low: Slot, high: Slot },
+    Pack {
+        d: Slot,
+        low: Slot,
+        high: Slot,
+    },
     /// `mov.b64 {low, high}, a`.
-    Unpack { low: Slot, high: Slot, a: Slot },
+    Unpack {
+        low: Slot,
+        high: Slot,
+        a: Slot,
+    },
     Float1(Float1, FloatFlags, Slot, Slot),
     Float2(Float2, FloatFlags, Slot, Slot, Slot),
     Fma(Rounding, FloatFlags, Slot, Slot, Slot, Slot),
-    FloatToInt { to: IntType, rounding: Rounding, flush: bool, d: Slot, a: Slot },
+    FloatToInt {
+        to: IntType,
+        rounding: Rounding,
+        flush: bool,
+        d: Slot,
+        a: Slot,
+    },
     /// Rounded to nearest.
-    IntToFloat { from: IntType, d: Slot, a: Slot },
+    IntToFloat {
+        from: IntType,
+        d: Slot,
+        a: Slot,
+    },
     Setp(Setp),
-    SelectWord { d: Slot, a: Slot, b: Slot, p: Slot },
-    SelectDouble { d: Slot, a: Slot, b: Slot, p: Slot },
-    PredicateMove { d: Slot, a: Predicate },
+    SelectWord {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        p: Slot,
+    },
+    SelectDouble {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        p: Slot,
+    },
+    PredicateMove {
+        d: Slot,
+        a: Predicate,
+    },
     Predicate2(Boolean, Slot, Predicate, Predicate),
     Special(SpecialRegister, Slot),
     Load(Transfer),
@@ -480,6 +390,9 @@ pub(super) enum Op {
     Barrier(Barrier),
     /// membar and fence: executes in order here, so it only counts.
     Fence,
-    Branch { target: u32, uniform: bool },
+    Branch {
+        target: u32,
+        uniform: bool,
+    },
     Exit,
 }

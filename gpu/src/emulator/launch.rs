@@ -233,7 +233,9 @@ pub fn run_traced(
             }
         }
         Policy::Random(seed) => decided(&mut machine, fresh, Source::seed(*seed, false), trace)?,
-        Policy::Adversarial(seed) => decided(&mut machine, fresh, Source::seed(*seed, true), trace)?,
+        Policy::Adversarial(seed) => {
+            decided(&mut machine, fresh, Source::seed(*seed, true), trace)?
+        }
         Policy::Replay(decisions) => {
             decided(&mut machine, fresh, Source::Recorded(decisions.iter()), trace)?;
         }

@@ -22,9 +22,7 @@ mod wide;
 
 pub use count::{Atomics, Executed, Report};
 pub use decode::MNEMONICS;
-pub use fault::{
-    AccessKind, Defect, Fault, FaultKind, LaunchError, Race, RaceAccess, RunError,
-};
+pub use fault::{AccessKind, Defect, Fault, FaultKind, LaunchError, Race, RaceAccess, RunError};
 pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, Space};
 pub use launch::{Argument, Launch, Observers, run, run_traced};

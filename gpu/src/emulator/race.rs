@@ -63,9 +63,8 @@ impl WarpOrder {
 
     /// Whether everything the lanes of `earlier` did happened before what `lane` does now.
     fn orders(&self, earlier: &Record, lane: usize) -> bool {
-        Bits(earlier.lanes & !(1 << lane)).all(|other| {
-            self.known.as_ref().is_some_and(|known| earlier.time < known[lane][other])
-        })
+        Bits(earlier.lanes & !(1 << lane))
+            .all(|other| self.known.as_ref().is_some_and(|known| earlier.time < known[lane][other]))
     }
 }
 

@@ -5,6 +5,9 @@ use super::ir::{Kernel, Predicate, Slot};
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
+/// The same as threads are counted.
+pub(super) const WARP: u32 = 32;
+
 /// Values of one width: registers, then constants.
 #[derive(Debug)]
 pub(super) struct File<T> {

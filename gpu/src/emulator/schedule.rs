@@ -155,7 +155,7 @@ impl Scheduler {
         let habit = self.habit;
         let parts = match habit {
             Habit::Shatter => 1_u32 << (random_lanes & 31),
-            _ if self.next() % 16 == 0 => random_lanes,
+            _ if self.next().is_multiple_of(16) => random_lanes,
             _ => u32::MAX,
         };
         let lanes = if chosen.lanes & parts == 0 { chosen.lanes } else { chosen.lanes & parts };

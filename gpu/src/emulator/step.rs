@@ -8,7 +8,7 @@ use super::block::Block;
 use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{Instruction, Op, Slot, SpecialRegister};
 use super::launch::Machine;
-use super::registers::{Active, LANES};
+use super::registers::{Active, LANES, WARP};
 use super::sync;
 use super::warp::{Fragment, State, Warp};
 
@@ -103,9 +103,7 @@ fn instruction(
             memory(machine, block, at, running)?;
             Ok(Next::Advance)
         }
-        Op::Branch { target, uniform } => {
-            branch(machine, warp, running, *target, *uniform)
-        }
+        Op::Branch { target, uniform } => branch(machine, warp, running, *target, *uniform),
         Op::Sync(sync) => {
             if active == running.lanes && sync::at_once(warp, on, sync)? {
                 return Ok(Next::Advance);
@@ -223,7 +221,7 @@ fn special(
 ) {
     let index = block.index;
     let warp = &mut block.warps[at];
-    let first = u32::from(warp.index) * LANES as u32;
+    let first = u32::from(warp.index) * WARP;
     let mut values = [0; LANES];
     for (lane, value) in (0_u32..).zip(&mut values) {
         let bit = 1 << lane;

@@ -28,8 +28,8 @@ pub(super) fn at_once(warp: &mut Warp, on: &Active, sync: &Sync) -> Outcome<bool
     let masks = warp.registers.words.get(sync.members);
     let members = masks[lanes.trailing_zeros() as usize & 31];
     let mut differ = 0;
-    for lane in 0..LANES {
-        differ |= (masks[lane] ^ members) & on.mask[lane];
+    for (mask, active) in masks.iter().zip(&on.mask) {
+        differ |= (mask ^ members) & active;
     }
     let uniform = differ == 0;
     if warp.registers.words.poison(sync.members) & lanes != 0 {
@@ -203,8 +203,8 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     }
     let mut from_poison = 0;
     if poison != 0 {
-        for lane in 0..LANES {
-            from_poison |= (poison >> sources[lane] & 1) << lane;
+        for (lane, source) in sources.iter().enumerate() {
+            from_poison |= (poison >> source & 1) << lane;
         }
     }
     for part in parts {
@@ -214,8 +214,8 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
         }
         if p != SINK {
             let mut in_range = 0;
-            for lane in 0..LANES {
-                in_range |= valid[lane] << lane;
+            for (lane, valid) in valid.iter().enumerate() {
+                in_range |= valid << lane;
             }
             r.set_predicate(p, part.lanes, in_range, 0);
         }
@@ -227,9 +227,9 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
 #[inline(always)]
 fn present(all: u32, sources: &[u32; LANES]) -> Outcome<()> {
     let (mut absent, mut lanes) = (0, 0);
-    for lane in 0..LANES {
-        let missing = all >> lane & !(all >> sources[lane]) & 1;
-        absent |= missing << sources[lane];
+    for (lane, source) in sources.iter().enumerate() {
+        let missing = all >> lane & !(all >> source) & 1;
+        absent |= missing << source;
         lanes |= missing << lane;
     }
     if absent == 0 {
@@ -240,20 +240,14 @@ fn present(all: u32, sources: &[u32; LANES]) -> Outcome<()> {
 
 /// The lane that each lane reads, and 1 where it is in range (PTX ISA, "shfl.sync", semantics).
 #[inline(always)]
-fn sources(
-    mode: ShuffleMode,
-    b: &[u32; LANES],
-    c: &[u32; LANES],
-) -> ([u32; LANES], [u32; LANES]) {
+fn sources(mode: ShuffleMode, b: &[u32; LANES], c: &[u32; LANES]) -> ([u32; LANES], [u32; LANES]) {
     match mode {
         ShuffleMode::Up => each_source(b, c, |lane, b, max, _| {
             let source = lane.wrapping_sub(b);
             (source, source.cast_signed() >= max.cast_signed())
         }),
         ShuffleMode::Down => each_source(b, c, |lane, b, max, _| (lane + b, lane + b <= max)),
-        ShuffleMode::Butterfly => {
-            each_source(b, c, |lane, b, max, _| (lane ^ b, lane ^ b <= max))
-        }
+        ShuffleMode::Butterfly => each_source(b, c, |lane, b, max, _| (lane ^ b, lane ^ b <= max)),
         ShuffleMode::Index => each_source(b, c, |_, _, max, source| (source, source <= max)),
     }
 }
@@ -266,14 +260,12 @@ fn each_source(
     f: impl Fn(u32, u32, u32, u32) -> (u32, bool),
 ) -> ([u32; LANES], [u32; LANES]) {
     let (mut sources, mut valid) = ([0; LANES], [0; LANES]);
-    let mut lane = 0_u32;
-    for i in 0..LANES {
+    for (lane, i) in (0_u32..).zip(0..LANES) {
         let (clamp, segment) = (c[i] & 31, c[i] >> 8 & 31);
         let (min, max) = (lane & segment, lane & segment | clamp & !segment);
         let (source, in_range) = f(lane, b[i] & 31, max, min | b[i] & 31 & !segment);
         sources[i] = if in_range { source & 31 } else { lane };
         valid[i] = u32::from(in_range);
-        lane += 1;
     }
     (sources, valid)
 }

@@ -7,7 +7,7 @@
 
 use super::ir::Kernel;
 use super::race::WarpOrder;
-use super::registers::{LANES, Registers};
+use super::registers::{Registers, WARP};
 
 /// What a fragment does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub(super) struct Warp {
 impl Warp {
     /// Warp `index` of a block of `threads`.
     pub(super) fn new(index: u16, threads: u32, kernel: &Kernel) -> Self {
-        let lanes = threads.saturating_sub(u32::from(index) * LANES as u32).min(LANES as u32);
-        let existing = u32::MAX.checked_shr(LANES as u32 - lanes).unwrap_or(0);
+        let lanes = threads.saturating_sub(u32::from(index) * WARP).min(WARP);
+        let existing = u32::MAX.checked_shr(WARP - lanes).unwrap_or(0);
         let mut warp = Self {
             index,
             registers: Registers::new(kernel),

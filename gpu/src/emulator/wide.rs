@@ -3,8 +3,8 @@
 use super::alu::{high, map1, sign16};
 use super::float::{compare, flushed, integral};
 use super::ir::{
-    Boolean, Compared, Comparison, DoubleCount, Int2, IntType, Op, Predicate, Rounding, SINK,
-    Setp, Slot,
+    Boolean, Compared, Comparison, DoubleCount, Int2, IntType, Op, Predicate, Rounding, SINK, Setp,
+    Slot,
 };
 use super::registers::{Active, LANES, Registers};
 
@@ -121,7 +121,6 @@ fn double2_rare(r: &mut Registers, on: &Active, op: Int2, s: [Slot; 3]) {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the upper half is shifted down")]
 fn high_double(product: i128) -> u64 {
     (product >> 64) as u64
 }
@@ -233,13 +232,13 @@ fn pack(r: &mut Registers, on: &Active, d: Slot, low: Slot, high: Slot) {
 /// The low `length` bits of a go into b at `position`; what would go beyond bit 31 is lost.
 fn insert(r: &mut Registers, on: &Active, [d, a, b, position, length]: [Slot; 5]) {
     let mut out = [0; LANES];
-    for lane in 0..LANES {
+    for (lane, out) in out.iter_mut().enumerate() {
         let position = r.words.get(position)[lane] & 0xff;
         let length = r.words.get(length)[lane] & 0xff;
         let ones = u32::MAX.checked_shr(32 - length.min(32)).unwrap_or(0);
         let mask = ones.checked_shl(position).unwrap_or(0);
         let shifted = r.words.get(a)[lane].checked_shl(position).unwrap_or(0);
-        out[lane] = shifted & mask | r.words.get(b)[lane] & !mask;
+        *out = shifted & mask | r.words.get(b)[lane] & !mask;
     }
     let poison = [a, b, position, length].iter().fold(0, |all, &s| all | r.words.poison(s));
     r.words.set(d, on, &out, poison);
@@ -285,11 +284,7 @@ fn float_to_int(
             let mut out = [0; LANES];
             for lane in 0..LANES {
                 let x = arg(x[lane]);
-                let value = if to == IntType::S64 {
-                    (x as i64).cast_unsigned()
-                } else {
-                    x as u64
-                };
+                let value = if to == IntType::S64 { (x as i64).cast_unsigned() } else { x as u64 };
                 out[lane] = nan(x, value);
             }
             let poison = r.words.poison(a);

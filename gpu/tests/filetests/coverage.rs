@@ -37,9 +37,8 @@ fn tested() -> BTreeSet<String> {
 #[test]
 fn every_mnemonic_is_tested() {
     let tested = tested();
-    let known = |mnemonic: &&str| {
-        !tested.iter().any(|opcode| opcode.split('.').next() == Some(mnemonic))
-    };
+    let known =
+        |mnemonic: &&str| !tested.iter().any(|opcode| opcode.split('.').next() == Some(mnemonic));
     let missing: Vec<_> = MNEMONICS.iter().filter(|m| known(m)).collect();
     assert!(missing.is_empty(), "no filetest has {missing:?}");
 }

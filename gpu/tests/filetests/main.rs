@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 use expectation::{Expectation, Invocation, Outcome, parse_file};
 use splat_gpu::emulator::{
-    ApproximationMode, DeviceMemory, Launch, Module, Observers, Policy, Report, RunError,
-    Schedule, Trace, run_traced,
+    ApproximationMode, DeviceMemory, Launch, Module, Observers, Policy, Report, RunError, Schedule,
+    Trace, run_traced,
 };
 
 /// Seeds of each kind of schedule.

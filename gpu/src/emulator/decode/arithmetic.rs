@@ -1,8 +1,8 @@
 //! Arithmetic, logic and comparison.
 
 use super::super::ir::{
-    Approximation, Boolean, Compared, Comparison, Double1, DoubleCount, Float1, Float2,
-    FloatFlags, Int2, InstructionClass, Op, Rounding, Setp, Word1, Word3,
+    Approximation, Boolean, Compared, Comparison, Double1, DoubleCount, Float1, Float2, FloatFlags,
+    InstructionClass, Int2, Op, Rounding, Setp, Word1, Word3,
 };
 use super::super::parse::{Class, Parsed};
 use super::operands::{Decoded, Decoder};
@@ -307,7 +307,7 @@ impl Decoder<'_, '_> {
         let comparison = comparison.ok_or_else(|| self.unknown())?;
         let ordered = (comparison as u8) < Comparison::Equ as u8;
         let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
-        if flush && !float || !ordered && !float || kind.starts_with('b') && !equality {
+        if (flush || !ordered) && !float || kind.starts_with('b') && !equality {
             return Err(self.unknown());
         }
         let combine = match self.take_one(&BOOLEANS) {
@@ -322,11 +322,8 @@ impl Decoder<'_, '_> {
         };
         let [d, q] = self.with_predicate(0, Class::Predicate)?;
         let wide = matches!(compared, Compared::Signed64 | Compared::Unsigned64);
-        let (a, b) = if wide {
-            (self.double(1)?, self.double(2)?)
-        } else {
-            (self.word(1)?, self.word(2)?)
-        };
+        let (a, b) =
+            if wide { (self.double(1)?, self.double(2)?) } else { (self.word(1)?, self.word(2)?) };
         Ok(Op::Setp(Setp { comparison, compared, d, q, a, b, combine }))
     }
 

@@ -1,8 +1,8 @@
 //! Branches, barriers and the instructions lanes execute together.
 
 use super::super::ir::{
-    Barrier, BarrierReduction, BarrierReductionOp, InstructionClass, Op, ReduxOp,
-    ShuffleMode, Sync, SyncKind, VoteMode,
+    Barrier, BarrierReduction, BarrierReductionOp, InstructionClass, Op, ReduxOp, ShuffleMode,
+    Sync, SyncKind, VoteMode,
 };
 use super::super::parse::{Class, Operand, Parsed};
 use super::operands::{Decoded, Decoder};
@@ -149,7 +149,10 @@ impl Decoder<'_, '_> {
             if matches!(self.operand(0)?, Operand::Pair(_)) {
                 return Err(self.error("match.any has no predicate"));
             }
-            return Ok(Sync { kind: SyncKind::MatchAny { d: self.to_word(0)?, a, double }, members });
+            return Ok(Sync {
+                kind: SyncKind::MatchAny { d: self.to_word(0)?, a, double },
+                members,
+            });
         }
         if !self.take("all") {
             return Err(self.unknown());
@@ -172,6 +175,9 @@ impl Decoder<'_, '_> {
             ("xor", "b32") => ReduxOp::Xor,
             _ => return Err(self.unknown()),
         };
-        Ok(Sync { kind: SyncKind::Redux { op, d: self.to_word(0)?, a: self.word(1)? }, members: self.word(2)? })
+        Ok(Sync {
+            kind: SyncKind::Redux { op, d: self.to_word(0)?, a: self.word(1)? },
+            members: self.word(2)?,
+        })
     }
 }

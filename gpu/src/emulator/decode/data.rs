@@ -1,8 +1,8 @@
 //! Moves, conversions, loads, stores and atomics.
 
 use super::super::ir::{
-    Atomic, AtomicOp, Double1, Float1, InstructionClass, IntType, Op, SINK,
-    Slot, Space, SpecialRegister, Transfer, Word1,
+    Atomic, AtomicOp, Double1, Float1, InstructionClass, IntType, Op, SINK, Slot, Space,
+    SpecialRegister, Transfer, Word1,
 };
 use super::super::parse::{Class, Operand, Parsed, Register};
 use super::operands::{Decoded, Decoder};
@@ -201,9 +201,9 @@ impl<'a> Decoder<'_, 'a> {
             return Err(self.error(format!("expected {count} registers")));
         }
         let double = width == 8
-            || elements.iter().any(|e| {
-                matches!(e, Operand::Register(Register { class: Class::Double, .. }))
-            });
+            || elements
+                .iter()
+                .any(|e| matches!(e, Operand::Register(Register { class: Class::Double, .. })));
         let mut slots = [SINK; 4];
         for (slot, element) in slots.iter_mut().zip(elements) {
             *slot = match (load, double) {

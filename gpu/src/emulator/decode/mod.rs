@@ -20,7 +20,7 @@ use super::parse::{
 pub use operands::MNEMONICS;
 use operands::{Decoder, Pool, Symbol};
 
-/// Shared memory of a block above which no current device goes (227 KiB on sm_90, rounded up).
+/// Shared memory of a block above which no current device goes (227 KiB on `sm_90`, rounded up).
 const MAX_SHARED: u64 = 1 << 18;
 
 impl Module {
@@ -143,9 +143,8 @@ fn kernel<'a>(
     let mut pool = Pool::new(counts);
     let mut code = Vec::with_capacity(entry.body.len() + 1);
     for statement in &entry.body {
-        let guard = statement
-            .guard
-            .map(|(register, negated)| Guard { predicate: register.slot, negated });
+        let guard =
+            statement.guard.map(|(register, negated)| Guard { predicate: register.slot, negated });
         let mut decoder = Decoder::new(statement, &symbols, &entry.labels, &mut pool);
         let (op, class) = decoder.decode()?;
         code.push(Instruction { op, guard, line: statement.line, class });

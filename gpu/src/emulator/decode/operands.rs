@@ -10,10 +10,55 @@ use super::super::parse::{
 
 /// Every mnemonic of the subset.
 pub const MNEMONICS: &[&str] = &[
-    "abs", "activemask", "add", "and", "atom", "bar", "barrier", "bfi", "bfind", "bra", "brev",
-    "clz", "cvt", "cvta", "div", "ex2", "exit", "fence", "fma", "ld", "lg2", "mad", "match", "max",
-    "membar", "min", "mov", "mul", "neg", "not", "or", "popc", "rcp", "red", "redux", "rem", "ret",
-    "rsqrt", "selp", "setp", "shf", "shfl", "shl", "shr", "sqrt", "st", "sub", "vote", "xor",
+    "abs",
+    "activemask",
+    "add",
+    "and",
+    "atom",
+    "bar",
+    "barrier",
+    "bfi",
+    "bfind",
+    "bra",
+    "brev",
+    "clz",
+    "cvt",
+    "cvta",
+    "div",
+    "ex2",
+    "exit",
+    "fence",
+    "fma",
+    "ld",
+    "lg2",
+    "mad",
+    "match",
+    "max",
+    "membar",
+    "min",
+    "mov",
+    "mul",
+    "neg",
+    "not",
+    "or",
+    "popc",
+    "rcp",
+    "red",
+    "redux",
+    "rem",
+    "ret",
+    "rsqrt",
+    "selp",
+    "setp",
+    "shf",
+    "shfl",
+    "shl",
+    "shr",
+    "sqrt",
+    "st",
+    "sub",
+    "vote",
+    "xor",
 ];
 
 /// A variable's address.
@@ -208,11 +253,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
     }
 
     /// A register written, of one of `classes`.
-    pub(super) fn destination_of(
-        &self,
-        operand: &Operand<'a>,
-        classes: &[Class],
-    ) -> Parsed<Slot> {
+    pub(super) fn destination_of(&self, operand: &Operand<'a>, classes: &[Class]) -> Parsed<Slot> {
         match operand {
             Operand::Register(register) if classes.contains(&register.class) => Ok(register.slot),
             _ => Err(self.wrong(operand, &format!("a register of {classes:?}"))),
@@ -271,9 +312,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
         };
         let (base, from) = match base.as_ref() {
             Operand::Register(Register { class: Class::Word, slot }) => (Base::Word(*slot), 0),
-            Operand::Register(Register { class: Class::Double, slot }) => {
-                (Base::Double(*slot), 0)
-            }
+            Operand::Register(Register { class: Class::Double, slot }) => (Base::Double(*slot), 0),
             Operand::Integer(at) => (Base::None, *at),
             Operand::Name(name) => match self.symbols.get(name) {
                 Some(symbol) if symbol.space == space => (Base::None, symbol.at.cast_signed()),

@@ -92,13 +92,14 @@ fn choose(exact: f64, nearest: f32, bound: Bound, hash: u64) -> f32 {
         Bound::Relative(relative) => magnitude * relative,
         Bound::Absolute(absolute) => absolute,
         // The ulp of the binade that holds the exact value.
-        Bound::Ulps(ulps) => ulps * f64::from_bits(magnitude.to_bits() & (0x7ff << 52)) / 8_388_608.0,
+        Bound::Ulps(ulps) => {
+            ulps * f64::from_bits(magnitude.to_bits() & (0x7ff << 52)) / 8_388_608.0
+        }
     };
     // 2^-40: far above the error of the f64 evaluation.
     let allowed = allowed - magnitude / (1_u64 << 40) as f64;
-    let within = |candidate: f32| {
-        candidate.is_finite() && (f64::from(candidate) - exact).abs() <= allowed
-    };
+    let within =
+        |candidate: f32| candidate.is_finite() && (f64::from(candidate) - exact).abs() <= allowed;
     let mut candidates = [nearest; 9];
     let mut count = 1;
     let (mut below, mut above) = (nearest, nearest);
@@ -115,7 +116,7 @@ fn choose(exact: f64, nearest: f32, bound: Bound, hash: u64) -> f32 {
     candidates[usize::try_from(hash % count as u64).unwrap_or(0)]
 }
 
-/// The output function of SplitMix64 (Steele, Lea, Flood 2014).
+/// The output function of `SplitMix64` (Steele, Lea, Flood 2014).
 pub(in super::super) fn mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

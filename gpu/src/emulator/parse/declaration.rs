@@ -182,9 +182,10 @@ impl<'a> Parser<'_, 'a> {
                 break;
             }
             let count = self.integer()?.cast_unsigned();
-            size = size.checked_mul(count).filter(|&s| s <= 1 << 31).ok_or_else(|| {
-                self.error(format!("variable '{name}' is larger than 2 GiB"))
-            })?;
+            size = size
+                .checked_mul(count)
+                .filter(|&s| s <= 1 << 31)
+                .ok_or_else(|| self.error(format!("variable '{name}' is larger than 2 GiB")))?;
             self.expect(']')?;
         }
         let initial = if self.eat('=') { self.initializer(element, size)? } else { Vec::new() };

@@ -89,21 +89,14 @@ impl<'a> Parser<'_, 'a> {
         }
         if self.eat('[') {
             let base = self.scalar()?;
-            let offset = if self.eat('+') {
-                self.integer()?
-            } else if self.peek() == Some(Token::Mark('-')) {
-                self.integer()?
-            } else {
-                0
-            };
+            let signed = self.eat('+') || self.peek() == Some(Token::Mark('-'));
+            let offset = if signed { self.integer()? } else { 0 };
             self.expect(']')?;
             return Ok(match base {
                 Operand::Integer(at) => {
                     Operand::Address(Box::new(Operand::Integer(0)), at.wrapping_add(offset))
                 }
-                Operand::Register(_) | Operand::Name(_) => {
-                    Operand::Address(Box::new(base), offset)
-                }
+                Operand::Register(_) | Operand::Name(_) => Operand::Address(Box::new(base), offset),
                 _ => return Err(self.error("an address must be a register, name or integer")),
             });
         }
@@ -126,15 +119,15 @@ impl<'a> Parser<'_, 'a> {
 
     /// An integer, or the bits of an f32 as `0f3F800000`.
     pub(super) fn literal(&mut self) -> Parsed<Operand<'a>> {
-        if let Some(Token::Number(text)) = self.peek() {
-            if let Some(digits) = text.strip_prefix("0f").or_else(|| text.strip_prefix("0F")) {
-                let bits = u32::from_str_radix(digits, 16)
-                    .ok()
-                    .filter(|_| digits.len() == 8)
-                    .ok_or_else(|| self.expected("eight hexadecimal digits after 0f"))?;
-                self.at += 1;
-                return Ok(Operand::Float(bits));
-            }
+        if let Some(Token::Number(text)) = self.peek()
+            && let Some(digits) = text.strip_prefix("0f").or_else(|| text.strip_prefix("0F"))
+        {
+            let bits = u32::from_str_radix(digits, 16)
+                .ok()
+                .filter(|_| digits.len() == 8)
+                .ok_or_else(|| self.expected("eight hexadecimal digits after 0f"))?;
+            self.at += 1;
+            return Ok(Operand::Float(bits));
         }
         self.integer().map(Operand::Integer)
     }
