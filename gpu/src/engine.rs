@@ -2,6 +2,10 @@
 
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
 use crate::reduction::{BackwardConfig, ThresholdError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What outputs hold before a kernel runs: a NaN with a telling payload, and no valid `last_ids`.
+pub(crate) const POISON: u32 = 0x7fc0_dead;
 
 /// How an engine adds f32 values in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,4 +87,36 @@ pub trait Engine {
         &mut self,
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError>;
+}
+
+/// Runs calls into a library and turns a panic of it into an error.
+pub(crate) fn no_panic<T>(
+    library: &str,
+    call: impl FnOnce() -> Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    // What the call leaves behind is not used again for results: buffers are poisoned before every
+    // use, and a lost device stays lost.
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(EngineError::Device(format!("{library} panicked: {message}")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let error = no_panic::<()>("wgpu", || panic!("in the driver")).expect_err("it panicked");
+        assert_eq!(
+            error,
+            EngineError::Device("wgpu panicked: in the driver".to_owned()),
+            "the message is kept"
+        );
+    }
 }

@@ -91,6 +91,20 @@ impl RasterInputs {
     pub fn pixels(&self) -> usize {
         self.width as usize * self.height as usize
     }
+
+    /// The Gaussians as the kernels read them: `[N,6+D]`, rows of [`crate::stages::values`].
+    #[must_use]
+    pub fn rows(&self) -> Vec<f32> {
+        let d = self.channels as usize;
+        let mut rows = Vec::with_capacity(self.len() * (6 + d));
+        for (k, color) in self.colors.chunks_exact(d).enumerate() {
+            rows.extend_from_slice(&self.means2d[k]);
+            rows.extend_from_slice(&self.conics[k]);
+            rows.push(self.opacities[k]);
+            rows.extend_from_slice(color);
+        }
+        rows
+    }
 }
 
 /// Outputs of the forward rasterization stage.
@@ -132,4 +146,26 @@ pub struct RasterGradients {
     pub v_opacities: Vec<f32>,
     /// `[N,D]`.
     pub v_colors: Vec<f32>,
+}
+
+impl RasterGradients {
+    /// Takes the kernels' rows of gradients apart: `[N,6+D]`, as [`RasterInputs::rows`].
+    #[must_use]
+    pub fn from_rows(rows: &[f32], channels: u32) -> Self {
+        let row = 6 + channels as usize;
+        let n = rows.len() / row;
+        let mut result = Self {
+            v_means2d: Vec::with_capacity(n),
+            v_conics: Vec::with_capacity(n),
+            v_opacities: Vec::with_capacity(n),
+            v_colors: Vec::with_capacity(n * (row - 6)),
+        };
+        for values in rows.chunks_exact(row) {
+            result.v_means2d.push([values[0], values[1]]);
+            result.v_conics.push([values[2], values[3], values[4]]);
+            result.v_opacities.push(values[5]);
+            result.v_colors.extend_from_slice(&values[6..]);
+        }
+        result
+    }
 }

@@ -11,15 +11,20 @@
 //! up before they reach memory; the *threshold* is the number of contributing lanes from which the
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
 
+pub mod artifact;
 pub mod check;
+pub mod cuda;
 pub mod emulator;
 pub mod engine;
 pub mod layout;
+pub mod projection;
 pub mod reduction;
 pub mod stages;
 pub mod wgpu;
 
 pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
+pub use cuda::CudaEngine;
+pub use emulator::EmulatorEngine;
 pub use engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
 pub use layout::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,

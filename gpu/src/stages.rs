@@ -224,7 +224,7 @@ fn declaration(number: usize, binding: &Binding, atomics: FloatAtomics) -> Strin
     format!("@group(0) @binding({number}) var<{space}> {name}: {ty};\n")
 }
 
-/// The uniform settings of both rasterization kernels; mirrors `Params` in `pair.wgsl`.
+/// The settings of both rasterization kernels; mirrors `Params` in `pair.wgsl` and `pair.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Params {
@@ -248,8 +248,10 @@ pub struct Params {
     pub stop_when_equal: u32,
     /// 1 for [`ClampGradient::Zero`], else 0.
     pub clamp_stops_gradient: u32,
+    /// Channels D, for kernels that are not compiled for one number of them.
+    pub channels: u32,
     /// Unused.
-    pub padding: [u32; 2],
+    pub padding: u32,
     /// Background, the first D entries are used.
     pub background: [f32; MAX_CHANNELS as usize],
 }
@@ -279,7 +281,8 @@ impl Params {
             pixel_center,
             stop_when_equal: u32::from(stop_rule == StopRule::LessOrEqual),
             clamp_stops_gradient: u32::from(clamp_gradient == ClampGradient::Zero),
-            padding: [0; 2],
+            channels: inputs.channels,
+            padding: 0,
             background,
         }
     }
@@ -377,6 +380,7 @@ mod tests {
             pixel_center,
             stop_when_equal,
             clamp_stops_gradient,
+            channels,
             padding,
             background
         );

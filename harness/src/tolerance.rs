@@ -67,9 +67,9 @@ impl Summation {
         }
         let gamma = chain / (1.0 - chain);
         let mut tolerance = element.radius + gamma * element.magnitude;
-        if model.may_flush && self.depth > 0 {
+        if model.atomics_may_flush && self.depth > 0 {
             tolerance += 3.0 * terms * MIN_NORMAL;
-        } else if model.may_flush && element.magnitude > 0.0 {
+        } else if model.atomics_may_flush && element.magnitude > 0.0 {
             // A single value is only stored, but an atomic addition to zero may flush it.
             tolerance += MIN_NORMAL.min(element.magnitude);
         }

@@ -11,7 +11,7 @@ use crate::convention::Convention;
 use crate::rasterize::{Raster, rasterize};
 use crate::render::project_scene;
 use crate::scalar::{
-    Bounded, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, exp, perturb,
+    Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, exp, perturb,
 };
 use crate::scene::Scene;
 use crate::synthetic::{Random, frustum};
@@ -241,7 +241,7 @@ fn check_backward<M: Model>(
     let parts = 1 + random.bits() % 3;
     let values = in_parts::<M>(case, parts, random);
     // Flushing takes at most one smallest normal from a partial sum and from a term it reads.
-    let flush = if M::TABLE.may_flush { 2.0 * f64::from(f32::MIN_POSITIVE) } else { 0.0 };
+    let flush = if M::TABLE.atomics_may_flush { 2.0 * f64::from(f32::MIN_POSITIVE) } else { 0.0 };
     for (i, (value, bound)) in values.iter().zip(&bounds.elements).enumerate() {
         let terms = bounds.terms(i / bounds.stride);
         #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
@@ -315,4 +315,14 @@ fn perturbed_wgsl_evaluations_stay_within_bounds() {
 #[test]
 fn perturbed_wgsl_evaluations_with_exp_zero_stay_within_bounds() {
     containment::<WgslExpZero>();
+}
+
+#[test]
+fn perturbed_cuda_evaluations_stay_within_bounds() {
+    containment::<Cuda>();
+}
+
+#[test]
+fn perturbed_fast_cuda_evaluations_stay_within_bounds() {
+    containment::<CudaFast>();
 }

@@ -21,7 +21,8 @@ struct Params {
     pixel_center: f32,
     stop_when_equal: u32,
     clamp_stops_gradient: u32,
-    padding: vec2<u32>,
+    channels: u32,
+    padding: u32,
     background: array<vec4<f32>, 8>,
 }
 

@@ -5,6 +5,7 @@ mod alu;
 mod block;
 mod count;
 mod decode;
+mod engine;
 mod fault;
 mod float;
 mod ir;
@@ -22,6 +23,7 @@ mod wide;
 
 pub use count::{Atomics, Executed, Report};
 pub use decode::MNEMONICS;
+pub use engine::{EmulatorEngine, EmulatorOptions};
 pub use fault::{AccessKind, Defect, Fault, FaultKind, LaunchError, Race, RaceAccess, RunError};
 pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, Space};

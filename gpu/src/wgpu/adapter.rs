@@ -148,10 +148,12 @@ fn summary(adapter: &Adapter) -> AdapterSummary {
 
 pub(super) fn enumerate() -> Vec<AdapterSummary> {
     // A driver that panics inside wgpu while it is listed leaves an empty list.
-    super::device::no_panic(|| Ok(adapters().iter().map(summary).collect())).unwrap_or_else(|e| {
-        tracing::warn!("listing the adapters failed: {e}");
-        Vec::new()
-    })
+    crate::engine::no_panic("wgpu", || Ok(adapters().iter().map(summary).collect())).unwrap_or_else(
+        |e| {
+            tracing::warn!("listing the adapters failed: {e}");
+            Vec::new()
+        },
+    )
 }
 
 fn choose(choice: &AdapterChoice, found: &[AdapterSummary]) -> Result<usize, EngineError> {

@@ -3,9 +3,8 @@
 //! wgpu reports a fault in one of four ways, and each ends in [`EngineError::Device`]: an error
 //! scope catches what a call answers, a handler what no scope caught, another the loss of the
 //! device, and the few panics left in wgpu for faults it deems fatal are caught at the engine's
-//! entries ([`no_panic`]). A driver that ends the process itself cannot be helped from inside it.
+//! entries ([`crate::engine::no_panic`]). A driver that ends the process itself cannot be helped from inside it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,20 +34,6 @@ pub(super) struct Gpu {
 fn note(fault: &Fault, message: String) {
     let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
     fault.get_or_insert(message);
-}
-
-/// Runs a call into wgpu and turns a panic into an error.
-pub(super) fn no_panic<T>(call: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
-    // What the call leaves behind is not used again for results: buffers are poisoned before every
-    // submission, and a lost device stays lost.
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        let message = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no message");
-        Err(EngineError::Device(format!("wgpu panicked: {message}")))
-    })
 }
 
 impl Gpu {
@@ -109,20 +94,5 @@ impl Gpu {
         polled.map(|_| ()).map_err(|e| {
             EngineError::Device(format!("a submission did not end: {e} (waited {LONGEST_WAIT:?})"))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_is_an_error() {
-        let error = no_panic::<()>(|| panic!("in the driver")).expect_err("it panicked");
-        assert_eq!(
-            error,
-            EngineError::Device("wgpu panicked: in the driver".to_owned()),
-            "the message is kept"
-        );
     }
 }

@@ -23,7 +23,7 @@ mod tests;
 pub use adapter::{AdapterChoice, AdapterSummary, Options};
 
 use crate::check;
-use crate::engine::{DeviceInfo, Engine, EngineError};
+use crate::engine::{DeviceInfo, Engine, EngineError, no_panic};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
 use crate::reduction::{BackwardConfig, Reduction};
 use crate::stages::{self, Params, Variant};
@@ -66,7 +66,7 @@ impl WgpuEngine {
     /// lacks what the kernels need, [`EngineError::Compile`] or [`EngineError::Device`] if it
     /// fails on the probe.
     pub fn open(choice: &AdapterChoice, options: &Options) -> Result<Self, EngineError> {
-        device::no_panic(|| {
+        no_panic("wgpu", || {
             let opened = adapter::open(choice, options)?;
             let mut kernels = Kernels::default();
             let mut arenas = Arenas::default();
@@ -181,7 +181,7 @@ impl Engine for WgpuEngine {
             check::forward(job)?;
             self.check_grid(job)?;
         }
-        device::no_panic(|| self.rasterize_all(inputs))
+        no_panic("wgpu", || self.rasterize_all(inputs))
     }
 
     fn rasterize_backward(
@@ -195,7 +195,7 @@ impl Engine for WgpuEngine {
                 config.check(self.info.lane_width)?;
             }
         }
-        device::no_panic(|| self.backward_all(jobs))
+        no_panic("wgpu", || self.backward_all(jobs))
     }
 }
 
@@ -205,23 +205,10 @@ fn upload_raster(
     inputs: &RasterInputs,
     spans: &mut Vec<Span>,
 ) -> Result<(), EngineError> {
-    spans.push(submission.input("the rows of Gaussians", &rows(inputs))?);
+    spans.push(submission.input("the rows of Gaussians", &inputs.rows())?);
     spans.push(submission.input("tile_offsets", &inputs.tile_offsets)?);
     spans.push(submission.input("flatten_ids", &inputs.flatten_ids)?);
     Ok(())
-}
-
-/// The Gaussians as rows of [`stages::values`].
-fn rows(inputs: &RasterInputs) -> Vec<f32> {
-    let d = inputs.channels as usize;
-    let mut rows = Vec::with_capacity(inputs.len() * (6 + d));
-    for (k, color) in inputs.colors.chunks_exact(d).enumerate() {
-        rows.extend_from_slice(&inputs.means2d[k]);
-        rows.extend_from_slice(&inputs.conics[k]);
-        rows.push(inputs.opacities[k]);
-        rows.extend_from_slice(color);
-    }
-    rows
 }
 
 fn upload_backward(
@@ -270,23 +257,8 @@ fn outputs(dispatch: &Dispatch, bytes: &[u8]) -> RasterOutputs {
     }
 }
 
-/// Takes the rows of gradients apart.
 fn gradients(dispatch: &Dispatch, bytes: &[u8]) -> RasterGradients {
     let [span] = dispatch.outputs();
     let rows: Vec<f32> = span.read(bytes);
-    let row = stages::values(dispatch.kernel.variant.channels) as usize;
-    let n = rows.len() / row;
-    let mut result = RasterGradients {
-        v_means2d: Vec::with_capacity(n),
-        v_conics: Vec::with_capacity(n),
-        v_opacities: Vec::with_capacity(n),
-        v_colors: Vec::with_capacity(n * (row - 6)),
-    };
-    for values in rows.chunks_exact(row) {
-        result.v_means2d.push([values[0], values[1]]);
-        result.v_conics.push([values[2], values[3], values[4]]);
-        result.v_opacities.push(values[5]);
-        result.v_colors.extend_from_slice(&values[6..]);
-    }
-    result
+    RasterGradients::from_rows(&rows, dispatch.kernel.variant.channels)
 }

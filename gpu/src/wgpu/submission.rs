@@ -13,11 +13,8 @@ use wgpu::{
 
 use super::device::Gpu;
 use super::pipeline::Kernel;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, POISON};
 use crate::stages::{Access, Params};
-
-/// What outputs hold before a kernel runs: a NaN with a telling payload, and no valid `last_ids`.
-pub(super) const POISON: u32 = 0x7fc0_dead;
 
 /// Bytes of the buffer from which outputs are poisoned.
 const POISON_BYTES: u64 = 1 << 20;

@@ -3,7 +3,8 @@
 //! as decided. The stages use only a part of what operands may be; these programs use all of it.
 
 use super::{
-    Arith, Bounded, Ieee, Luck, Model, Perturbed, Scalar, Truth, Wgsl, WgslExpZero, perturb,
+    Arith, Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Truth, Wgsl, WgslExpZero,
+    perturb,
 };
 use crate::synthetic::Random;
 use std::collections::BTreeMap;
@@ -121,6 +122,16 @@ fn programs_stay_within_radii_under_wgsl() {
 #[test]
 fn programs_stay_within_radii_under_wgsl_with_exp_zero() {
     containment::<WgslExpZero>();
+}
+
+#[test]
+fn programs_stay_within_radii_under_cuda() {
+    containment::<Cuda>();
+}
+
+#[test]
+fn programs_stay_within_radii_under_fast_cuda() {
+    containment::<CudaFast>();
 }
 
 /// A device gives infinity or NaN where a radius is infinite, whatever the f64 value is.

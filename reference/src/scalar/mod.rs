@@ -26,7 +26,7 @@ mod vector;
 pub use bounded::Bounded;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
-pub use model::{ArithmeticModel, Ieee, Model, Wgsl, WgslExpZero};
+pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 #[cfg(test)]
 pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
 

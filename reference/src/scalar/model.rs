@@ -24,6 +24,8 @@ pub struct ArithmeticModel {
     pub ln_ulp: f64,
     /// Whether subnormal inputs and results may be replaced by zero.
     pub may_flush: bool,
+    /// The same for atomic additions to memory, which may flush where registers do not.
+    pub atomics_may_flush: bool,
 }
 
 /// A model as a type, so that [`super::Bounded`] carries no table.
@@ -48,6 +50,7 @@ impl Model for Ieee {
         sqrt_ulp: 0.5,
         ln_ulp: 0.5,
         may_flush: false,
+        atomics_may_flush: false,
     };
 }
 
@@ -77,6 +80,7 @@ const WGSL: ArithmeticModel = ArithmeticModel {
     sqrt_ulp: 4.6,
     ln_ulp: 3.0,
     may_flush: true,
+    atomics_may_flush: true,
 };
 
 /// WGSL as specified.
@@ -96,4 +100,70 @@ pub struct WgslExpZero;
 impl Model for WgslExpZero {
     const TABLE: ArithmeticModel =
         ArithmeticModel { name: "wgsl, exp(0) = 1 measured", exp_of_zero_is_one: true, ..WGSL };
+}
+
+/// CUDA C++ as NVRTC and nvcc compile it by default.
+///
+/// The CUDA C++ Programming Guide's appendix on mathematical functions states the maximum error as
+/// the difference in ulps from the *correctly rounded* result, which itself is half an ulp from the
+/// exact one; the table counts from the exact one, so each figure is the guide's plus 0.5.
+///
+/// * Appendix "Mathematical Functions", table of the single-precision standard library functions:
+///   x + y and x * y 0 ulp (IEEE 754, round to nearest even); x / y 0 with `-prec-div=true` and
+///   sqrtf(x) 0 with `-prec-sqrt=true`, which are the defaults; expf(x) 2 ulp; logf(x)
+///   1 ulp.
+/// * Appendix "Floating-Point Computation", section on fused multiply-add: `-fmad=true` is the
+///   default; a fused operation rounds once where the model counts two roundings.
+/// * CUDA Math API, expf: expf(+-0) returns 1.
+/// * `-ftz=false` is the default: subnormals are kept in registers and in shared memory. PTX ISA,
+///   instructions `atom` and `red`: `.add.f32` on global memory flushes subnormal inputs and results
+///   to zero of the same sign.
+const CUDA: ArithmeticModel = ArithmeticModel {
+    name: "cuda",
+    basic_ulp: 0.5,
+    div_ulp: 0.5,
+    exp_ulp: 2.5,
+    exp_ulp_per_x: 0.0,
+    exp_of_zero_is_one: true,
+    sqrt_ulp: 0.5,
+    ln_ulp: 1.5,
+    may_flush: false,
+    atomics_may_flush: true,
+};
+
+/// CUDA C++ by default: see the table's comment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cuda;
+
+impl Model for Cuda {
+    const TABLE: ArithmeticModel = CUDA;
+}
+
+/// CUDA C++ with `--use_fast_math`, which is `-ftz=true -prec-div=false -prec-sqrt=false
+/// -fmad=true` and intrinsics for functions (nvcc documentation, `--use_fast_math`).
+///
+/// Counted from the exact result as for [`Cuda`]: each figure of the guide plus 0.5.
+///
+/// * x + y, x * y: still rounded to nearest, but subnormal inputs and results are zero (PTX ISA,
+///   `.ftz`).
+/// * Appendix "Mathematical Functions", table of the intrinsic functions: __fdividef(x, y) 2 ulp
+///   for |y| in `[2^-126, 2^126]`, PTX ISA `div.approx.f32` likewise; 1/x as `rcp.approx` 1 ulp is
+///   within it. __expf(x) 2 + floor(|1.173 x|) ulp; __logf(x) 3 ulp outside `[0.5, 2]`.
+/// * The standard functions' table: sqrtf(x) with `-prec-sqrt=false` 1 ulp on devices of compute
+///   capability 5.2 and above; PTX ISA `sqrt.approx.f32`: a relative error of 2^-23, which is less
+///   than the 1.5 2^-23 counted here.
+/// * __expf(x) is ex2.approx.ftz(x log2 e), and the PTX ISA's table of `ex2` gives 1 for +-0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CudaFast;
+
+impl Model for CudaFast {
+    const TABLE: ArithmeticModel = ArithmeticModel {
+        name: "cuda-fast",
+        div_ulp: 2.5,
+        exp_ulp_per_x: 1.173,
+        sqrt_ulp: 1.5,
+        ln_ulp: 3.5,
+        may_flush: true,
+        ..CUDA
+    };
 }

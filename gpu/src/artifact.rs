@@ -1,0 +1,325 @@
+//! The table of PTX artifacts: what is compiled from `kernels/cuda` into `kernels/ptx`, and how.
+//!
+//! An artifact is one kernel of one stage as PTX, which every driver for CUDA 12.4 or later loads
+//! without a compiler being installed. The files are checked in and built into this crate; their
+//! hashes, the options and the hashes of the sources stand in `manifest.json`, and an artifact
+//! whose text is not what the manifest says is refused. The test `ptx` derives every file anew.
+//!
+//! Names: `<entry>[.d<D>].<architecture>[.fast].ptx`, where the entry point is
+//! `<stage>[_<reduction>]`. `d3` is for exactly 3 channels, `d32` for every number up to 32: its
+//! kernels take the number as a parameter. The stages of the projection hold no array of channels
+//! and exist once for every D.
+
+use crate::reduction::Reduction;
+use include_dir::{Dir, include_dir};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels/ptx");
+
+/// The manifest's name in the folder of the artifacts.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Reductions of `rasterize_backward`, as they are spelled in entry points and file names.
+pub const REDUCTIONS: [&str; 6] = ["atomic", "sw_s", "sw_b", "subgroup", "block", PER_GAUSSIAN];
+
+/// The reduction that is a kernel of its own; the camera's gradient, which has a lane per Gaussian
+/// anyway, does without it.
+const PER_GAUSSIAN: &str = "per_gaussian";
+
+/// How a reduction is spelled in entry points and file names.
+#[must_use]
+pub fn spelled(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::Atomic => "atomic",
+        Reduction::SwS => "sw_s",
+        Reduction::SwB => "sw_b",
+    }
+}
+
+/// For how many channels a kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Channels {
+    /// For this number only.
+    Exactly(u32),
+    /// For 1 to this number, given at run time.
+    UpTo(u32),
+}
+
+/// The virtual architecture that PTX is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Architecture {
+    /// For devices of compute capability 7.5 (Turing) and above.
+    Compute75,
+    /// For devices of compute capability 9.0 (Hopper) and above.
+    Compute90,
+}
+
+impl Architecture {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Compute75, Self::Compute90];
+
+    /// The compiler's name for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compute75 => "compute_75",
+            Self::Compute90 => "compute_90",
+        }
+    }
+
+    /// Ten times the lowest compute capability that it runs on.
+    #[must_use]
+    pub fn capability(self) -> u32 {
+        match self {
+            Self::Compute75 => 75,
+            Self::Compute90 => 90,
+        }
+    }
+
+    /// The newest architecture that a device of compute capability `major.minor` runs; `None` below
+    /// 7.5.
+    #[must_use]
+    pub fn of_device(major: u32, minor: u32) -> Option<Self> {
+        let runs = |a: &Self| 10 * major + minor >= a.capability();
+        Self::ALL.into_iter().rev().find(runs)
+    }
+}
+
+/// One kernel, compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Artifact {
+    /// The stage.
+    pub stage: &'static str,
+    /// One of [`REDUCTIONS`], for the stages that accumulate.
+    pub reduction: Option<&'static str>,
+    /// For the rasterization stages.
+    pub channels: Option<Channels>,
+    /// What it is compiled for.
+    pub architecture: Architecture,
+    /// Whether `--use_fast_math` was given.
+    pub fast_math: bool,
+}
+
+/// Every artifact, in the order of the stages.
+#[must_use]
+pub fn all() -> Vec<Artifact> {
+    let mut kernels = vec![("probe", None, None)];
+    for channels in [Channels::Exactly(3), Channels::UpTo(32)] {
+        kernels.push(("rasterize", None, Some(channels)));
+        let reductions = REDUCTIONS.into_iter();
+        kernels.extend(reductions.map(|r| ("rasterize_backward", Some(r), Some(channels))));
+    }
+    kernels.push(("project", None, None));
+    let reductions = REDUCTIONS.into_iter().filter(|&r| r != PER_GAUSSIAN);
+    kernels.extend(reductions.map(|r| ("project_backward", Some(r), None)));
+    let mut all = Vec::new();
+    for (stage, reduction, channels) in kernels {
+        for architecture in Architecture::ALL {
+            for fast_math in [false, true] {
+                all.push(Artifact { stage, reduction, channels, architecture, fast_math });
+            }
+        }
+    }
+    all
+}
+
+impl Artifact {
+    /// Name of the kernel's entry point.
+    #[must_use]
+    pub fn entry(&self) -> String {
+        match self.reduction {
+            Some(reduction) => format!("{}_{reduction}", self.stage),
+            None => self.stage.to_owned(),
+        }
+    }
+
+    /// Name of the file in `kernels/ptx`.
+    #[must_use]
+    pub fn file(&self) -> String {
+        let mut name = self.entry();
+        if let Some(Channels::Exactly(d) | Channels::UpTo(d)) = self.channels {
+            let _ = write!(name, ".d{d}");
+        }
+        let _ = write!(name, ".{}", self.architecture.name());
+        if self.fast_math {
+            name.push_str(".fast");
+        }
+        name + ".ptx"
+    }
+
+    /// Name of the source in `kernels/cuda`.
+    #[must_use]
+    pub fn source(&self) -> String {
+        match self.reduction {
+            Some(PER_GAUSSIAN) => format!("{}_{PER_GAUSSIAN}.cu", self.stage),
+            _ => format!("{}.cu", self.stage),
+        }
+    }
+
+    /// The compiler's options, the folder of the headers apart.
+    #[must_use]
+    pub fn options(&self) -> Vec<String> {
+        let mut options = vec![
+            format!("--gpu-architecture={}", self.architecture.name()),
+            "--std=c++17".to_owned(),
+            format!("--define-macro=ENTRY={}", self.entry()),
+        ];
+        if let Some(channels) = self.channels {
+            let (Channels::Exactly(d) | Channels::UpTo(d)) = channels;
+            options.push(format!("--define-macro=CHANNELS={d}"));
+            if matches!(channels, Channels::Exactly(_)) {
+                options.push("--define-macro=EXACT_CHANNELS".to_owned());
+            }
+        }
+        if let Some(reduction) = self.reduction.filter(|&r| r != PER_GAUSSIAN) {
+            options.push(format!("--define-macro=REDUCTION=\"reduce_{reduction}.cuh\""));
+        }
+        if self.fast_math {
+            options.push("--use_fast_math".to_owned());
+        }
+        options
+    }
+
+    /// The PTX, as it is built into this program.
+    ///
+    /// # Errors
+    /// [`ArtifactError`] where the file is missing or is not the one in the manifest.
+    pub fn ptx(&self) -> Result<&'static str, ArtifactError> {
+        let file = self.file();
+        let text = |name: &str| FILES.get_file(name).and_then(|f| f.contents_utf8());
+        let manifest = text(MANIFEST)
+            .ok_or_else(|| ArtifactError::Manifest("it is missing".to_owned()))
+            .and_then(Manifest::parse)?;
+        manifest.accept(&file, text(&file))
+    }
+}
+
+/// The kernel that rasterizes `channels` channels: the one for exactly that many, if there is one.
+#[must_use]
+pub fn channels_for(channels: u32) -> Channels {
+    if channels == 3 { Channels::Exactly(3) } else { Channels::UpTo(32) }
+}
+
+/// Why an artifact is not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArtifactError {
+    /// The manifest is not one.
+    #[error("kernels/ptx/{MANIFEST}: {0}")]
+    Manifest(String),
+    /// The file or its line in the manifest is missing.
+    #[error("kernels/ptx/{0} is missing from {1}")]
+    Missing(String, &'static str),
+    /// The text is not the one that the manifest was written for.
+    #[error(
+        "kernels/ptx/{file} was changed: its SHA-256 is {found}, the manifest's is {expected}; \
+         derive it anew (SPLAT_PTX=write cargo test -p splat-gpu --release --test ptx)"
+    )]
+    Changed {
+        /// The file.
+        file: String,
+        /// The text's hash.
+        found: String,
+        /// The manifest's.
+        expected: String,
+    },
+}
+
+/// What the artifacts were made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// SHA-256 of every source and header, by file name.
+    pub sources: BTreeMap<String, String>,
+    /// Every artifact, by file name.
+    pub artifacts: BTreeMap<String, Derived>,
+}
+
+/// One artifact in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Derived {
+    /// SHA-256 of the PTX.
+    pub sha256: String,
+    /// See [`Artifact::options`].
+    pub options: Vec<String>,
+}
+
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// [`ArtifactError::Manifest`] in the parser's words.
+    pub fn parse(text: &str) -> Result<Self, ArtifactError> {
+        serde_json::from_str(text).map_err(|e| ArtifactError::Manifest(e.to_string()))
+    }
+
+    /// Gives `text` back if it is the artifact `file` as the manifest knows it.
+    ///
+    /// # Errors
+    /// [`ArtifactError::Missing`] or [`ArtifactError::Changed`].
+    pub fn accept<'a>(&self, file: &str, text: Option<&'a str>) -> Result<&'a str, ArtifactError> {
+        let missing = |whence| ArtifactError::Missing(file.to_owned(), whence);
+        let text = text.ok_or_else(|| missing("this program"))?;
+        let expected = &self.artifacts.get(file).ok_or_else(|| missing("the manifest"))?.sha256;
+        let found = sha256(text.as_bytes());
+        if found == *expected {
+            Ok(text)
+        } else {
+            Err(ArtifactError::Changed { file: file.to_owned(), found, expected: expected.clone() })
+        }
+    }
+}
+
+/// The SHA-256 of some bytes, in hexadecimal.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_get_the_newest_architecture_they_run() {
+        let of = Architecture::of_device;
+        assert_eq!(of(7, 0), None, "Volta is too old");
+        assert_eq!(of(7, 5), Some(Architecture::Compute75), "Turing");
+        assert_eq!(of(8, 9), Some(Architecture::Compute75), "Ada");
+        assert_eq!(of(9, 0), Some(Architecture::Compute90), "Hopper");
+        assert_eq!(of(12, 0), Some(Architecture::Compute90), "Blackwell");
+    }
+
+    #[test]
+    fn every_artifact_is_built_in_and_whole() {
+        for artifact in all() {
+            let ptx = artifact.ptx().unwrap_or_else(|e| panic!("{e}"));
+            let entry = format!(".visible .entry {}(", artifact.entry());
+            assert!(ptx.contains(&entry), "{} has no {entry}", artifact.file());
+        }
+    }
+
+    #[test]
+    fn a_changed_or_missing_artifact_is_refused() {
+        let artifact = all()[0];
+        let ptx = artifact.ptx().expect("it is built in");
+        let file = artifact.file();
+        let derived = Derived { sha256: sha256(ptx.as_bytes()), options: artifact.options() };
+        let manifest = Manifest {
+            sources: BTreeMap::new(),
+            artifacts: BTreeMap::from([(file.clone(), derived)]),
+        };
+        assert_eq!(manifest.accept(&file, Some(ptx)), Ok(ptx), "it is what the manifest says");
+        let changed = ptx.replacen("add.f32", "sub.f32", 1);
+        let error = manifest.accept(&file, Some(&changed)).expect_err("the text was changed");
+        assert!(error.to_string().contains("was changed: its SHA-256 is"), "unhelpful: {error}");
+        let error = manifest.accept(&file, None).expect_err("there is no text");
+        assert!(error.to_string().contains("is missing from this program"), "unhelpful: {error}");
+        let error = manifest.accept("other.ptx", Some(ptx)).expect_err("the manifest lacks it");
+        assert!(error.to_string().contains("is missing from the manifest"), "unhelpful: {error}");
+    }
+}

@@ -1,0 +1,146 @@
+//! The CUDA driver: whether it is there, its devices, and what its errors mean.
+
+use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
+use cudarc::driver::{CudaContext, DriverError};
+use std::sync::Arc;
+
+use crate::artifact::Architecture;
+use crate::engine::{EngineError, no_panic};
+
+/// One device of the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CudaDevice {
+    /// The driver's number for it.
+    pub ordinal: usize,
+    /// Its name.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub capability: (u32, u32),
+    /// What is compiled for it; `None` if it is too old.
+    pub architecture: Option<Architecture>,
+}
+
+/// What an error of the driver means for the one who asked.
+pub(super) fn failed(what: &str) -> impl Fn(DriverError) -> EngineError + use<> {
+    let what = what.to_owned();
+    move |DriverError(code)| {
+        let why = match code {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => "out of GPU memory".to_owned(),
+            CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
+                "the driver is too old for these kernels: install one for CUDA 12.4 or later"
+                    .to_owned()
+            }
+            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU | CUresult::CUDA_ERROR_INVALID_PTX => {
+                format!("the driver does not take the kernel ({code:?})")
+            }
+            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUresult::CUDA_ERROR_LAUNCH_FAILED
+            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => {
+                format!("a kernel faulted ({code:?}); the device must be opened again")
+            }
+            other => format!("{other:?}"),
+        };
+        EngineError::Device(format!("{what}: {why}"))
+    }
+}
+
+/// Whether the driver's library can be loaded. Without it every other call into cudarc panics.
+fn present() -> Result<(), EngineError> {
+    // SAFETY: loads the driver's library, which has no requirements on its caller.
+    if unsafe { sys::is_culib_present() } {
+        Ok(())
+    } else {
+        let library = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+        Err(EngineError::NoDevice(format!("CUDA: not found ({library})")))
+    }
+}
+
+/// Opens the driver's device with this number.
+fn open(ordinal: usize) -> Result<(Arc<CudaContext>, CudaDevice), EngineError> {
+    let context = CudaContext::new(ordinal).map_err(failed("opening the device"))?;
+    let name = context.name().map_err(failed("the device's name"))?;
+    let (major, minor) =
+        context.compute_capability().map_err(failed("the device's compute capability"))?;
+    let capability = (major.unsigned_abs(), minor.unsigned_abs());
+    let architecture = Architecture::of_device(capability.0, capability.1);
+    Ok((context, CudaDevice { ordinal, name, capability, architecture }))
+}
+
+fn count() -> Result<usize, EngineError> {
+    let count = CudaContext::device_count().map_err(failed("counting devices"))?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// The devices of this machine.
+///
+/// # Errors
+/// [`EngineError::NoDevice`] where there is no driver, [`EngineError::Device`] where it fails.
+pub fn devices() -> Result<Vec<CudaDevice>, EngineError> {
+    present()?;
+    no_panic("CUDA's driver", || (0..count()?).map(|i| Ok(open(i)?.1)).collect())
+}
+
+/// A device that is open.
+pub(super) struct Opened {
+    pub(super) context: Arc<CudaContext>,
+    pub(super) device: CudaDevice,
+    pub(super) architecture: Architecture,
+    pub(super) lane_width: u32,
+    pub(super) driver: String,
+}
+
+/// Opens a device that the kernels are compiled for.
+pub(super) fn open_usable(ordinal: usize) -> Result<Opened, EngineError> {
+    present()?;
+    let devices = count()?;
+    if ordinal >= devices {
+        return Err(EngineError::NoDevice(format!(
+            "CUDA: there is no device {ordinal}: the driver knows {devices}"
+        )));
+    }
+    let (context, device) = open(ordinal)?;
+    let (major, minor) = device.capability;
+    let missing = |what| EngineError::Missing { adapter: device.name.clone(), what };
+    let Some(architecture) = device.architecture else {
+        return Err(missing(format!("compute capability 7.5 or above (it has {major}.{minor})")));
+    };
+    let width = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE;
+    let lane_width = context.attribute(width).map_err(failed("the device's warp size"))?;
+    if lane_width != 32 {
+        return Err(missing(format!("warps of 32 lanes (it has {lane_width})")));
+    }
+    let mut version = 0;
+    // SAFETY: `version` is an integer to write to.
+    let status = unsafe { sys::cuDriverGetVersion(&mut version) };
+    status.result().map_err(failed("the driver's version"))?;
+    let driver = format!("CUDA {}.{}, sm_{major}{minor}", version / 1000, version % 1000 / 10);
+    Ok(Opened { context, device, architecture, lane_width: 32, driver })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_what_to_do() {
+        let message = |code| failed("loading rasterize")(DriverError(code)).to_string();
+        let old = message(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+        assert!(old.contains("install one for CUDA 12.4"), "unhelpful: {old}");
+        let full = message(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
+        assert!(full.contains("loading rasterize: out of GPU memory"), "unhelpful: {full}");
+        let fault = message(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+        assert!(fault.contains("a kernel faulted"), "unhelpful: {fault}");
+    }
+
+    #[test]
+    fn a_machine_without_a_driver_is_told_so() {
+        match devices() {
+            Ok(found) => eprintln!("NOT EXERCISED: there is a driver here: {found:?}"),
+            Err(EngineError::NoDevice(why)) => {
+                assert!(why.starts_with("CUDA: not found ("), "unhelpful: {why}");
+            }
+            Err(other) => panic!("the driver fails: {other}"),
+        }
+    }
+}

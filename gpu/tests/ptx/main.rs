@@ -1,0 +1,197 @@
+//! The PTX artifacts are what their sources give, assemble for every architecture, and keep to the
+//! instructions that the emulator knows.
+//!
+//! `SPLAT_PTX=write cargo test -p splat-gpu --release --test ptx` derives them anew. NVRTC's output
+//! is the same byte for byte in every folder as long as each artifact is compiled by a process of
+//! its own, so the test program starts itself again for each.
+
+mod nvrtc;
+mod subset;
+mod tools;
+
+use nvrtc::Nvrtc;
+use splat_gpu::artifact::{self, Architecture, Artifact, Derived, MANIFEST, Manifest, sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use tools::{find, folder, in_parallel};
+
+/// Tells a child which artifact to compile, and where to put it.
+const ARTIFACT: &str = "SPLAT_PTX_ARTIFACT";
+const OUT: &str = "SPLAT_PTX_OUT";
+
+/// The compiler's file below `target/cuda`, and its version: the artifacts were made by this one.
+const NVRTC: &str = "nvrtc/libnvrtc.so.12";
+const NVRTC_VERSION: (i32, i32) = (12, 4);
+
+/// The assembler likewise: registers depend on its version, spills must not occur in any.
+const PTXAS: &str = "nvcc/ptxas";
+const PTXAS_VERSION: &str = "V12.9.86";
+
+/// Architectures that the artifacts are assembled for: Turing, Ampere (2), Ada, Hopper,
+/// Blackwell (2).
+const ASSEMBLED_FOR: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+
+fn artifacts() -> BTreeMap<String, Artifact> {
+    artifact::all().into_iter().map(|a| (a.file(), a)).collect()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn ptx(file: &str) -> String {
+    read(&folder("kernels/ptx").join(file))
+}
+
+/// The names and SHA-256 of all sources.
+fn sources() -> BTreeMap<String, String> {
+    let entries = fs::read_dir(folder("kernels/cuda")).expect("the sources are there");
+    let path = |entry: std::io::Result<fs::DirEntry>| entry.expect("the folder is readable").path();
+    let hash = |path: &Path| {
+        let name = path.file_name().and_then(|n| n.to_str()).expect("names are ASCII");
+        (name.to_owned(), sha256(read(path).as_bytes()))
+    };
+    entries.map(path).map(|path| hash(&path)).collect()
+}
+
+#[test]
+#[ignore = "a child of derive: compiles one artifact"]
+fn compile_one() {
+    let name = std::env::var(ARTIFACT).expect("the parent says which artifact");
+    let out = std::env::var(OUT).expect("the parent says where to");
+    let artifact = artifacts()[&name];
+    let nvrtc = Nvrtc::load(&find(NVRTC).expect("the parent has found it"));
+    assert_eq!(nvrtc.version(), NVRTC_VERSION, "the artifacts were made by another NVRTC");
+    let headers = folder("kernels/cuda");
+    let mut options = artifact.options();
+    options.push(format!("--include-path={}", headers.display()));
+    let source = read(&headers.join(artifact.source()));
+    fs::write(out, nvrtc.compile(&source, &artifact.source(), &options)).expect("it is writable");
+}
+
+/// Compiles one artifact in a process of its own.
+fn derive(name: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("out.ptx");
+    let mut child = Command::new(std::env::current_exe().expect("a test program has a path"));
+    child.args(["--exact", "compile_one", "--ignored", "--nocapture"]);
+    let output = child.env(ARTIFACT, name).env(OUT, &out).output().expect("it starts again");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {}\n{text}", output.status);
+    read(&out)
+}
+
+fn write(derived: &[(String, String)]) {
+    let entry = |(name, ptx): &(String, String)| {
+        let options = artifacts()[name].options();
+        (name.clone(), Derived { sha256: sha256(ptx.as_bytes()), options })
+    };
+    let manifest = Manifest { sources: sources(), artifacts: derived.iter().map(entry).collect() };
+    let to = folder("kernels/ptx");
+    let mut text = serde_json::to_string_pretty(&manifest).expect("plain data");
+    text.push('\n');
+    for (name, text) in derived.iter().chain([&(MANIFEST.to_owned(), text)]) {
+        fs::write(to.join(name), text).expect("the folder is writable");
+    }
+}
+
+#[test]
+fn every_artifact_derives_byte_for_byte() {
+    if find(NVRTC).is_none() {
+        return;
+    }
+    let names: Vec<_> = artifacts().into_keys().collect();
+    let derived = in_parallel(&names, |name| (name.clone(), derive(name)));
+    if std::env::var("SPLAT_PTX").is_ok_and(|mode| mode == "write") {
+        write(&derived);
+    }
+    let differ: Vec<_> =
+        derived.iter().filter(|(name, text)| ptx(name) != *text).map(|(name, _)| name).collect();
+    assert!(
+        differ.is_empty(),
+        "not what the sources give: {differ:?}; SPLAT_PTX=write derives all"
+    );
+}
+
+/// Without a compiler too, a source that was changed after its artifacts is noticed.
+#[test]
+fn the_manifest_tells_what_is_there() {
+    let manifest = Manifest::parse(&ptx(MANIFEST)).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(manifest.sources, sources(), "a source was changed: SPLAT_PTX=write derives all");
+    for (file, artifact) in artifacts() {
+        manifest.accept(&file, Some(&ptx(&file))).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(manifest.artifacts[&file].options, artifact.options(), "{file}: options");
+    }
+    let listed: BTreeSet<_> = manifest.artifacts.into_keys().chain([MANIFEST.to_owned()]).collect();
+    let entries = fs::read_dir(folder("kernels/ptx")).expect("the folder is there");
+    let names = entries.map(|e| e.expect("the folder is readable").file_name());
+    let present: BTreeSet<_> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+    assert_eq!(present, listed, "files and manifest differ");
+}
+
+#[test]
+fn artifacts_keep_to_the_emulators_instructions() {
+    let foreign: Vec<_> =
+        artifacts().into_keys().flat_map(|file| subset::foreign(&file, &ptx(&file))).collect();
+    assert!(foreign.is_empty(), "outside the subset:\n{}", foreign.join("\n"));
+}
+
+/// What the assembler says of an artifact on one architecture.
+struct Assembled {
+    registers: u32,
+    shared: u32,
+    spilled: u32,
+}
+
+fn number_before(log: &str, what: &str) -> u32 {
+    let before = log.split(what).next().filter(|before| before.len() < log.len());
+    let word = before.and_then(|before| before.split_whitespace().last());
+    word.map_or(0, |word| word.parse().unwrap_or_else(|_| panic!("{word} {what}?\n{log}")))
+}
+
+fn assemble(ptxas: &Path, file: &str, sm: u32) -> Assembled {
+    let mut command = Command::new(ptxas);
+    command
+        .arg("--verbose")
+        .arg(format!("--gpu-name=sm_{sm}"))
+        .args(["--output-file", "/dev/null"]);
+    let output = command.arg(folder("kernels/ptx").join(file)).output().expect("ptxas starts");
+    let log = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{file} for sm_{sm}: {log}");
+    assert!(log.contains("registers"), "{file} for sm_{sm}: no registers in '{log}'");
+    Assembled {
+        registers: number_before(&log, " registers"),
+        shared: number_before(&log, " bytes smem"),
+        spilled: number_before(&log, " bytes stack frame")
+            + number_before(&log, " bytes spill stores")
+            + number_before(&log, " bytes spill loads"),
+    }
+}
+
+/// One line of the snapshot.
+fn line(ptxas: &Path, file: &str, architecture: Architecture) -> String {
+    let sms = ASSEMBLED_FOR.into_iter().filter(|&sm| sm >= architecture.capability());
+    let all: Vec<_> = sms.map(|sm| (sm, assemble(ptxas, file, sm))).collect();
+    for (sm, one) in &all {
+        assert_eq!(one.spilled, 0, "{file} for sm_{sm}: bytes of stack and spills");
+        assert_eq!(one.shared, all[0].1.shared, "{file} for sm_{sm}: shared memory differs");
+    }
+    let registers: Vec<_> = all.iter().map(|(sm, one)| format!("{sm}:{}", one.registers)).collect();
+    format!("{file:57} shared {:5}  registers {}", all[0].1.shared, registers.join(" "))
+}
+
+#[test]
+fn every_artifact_assembles_without_spilling() {
+    let Some(ptxas) = find(PTXAS) else { return };
+    let artifacts: Vec<_> = artifacts().into_iter().collect();
+    let lines =
+        in_parallel(&artifacts, |(file, artifact)| line(&ptxas, file, artifact.architecture));
+    let version = Command::new(&ptxas).arg("--version").output().expect("ptxas starts");
+    if String::from_utf8_lossy(&version.stdout).contains(PTXAS_VERSION) {
+        insta::assert_snapshot!("assembled", lines.join("\n"));
+    } else {
+        eprintln!("NOT EXERCISED: the registers of ptxas {PTXAS_VERSION}: this is another version");
+    }
+}
