@@ -28,6 +28,19 @@ pub struct Report {
     pub trace: Trace,
 }
 
+impl Report {
+    /// A model of the time that global atomics take, in steps of one atomic unit: the memory
+    /// system has `units` of them, each does one operation a step, and operations on one word
+    /// follow one another. The time is then the longest chain, or all operations spread evenly,
+    /// whichever is more. Caches, latency and the merging of operations before the units are left
+    /// out: the model ranks settings of one scene, it predicts no milliseconds.
+    #[must_use]
+    pub fn atomic_unit_steps(&self, units: u32) -> u64 {
+        let longest = self.chains.values().copied().max().unwrap_or(0);
+        self.global_atomics.operations.div_ceil(u64::from(units.max(1))).max(u64::from(longest))
+    }
+}
+
 /// Executions of some instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Executed {

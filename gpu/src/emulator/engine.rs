@@ -1,6 +1,7 @@
 //! The engine that runs the CUDA kernels' PTX without a GPU.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use bytemuck::Pod;
 
@@ -112,10 +113,10 @@ impl EmulatorEngine {
         arguments: Vec<Argument>,
         memory: &mut DeviceMemory,
     ) -> Result<(), EngineError> {
-        if !self.modules.contains_key(&artifact) {
-            self.modules.insert(artifact, load(&artifact)?);
-        }
-        let module = &self.modules[&artifact];
+        let module = match self.modules.entry(artifact) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => place.insert(load(&artifact)?),
+        };
         let launch = Launch { grid, block: [block, 1, 1], dynamic_shared: 0, arguments };
         let EmulatorOptions { schedule, observers, .. } = &self.options;
         let entry = artifact.entry();
