@@ -5,7 +5,7 @@
 //! are selected when the result is stored.
 
 use super::float::approximate::{ApproximationMode, nearest, perturbed};
-use super::float::{fma, integral, max, min, operand, result};
+use super::float::{directed_fma, fma_down, integral, max, min, operand, result};
 use super::ir::{
     Approximation, Double1, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot, Word1, Word3,
 };
@@ -244,7 +244,8 @@ fn float2(
 fn fused(r: &mut Registers, on: &Active, rounding: Rounding, flags: FloatFlags, s: [Slot; 4]) {
     match rounding {
         Rounding::Nearest => floats3(r, on, s, flags, f32::mul_add),
-        rounding => floats3(r, on, s, flags, |x, y, z| fma(x, y, z, rounding)),
+        Rounding::Down => floats3(r, on, s, flags, fma_down),
+        rounding => floats3(r, on, s, flags, |x, y, z| directed_fma(x, y, z, rounding)),
     }
 }
 

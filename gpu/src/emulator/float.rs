@@ -80,20 +80,19 @@ pub(super) fn max(a: f32, b: f32) -> f32 {
     }
 }
 
-/// a * b + c, rounded once.
+/// a * b + c rounded down: what expf is made of, and therefore in a loop of its own.
 #[inline(always)]
-pub(super) fn fma(a: f32, b: f32, c: f32, rounding: Rounding) -> f32 {
-    match rounding {
-        Rounding::Nearest => a.mul_add(b, c),
-        directed => directed_fma(a, b, c, directed),
-    }
+pub(super) fn fma_down(a: f32, b: f32, c: f32) -> f32 {
+    directed_fma(a, b, c, Rounding::Down)
 }
 
+/// a * b + c, rounded once.
+///
 /// The product of two f32 is exact in f64 (48 bits, exponents in range); the error of the f64 sum
 /// is exact too (Knuth's two-sum), so that comparing the candidate with sum and error decides the
 /// direction.
 #[inline(always)]
-fn directed_fma(a: f32, b: f32, c: f32, rounding: Rounding) -> f32 {
+pub(super) fn directed_fma(a: f32, b: f32, c: f32, rounding: Rounding) -> f32 {
     let product = f64::from(a) * f64::from(b);
     let addend = f64::from(c);
     let sum = product + addend;

@@ -29,7 +29,6 @@ pub(super) struct Turn<'t, 'm> {
 struct Running {
     pc: u32,
     lanes: u32,
-    on: Active,
 }
 
 /// What follows an instruction.
@@ -50,7 +49,7 @@ impl WithSimd for Turn<'_, '_> {
         let Self { machine, block, warp: at, fragment, mut instructions, until } = self;
         let warp = &mut block.warps[at];
         let Fragment { mut pc, lanes, .. } = warp.fragments.swap_remove(fragment);
-        let mut running = Running { pc, lanes, on: Active::new(lanes) };
+        let mut running = Running { pc, lanes };
         loop {
             let warp = &mut block.warps[at];
             if instructions == 0 || running.pc >= until {
@@ -86,16 +85,15 @@ fn instruction(
     if active == 0 {
         return Ok(Next::Advance);
     }
-    if active != running.on.bits {
-        running.on = Active::new(active);
+    if active != warp.on.bits {
+        warp.on = Active::new(active);
     }
     machine.counters.instruction(running.pc, active);
     if machine.counters.total > machine.budget {
         let kind = FaultKind::Budget { instructions: machine.budget };
         return Err(Trouble::new(kind, active));
     }
-    let on = &running.on;
-    if alu::execute(&mut warp.registers, on, &instruction.op, machine.mode) {
+    if alu::execute(&mut warp.registers, &warp.on, &instruction.op, machine.mode) {
         return Ok(Next::Advance);
     }
     match &instruction.op {
@@ -105,7 +103,7 @@ fn instruction(
         }
         Op::Branch { target, uniform } => branch(machine, warp, running, *target, *uniform),
         Op::Sync(sync) => {
-            if active == running.lanes && sync::at_once(warp, on, sync)? {
+            if active == running.lanes && sync::at_once(warp, sync)? {
                 return Ok(Next::Advance);
             }
             put_down(warp, running, active);
@@ -113,11 +111,11 @@ fn instruction(
             Ok(Next::Down)
         }
         Op::Special(register, d) => {
-            special(machine, block, at, on, *register, *d);
+            special(machine, block, at, *register, *d);
             Ok(Next::Advance)
         }
         Op::ActiveMask(d) => {
-            warp.registers.words.set(*d, on, &[active; LANES], 0);
+            warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
             Ok(Next::Advance)
         }
         Op::Barrier(_) => {
@@ -167,7 +165,7 @@ fn branch(
     target: u32,
     uniform: bool,
 ) -> Result<Next, Box<Trouble>> {
-    let taken = running.on.bits;
+    let taken = warp.on.bits;
     if taken == running.lanes {
         running.pc = target;
         return Ok(Next::Jumped);
@@ -201,11 +199,11 @@ fn memory(
         line: instruction.line,
     };
     match &instruction.op {
-        Op::Load(t) => access::load(&mut warp.registers, &running.on, t, &mut view),
-        Op::Store(t) => access::store(&warp.registers, &running.on, t, &mut view),
+        Op::Load(t) => access::load(&mut warp.registers, &warp.on, t, &mut view),
+        Op::Store(t) => access::store(&warp.registers, &warp.on, t, &mut view),
         Op::Atomic(a) => {
-            machine.counters.atomic(running.pc, running.on.bits);
-            access::atomic(&mut warp.registers, &running.on, a, &mut view)
+            machine.counters.atomic(running.pc, warp.on.bits);
+            access::atomic(&mut warp.registers, &warp.on, a, &mut view)
         }
         _ => Ok(()),
     }
@@ -215,7 +213,6 @@ fn special(
     machine: &Machine<'_>,
     block: &mut Block,
     at: usize,
-    on: &Active,
     register: SpecialRegister,
     d: Slot,
 ) {
@@ -238,5 +235,5 @@ fn special(
             SpecialRegister::LaneMaskGe => !(bit - 1),
         };
     }
-    warp.registers.words.set(d, on, &values, 0);
+    warp.registers.words.set(d, &warp.on, &values, 0);
 }

@@ -20,15 +20,14 @@ struct Part {
     lanes: u32,
 }
 
-/// The mask that all of `lanes` give, if it is one and they are all it waits for: then `sync` is
-/// executed at once.
+/// Executes `sync` at once if all active lanes give one mask and are all it waits for.
 #[inline(always)]
-pub(super) fn at_once(warp: &mut Warp, on: &Active, sync: &Sync) -> Outcome<bool> {
-    let lanes = on.bits;
+pub(super) fn at_once(warp: &mut Warp, sync: &Sync) -> Outcome<bool> {
+    let lanes = warp.on.bits;
     let masks = warp.registers.words.get(sync.members);
     let members = masks[lanes.trailing_zeros() as usize & 31];
     let mut differ = 0;
-    for (mask, active) in masks.iter().zip(&on.mask) {
+    for (mask, active) in masks.iter().zip(&warp.on.mask) {
         differ |= (mask ^ members) & active;
     }
     let uniform = differ == 0;
@@ -193,6 +192,14 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     if poison_b | poison_c != 0 {
         return Err(Trouble::new(FaultKind::PoisonControl, poison_b | poison_c));
     }
+    if poison == 0
+        && let Some((out, in_range)) = known(mode, all, &a, &b, &c)
+    {
+        for part in parts {
+            deliver(r, part, &out, 0, in_range);
+        }
+        return Ok(());
+    }
     let (sources, valid) = sources(mode, &b, &c);
     let mut out = [0; LANES];
     for lane in 0..LANES {
@@ -207,20 +214,68 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
             from_poison |= (poison >> source & 1) << lane;
         }
     }
+    let mut in_range = 0;
+    for (lane, valid) in valid.iter().enumerate() {
+        in_range |= valid << lane;
+    }
     for part in parts {
-        let SyncKind::Shuffle { d, p, .. } = part.kind else { continue };
-        if d != SINK {
-            r.words.set(d, &Active::new(part.lanes), &out, from_poison);
-        }
-        if p != SINK {
-            let mut in_range = 0;
-            for (lane, valid) in valid.iter().enumerate() {
-                in_range |= valid << lane;
-            }
-            r.set_predicate(p, part.lanes, in_range, 0);
-        }
+        deliver(r, part, &out, from_poison, in_range);
     }
     Ok(())
+}
+
+#[inline(always)]
+fn deliver(r: &mut Registers, part: &Part, out: &[u32; LANES], poison: u32, in_range: u32) {
+    let SyncKind::Shuffle { d, p, .. } = part.kind else { return };
+    if d != SINK {
+        r.words.set(d, &Active::new(part.lanes), out, poison);
+    }
+    if p != SINK {
+        r.set_predicate(p, part.lanes, in_range, 0);
+    }
+}
+
+/// The shuffles that kernels are full of: from one lane, or of the whole warp by the same power of
+/// two in all lanes. Their permutations are known when this is compiled.
+#[inline(always)]
+fn known(
+    mode: ShuffleMode,
+    all: u32,
+    a: &[u32; LANES],
+    b: &[u32; LANES],
+    c: &[u32; LANES],
+) -> Option<([u32; LANES], u32)> {
+    let by = b[0] & 31;
+    let mut differ = 0;
+    for (b, c) in b.iter().zip(c) {
+        differ |= (b & 31 ^ by) | (c & 0x1f1f ^ 31);
+    }
+    let present = match mode {
+        ShuffleMode::Index => all >> by & 1 == 1,
+        _ => all == u32::MAX,
+    };
+    if differ != 0 || !present {
+        return None;
+    }
+    let out = match (mode, by) {
+        (ShuffleMode::Index, by) => [a[by as usize & 31]; LANES],
+        (ShuffleMode::Butterfly, 1) => permuted(a, |lane| lane ^ 1),
+        (ShuffleMode::Butterfly, 2) => permuted(a, |lane| lane ^ 2),
+        (ShuffleMode::Butterfly, 4) => permuted(a, |lane| lane ^ 4),
+        (ShuffleMode::Butterfly, 8) => permuted(a, |lane| lane ^ 8),
+        (ShuffleMode::Butterfly, 16) => permuted(a, |lane| lane ^ 16),
+        _ => return None,
+    };
+    Some((out, u32::MAX))
+}
+
+#[inline(always)]
+fn permuted(a: &[u32; LANES], from: impl Fn(usize) -> usize) -> [u32; LANES] {
+    let mut out = [0; LANES];
+    for lane in 0..LANES {
+        out[lane] = a[from(lane)];
+    }
+    out
 }
 
 /// Every lane of `all` must read one of `all`.

@@ -7,7 +7,7 @@
 
 use super::ir::Kernel;
 use super::race::WarpOrder;
-use super::registers::{Registers, WARP};
+use super::registers::{Active, Registers, WARP};
 
 /// What a fragment does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub(super) struct Warp {
     pub(super) exited: u32,
     pub(super) fragments: Vec<Fragment>,
     pub(super) order: WarpOrder,
+    /// The lanes of the instruction being executed. Kept here, and not with the interpreter's other
+    /// state, because an array among local variables is taken apart lane by lane by the compiler.
+    pub(super) on: Active,
 }
 
 impl Warp {
@@ -53,6 +56,7 @@ impl Warp {
             exited: 0,
             fragments: Vec::with_capacity(4),
             order: WarpOrder::default(),
+            on: Active::new(0),
         };
         warp.start();
         warp

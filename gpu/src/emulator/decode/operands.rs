@@ -8,7 +8,7 @@ use super::super::parse::{
     Class, Operand, ParseError, Parsed, Register, RegisterCounts, Statement,
 };
 
-/// Every mnemonic of the subset.
+/// Every mnemonic of the subset, sorted.
 pub const MNEMONICS: &[&str] = &[
     "abs",
     "activemask",
@@ -139,7 +139,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
 
     /// Decodes the statement with the rule of its mnemonic.
     pub(super) fn decode(&mut self) -> Decoded {
-        if !MNEMONICS.contains(&self.mnemonic) {
+        if MNEMONICS.binary_search(&self.mnemonic).is_err() {
             return Err(self.unknown());
         }
         let decoded = match self.mnemonic {
