@@ -2,6 +2,7 @@
 //! planted mistakes that a schedule or an observer brings to light.
 
 mod planted;
+mod robust;
 
 use splat_gpu::artifact::{Architecture, REDUCTIONS};
 use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report, Schedule};
