@@ -5,7 +5,7 @@
 //! all engines. Nothing that an engine does stops the campaign: a fault is a finding of its own.
 
 use crate::case::Case;
-use crate::judge::Expectation;
+use crate::judge::{Arithmetic, Expectation};
 use crate::stage::Stage;
 use crate::verdict::{Difference, Tally, Verdict};
 use rayon::prelude::*;
@@ -39,7 +39,7 @@ pub struct Item {
     pub camera: usize,
     /// The stage's inputs.
     pub stage: Stage,
-    bounds: [OnceLock<Expectation>; 2],
+    bounds: [OnceLock<Expectation>; Arithmetic::COUNT],
 }
 
 impl Item {
@@ -55,8 +55,8 @@ impl Item {
 
     /// What a conforming kernel may return on a device of that kind.
     pub fn expectation(&self, info: &DeviceInfo) -> &Expectation {
-        let exact = info.exp_of_zero_is_one;
-        self.bounds[usize::from(exact)].get_or_init(|| Expectation::wgsl(&self.stage, exact))
+        let arithmetic = Arithmetic::of(info);
+        self.bounds[arithmetic as usize].get_or_init(|| Expectation::new(&self.stage, arithmetic))
     }
 }
 

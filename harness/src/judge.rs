@@ -3,10 +3,40 @@
 use crate::stage::Stage;
 use crate::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
-use splat_gpu::{BackwardConfig, RasterGradients, RasterOutputs};
+use splat_gpu::{BackwardConfig, DeviceInfo, RasterGradients, RasterOutputs};
 use splat_reference::bounds::{GradientBounds, RasterBounds};
-use splat_reference::scalar::{ArithmeticModel, Model, Scalar, Wgsl, WgslExpZero};
+use splat_reference::scalar::{ArithmeticModel, Cuda, CudaFast, Model, Scalar, Wgsl, WgslExpZero};
 use std::collections::BTreeMap;
+
+/// The arithmetic that the kernels of a device are promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// See [`Wgsl`].
+    Wgsl,
+    /// See [`WgslExpZero`].
+    WgslExpZero,
+    /// See [`Cuda`].
+    Cuda,
+    /// See [`CudaFast`].
+    CudaFast,
+}
+
+impl Arithmetic {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// What is promised of a device: CUDA's documents also promise exp(0) = 1, WGSL's do not, so
+    /// that it was measured decides the knife edges at power = 0.
+    #[must_use]
+    pub fn of(info: &DeviceInfo) -> Self {
+        match (info.backend.as_str(), info.exp_of_zero_is_one) {
+            ("cuda", _) => Self::Cuda,
+            ("cuda-fast", _) => Self::CudaFast,
+            (_, true) => Self::WgslExpZero,
+            (_, false) => Self::Wgsl,
+        }
+    }
+}
 
 /// A value and its radius.
 type Bound = (f64, f64);
@@ -27,14 +57,14 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Computes the bounds of both directions under WGSL's arithmetic; `exp_of_zero_is_one` is what
-    /// was measured on the device and decides the knife edges at power = 0.
+    /// Computes the bounds of both directions.
     #[must_use]
-    pub fn wgsl(stage: &Stage, exp_of_zero_is_one: bool) -> Self {
-        if exp_of_zero_is_one {
-            Self::under::<WgslExpZero>(stage)
-        } else {
-            Self::under::<Wgsl>(stage)
+    pub fn new(stage: &Stage, arithmetic: Arithmetic) -> Self {
+        match arithmetic {
+            Arithmetic::Wgsl => Self::under::<Wgsl>(stage),
+            Arithmetic::WgslExpZero => Self::under::<WgslExpZero>(stage),
+            Arithmetic::Cuda => Self::under::<Cuda>(stage),
+            Arithmetic::CudaFast => Self::under::<CudaFast>(stage),
         }
     }
 
@@ -169,5 +199,32 @@ impl Expectation {
             }
         }
         tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splat_gpu::FloatAtomics;
+
+    #[test]
+    fn every_backend_is_judged_by_what_it_promises() {
+        let info = |backend: &str, exp_of_zero_is_one| DeviceInfo {
+            adapter: "a".to_owned(),
+            driver: "d".to_owned(),
+            backend: backend.to_owned(),
+            lane_width: 32,
+            float_atomics: FloatAtomics::Native,
+            exp_of_zero_is_one,
+        };
+        for (backend, exact, expected) in [
+            ("vulkan", false, Arithmetic::Wgsl),
+            ("metal", true, Arithmetic::WgslExpZero),
+            ("cuda", true, Arithmetic::Cuda),
+            ("cuda", false, Arithmetic::Cuda),
+            ("cuda-fast", true, Arithmetic::CudaFast),
+        ] {
+            assert_eq!(Arithmetic::of(&info(backend, exact)), expected, "{backend}, {exact}");
+        }
     }
 }

@@ -71,30 +71,43 @@ pub struct TooManyPairs {
     pub pairs: u64,
 }
 
-/// Lists every visible Gaussian in the tiles of its rectangle.
+/// Where one Gaussian is listed: in the tiles `[x0, x1) x [y0, y1)`, at its depth as f32 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listing {
+    depth: u32,
+    rectangle: [[u32; 2]; 2],
+}
+
+impl Listing {
+    /// For an image of so many tiles in x and y.
+    pub(crate) fn new<S: Scalar>(
+        p: &Projection<S>,
+        convention: &Convention,
+        tiles: [u32; 2],
+    ) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "the depth key is f32 by convention")]
+        let depth = p.depth.value() as f32;
+        // Visible depths are positive, so their bits order as they do.
+        Self { depth: depth.to_bits(), rectangle: rectangle(p, convention, tiles) }
+    }
+}
+
+/// Lists every visible Gaussian in the tiles of its rectangle; `tiles` is their number in x and y.
 ///
 /// # Errors
 /// [`TooManyPairs`].
-pub(crate) fn bin<S: Scalar>(
-    projections: &[Option<Projection<S>>],
-    convention: &Convention,
-    size: [u32; 2],
+pub(crate) fn bin(
+    listings: &[Option<Listing>],
+    tile_size: u32,
+    tiles: [u32; 2],
 ) -> Result<TileLists, TooManyPairs> {
-    let tile_size = convention.tile_size;
-    let tiles = size.map(|pixels| pixels.div_ceil(tile_size));
-    let mut visible: Vec<(u32, u32, [[u32; 2]; 2])> = projections
+    let mut visible: Vec<(u32, u32, [[u32; 2]; 2])> = listings
         .par_iter()
         .enumerate()
-        .filter_map(|(id, projection)| {
-            let p = projection.as_ref()?;
-            let rectangle = rectangle(p, convention, tiles);
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "indices fit u32: the depth key is f32 by convention"
-            )]
-            let (depth, id) = (p.depth.value() as f32, id as u32);
-            // Visible depths are positive, so their bits order as they do.
-            Some((depth.to_bits(), id, rectangle))
+        .filter_map(|(id, listing)| {
+            let Listing { depth, rectangle } = (*listing)?;
+            #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 2^32")]
+            Some((depth, id as u32, rectangle))
         })
         .filter(|(_, _, [x, y])| x[0] < x[1] && y[0] < y[1])
         .collect();

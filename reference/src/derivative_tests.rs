@@ -8,7 +8,7 @@ use crate::backward;
 use crate::backward::project::ProjectionGradients;
 use crate::backward::rasterize::SplatGradients;
 use crate::convention::{ClampGradient, Convention, FovClampGradient};
-use crate::project::{Lens, project, splats};
+use crate::project::{Lens, project};
 use crate::rasterize::{Raster, rasterize};
 use crate::render::{Gradients, project_scene, render, render_backward};
 use crate::scalar::{Dual, Scalar};
@@ -189,9 +189,7 @@ fn compare_projection(
 ) {
     let size = [scene.width, scene.height];
     let lens = Lens::new(&scene.cameras[camera], size, convention);
-    let projections = project(&scene.gaussians, &lens, convention);
-    let gradients =
-        backward::project::project(&scene.gaussians, &lens, &projections, v, convention);
+    let gradients = backward::project::project(&scene.gaussians, &lens, v, convention);
     let ProjectionGradients { v_means, v_quats, v_scales, v_opacities, v_colors, v_viewmat } =
         gradients;
     let outputs = vec![
@@ -206,8 +204,7 @@ fn compare_projection(
     one.cameras = vec![scene.cameras[camera]];
     let loss = |scene: &Scene<D>| {
         let lens = Lens::new(&scene.cameras[0], size, convention);
-        let projections = project(&scene.gaussians, &lens, convention);
-        let splats = splats(&scene.gaussians, &lens, &projections);
+        let (splats, _) = project(&scene.gaussians, &lens, convention, [1, 1]);
         weighted(splats.means2d.as_flattened(), v.v_means2d.as_flattened())
             + weighted(splats.conics.as_flattened(), v.v_conics.as_flattened())
             + weighted(&splats.opacities, &v.v_opacities)

@@ -39,6 +39,7 @@ pub mod sh;
 pub mod synthetic;
 #[cfg(test)]
 mod test_scenes;
+mod tile;
 pub mod view;
 
 pub use bin::TooManyPairs;

@@ -5,6 +5,7 @@
 //! the convention) and M = R(q) diag(s), the 2D covariance is A A^T + eps2d I with A = J `R_w` M. It
 //! is written as A A^T, not as a triple product, so that it is positive semidefinite by construction.
 
+use crate::bin::Listing;
 use crate::camera::Camera;
 use crate::convention::{Convention, FieldOfViewClamp, FovClampGradient, NearRule};
 use crate::linear::{M3, V3, add, dot, mul_vec, norm, rows_mul, scale};
@@ -234,24 +235,17 @@ pub(crate) fn direction<S: Scalar>(
     (scale(S::from_f64(1.0) / length, offset), length)
 }
 
-/// Projects every Gaussian for one camera.
+/// Gaussians that one thread projects together.
+const PART: usize = 256;
+
+/// Projects every Gaussian for one camera: the rasterization's inputs, and where each Gaussian is
+/// listed. Culled ones hold zeros and are listed nowhere.
 pub(crate) fn project<S: Scalar>(
     gaussians: &Gaussians<S>,
     lens: &Lens<S>,
     convention: &Convention,
-) -> Vec<Option<Projection<S>>> {
-    (0..gaussians.len())
-        .into_par_iter()
-        .map(|id| project_one(gaussians, id, lens, convention))
-        .collect()
-}
-
-/// The rasterization's inputs; culled Gaussians hold zeros and are listed in no tile.
-pub(crate) fn splats<S: Scalar>(
-    gaussians: &Gaussians<S>,
-    lens: &Lens<S>,
-    projections: &[Option<Projection<S>>],
-) -> Splats<S> {
+    tiles: [u32; 2],
+) -> (Splats<S>, Vec<Option<Listing>>) {
     let (zero, n, channels) = (S::from_f64(0.0), gaussians.len(), gaussians.colors.channels());
     let mut splats = Splats {
         means2d: vec![[zero; 2]; n],
@@ -260,22 +254,24 @@ pub(crate) fn splats<S: Scalar>(
         channels,
         colors: vec![zero; n * channels],
     };
-    for (id, projection) in projections.iter().enumerate() {
-        if let Some(p) = projection {
-            splats.means2d[id] = p.mean2d;
-            splats.conics[id] = p.conic;
-            splats.opacities[id] = p.opacity;
-        }
-    }
+    let mut listings = vec![None; n];
     let position = lens.position();
-    splats.colors.par_chunks_mut(channels).zip(projections).enumerate().for_each(
-        |(id, (color, projection))| {
-            if projection.is_some() {
+    (splats.means2d.par_chunks_mut(PART))
+        .zip(splats.conics.par_chunks_mut(PART))
+        .zip(splats.opacities.par_chunks_mut(PART))
+        .zip(splats.colors.par_chunks_mut(PART * channels))
+        .zip(listings.par_chunks_mut(PART))
+        .enumerate()
+        .for_each(|(part, ((((means2d, conics), opacities), colors), listings))| {
+            for (i, color) in colors.chunks_exact_mut(channels).enumerate() {
+                let id = part * PART + i;
+                let Some(p) = project_one(gaussians, id, lens, convention) else { continue };
+                (means2d[i], conics[i], opacities[i]) = (p.mean2d, p.conic, p.opacity);
                 write_color(gaussians, id, position, color);
+                listings[i] = Some(Listing::new(&p, convention, tiles));
             }
-        },
-    );
-    splats
+        });
+    (splats, listings)
 }
 
 /// The colour of one Gaussian seen from `position`: given directly, or max(0, harmonics + 0.5).

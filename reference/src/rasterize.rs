@@ -7,14 +7,17 @@
 //! C + T background, its opacity 1 - T. (Kerbl et al. 2023, equation (3) and appendix C.)
 //!
 //! The loop over Gaussians is the outer one and the loop over the tile's pixels the inner one:
-//! a Gaussian's numbers are then read once a tile, and pixels beyond its reach are left out.
+//! a Gaussian's numbers are then read once a tile, and blocks of pixels beyond its reach are left
+//! out (see [`crate::tile`]).
 
 use crate::convention::{ClampGradient, Convention, StopRule};
 use crate::pair::sigma;
-use crate::reach::{Reach, reaches, span};
+use crate::reach::{Footprint, footprints};
 use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
+use crate::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
 use crate::view::RasterView;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The image.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,53 +32,27 @@ pub struct Raster<S> {
     pub last_ids: Vec<i32>,
 }
 
-/// Widest row of pixels that is processed together: row starts are multiples of it.
-pub(crate) const ROW: usize = 8;
-
-/// One listed Gaussian, ready for the walk over a tile.
-pub(crate) struct Entry<S> {
-    pub(crate) id: usize,
-    pub(crate) mean2d: [S; 2],
-    pub(crate) conic: [S; 3],
-    pub(crate) opacity: S,
-    /// Pixel rows and columns of the tile that may be reached, relative to the tile.
-    pub(crate) rows: std::ops::Range<usize>,
-    pub(crate) columns: std::ops::Range<usize>,
+/// One Gaussian in every lane.
+pub(crate) struct Splat<L> {
+    pub(crate) mean2d: [L; 2],
+    pub(crate) conic: [L; 3],
+    pub(crate) opacity: L,
 }
 
-impl<S: Scalar> Entry<S> {
-    /// Gaussian `id` over the tile with rectangle `[x0, y0, w, h]`; `reaches` holds every Gaussian's.
+impl<L: Lanes> Splat<L> {
     #[inline(always)]
-    pub(crate) fn new(
-        view: &RasterView<'_, S>,
-        reaches: &[Reach],
-        id: usize,
-        [x0, y0, w, h]: [usize; 4],
-    ) -> Self {
-        let splats = view.splats;
-        let (mean2d, conic) = (splats.means2d[id], splats.conics[id]);
-        let opacity = splats.opacities[id];
-        let center = view.convention.pixel_center;
-        let (columns, rows) = match reaches[id] {
-            Reach::Nowhere => (0..0, 0..0),
-            Reach::Anywhere => (0..w, 0..h),
-            Reach::Within(half_x, half_y) => {
-                let x = span(mean2d[0].value(), half_x, center, x0, x0 + w);
-                let y = span(mean2d[1].value(), half_y, center, y0, y0 + h);
-                (x.start - x0..x.end - x0, y.start - y0..y.end - y0)
-            }
-        };
-        Self { id, mean2d, conic, opacity, rows, columns }
-    }
-
-    /// First column, aligned down to a multiple of the number of lanes.
-    #[inline(always)]
-    pub(crate) fn first_column(&self, lanes: usize) -> usize {
-        self.columns.start - self.columns.start % lanes
+    pub(crate) fn new(footprint: &Footprint<L::Elem>, lanes: L) -> Self {
+        let ([x, y], [a, b, c]) = (footprint.mean2d, footprint.conic);
+        Self {
+            mean2d: [lanes.splat(x), lanes.splat(y)],
+            conic: [lanes.splat(a), lanes.splat(b), lanes.splat(c)],
+            opacity: lanes.splat(footprint.opacity),
+        }
     }
 }
 
-/// alpha of one row of pixels: the clamped opacity, what it was made of, and where it counts.
+/// alpha of some pixels: the clamped opacity, what it was made of, and where it counts.
+#[derive(Clone, Copy)]
 pub(crate) struct Alpha<L: Lanes> {
     pub(crate) offset: [L; 2],
     pub(crate) gauss: L,
@@ -83,22 +60,17 @@ pub(crate) struct Alpha<L: Lanes> {
     pub(crate) visible: L::Mask,
 }
 
-/// Evaluates an entry at pixels whose sample points are (`x` .., `y`).
+/// Evaluates a Gaussian at pixels with the sample points (`x`, `y`).
 #[inline(always)]
 pub(crate) fn alpha_at<L: Lanes>(
-    entry: &Entry<L::Elem>,
+    splat: &Splat<L>,
     constants: &Constants<L>,
-    x: L,
-    y: L,
+    [x, y]: [L; 2],
 ) -> Alpha<L> {
-    let offset = [x.splat(entry.mean2d[0]) - x, x.splat(entry.mean2d[1]) - y];
-    let conic = entry.conic.map(
-        #[inline(always)]
-        |c| x.splat(c),
-    );
-    let power = -sigma(conic, offset[0], offset[1]);
+    let offset = [splat.mean2d[0] - x, splat.mean2d[1] - y];
+    let power = -sigma(splat.conic, offset[0], offset[1]);
     let gauss = power.exp();
-    let raw = x.splat(entry.opacity) * gauss;
+    let raw = splat.opacity * gauss;
     let clamped = constants.alpha_max.min(raw);
     let alpha = match constants.clamp_gradient {
         ClampGradient::PassThrough => clamped.with_gradient_of(raw),
@@ -113,8 +85,8 @@ pub(crate) fn alpha_at<L: Lanes>(
 pub(crate) struct Constants<L> {
     pub(crate) zero: L,
     pub(crate) one: L,
-    pub(crate) alpha_max: L,
-    pub(crate) alpha_min: L,
+    alpha_max: L,
+    alpha_min: L,
     transmittance_min: L,
     stop_rule: StopRule,
     clamp_gradient: ClampGradient,
@@ -134,6 +106,16 @@ impl<L: Lanes> Constants<L> {
         }
     }
 
+    /// Where alpha's gradient passes the clamp: of the `active` pixels, those whose opacity before
+    /// the clamp is `raw`.
+    #[inline(always)]
+    pub(crate) fn gradient_flows(&self, active: L::Mask, raw: L) -> L::Mask {
+        match self.clamp_gradient {
+            ClampGradient::PassThrough => active,
+            ClampGradient::Zero => raw.and(active, raw.not(self.alpha_max.lt(raw))),
+        }
+    }
+
     #[inline(always)]
     fn stops(&self, next: L) -> L::Mask {
         match self.stop_rule {
@@ -143,29 +125,33 @@ impl<L: Lanes> Constants<L> {
     }
 }
 
-/// The state of a tile's pixels, each array `[side,side]` (`[D,side,side]` for `colors`).
-struct TileState<S> {
-    side: usize,
-    transmittance: Vec<S>,
+/// The state of a block's pixels, the colours apart.
+#[derive(Clone, Copy)]
+struct Block<S> {
+    transmittance: PerPixel<S>,
     /// 1 where a pixel has stopped or lies outside the image, else 0.
-    stopped: Vec<S>,
-    colors: Vec<S>,
+    stopped: PerPixel<S>,
     /// Depth in the tile's list of the last contributor plus 1, 0 for none: exact in every scalar,
     /// since a tile lists fewer than 2^24 Gaussians.
-    last: Vec<S>,
+    last: PerPixel<S>,
+}
+
+/// The state of a tile's pixels.
+struct TileState<S> {
+    blocks: Vec<Block<S>>,
+    /// `[blocks, D]`
+    colors: Vec<PerPixel<S>>,
 }
 
 impl<S: Scalar> TileState<S> {
-    fn new(side: usize, [_, _, w, h]: [usize; 4], channels: usize) -> Self {
-        let (zero, one) = (S::from_f64(0.0), S::from_f64(1.0));
-        let inside = |i: usize| i % side < w && i / side < h;
-        Self {
-            side,
-            transmittance: vec![one; side * side],
-            stopped: (0..side * side).map(|i| if inside(i) { zero } else { one }).collect(),
-            colors: vec![zero; channels * side * side],
-            last: vec![zero; side * side],
+    fn new(tile: &Tile<S>, channels: usize) -> Self {
+        let (zero, one) = ([S::from_f64(0.0); BLOCK], S::from_f64(1.0));
+        let block = Block { transmittance: [one; BLOCK], stopped: [one; BLOCK], last: zero };
+        let mut blocks = vec![block; tile.len()];
+        for pixel in tile.pixels(0) {
+            blocks[pixel.block].stopped[pixel.lane] = zero[0];
         }
+        Self { blocks, colors: vec![zero; tile.len() * channels] }
     }
 }
 
@@ -181,7 +167,7 @@ pub fn rasterize<S: Walk>(view: &RasterView<'_, S>) -> Raster<S> {
         transmittance: vec![zero; pixels],
         last_ids: vec![-1; pixels],
     };
-    let reaches = reaches(view);
+    let footprints = footprints(view);
     let [across, _] = view.lists.tiles;
     let rows = width * view.lists.tile_size as usize;
     raster
@@ -193,19 +179,23 @@ pub fn rasterize<S: Walk>(view: &RasterView<'_, S>) -> Raster<S> {
         .enumerate()
         .for_each(|(row, (((colors, alphas), transmittance), last))| {
             for column in 0..across as usize {
-                let tile = row * across as usize + column;
-                let rect = view.tile_rect(tile);
-                let state = S::with_lanes(TileJob { view, reaches: &reaches, tile, rect });
-                let mut strip = Strip { width, colors, alphas, transmittance, last };
-                strip.write(&state, rect, view.background, view.lists.range(tile).start);
+                let number = row * across as usize + column;
+                let tile = Tile::new(view, number);
+                let list = view.lists.range(number);
+                let ids = &view.lists.flatten_ids[list.clone()];
+                let state =
+                    S::with_lanes(TileJob { view, footprints: &footprints, tile: &tile, ids });
+                let first = row * rows;
+                let mut strip = Strip { first, colors, alphas, transmittance, last };
+                strip.write(&state, tile.pixels(width), view.background, list.start);
             }
         });
     raster
 }
 
-/// One row of tiles of the output image.
+/// One row of tiles of the output image, from the pixel `first` on.
 struct Strip<'a, S> {
-    width: usize,
+    first: usize,
     colors: &'a mut [S],
     alphas: &'a mut [S],
     transmittance: &'a mut [S],
@@ -217,22 +207,21 @@ impl<S: Scalar> Strip<'_, S> {
     fn write(
         &mut self,
         tile: &TileState<S>,
-        [x0, _, w, h]: [usize; 4],
+        pixels: impl Iterator<Item = Pixel>,
         background: &[S],
         start: usize,
     ) {
-        let (one, side, channels) = (S::from_f64(1.0), tile.side, background.len());
-        for y in 0..h {
-            for x in 0..w {
-                let (from, to) = (y * side + x, y * self.width + x0 + x);
-                let t = tile.transmittance[from];
-                self.alphas[to] = one - t;
-                self.transmittance[to] = t;
-                self.last[to] = last_id(tile.last[from], start);
-                for (d, &background) in background.iter().enumerate() {
-                    self.colors[to * channels + d] =
-                        tile.colors[d * side * side + from] + t * background;
-                }
+        let (one, channels) = (S::from_f64(1.0), background.len());
+        for Pixel { index, block, lane } in pixels {
+            let (to, from) = (index - self.first, &tile.blocks[block]);
+            let t = from.transmittance[lane];
+            self.alphas[to] = one - t;
+            self.transmittance[to] = t;
+            self.last[to] = last_id(from.last[lane], start);
+            let colors = &tile.colors[block * channels..(block + 1) * channels];
+            let out = &mut self.colors[to * channels..(to + 1) * channels];
+            for ((out, color), &background) in out.iter_mut().zip(colors).zip(background) {
+                *out = color[lane] + t * background;
             }
         }
     }
@@ -250,9 +239,9 @@ fn last_id<S: Scalar>(depth: S, start: usize) -> i32 {
 /// One tile's walk front to back.
 struct TileJob<'a, S> {
     view: &'a RasterView<'a, S>,
-    reaches: &'a [Reach],
-    tile: usize,
-    rect: [usize; 4],
+    footprints: &'a [Footprint<S>],
+    tile: &'a Tile<S>,
+    ids: &'a [u32],
 }
 
 impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
@@ -260,77 +249,117 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
 
     #[inline(always)]
     fn run<L: Lanes<Elem = S>>(self, lanes: L) -> TileState<S> {
-        const { assert!(ROW.is_multiple_of(L::LANES), "rows start at multiples of the lanes") };
-        let Self { view, reaches, tile, rect } = self;
-        let side = view.lists.tile_size as usize;
-        let mut state = TileState::new(side, rect, view.splats.channels);
+        const { assert!(BLOCK.is_multiple_of(L::LANES), "a block is a number of registers") };
+        let Self { view, footprints, tile, ids } = self;
+        let channels = view.splats.channels;
+        let mut state = TileState::new(tile, channels);
         let constants = Constants::new(view.convention, lanes);
-        let columns = sample_columns(view, rect, side);
-        let mut alive = rect[2] * rect[3];
-        for (depth, &id) in view.lists.flatten_ids[view.lists.range(tile)].iter().enumerate() {
-            if alive == 0 {
-                break;
-            }
-            let entry = Entry::new(view, reaches, id as usize, rect);
-            let mark = lanes.like((depth + 1) as f64);
-            for row in entry.rows.clone() {
-                let y = lanes.like(view.sample(rect[1] + row));
-                for column in (entry.first_column(L::LANES)..entry.columns.end).step_by(L::LANES) {
-                    let sample = [lanes.load(&columns[column..]), y];
-                    let at = row * side + column;
-                    alive -= blend(view, &entry, &constants, sample, &mut state, at, mark);
+        let mut entries = Entries::new();
+        let mut alive = tile.size[0] * tile.size[1];
+        for (batch, ids) in ids.chunks(BATCH).enumerate() {
+            entries.fill(tile, footprints, view.splats, ids, batch * BATCH);
+            for (i, entry) in entries.list.iter().enumerate() {
+                if alive == 0 {
+                    return state;
                 }
+                let rows = entries.rows(entry);
+                let walk = Walker { tile, constants: &constants, state: &mut state };
+                // Written out, so that three channels are a number known to the compiler.
+                alive -= match *entries.color(i, channels) {
+                    [r, g, b] => walk.blend(rows, &Layer::new(entry, &[r, g, b], lanes)),
+                    ref color => walk.blend(rows, &Layer::new(entry, color, lanes)),
+                };
             }
         }
         state
     }
 }
 
-/// Sample points of the tile's columns, up to a whole row.
-#[inline(always)]
-pub(crate) fn sample_columns<S: Scalar>(
-    view: &RasterView<'_, S>,
-    rect: [usize; 4],
-    side: usize,
-) -> Vec<S> {
-    (0..side.next_multiple_of(ROW)).map(|i| S::from_f64(view.sample(rect[0] + i))).collect()
+/// One Gaussian on its way into the tile.
+struct Layer<'a, L: Lanes> {
+    splat: Splat<L>,
+    color: &'a [L::Elem],
+    /// Depth in the tile's list plus 1.
+    mark: L,
 }
 
-/// Blends one Gaussian into one row of pixels; returns how many of them it stopped. `mark` is the
-/// Gaussian's depth in the tile's list plus 1.
+impl<'a, L: Lanes> Layer<'a, L> {
+    #[inline(always)]
+    fn new(entry: &Entry<L::Elem>, color: &'a [L::Elem], lanes: L) -> Self {
+        let mark = lanes.like((entry.depth + 1) as f64);
+        Self { splat: Splat::new(&entry.footprint, lanes), color, mark }
+    }
+}
+
+/// What a Gaussian is blended into.
+struct Walker<'a, L: Lanes> {
+    tile: &'a Tile<L::Elem>,
+    constants: &'a Constants<L>,
+    state: &'a mut TileState<L::Elem>,
+}
+
+impl<L: Lanes> Walker<'_, L> {
+    /// Blends a Gaussian into all blocks that it may reach; returns how many pixels it stopped.
+    #[inline(always)]
+    fn blend(
+        self,
+        rows: impl Iterator<Item = (usize, Range<usize>)>,
+        layer: &Layer<'_, L>,
+    ) -> usize {
+        let Self { tile, constants, state } = self;
+        let (channels, mut stopped) = (layer.color.len(), 0);
+        for (row, columns) in rows {
+            for column in columns {
+                let at = row * tile.blocks[0] + column;
+                let block = &mut state.blocks[at];
+                let colors = &mut state.colors[at * channels..(at + 1) * channels];
+                let samples = [&tile.samples[0][column], &tile.samples[1][row]];
+                for lane in (0..BLOCK).step_by(L::LANES) {
+                    stopped += blend(layer, constants, samples, block, colors, lane);
+                }
+            }
+        }
+        stopped
+    }
+}
+
+/// Blends one Gaussian into the pixels of a block from `lane` on; returns how many it stopped.
 #[inline(always)]
 fn blend<L: Lanes>(
-    view: &RasterView<'_, L::Elem>,
-    entry: &Entry<L::Elem>,
+    layer: &Layer<'_, L>,
     constants: &Constants<L>,
-    [x, y]: [L; 2],
-    state: &mut TileState<L::Elem>,
-    at: usize,
-    mark: L,
+    samples: [&PerPixel<L::Elem>; 2],
+    block: &mut Block<L::Elem>,
+    colors: &mut [PerPixel<L::Elem>],
+    lane: usize,
 ) -> usize {
-    let Alpha { alpha, visible, .. } = alpha_at(entry, constants, x, y);
-    let stopped = x.load(&state.stopped[at..]);
-    let live = x.and(visible, stopped.lt(constants.one));
-    if !x.any(live) {
+    let mark = layer.mark;
+    let stopped = mark.load(&block.stopped[lane..]);
+    let running = stopped.lt(constants.one);
+    if !mark.any(running) {
         return 0;
     }
-    let t = x.load(&state.transmittance[at..]);
+    let sample = [mark.load(&samples[0][lane..]), mark.load(&samples[1][lane..])];
+    let Alpha { alpha, visible, .. } = alpha_at(&layer.splat, constants, sample);
+    let live = mark.and(visible, running);
+    if !mark.any(live) {
+        return 0;
+    }
+    let t = mark.load(&block.transmittance[lane..]);
     let next = t * (constants.one - alpha);
-    let stops = x.and(live, constants.stops(next));
-    let takes = x.and(live, x.not(stops));
+    let stops = mark.and(live, constants.stops(next));
+    let takes = mark.and(live, mark.not(stops));
     let weight = (alpha * t).or_else(takes, constants.zero);
-    let area = state.side * state.side;
-    for (d, &color) in view.splats.color(entry.id).iter().enumerate() {
-        let slot = &mut state.colors[d * area + at..];
-        (x.load(slot) + x.splat(color) * weight).store(slot);
+    for (slot, &color) in colors.iter_mut().zip(layer.color) {
+        (mark.load(&slot[lane..]) + mark.splat(color) * weight).store(&mut slot[lane..]);
     }
-    next.or_else(takes, t).store(&mut state.transmittance[at..]);
-    mark.or_else(takes, x.load(&state.last[at..])).store(&mut state.last[at..]);
-    if !x.any(stops) {
+    next.or_else(takes, t).store(&mut block.transmittance[lane..]);
+    mark.or_else(takes, mark.load(&block.last[lane..])).store(&mut block.last[lane..]);
+    if !mark.any(stops) {
         return 0;
     }
-    constants.one.or_else(stops, stopped).store(&mut state.stopped[at..]);
-    let mut ones = [L::Elem::from_f64(0.0); ROW];
+    constants.one.or_else(stops, stopped).store(&mut block.stopped[lane..]);
+    let mut ones = [L::Elem::from_f64(0.0); BLOCK];
     constants.one.or_else(stops, constants.zero).store(&mut ones);
     ones.iter().filter(|one| one.value() > 0.0).count()
 }
@@ -348,22 +377,25 @@ mod tests {
         for convention in [Convention::inria(), Convention::gsplat()] {
             let projected = project_scene(&scene, 0, &convention).expect("few pairs");
             let view = projected.view(&scene, 0, &convention);
-            let reaches = reaches(&view);
-            for tile in 0..view.lists.tile_offsets.len() - 1 {
-                let rect = view.tile_rect(tile);
-                let job = || TileJob { view: &view, reaches: &reaches, tile, rect };
+            let footprints = footprints(&view);
+            for number in 0..view.lists.tile_offsets.len() - 1 {
+                let tile = Tile::new(&view, number);
+                let ids = &view.lists.flatten_ids[view.lists.range(number)];
+                let job = || TileJob { view: &view, footprints: &footprints, tile: &tile, ids };
                 let (wide, single) = (f64::with_lanes(job()), job().run(0.0));
                 // The padding beside the image may differ, the image may not.
-                let mut pixels = (0..rect[3]).flat_map(|y| (0..rect[2]).map(move |x| (x, y)));
-                let same = |a: &[f64], b: &[f64], i: usize| a[i].to_bits() == b[i].to_bits();
+                let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
+                let colors = |state: &TileState<f64>, p: Pixel| {
+                    [0, 1, 2].map(|d| state.colors[p.block * 3 + d][p.lane].to_bits())
+                };
                 assert!(
-                    pixels.all(|(x, y)| {
-                        let i = y * wide.side + x;
-                        same(&wide.transmittance, &single.transmittance, i)
-                            && same(&wide.colors, &single.colors, i)
-                            && same(&wide.last, &single.last, i)
+                    tile.pixels(0).all(|p| {
+                        let (a, b) = (&wide.blocks[p.block], &single.blocks[p.block]);
+                        same(a.transmittance[p.lane], b.transmittance[p.lane])
+                            && same(a.last[p.lane], b.last[p.lane])
+                            && colors(&wide, p) == colors(&single, p)
                     }),
-                    "tile {tile} depends on the width of a row"
+                    "tile {number} depends on the width of a row"
                 );
             }
         }

@@ -1,80 +1,131 @@
-//! How far a Gaussian can contribute: a box outside which `alpha < alpha_min` for certain.
+//! How far a Gaussian can contribute: an ellipse outside which `alpha < alpha_min` for certain.
 //!
-//! Both conventions skip a pair with `alpha < alpha_min`, so leaving out pixels beyond the box
+//! Both conventions skip a pair with `alpha < alpha_min`, so leaving out pixels beyond the ellipse
 //! changes no bit of any result.
 //!
-//! alpha >= `alpha_min` needs `sigma <= s` with s = `ln(opacity/alpha_min)`. On the ellipse sigma = s of
-//! the conic (a, b, c) with det = ac - b^2 > 0, the largest |dx| is sqrt(2 s c/det) and the largest
-//! |dy| sqrt(2 s a/det). The walk's own sigma is rounded: its error is at most a few units roundoff
-//! of (a dx^2 + c dy^2)/2 + |b dx dy| <= kappa sigma with kappa = (1 + rho)/(1 - rho), rho =
-//! |b|/sqrt(ac) (the maximum of the ratio over all directions, attained where a dx^2 = c dy^2).
-//! So s is widened to s (1 + slack kappa) + slack, slack being 16 units roundoff, which also covers
-//! exp, the product with the opacity and the rounding of s.
+//! alpha >= `alpha_min` needs `sigma <= s` with s = `ln(opacity/alpha_min)`. The walk's own sigma
+//! is rounded: its error is at most a few units roundoff of (a dx^2 + c dy^2)/2 + |b dx dy| <= kappa
+//! sigma with kappa = (1 + rho)/(1 - rho), rho = |b|/sqrt(ac) (the maximum of the ratio over all
+//! directions, attained where a dx^2 = c dy^2). So s is widened to s (1 + slack kappa) + slack,
+//! slack being 16 units roundoff, which also covers exp, the product with the opacity and the
+//! rounding of s.
+//!
+//! With det = ac - b^2 the ellipse sigma = s is a (dx + (b/a) dy)^2 + (det/a) dy^2 = 2s, hence
+//! |dy| <= sqrt(2 s a/det), and in a row |dx + (b/a) dy| <= sqrt((2s - (det/a) dy^2)/a).
 
 use crate::scalar::{Scalar, ln};
 use crate::view::RasterView;
 use rayon::prelude::*;
 
-/// Half-sizes in pixels of the box around the projected mean, or what is known instead.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Reach {
-    /// Nowhere.
-    Nowhere,
-    /// At most this far in x and y.
-    Within(f64, f64),
-    /// Perhaps everywhere: the conic is not safely positive definite.
-    Anywhere,
+/// Covers the roundings of this file, each at most 2^-31 of its result where det > 2^-20 ac.
+const GROW: f64 = 1.0 + 1.0 / 1_048_576.0;
+
+/// Everything that decides alpha, of one Gaussian, side by side in memory.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Footprint<S> {
+    pub(crate) mean2d: [S; 2],
+    pub(crate) conic: [S; 3],
+    pub(crate) opacity: S,
+    /// 2s, widened; infinite where the conic is not safely positive definite.
+    limit: f64,
+    /// Largest |dy|, pixels; negative infinity where nothing can be reached.
+    half_height: f64,
 }
 
-/// The reach of a Gaussian with this conic and opacity.
-fn reach<S: Scalar>(conic: [S; 3], opacity: S, alpha_min: f64) -> Reach {
+/// 2s and the largest |dy| of a Gaussian with this conic and opacity.
+fn reach<S: Scalar>(conic: [S; 3], opacity: S, alpha_min: f64) -> (f64, f64) {
+    let anywhere = (f64::INFINITY, f64::INFINITY);
     let [a, b, c] = conic.map(S::value);
     let (product, det) = (a * c, a * c - b * b);
     // With det > 2^-20 ac the rounding of det in f64 stays below 2^-31 of it.
     if !(a > 0.0 && c > 0.0 && det > product / 1_048_576.0 && alpha_min > 0.0) {
-        return Reach::Anywhere;
+        return anywhere;
     }
     let root = product.sqrt();
     let kappa = (root + b.abs()) / (root - b.abs());
-    let limit = ln(opacity.value() / alpha_min);
-    let widened = limit * (1.0 + S::SLACK * kappa) + S::SLACK;
+    let s = ln(opacity.value() / alpha_min);
+    let widened = s * (1.0 + S::SLACK * kappa) + S::SLACK;
     if widened < 0.0 {
-        return Reach::Nowhere;
+        return (0.0, f64::NEG_INFINITY);
     }
-    if !widened.is_finite() {
-        return Reach::Anywhere;
-    }
-    // 2^-20 of slack covers the roundings of these lines.
-    let grow = 1.0 + 1.0 / 1_048_576.0;
-    Reach::Within((2.0 * widened * c / det).sqrt() * grow, (2.0 * widened * a / det).sqrt() * grow)
+    let limit = 2.0 * widened * GROW;
+    let half_height = (limit * a / det).sqrt() * GROW;
+    let finite = half_height.is_finite() && (limit / a).is_finite() && (c / (a * a)).is_finite();
+    if finite { (limit, half_height) } else { anywhere }
 }
 
-/// The reach of every Gaussian: it depends on no tile, so it is computed once.
-pub(crate) fn reaches<S: Scalar>(view: &RasterView<'_, S>) -> Vec<Reach> {
-    let (splats, alpha_min) = (view.splats, view.convention.alpha_min);
-    splats
-        .conics
-        .par_iter()
-        .zip(&splats.opacities)
-        .map(|(&conic, &opacity)| reach(conic, opacity, alpha_min))
-        .collect()
+impl<S: Scalar> Footprint<S> {
+    pub(crate) fn new(view: &RasterView<'_, S>, id: usize) -> Self {
+        let splats = view.splats;
+        let (conic, opacity) = (splats.conics[id], splats.opacities[id]);
+        let (limit, half_height) = reach(conic, opacity, view.convention.alpha_min);
+        Self { mean2d: splats.means2d[id], conic, opacity, limit, half_height }
+    }
+
+    /// The same Gaussian with nothing known of its reach.
+    #[must_use]
+    pub(crate) fn anywhere(self) -> Self {
+        Self { limit: f64::INFINITY, half_height: f64::INFINITY, ..self }
+    }
+
+    /// First and last y that may be reached, pixels.
+    #[inline(always)]
+    pub(crate) fn rows(&self) -> [f64; 2] {
+        let y = self.mean2d[1].value();
+        if self.half_height < f64::INFINITY {
+            widen([y - self.half_height, y + self.half_height])
+        } else {
+            [f64::NEG_INFINITY, f64::INFINITY]
+        }
+    }
+
+    /// What [`Self::row`] needs of the ellipse.
+    #[inline(always)]
+    pub(crate) fn ellipse(&self) -> Ellipse {
+        let [a, b, c] = self.conic.map(S::value);
+        let [x, y] = self.mean2d.map(S::value);
+        let skew = b / a;
+        // (c - b^2/a)/a = det/a^2, with a relative error below 2^-31 as for det.
+        Ellipse { center: [x, y], skew, limit: self.limit / a, fall: (c - b * skew) / a }
+    }
 }
 
-/// The integers i with |i + offset - center| <= half, cut to `from..to`.
-pub(crate) fn span(
-    center: f64,
-    half: f64,
-    offset: f64,
-    from: usize,
-    to: usize,
-) -> std::ops::Range<usize> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "float to integer casts saturate, and the result is cut to the range"
-    )]
-    let whole = |x: f64| x as usize;
-    let low = whole((center - half - offset).floor());
-    let high = whole((center + half - offset).ceil().max(-1.0) + 1.0);
-    low.clamp(from, to)..high.clamp(from, to)
+/// The ellipse of a [`Footprint`] in the form in which a row of pixels cuts it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ellipse {
+    center: [f64; 2],
+    skew: f64,
+    limit: f64,
+    fall: f64,
+}
+
+impl Ellipse {
+    /// First and last x that may be reached in the row at `y`, pixels. Where the row misses the
+    /// ellipse, some point near it, which is more than enough.
+    #[inline(always)]
+    pub(crate) fn row(&self, y: f64) -> [f64; 2] {
+        let dy = self.center[1] - y;
+        let square = self.limit - self.fall * (dy * dy);
+        // An unsafe conic has an infinite limit: anywhere.
+        let half = if self.limit < f64::INFINITY {
+            (if square > 0.0 { square } else { 0.0 }).sqrt()
+        } else {
+            f64::INFINITY
+        };
+        let x = self.center[0] + self.skew * dy;
+        let x = if half < f64::INFINITY { x } else { 0.0 };
+        widen([x - half, x + half])
+    }
+}
+
+/// Covers the rounding of an interval's ends.
+#[inline(always)]
+fn widen([low, high]: [f64; 2]) -> [f64; 2] {
+    [low - (GROW - 1.0) * (1.0 + low.abs()), high + (GROW - 1.0) * (1.0 + high.abs())]
+}
+
+/// The footprint of every Gaussian: it depends on no tile, so it is computed once.
+pub(crate) fn footprints<S: Scalar>(view: &RasterView<'_, S>) -> Vec<Footprint<S>> {
+    (0..view.splats.opacities.len()).into_par_iter().map(|id| Footprint::new(view, id)).collect()
 }

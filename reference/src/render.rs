@@ -5,7 +5,7 @@ use crate::backward::project::ProjectionGradients;
 use crate::backward::rasterize::SplatGradients;
 use crate::bin::{TooManyPairs, bin};
 use crate::convention::Convention;
-use crate::project::{Lens, Projection, project, splats};
+use crate::project::{Lens, project};
 use crate::rasterize::{Raster, rasterize};
 use crate::scalar::{Scalar, Walk};
 use crate::scene::Scene;
@@ -19,14 +19,14 @@ pub struct Projected<S> {
     /// The tiles' lists.
     pub lists: TileLists,
     lens: Lens<S>,
-    projections: Vec<Option<Projection<S>>>,
+    visible: usize,
 }
 
 impl<S> Projected<S> {
     /// Number of Gaussians in front of the camera.
     #[must_use]
     pub fn visible(&self) -> usize {
-        self.projections.iter().flatten().count()
+        self.visible
     }
 }
 
@@ -41,10 +41,10 @@ pub fn project_scene<S: Scalar>(
 ) -> Result<Projected<S>, TooManyPairs> {
     let size = [scene.width, scene.height];
     let lens = Lens::new(&scene.cameras[camera], size, convention);
-    let projections = project(&scene.gaussians, &lens, convention);
-    let lists = bin(&projections, convention, size)?;
-    let splats = splats(&scene.gaussians, &lens, &projections);
-    Ok(Projected { splats, lists, lens, projections })
+    let tiles = size.map(|pixels| pixels.div_ceil(convention.tile_size));
+    let (splats, listings) = project(&scene.gaussians, &lens, convention, tiles);
+    let lists = bin(&listings, convention.tile_size, tiles)?;
+    Ok(Projected { splats, lists, lens, visible: listings.iter().flatten().count() })
 }
 
 /// One camera's slices of a scene.
@@ -156,9 +156,8 @@ pub fn render_backward<S: Walk>(
         let raster = rasterize::<S>(&view);
         let loss = scene.camera_slices(camera).loss(&raster);
         let splats = backward::rasterize::rasterize::<S>(&view, &loss);
-        let Projected { lens, projections, .. } = &projected;
-        let one =
-            backward::project::project(&scene.gaussians, lens, projections, &splats, convention);
+        let lens = &projected.lens;
+        let one = backward::project::project(&scene.gaussians, lens, &splats, convention);
         match &mut total {
             None => total = Some(Gradients::first(raster, one, splats)),
             Some(total) => total.add(raster, one, splats),

@@ -24,7 +24,7 @@ __device__ inline float dot(Vec3 a, Vec3 b) {
 }
 
 __device__ inline Mat3 transpose(const Mat3& m) {
-    const Vec3 *r = m.row;
+    const Vec3* r = m.row;
     return {{{r[0].x, r[1].x, r[2].x}, {r[0].y, r[1].y, r[2].y}, {r[0].z, r[1].z, r[2].z}}};
 }
 

@@ -16,17 +16,19 @@
 #pragma once
 #include "warp.cuh"
 
-enum : unsigned { TILE_SIZE = 16 };
-// Threads of a block: one per pixel of a tile, and the Gaussians of a batch.
-enum : unsigned { BLOCK_SIZE = TILE_SIZE * TILE_SIZE };
-enum : unsigned { MAX_CHANNELS = 32 };
+enum : unsigned {
+    TILE_SIZE = 16,
+    // Threads of a block: one per pixel of a tile, and the Gaussians of a batch.
+    BLOCK_SIZE = TILE_SIZE * TILE_SIZE,
+    MAX_CHANNELS = 32,
 
-// Places of the values in a Gaussian's row, of inputs and of gradients alike.
-enum : unsigned { MEAN = 0 };
-enum : unsigned { CONIC = 2 };
-enum : unsigned { OPACITY = 5 };
-enum : unsigned { COLOR = 6 };
-enum : unsigned { VALUES = COLOR + CHANNELS };
+    // Places of the values in a Gaussian's row, of inputs and of gradients alike.
+    MEAN = 0,
+    CONIC = 2,
+    OPACITY = 5,
+    COLOR = 6,
+    VALUES = COLOR + CHANNELS,
+};
 
 // Mirrors `Params` in gpu/src/stages.rs.
 struct Params {

@@ -6,11 +6,12 @@
 #include "sh.cuh"
 #include "warp.cuh"
 
-// Threads of a block, one per Gaussian.
-enum : unsigned { BLOCK_SIZE = 256 };
-
-// Places in a row of the rasterization's inputs, see pair.cuh.
-enum : unsigned { COLOR = 6 };
+enum : unsigned {
+    // Threads of a block, one per Gaussian.
+    BLOCK_SIZE = 256,
+    // Place of the colour in a row of the rasterization's inputs, see pair.cuh.
+    COLOR = 6,
+};
 
 // Mirrors `ProjectParams` in gpu/src/projection.rs.
 struct Params {

@@ -2,9 +2,9 @@
 // back to front, the transmittance is recovered by division, and what every pixel contributes to a
 // Gaussian is handed to the reduction (`Reduction`, from the file that REDUCTION names).
 //
-// All threads of a block make the same number of steps: those that are finished, that skip or that
-// lie outside the image stay with exact zeros, so that every vote and shuffle is one of the whole
-// warp (hazards 1 to 4, 17).
+// All lanes of a warp make the same number of steps: those that are finished, that skip or that lie
+// outside the image stay with exact zeros, so that every vote and shuffle is one of the whole warp
+// (hazards 1 to 4). All threads of a block come to every barrier (hazard 17).
 #include "pair.cuh"
 #include REDUCTION
 
@@ -60,7 +60,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
         walk_end = 0;
     }
     __syncthreads();
-    atomicMax(&walk_end, static_cast<unsigned>(last + 1));
+    const unsigned warp_end = max_of_warp(static_cast<unsigned>(last + 1));
+    if (lane_of_warp() == 0) {
+        atomicMax(&walk_end, warp_end);
+    }
     __syncthreads();
 
     for (unsigned top = walk_end; top > begin;) {
@@ -73,7 +76,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
         Sums::begin(sums, used_values(channels));
         __syncthreads();
 
-        for (unsigned k = 0; k < count; k++) {
+        // Behind the last contributor of its own pixels a warp has nothing to do; what it leaves out
+        // holds no vote, so that no lane misses one.
+        const unsigned first = top > warp_end ? min(count, top - warp_end) : 0;
+        for (unsigned k = first; k < count; k++) {
             const Pair pair = evaluate(batch[k], point, params);
             const bool contributes = static_cast<int>(top - 1 - k) <= last && !pair.skip;
             const unsigned group = __ballot_sync(FULL_WARP, contributes);
@@ -88,6 +94,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
             if (contributes) {
                 const float* colors = gaussians + row + COLOR;
                 const float one_minus = 1.0f - pair.alpha;
+                // At the clamp one_minus is 0.01 and the division magnifies the error of the
+                // transmittance a hundred times; the bounds know (hazard 13).
                 transmittance = transmittance / one_minus;
                 const float weight = pair.alpha * transmittance;
                 float v_alpha = 0.0f;

@@ -75,16 +75,6 @@ __device__ inline void load_pixel(
     loss.last[thread] = last;
 }
 
-// One more than the largest last contributor of the warp's pixels, in all its lanes.
-__device__ inline unsigned walk_end(int last) {
-    unsigned end = static_cast<unsigned>(last + 1);
-#pragma unroll
-    for (unsigned stride = WARP_SIZE / 2; stride > 0; stride /= 2) {
-        end = max(end, __shfl_xor_sync(FULL_WARP, end, stride));
-    }
-    return end;
-}
-
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     const Params params,
     const float* __restrict__ gaussians,
@@ -106,7 +96,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     load_pixel(
         state, loss, params, render_transmittance, last_ids, v_render_colors, v_render_alphas
     );
-    const unsigned top = walk_end(loss.last[threadIdx.x]);
+    // One more than the largest last contributor of the warp's pixels.
+    const unsigned top = max_of_warp(static_cast<unsigned>(loss.last[threadIdx.x] + 1));
     const unsigned length = top > begin ? top - begin : 0;
 
     Splat splat = {};

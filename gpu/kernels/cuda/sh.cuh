@@ -87,7 +87,11 @@ __device__ inline void sh_basis_gradient(Vec3 d, unsigned coefficients, Term ter
         term(10, Vec3{c(SH_C31) * yz, c(SH_C31) * xz, c(SH_C31) * xy});
         term(
             11,
-            Vec3{c(2.0 * SH_C32) * xy, c(-SH_C32) * (4.0f * zz - xx - 3.0f * yy), c(-8.0 * SH_C32) * yz}
+            Vec3{
+                c(2.0 * SH_C32) * xy,
+                c(-SH_C32) * (4.0f * zz - xx - 3.0f * yy),
+                c(-8.0 * SH_C32) * yz,
+            }
         );
         term(
             12,
@@ -99,7 +103,11 @@ __device__ inline void sh_basis_gradient(Vec3 d, unsigned coefficients, Term ter
         );
         term(
             13,
-            Vec3{c(-SH_C32) * (4.0f * zz - 3.0f * xx - yy), c(2.0 * SH_C32) * xy, c(-8.0 * SH_C32) * xz}
+            Vec3{
+                c(-SH_C32) * (4.0f * zz - 3.0f * xx - yy),
+                c(2.0 * SH_C32) * xy,
+                c(-8.0 * SH_C32) * xz,
+            }
         );
         term(14, Vec3{c(2.0 * SH_C34) * xz, c(-2.0 * SH_C34) * yz, c(SH_C34) * (xx - yy)});
         term(15, Vec3{c(-3.0 * SH_C30) * (xx - yy), c(6.0 * SH_C30) * xy, 0.0f});

@@ -11,10 +11,12 @@
 // Constants are enumerators and, where they are no integers, macros: NVRTC puts every other one into
 // the PTX as a global variable that nothing reads.
 
-// A warp on every NVIDIA architecture; kernels are launched with whole warps only.
-enum : unsigned { WARP_SIZE = 32 };
-// Unsigned: 1 << 31 of a signed int would be undefined (hazard 6).
-enum : unsigned { FULL_WARP = 0xffffffffu };
+enum : unsigned {
+    // A warp on every NVIDIA architecture; kernels are launched with whole warps only.
+    WARP_SIZE = 32,
+    // Unsigned: 1 << 31 of a signed int would be undefined (hazard 6).
+    FULL_WARP = 0xffffffff,
+};
 
 // Blocks are one-dimensional, so that warps are runs of 32 threads.
 __device__ inline unsigned lane_of_warp() {
@@ -42,6 +44,15 @@ __device__ inline float add_down(float value) {
 #pragma unroll
     for (unsigned stride = WARP_SIZE / 2; stride > 0; stride /= 2) {
         value = value + __shfl_down_sync(FULL_WARP, value, stride);
+    }
+    return value;
+}
+
+// The largest value of the warp, in all its lanes, all of which take part (hazard 4).
+__device__ inline unsigned max_of_warp(unsigned value) {
+#pragma unroll
+    for (unsigned stride = WARP_SIZE / 2; stride > 0; stride /= 2) {
+        value = max(value, __shfl_xor_sync(FULL_WARP, value, stride));
     }
     return value;
 }

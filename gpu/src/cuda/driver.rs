@@ -52,7 +52,7 @@ fn present() -> Result<(), EngineError> {
         Ok(())
     } else {
         let library = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-        Err(EngineError::NoDevice(format!("CUDA: not found ({library})")))
+        Err(EngineError::NoDevice(format!("the CUDA driver is not found ({library})")))
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) fn open_usable(ordinal: usize) -> Result<Opened, EngineError> {
     let devices = count()?;
     if ordinal >= devices {
         return Err(EngineError::NoDevice(format!(
-            "CUDA: there is no device {ordinal}: the driver knows {devices}"
+            "there is no CUDA device {ordinal}: the driver knows {devices}"
         )));
     }
     let (context, device) = open(ordinal)?;
@@ -135,10 +135,17 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_driver_is_told_so() {
-        match devices() {
-            Ok(found) => eprintln!("NOT EXERCISED: there is a driver here: {found:?}"),
+        let opened = crate::CudaEngine::open(0, false).map(|engine| format!("{engine:?}"));
+        for found in [devices().map(|found| format!("{found:?}")), opened] {
+            told(found);
+        }
+    }
+
+    fn told(found: Result<String, EngineError>) {
+        match found {
+            Ok(found) => eprintln!("NOT EXERCISED: there is a driver here: {found}"),
             Err(EngineError::NoDevice(why)) => {
-                assert!(why.starts_with("CUDA: not found ("), "unhelpful: {why}");
+                assert!(why.starts_with("the CUDA driver is not found ("), "unhelpful: {why}");
             }
             Err(other) => panic!("the driver fails: {other}"),
         }

@@ -16,7 +16,7 @@ use crate::artifact::{self, Architecture, Artifact};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics, POISON, no_panic};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
-use crate::reduction::BackwardConfig;
+use crate::reduction::{BackwardConfig, ThresholdError};
 use crate::stages::{Params, values};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
@@ -256,8 +256,10 @@ impl CudaEngine {
 
     fn check_backward(&self, inputs: &BackwardInputs, threshold: u32) -> Result<(), EngineError> {
         check::backward(inputs)?;
-        let reduction = crate::Reduction::SwB;
-        BackwardConfig { reduction, threshold }.check(self.info.lane_width)?;
+        let lane_width = self.info.lane_width;
+        if threshold > lane_width + 1 {
+            return Err(ThresholdError { threshold, lane_width }.into());
+        }
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use std::thread;
 
 use splat_gpu::{DeviceInfo, Engine, EngineError};
 
-use super::drivers::{Candidate, Family, Surroundings, default_candidate};
+use super::drivers::{Candidate, Family, Surroundings, cuda_candidates, default_candidate};
 use super::process::{EngineProcess, Limits};
 use super::program::Program;
 use super::spec::EngineSpec;
@@ -72,11 +72,12 @@ impl Discovery {
 /// Tries everything on this machine, with `program` as the child.
 #[must_use]
 pub fn discover(program: &Program) -> Discovery {
-    let (candidates, missing) = if cfg!(target_os = "linux") {
+    let (mut candidates, missing) = if cfg!(target_os = "linux") {
         Surroundings::here().candidates()
     } else {
         (vec![default_candidate()], Vec::new())
     };
+    candidates.extend(cuda_candidates());
     try_all(&candidates, missing, program, Limits::default())
 }
 
@@ -131,6 +132,7 @@ fn duplicate<'a>(earlier: &'a [Found], found: &Found) -> Option<&'a Found> {
         e.spec.id == found.spec.id
             || e.info.adapter == found.info.adapter
                 && e.info.driver == found.info.driver
+                && e.info.backend == found.info.backend
                 && e.info.lane_width == found.info.lane_width
     })
 }
@@ -150,6 +152,9 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
         Ok(engine) => {
             let info = engine.info().clone();
             Ok(Found { spec: EngineSpec { id: id_of(candidate.family, &info), ..spec }, info })
+        }
+        Err(EngineError::NoDevice(reason)) if candidate.family == Family::Cuda => {
+            Err(missing(reason, None))
         }
         Err(EngineError::NoDevice(reason)) => {
             let software = candidate.family != Family::Other;
@@ -172,6 +177,7 @@ fn id_of(family: Family, info: &DeviceInfo) -> String {
     match family {
         Family::Lavapipe => format!("lavapipe-{}", info.lane_width),
         Family::SwiftShader => "swiftshader".to_owned(),
+        Family::Cuda => info.backend.clone(),
         Family::Other => format!("wgpu:{}", info.adapter),
     }
 }
@@ -214,6 +220,7 @@ mod tests {
             candidate("lvp 256", Family::Lavapipe, "cat 8; cat"),
             candidate("lvp 512", Family::Lavapipe, "cat 8; cat"),
             candidate("radeon", Family::Other, "cat none; cat"),
+            candidate("cuda", Family::Cuda, "cat none; cat"),
             candidate("crashing", Family::Other, "kill -ILL $$"),
             candidate("hanging", Family::Other, "exec sleep 1000"),
             Candidate {
@@ -228,6 +235,7 @@ mod tests {
         let expected = [
             ("lvp 512", "the same as lavapipe-8"),
             ("radeon", "the driver offers no device (0 adapters)"),
+            ("cuda", "0 adapters"),
             ("crashing", "ended by signal 4 (SIGILL"),
             ("hanging", "no answer within 2 s: killed"),
             ("broken", "the library x.so is missing"),

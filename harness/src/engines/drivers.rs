@@ -25,6 +25,13 @@ const UNPACKED: &str = "drivers/swiftshader/vk_swiftshader_icd.json";
 /// `LP_NATIVE_VECTOR_WIDTH` in bits: lanes times 32.
 const LAVAPIPE_BITS: [u32; 3] = [128, 256, 512];
 
+/// Environment variable that says which engine a child opens; without it wgpu's.
+pub const ENGINE: &str = "SPLATCHECK_ENGINE";
+/// CUDA's, with the kernels compiled by default.
+pub const CUDA: &str = "cuda";
+/// CUDA's, with the kernels compiled with `--use_fast_math`.
+pub const CUDA_FAST: &str = "cuda-fast";
+
 /// Which driver a candidate is, as far as the harness treats it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -32,6 +39,8 @@ pub enum Family {
     Lavapipe,
     /// Google's SwiftShader.
     SwiftShader,
+    /// NVIDIA's CUDA driver, by default or with fast math.
+    Cuda,
     /// Any other: named by its adapter.
     Other,
 }
@@ -114,6 +123,18 @@ pub fn default_candidate() -> Candidate {
         env: Vec::new(),
         broken: None,
     }
+}
+
+/// The engines over NVIDIA's CUDA driver. Whether there is one is found out by trying, since a child
+/// does that at no risk; `CUDA_VISIBLE_DEVICES` chooses the device.
+#[must_use]
+pub fn cuda_candidates() -> [Candidate; 2] {
+    [CUDA, CUDA_FAST].map(|engine| Candidate {
+        name: engine.into(),
+        family: Family::Cuda,
+        env: vec![(ENGINE.into(), engine.into())],
+        broken: None,
+    })
 }
 
 /// The software drivers that every Linux machine can have, where no file of theirs was found.

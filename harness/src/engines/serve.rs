@@ -15,8 +15,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use splat_gpu::{AdapterChoice, Engine, EngineError, Options, WgpuEngine};
+use splat_gpu::{AdapterChoice, CudaEngine, Engine, EngineError, Options, WgpuEngine};
 
+use super::drivers::{CUDA, CUDA_FAST, ENGINE};
 use super::protocol::{
     Answer, FrameError, MAX_FRAME, Request, RequestRef, decode_request, encode_response,
     read_frame, write_frame,
@@ -26,11 +27,21 @@ use super::protocol::{
 /// this is for a parent that was itself killed while its child hangs.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Opens the engine that this process was started for: the named adapter, or the first.
+/// Opens the engine that this process was started for: CUDA's if the environment says so
+/// ([`ENGINE`]), else wgpu's named adapter, or the first.
 ///
 /// # Errors
 /// Why there is none.
 pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError> {
+    if let Some(engine) = std::env::var_os(ENGINE) {
+        return match engine.to_str() {
+            Some(CUDA) => Ok(Box::new(CudaEngine::open(0, false)?)),
+            Some(CUDA_FAST) => Ok(Box::new(CudaEngine::open(0, true)?)),
+            _ => Err(EngineError::NoDevice(format!(
+                "{ENGINE} is {engine:?}, expected {CUDA} or {CUDA_FAST}"
+            ))),
+        };
+    }
     let choice = adapter.map_or(AdapterChoice::First, |name| AdapterChoice::Name(name.to_owned()));
     Ok(Box::new(WgpuEngine::open(&choice, &Options::default())?))
 }

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 /// An engine that can be started: its name and the surroundings its process needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineSpec {
-    /// The name on the command line and in reports: `lavapipe-<lane width>`, `swiftshader` or
-    /// `wgpu:<adapter>`. Unique among the engines of one discovery.
+    /// The name on the command line and in reports: `lavapipe-<lane width>`, `swiftshader`,
+    /// `cuda`, `cuda-fast` or `wgpu:<adapter>`. Unique among the engines of one discovery.
     pub id: String,
     /// Environment variables set for the child, over those it inherits.
     pub env: Vec<(String, OsString)>,

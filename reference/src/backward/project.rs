@@ -6,7 +6,7 @@ use crate::convention::{Convention, FovClampGradient};
 use crate::linear::{
     M3, V3, add, dot, normalize_vjp, rows_mul, scale, transpose, transpose_mul_vec,
 };
-use crate::project::{Lens, Projection, compensation, direction};
+use crate::project::{Lens, Projection, compensation, direction, project_one};
 use crate::scalar::Scalar;
 use crate::scene::{Colors, Gaussians};
 use crate::sh;
@@ -39,60 +39,59 @@ struct Row<S> {
     translation: V3<S>,
 }
 
-impl<S: Scalar> Row<S> {
-    fn zero() -> Self {
-        let zero = S::from_f64(0.0);
-        Self {
-            mean: [zero; 3],
-            quat: [zero; 4],
-            scale: [zero; 3],
-            opacity: zero,
-            rotation: [[zero; 3]; 3],
-            translation: [zero; 3],
-        }
-    }
-}
+/// Gaussians that one thread differentiates together. The camera's gradient is summed within each
+/// part and then over the parts in order, so that no bit depends on the number of threads.
+const PART: usize = 256;
 
-/// Differentiates the projection of every Gaussian for one camera.
+/// Differentiates the projection of every Gaussian for one camera. The projection is computed
+/// again: that is cheaper than to keep it in memory.
 #[must_use]
 pub(crate) fn project<S: Scalar>(
     gaussians: &Gaussians<S>,
     lens: &Lens<S>,
-    projections: &[Option<Projection<S>>],
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> ProjectionGradients<S> {
     let (n, stride, zero) = (gaussians.len(), gaussians.colors.stride(), S::from_f64(0.0));
-    let mut v_colors = vec![zero; n * stride];
-    let rows: Vec<Row<S>> = v_colors
-        .par_chunks_mut(stride)
+    let mut out = ProjectionGradients {
+        v_means: vec![[zero; 3]; n],
+        v_quats: vec![[zero; 4]; n],
+        v_scales: vec![[zero; 3]; n],
+        v_opacities: vec![zero; n],
+        v_colors: vec![zero; n * stride],
+        v_viewmat: [[zero; 4]; 4],
+    };
+    let cameras: Vec<[[S; 4]; 3]> = (out.v_means.par_chunks_mut(PART))
+        .zip(out.v_quats.par_chunks_mut(PART))
+        .zip(out.v_scales.par_chunks_mut(PART))
+        .zip(out.v_opacities.par_chunks_mut(PART))
+        .zip(out.v_colors.par_chunks_mut(PART * stride))
         .enumerate()
-        .map(|(id, v_color)| match &projections[id] {
-            None => Row::zero(),
-            Some(p) => {
-                let mut row = geometry(gaussians, id, lens, p, splats, convention);
+        .map(|(part, ((((means, quats), scales), opacities), colors))| {
+            let mut camera = [[zero; 4]; 3];
+            for (i, v_color) in colors.chunks_exact_mut(stride).enumerate() {
+                let id = part * PART + i;
+                let Some(p) = project_one(gaussians, id, lens, convention) else { continue };
+                let mut row = geometry(gaussians, id, lens, &p, splats, convention);
                 color(gaussians, id, lens, splats, v_color, &mut row);
-                row
+                (means[i], quats[i]) = (row.mean, row.quat);
+                (scales[i], opacities[i]) = (row.scale, row.opacity);
+                for (slots, (r, t)) in
+                    camera.iter_mut().zip(row.rotation.iter().zip(row.translation))
+                {
+                    *slots = [slots[0] + r[0], slots[1] + r[1], slots[2] + r[2], slots[3] + t];
+                }
             }
+            camera
         })
         .collect();
-    let mut v_viewmat = [[zero; 4]; 4];
-    for row in &rows {
-        for (i, target) in v_viewmat.iter_mut().take(3).enumerate() {
-            let gradient = row.rotation[i].iter().chain([&row.translation[i]]);
-            for (slot, &value) in target.iter_mut().zip(gradient) {
-                *slot = *slot + value;
-            }
+    for camera in cameras {
+        for (slot, &value) in out.v_viewmat.as_flattened_mut().iter_mut().zip(camera.as_flattened())
+        {
+            *slot = *slot + value;
         }
     }
-    ProjectionGradients {
-        v_means: rows.iter().map(|r| r.mean).collect(),
-        v_quats: rows.iter().map(|r| r.quat).collect(),
-        v_scales: rows.iter().map(|r| r.scale).collect(),
-        v_opacities: rows.iter().map(|r| r.opacity).collect(),
-        v_colors,
-        v_viewmat,
-    }
+    out
 }
 
 /// Everything but the colour.

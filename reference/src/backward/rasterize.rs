@@ -5,17 +5,19 @@
 //! as a running blend (see [`crate::pair::blend_vjp`]), and each pair adds 6 + D numbers to its
 //! Gaussian.
 //!
-//! Determinism: a tile adds up each Gaussian's contributions in a fixed order (eight interleaved
-//! columns of pixels, row by row, then a fixed tree), and the tiles' sums are added in the order of
-//! the tiles. No bit depends on the number of threads.
+//! Determinism: a tile adds up each Gaussian's contributions in a fixed order (each place in a
+//! block by itself, block by block, then a fixed tree over the eight places), and the tiles' sums
+//! are added in the order of the tiles. No bit depends on the number of threads.
 
-use crate::convention::{ClampGradient, Convention, Mean2dUnits, OffDiagonal};
+use crate::convention::{Convention, Mean2dUnits, OffDiagonal};
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
-use crate::rasterize::{Alpha, Constants, Entry, ROW, alpha_at, sample_columns};
-use crate::reach::{Reach, reaches};
+use crate::rasterize::{Alpha, Constants, Splat, alpha_at};
+use crate::reach::{Footprint, footprints};
 use crate::scalar::{LaneJob, Lanes, Scalar, Walk};
+use crate::tile::{BATCH, BLOCK, Entries, Entry, PerChannel, PerPixel, Pixel, Tile};
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Gradients of the stage's inputs, summed over the image.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,46 +60,60 @@ pub(crate) const GEOMETRY: usize = 6;
 /// Differentiates the rasterization of the whole image.
 #[must_use]
 pub fn rasterize<S: Walk>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> SplatGradients<S> {
-    let stride = GEOMETRY + view.splats.channels;
     let tiles = view.lists.tile_offsets.len() - 1;
-    let reaches = reaches(view);
-    let partial: Vec<Vec<S>> = (0..tiles)
+    let footprints = footprints(view);
+    let partial: Vec<TileSums<S>> = (0..tiles)
         .into_par_iter()
-        .map(|tile| S::with_lanes(TileJob { view, loss, reaches: &reaches, tile }))
+        .map(|number| {
+            let tile = Tile::new(view, number);
+            let start = view.lists.range(number).start;
+            let state = TileState::new(view, loss, &tile, start);
+            let ids = &view.lists.flatten_ids[start..start + state.entries];
+            S::with_lanes(TileJob { view, footprints: &footprints, tile: &tile, ids, state })
+        })
         .collect();
-    let mut gradients = gather(view, stride, &partial);
+    let mut gradients = gather(view, &partial);
     gradients.v_background = background(view, loss);
     gradients
 }
 
-/// Adds up the tiles' sums, each Gaussian's in the order of the tiles.
-fn gather<S: Scalar>(
-    view: &RasterView<'_, S>,
-    stride: usize,
-    partial: &[Vec<S>],
-) -> SplatGradients<S> {
+/// What one tile adds to its Gaussians.
+#[derive(Debug, PartialEq)]
+struct TileSums<S> {
+    ids: Vec<u32>,
+    /// `[ids, 6 + D]`
+    sums: Vec<S>,
+}
+
+/// Adds up the tiles' sums, each Gaussian's in the order of the tiles. Every thread takes a range
+/// of Gaussians and looks through all tiles for them.
+fn gather<S: Scalar>(view: &RasterView<'_, S>, partial: &[TileSums<S>]) -> SplatGradients<S> {
     let (n, channels, zero) = (view.splats.means2d.len(), view.splats.channels, S::from_f64(0.0));
-    let mut out = SplatGradients {
-        v_means2d: vec![[zero; 2]; n],
-        v_conics: vec![[zero; 3]; n],
-        v_opacities: vec![zero; n],
-        v_colors: vec![zero; n * channels],
-        v_background: Vec::new(),
-    };
-    for (tile, sums) in partial.iter().enumerate() {
-        let ids = &view.lists.flatten_ids[view.lists.range(tile)];
-        for (&id, sum) in ids.iter().zip(sums.chunks_exact(stride)) {
-            let id = id as usize;
-            let [m, c] = [&mut out.v_means2d[id][..], &mut out.v_conics[id][..]];
-            let rest = &mut out.v_colors[id * channels..(id + 1) * channels];
-            let opacity = std::slice::from_mut(&mut out.v_opacities[id]);
-            let slots = m.iter_mut().chain(c).chain(opacity).chain(rest);
-            for (slot, &value) in slots.zip(sum) {
-                *slot = *slot + value;
+    let stride = GEOMETRY + channels;
+    let mut rows = vec![zero; n * stride];
+    let share = n.div_ceil(rayon::current_num_threads()).max(1);
+    rows.par_chunks_mut(share * stride).enumerate().for_each(|(part, rows)| {
+        // Fresh memory that is read before it is written costs two page faults, not one.
+        rows.fill(zero);
+        for tile in partial {
+            for (&id, sum) in tile.ids.iter().zip(tile.sums.chunks_exact(stride)) {
+                // Gaussians of other parts are below (and wrap around) or beyond.
+                let at = (id as usize).wrapping_sub(part * share);
+                let Some(row) = rows.get_mut(at.saturating_mul(stride)..) else { continue };
+                for (slot, &value) in row.iter_mut().zip(sum) {
+                    *slot = *slot + value;
+                }
             }
         }
+    });
+    let row = |id: usize| &rows[id * stride..(id + 1) * stride];
+    SplatGradients {
+        v_means2d: (0..n).map(|id| [row(id)[0], row(id)[1]]).collect(),
+        v_conics: (0..n).map(|id| [row(id)[2], row(id)[3], row(id)[4]]).collect(),
+        v_opacities: (0..n).map(|id| row(id)[5]).collect(),
+        v_colors: (0..n).flat_map(|id| row(id)[GEOMETRY..].iter().copied()).collect(),
+        v_background: Vec::new(),
     }
-    out
 }
 
 /// dL/dbackground = sum over pixels of T dL/dC.
@@ -112,199 +128,262 @@ fn background<S: Scalar>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> Ve
     sums
 }
 
-/// A tile's pixels on the way back, each array `[side,side]` or `[D,side,side]`; zero outside the image.
+/// A block's pixels on the way back; zero outside the image.
+#[derive(Clone, Copy)]
+struct Block<S> {
+    /// Depth in the tile's list of the last contributor plus 1, 0 for none.
+    last: PerPixel<S>,
+    transmittance: PerPixel<S>,
+    final_transmittance: PerPixel<S>,
+    /// See [`v_minus_transmittance`].
+    through: PerPixel<S>,
+}
+
+/// One channel of a block's pixels.
+#[derive(Clone, Copy)]
+struct Channel<S> {
+    v_pixel: PerPixel<S>,
+    behind: PerPixel<S>,
+}
+
+/// A tile's pixels on the way back.
 struct TileState<S> {
-    side: usize,
-    /// First and last rows' worth of `last`: position + 1 of the last contributor, 0 for none.
-    last: Vec<S>,
-    transmittance: Vec<S>,
-    /// See [`v_minus_transmittance`], times the final transmittance.
-    through: Vec<S>,
-    final_transmittance: Vec<S>,
-    behind: Vec<S>,
-    v_pixel: Vec<S>,
+    blocks: Vec<Block<S>>,
+    /// `[blocks, D]`
+    channels: Vec<Channel<S>>,
     /// Entries to walk: the largest `last`.
     entries: usize,
 }
 
 impl<S: Scalar> TileState<S> {
-    fn new(view: &RasterView<'_, S>, loss: &LossView<'_, S>, tile: usize) -> Self {
-        let [x0, y0, w, h] = view.tile_rect(tile);
-        let side = view.lists.tile_size as usize;
-        let (area, channels, zero) = (side * side, view.splats.channels, S::from_f64(0.0));
-        let start = view.lists.range(tile).start;
+    /// `start` is the position of the tile's first entry in `flatten_ids`.
+    fn new(view: &RasterView<'_, S>, loss: &LossView<'_, S>, tile: &Tile<S>, start: usize) -> Self {
+        let (channels, zero) = (view.splats.channels, [S::from_f64(0.0); BLOCK]);
+        let block = Block {
+            last: zero,
+            transmittance: [S::from_f64(1.0); BLOCK],
+            final_transmittance: zero,
+            through: zero,
+        };
+        let channel = Channel { v_pixel: zero, behind: zero };
         let mut state = Self {
-            side,
-            last: vec![zero; area],
-            transmittance: vec![S::from_f64(1.0); area],
-            through: vec![zero; area],
-            final_transmittance: vec![zero; area],
-            behind: vec![zero; channels * area],
-            v_pixel: vec![zero; channels * area],
+            blocks: vec![block; tile.len()],
+            channels: vec![channel; channels * tile.len()],
             entries: 0,
         };
-        for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
-            let (pixel, at) = ((y0 + y) * view.width as usize + x0 + x, y * side + x);
-            let Ok(last) = usize::try_from(loss.last_ids[pixel]) else { continue };
+        for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
+            let Ok(last) = usize::try_from(loss.last_ids[index]) else { continue };
             let depth = last + 1 - start;
             state.entries = state.entries.max(depth);
-            state.last[at] = S::from_f64(depth as f64);
-            state.transmittance[at] = loss.transmittance[pixel];
-            state.final_transmittance[at] = loss.transmittance[pixel];
-            let v = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
-            state.through[at] =
-                v_minus_transmittance(view.background, v, loss.v_render_alphas[pixel]);
-            for (d, &v) in v.iter().enumerate() {
-                state.v_pixel[d * area + at] = v;
+            let v = &loss.v_render_colors[index * channels..(index + 1) * channels];
+            for (channel, &v) in state.channels[block * channels..].iter_mut().zip(v) {
+                channel.v_pixel[lane] = v;
             }
+            let block = &mut state.blocks[block];
+            block.last[lane] = S::from_f64(depth as f64);
+            block.transmittance[lane] = loss.transmittance[index];
+            block.final_transmittance[lane] = loss.transmittance[index];
+            block.through[lane] =
+                v_minus_transmittance(view.background, v, loss.v_render_alphas[index]);
         }
         state
     }
 }
 
-/// Numbers reused from pair to pair: `[D]` each.
-struct Scratch<L> {
-    color: Vec<L>,
-    v_pixel: Vec<L>,
-    behind: Vec<L>,
-    v_color: Vec<L>,
+/// One tile's walk back to front.
+struct TileJob<'a, S> {
+    view: &'a RasterView<'a, S>,
+    footprints: &'a [Footprint<S>],
+    tile: &'a Tile<S>,
+    ids: &'a [u32],
+    state: TileState<S>,
 }
 
-impl<L: Lanes> Scratch<L> {
+impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
+    type Output = TileSums<S>;
+
+    #[inline(always)]
+    fn run<L: Lanes<Elem = S>>(self, lanes: L) -> TileSums<S> {
+        match self.view.splats.channels {
+            3 => self.walk::<L, [L; 3]>(lanes),
+            _ => self.walk::<L, Vec<L>>(lanes),
+        }
+    }
+}
+
+impl<S: Scalar> TileJob<'_, S> {
+    #[inline(always)]
+    fn walk<L: Lanes<Elem = S>, C: PerChannel<L>>(mut self, lanes: L) -> TileSums<S> {
+        const { assert!(BLOCK.is_multiple_of(L::LANES), "a block is a number of registers") };
+        let zero = [S::from_f64(0.0); BLOCK];
+        let constants = Constants::new(self.view.convention, lanes);
+        let mut scratch = Scratch::<L, C>::new(constants.zero, self.view.splats.channels);
+        let mut out = TileSums { ids: Vec::new(), sums: Vec::new() };
+        let mut places = vec![zero; GEOMETRY + self.view.splats.channels];
+        let mut entries = Entries::new();
+        for (batch, ids) in self.ids.chunks(BATCH).enumerate().rev() {
+            entries.fill(self.tile, self.footprints, self.view.splats, ids, batch * BATCH);
+            for (i, entry) in entries.list.iter().enumerate().rev() {
+                scratch.set_color(entries.color(i, self.view.splats.channels));
+                let mut touched = false;
+                for lane in (0..BLOCK).step_by(L::LANES) {
+                    let rows = entries.rows(entry);
+                    touched |= scratch.unblend(&mut self, entry, rows, &constants, lane);
+                    scratch.store_sums(&mut places, lane);
+                }
+                if touched {
+                    out.ids.push(ids[entry.depth - batch * BATCH]);
+                    out.sums.extend(places.iter().map(add_places));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The fixed tree that adds up the eight places of a block.
+#[inline(always)]
+pub(crate) fn add_places<S: Scalar>(r: &PerPixel<S>) -> S {
+    ((r[0] + r[4]) + (r[2] + r[6])) + ((r[1] + r[5]) + (r[3] + r[7]))
+}
+
+/// What a Gaussian's walk over a tile's blocks needs besides the pixels' own state.
+struct Scratch<L, C> {
+    color: C,
+    v_pixel: C,
+    behind: C,
+    v_color: C,
+    /// The sums over the blocks: mean, conic, opacity; colour.
+    geometry: [L; GEOMETRY],
+    colors: C,
+}
+
+impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
     #[inline(always)]
     fn new(zero: L, channels: usize) -> Self {
-        let zeros = || vec![zero; channels];
-        Self { color: zeros(), v_pixel: zeros(), behind: zeros(), v_color: zeros() }
+        Self {
+            color: C::all(zero, channels),
+            v_pixel: C::all(zero, channels),
+            behind: C::all(zero, channels),
+            v_color: C::all(zero, channels),
+            geometry: [zero; GEOMETRY],
+            colors: C::all(zero, channels),
+        }
     }
 
     #[inline(always)]
     fn set_color(&mut self, color: &[L::Elem]) {
-        for (slot, &color) in self.color.iter_mut().zip(color) {
+        for (slot, &color) in self.color.as_mut().iter_mut().zip(color) {
             *slot = slot.splat(color);
         }
     }
-}
 
-/// One tile's walk back to front; gives `[entries, 6 + D]`.
-struct TileJob<'a, S> {
-    view: &'a RasterView<'a, S>,
-    loss: &'a LossView<'a, S>,
-    reaches: &'a [Reach],
-    tile: usize,
-}
-
-impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
-    type Output = Vec<S>;
-
-    #[inline(always)]
-    fn run<L: Lanes<Elem = S>>(self, lanes: L) -> Vec<S> {
-        let Self { view, loss, reaches, tile } = self;
-        let mut state = TileState::new(view, loss, tile);
-        let (channels, rect, side) = (view.splats.channels, view.tile_rect(tile), state.side);
-        let stride = GEOMETRY + channels;
-        let zero = S::from_f64(0.0);
-        let constants = Constants::new(view.convention, lanes);
-        let mut scratch = Scratch::new(constants.zero, channels);
-        let columns = sample_columns(view, rect, side);
-        let range = view.lists.range(tile);
-        let mut sums = vec![zero; range.len() * stride];
-        let mut rows = vec![[zero; ROW]; stride];
-        for depth in (0..state.entries).rev() {
-            let id = view.lists.flatten_ids[range.start + depth] as usize;
-            let entry = Entry::new(view, reaches, id, rect);
-            scratch.set_color(view.splats.color(id));
-            rows.fill([zero; ROW]);
-            let mark = lanes.like(depth as f64);
-            let mut touched = false;
-            for row in entry.rows.clone() {
-                let y = lanes.like(view.sample(rect[1] + row));
-                for column in (entry.first_column(L::LANES)..entry.columns.end).step_by(L::LANES) {
-                    let at = row * side + column;
-                    let sample = [lanes.load(&columns[column..]), y];
-                    let pair = Row { sample, at, mark };
-                    touched |=
-                        pair.unblend(view, &entry, &constants, &mut state, &mut scratch, &mut rows);
-                }
-            }
-            if touched {
-                for (sum, row) in sums[depth * stride..].iter_mut().zip(&rows) {
-                    *sum = add_row(row);
-                }
-            }
-        }
-        sums
-    }
-}
-
-/// The fixed tree that adds up the eight interleaved columns.
-#[inline(always)]
-fn add_row<S: Scalar>(r: &[S; ROW]) -> S {
-    ((r[0] + r[4]) + (r[2] + r[6])) + ((r[1] + r[5]) + (r[3] + r[7]))
-}
-
-/// One row of pixels: sample points, place in the tile, and the Gaussian's depth in the list.
-struct Row<L> {
-    sample: [L; 2],
-    at: usize,
-    mark: L,
-}
-
-impl<L: Lanes> Row<L> {
-    /// Differentiates one Gaussian's blending into the row; returns whether any pixel contributed.
+    /// Differentiates one Gaussian's blending into the pixels from `lane` on of all its blocks,
+    /// and adds up what they contribute; returns whether any did.
     #[inline(always)]
     fn unblend(
-        self,
-        view: &RasterView<'_, L::Elem>,
+        &mut self,
+        job: &mut TileJob<'_, L::Elem>,
         entry: &Entry<L::Elem>,
+        rows: impl Iterator<Item = (usize, Range<usize>)>,
         constants: &Constants<L>,
-        state: &mut TileState<L::Elem>,
-        scratch: &mut Scratch<L>,
-        rows: &mut [[L::Elem; ROW]],
+        lane: usize,
     ) -> bool {
-        let Self { sample: [x, y], at, mark } = self;
-        let Alpha { offset, gauss, alpha, visible } = alpha_at(entry, constants, x, y);
-        let active = x.and(visible, mark.lt(x.load(&state.last[at..])));
-        if !x.any(active) {
-            return false;
+        let (zero, tile) = (constants.zero, job.tile);
+        let splat = Splat::new(&entry.footprint, zero);
+        let mark = zero.like(entry.depth as f64);
+        self.geometry = [zero; GEOMETRY];
+        self.colors.as_mut().fill(zero);
+        let channels = self.color.as_ref().len();
+        let mut touched = false;
+        for (row, columns) in rows {
+            for column in columns {
+                let at = row * tile.blocks[0] + column;
+                let block = &mut job.state.blocks[at];
+                let active = mark.lt(zero.load(&block.last[lane..]));
+                if !zero.any(active) {
+                    continue;
+                }
+                let samples = [&tile.samples[0][column], &tile.samples[1][row]];
+                let sample = samples.map(
+                    #[inline(always)]
+                    |s| zero.load(&s[lane..]),
+                );
+                let alpha = alpha_at(&splat, constants, sample);
+                let active = zero.and(active, alpha.visible);
+                if !zero.any(active) {
+                    continue;
+                }
+                let channels = &mut job.state.channels[at * channels..(at + 1) * channels];
+                let pair = Pair { splat: &splat, alpha, active };
+                self.step(&pair, constants, block, channels, lane);
+                touched = true;
+            }
         }
-        let (zero, area) = (constants.zero, state.side * state.side);
+        touched
+    }
+
+    /// The vector-Jacobian product of one Gaussian's blending into some pixels of a block.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        pair: &Pair<'_, L>,
+        constants: &Constants<L>,
+        block: &mut Block<L::Elem>,
+        channels: &mut [Channel<L::Elem>],
+        lane: usize,
+    ) {
+        let Pair { splat, alpha: Alpha { offset, gauss, alpha, .. }, active } = *pair;
+        let zero = constants.zero;
         let one_minus = constants.one - alpha;
-        let t_before = x.load(&state.transmittance[at..]);
+        let t_before = zero.load(&block.transmittance[lane..]);
         let t = t_before / one_minus;
-        for (d, (v, behind)) in scratch.v_pixel.iter_mut().zip(&mut scratch.behind).enumerate() {
-            *v = x.load(&state.v_pixel[d * area + at..]);
-            *behind = x.load(&state.behind[d * area + at..]);
+        let pixel = self.v_pixel.as_mut().iter_mut().zip(self.behind.as_mut());
+        for ((v, behind), channel) in pixel.zip(channels.iter()) {
+            *v = zero.load(&channel.v_pixel[lane..]);
+            *behind = zero.load(&channel.behind[lane..]);
         }
-        let Scratch { color, v_pixel, behind, v_color } = scratch;
-        let blended = blend_vjp(alpha, t, color, v_pixel, behind, v_color);
-        let t_final = x.load(&state.final_transmittance[at..]);
-        let v_alpha = blended + (t_final / one_minus) * x.load(&state.through[at..]);
-        let opacity = x.splat(entry.opacity);
-        let conic = entry.conic.map(
-            #[inline(always)]
-            |c| x.splat(c),
+        let blended = blend_vjp(
+            alpha,
+            t,
+            self.color.as_ref(),
+            self.v_pixel.as_ref(),
+            self.behind.as_mut(),
+            self.v_color.as_mut(),
         );
-        let pair = alpha_vjp(conic, offset, opacity, gauss, v_alpha);
-        let flows = match view.convention.alpha_clamp_gradient {
-            ClampGradient::PassThrough => active,
-            ClampGradient::Zero => x.and(active, x.not(constants.alpha_max.lt(opacity * gauss))),
-        };
-        let lane = at % ROW;
-        for (row, value) in rows.iter_mut().zip(pair.to_array()) {
-            (x.load(&row[lane..]) + value.or_else(flows, zero)).store(&mut row[lane..]);
+        let t_final = zero.load(&block.final_transmittance[lane..]);
+        let v_alpha = blended + (t_final / one_minus) * zero.load(&block.through[lane..]);
+        let gradient = alpha_vjp(splat.conic, offset, splat.opacity, gauss, v_alpha);
+        let flows = constants.gradient_flows(active, splat.opacity * gauss);
+        for (sum, value) in self.geometry.iter_mut().zip(gradient.to_array()) {
+            *sum = *sum + value.or_else(flows, zero);
         }
-        for (row, &value) in rows[GEOMETRY..].iter_mut().zip(v_color.iter()) {
-            (x.load(&row[lane..]) + value.or_else(active, zero)).store(&mut row[lane..]);
+        for (sum, &value) in self.colors.as_mut().iter_mut().zip(self.v_color.as_ref()) {
+            *sum = *sum + value.or_else(active, zero);
         }
-        t.or_else(active, t_before).store(&mut state.transmittance[at..]);
-        for (d, &behind) in behind.iter().enumerate() {
-            let slot = &mut state.behind[d * area + at..];
-            behind.or_else(active, x.load(slot)).store(slot);
+        t.or_else(active, t_before).store(&mut block.transmittance[lane..]);
+        for (&behind, channel) in self.behind.as_ref().iter().zip(channels) {
+            let slot = &mut channel.behind[lane..];
+            behind.or_else(active, zero.load(slot)).store(slot);
         }
-        true
+    }
+
+    /// Writes the sums to their places in a block.
+    #[inline(always)]
+    fn store_sums(&self, places: &mut [PerPixel<L::Elem>], lane: usize) {
+        let sums = self.geometry.iter().chain(self.colors.as_ref());
+        for (place, sum) in places.iter_mut().zip(sums) {
+            sum.store(&mut place[lane..]);
+        }
     }
 }
 
+/// A Gaussian at some pixels, and where it contributes.
+struct Pair<'a, L: Lanes> {
+    splat: &'a Splat<L>,
+    alpha: Alpha<L>,
+    active: L::Mask,
+}
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,13 +415,21 @@ mod tests {
             let view = projected.view(&scene, 0, &convention);
             let raster = rasterize::rasterize::<f64>(&view);
             let loss = scene.camera_slices(0).loss(&raster);
-            let reaches = reaches(&view);
-            for tile in 0..view.lists.tile_offsets.len() - 1 {
-                let job = || TileJob { view: &view, loss: &loss, reaches: &reaches, tile };
-                let bits = |sums: Vec<f64>| sums.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            let footprints = footprints(&view);
+            for number in 0..view.lists.tile_offsets.len() - 1 {
+                let tile = Tile::new(&view, number);
+                let start = view.lists.range(number).start;
+                let job = || {
+                    let state = TileState::new(&view, &loss, &tile, start);
+                    let ids = &view.lists.flatten_ids[start..start + state.entries];
+                    TileJob { view: &view, footprints: &footprints, tile: &tile, ids, state }
+                };
+                let bits = |sums: TileSums<f64>| {
+                    (sums.ids, sums.sums.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+                };
                 assert!(
                     bits(f64::with_lanes(job())) == bits(job().run(0.0)),
-                    "tile {tile} depends on the width of a row"
+                    "tile {number} depends on the width of a row"
                 );
             }
         }

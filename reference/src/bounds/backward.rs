@@ -5,13 +5,13 @@
 //! for every element what any such bound needs: the value, the sum of the terms' magnitudes, the
 //! sum of the terms' radii, and how many terms each tile adds.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
+use super::backward_lanes::TileJob;
+use super::{BoundedAlpha, MAX_PATHS, footprints};
 use crate::backward::rasterize::GEOMETRY;
 use crate::convention::ClampGradient;
 use crate::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
-use crate::rasterize::Entry;
-use crate::reach::{Reach, reaches};
-use crate::scalar::{Bounded, Model, Scalar, Truth};
+use crate::scalar::{Bounded, Model, Scalar, Truth, Walk as _};
+use crate::tile::Entry;
 use crate::view::{LossView, RasterView};
 use rayon::prelude::*;
 
@@ -63,10 +63,11 @@ struct Path<M> {
 }
 
 /// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
-struct TileSums {
-    elements: Vec<ElementBound>,
-    counts: Vec<u32>,
-    undecided: u64,
+#[derive(Debug, PartialEq)]
+pub(super) struct TileSums {
+    pub(super) elements: Vec<ElementBound>,
+    pub(super) counts: Vec<u32>,
+    pub(super) undecided: u64,
 }
 
 /// Bounds of the whole image.
@@ -76,9 +77,11 @@ pub fn backward<M: Model>(
     loss: &LossView<'_, Bounded<M>>,
 ) -> GradientBounds {
     let tiles = view.lists.tile_offsets.len() - 1;
-    let reaches = reaches(view);
-    let sums: Vec<TileSums> =
-        (0..tiles).into_par_iter().map(|tile| tile_sums(view, loss, &reaches, tile)).collect();
+    let footprints = footprints(view);
+    let sums: Vec<TileSums> = (0..tiles)
+        .into_par_iter()
+        .map(|number| f64::with_lanes(TileJob { view, loss, footprints: &footprints, number }))
+        .collect();
     gather(view, &sums)
 }
 
@@ -95,7 +98,7 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
     };
     let listed = |tile: usize| {
         let ids = &view.lists.flatten_ids[view.lists.range(tile)];
-        ids.iter().map(|&id| id as usize).enumerate()
+        ids.iter().take(sums[tile].counts.len()).map(|&id| id as usize).enumerate()
     };
     for (tile, sum) in sums.iter().enumerate() {
         for (depth, id) in listed(tile).filter(|&(depth, _)| sum.counts[depth] > 0) {
@@ -132,71 +135,34 @@ fn gather<M: Model>(view: &RasterView<'_, Bounded<M>>, sums: &[TileSums]) -> Gra
     out
 }
 
-/// Walks all pixels of one tile.
-fn tile_sums<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    loss: &LossView<'_, Bounded<M>>,
-    reaches: &[Reach],
-    tile: usize,
-) -> TileSums {
-    let entries = entries(view, reaches, tile);
-    let stride = GEOMETRY + view.splats.channels;
-    let mut sums = TileSums {
-        elements: vec![ElementBound::default(); entries.len() * stride],
-        counts: vec![0; entries.len()],
-        undecided: 0,
-    };
-    let [x0, y0, w, h] = view.tile_rect(tile);
-    let start = view.lists.range(tile).start;
-    for (y, x) in (0..h).flat_map(|y| (0..w).map(move |x| (y, x))) {
-        let pixel = (y0 + y) * view.width as usize + x0 + x;
-        let Ok(last) = usize::try_from(loss.last_ids[pixel]) else { continue };
-        let mut walk = Walk::new(view, loss, pixel);
-        for (depth, entry) in entries[..=last - start].iter().enumerate().rev() {
-            if !entry.rows.contains(&y) || !entry.columns.contains(&x) {
-                continue;
-            }
-            let Some(pair) = alpha_at(view, entry, [x0 + x, y0 + y]) else { continue };
-            walk.step(view, entry, &pair);
-            sums.counts[depth] += 1;
-            let slots = &mut sums.elements[depth * stride..(depth + 1) * stride];
-            for (slot, term) in slots.iter_mut().zip(&walk.terms) {
-                slot.value += term.value();
-                slot.magnitude += term.magnitude();
-                slot.radius += term.radius();
-            }
-        }
-        sums.undecided += walk.undecided;
-    }
-    sums
-}
-
 /// A pixel on its way back.
-struct Walk<'a, M> {
+pub(super) struct Walk<'a, M> {
     paths: Vec<Path<M>>,
     v_pixel: &'a [Bounded<M>],
     /// Final transmittance, and [`v_minus_transmittance`].
     t_final: Bounded<M>,
     through: Bounded<M>,
     /// `[6 + D]` the terms of the last step, over all paths.
-    terms: Vec<Bounded<M>>,
+    pub(super) terms: Vec<Bounded<M>>,
     v_color: Vec<Bounded<M>>,
-    undecided: u64,
+    pub(super) undecided: u64,
 }
 
 impl<'a, M: Model> Walk<'a, M> {
-    fn new(
+    /// A pixel that has come back to transmittance `t` in front of what lies `behind`.
+    pub(super) fn at(
         view: &RasterView<'_, Bounded<M>>,
         loss: &LossView<'a, Bounded<M>>,
         pixel: usize,
+        t: Bounded<M>,
+        behind: Vec<Bounded<M>>,
     ) -> Self {
         let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
         let v_pixel = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
-        let t_final = loss.transmittance[pixel];
         Self {
-            paths: vec![Path { t: t_final, behind: vec![zero; channels] }],
+            paths: vec![Path { t, behind }],
             v_pixel,
-            t_final,
+            t_final: loss.transmittance[pixel],
             through: v_minus_transmittance(view.background, v_pixel, loss.v_render_alphas[pixel]),
             terms: vec![zero; GEOMETRY + channels],
             v_color: vec![zero; channels],
@@ -205,7 +171,7 @@ impl<'a, M: Model> Walk<'a, M> {
     }
 
     /// Differentiates one pair along every path; `terms` then covers all of them.
-    fn step(
+    pub(super) fn step(
         &mut self,
         view: &RasterView<'_, Bounded<M>>,
         entry: &Entry<Bounded<M>>,
@@ -252,7 +218,8 @@ impl<'a, M: Model> Walk<'a, M> {
         let color = view.splats.color(entry.id);
         let blended = blend_vjp(pair.alpha, *t, color, self.v_pixel, behind, &mut self.v_color);
         let v_alpha = blended + (self.t_final / one_minus) * self.through;
-        let gradient = alpha_vjp(entry.conic, pair.offset, entry.opacity, pair.gauss, v_alpha);
+        let splat = &entry.footprint;
+        let gradient = alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha);
         let flows = gradient_flows(view, entry, pair);
         let geometry = gradient.to_array().map(|term| through_clamp(term, flows));
         for (slot, &term) in self.terms.iter_mut().zip(geometry.iter().chain(&self.v_color)) {
@@ -284,7 +251,7 @@ fn gradient_flows<M: Model>(
     match view.convention.alpha_clamp_gradient {
         ClampGradient::PassThrough => (Truth::Always, true),
         ClampGradient::Zero => {
-            let raw = entry.opacity * pair.gauss;
+            let raw = entry.footprint.opacity * pair.gauss;
             let alpha_max = Bounded::from_f64(view.convention.alpha_max);
             (!alpha_max.less(raw), !alpha_max.value_less(raw))
         }

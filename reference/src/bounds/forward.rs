@@ -1,10 +1,9 @@
 //! Bounds of forward rasterization.
 
-use super::{BoundedAlpha, MAX_PATHS, alpha_at, entries};
+use super::forward_lanes::TileJob;
+use super::{BoundedAlpha, MAX_PATHS, footprints};
 use crate::convention::{Convention, StopRule};
-use crate::rasterize::Entry;
-use crate::reach::reaches;
-use crate::scalar::{Bounded, Model, Scalar, Truth};
+use crate::scalar::{Bounded, Model, Scalar, Truth, Walk};
 use crate::view::RasterView;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -60,26 +59,20 @@ impl<M: Model> Path<M> {
 }
 
 /// All ways through a pixel's list; the first is the f64 oracle's.
-struct Pixel<M> {
+pub(super) struct Pixel<M> {
     paths: Vec<Path<M>>,
     undecided: u64,
 }
 
 impl<M: Model> Pixel<M> {
-    fn new(channels: usize) -> Self {
-        let (zero, one) = (Bounded::from_f64(0.0), Bounded::from_f64(1.0));
-        let first = Path {
-            t: one,
-            colors: vec![zero; channels],
-            last: -1,
-            other_last: Vec::new(),
-            stopped: false,
-        };
+    /// A pixel that has come so far along one path.
+    pub(super) fn at(t: Bounded<M>, colors: Vec<Bounded<M>>, last: i32) -> Self {
+        let first = Path { t, colors, last, other_last: Vec::new(), stopped: false };
         Self { paths: vec![first], undecided: 0 }
     }
 
     /// Takes one visible or perhaps visible Gaussian along every path.
-    fn step(
+    pub(super) fn step(
         &mut self,
         pair: &BoundedAlpha<M>,
         color: &[Bounded<M>],
@@ -152,43 +145,23 @@ impl<M: Model> Pixel<M> {
         }
     }
 
-    fn live(&self) -> bool {
+    pub(super) fn live(&self) -> bool {
         self.paths.iter().any(|path| !path.stopped)
     }
 }
 
 /// One pixel's results.
-struct Outcome<M> {
-    colors: Vec<Bounded<M>>,
-    alpha: Bounded<M>,
-    t: Bounded<M>,
-    last: i32,
-    other_last: Vec<i32>,
-    undecided: u64,
+pub(super) struct Outcome<M> {
+    pub(super) colors: Vec<Bounded<M>>,
+    pub(super) alpha: Bounded<M>,
+    pub(super) t: Bounded<M>,
+    pub(super) last: i32,
+    pub(super) other_last: Vec<i32>,
+    pub(super) undecided: u64,
 }
 
-/// Walks one pixel's list.
-fn pixel<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    entries: &[Entry<Bounded<M>>],
-    start: usize,
-    [x0, y0]: [usize; 2],
-    [x, y]: [usize; 2],
-) -> Outcome<M> {
-    let mut pixel = Pixel::new(view.splats.channels);
-    for (depth, entry) in entries.iter().enumerate() {
-        if !pixel.live() {
-            break;
-        }
-        if !entry.rows.contains(&y) || !entry.columns.contains(&x) {
-            continue;
-        }
-        if let Some(pair) = alpha_at(view, entry, [x0 + x, y0 + y]) {
-            let position = i32::try_from(start + depth).unwrap_or(i32::MAX);
-            pixel.step(&pair, view.splats.color(entry.id), position, view.convention);
-        }
-    }
-    let background = view.background;
+/// Puts a pixel over the background and gathers its paths.
+pub(super) fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
     // Each path is finished by itself: what hangs together on a path stays together.
     let mut finished = pixel.paths.into_iter().map(|path| {
         let colors = path.colors.iter().zip(background).map(|(&c, &b)| c + path.t * b);
@@ -227,27 +200,19 @@ pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
         undecided: 0,
     };
     let tiles = view.lists.tile_offsets.len() - 1;
-    let reaches = reaches(view);
-    let outcomes: Vec<Vec<Outcome<M>>> = (0..tiles)
+    let footprints = footprints(view);
+    let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
         .into_par_iter()
-        .map(|tile| {
-            let [x0, y0, w, h] = view.tile_rect(tile);
-            let (entries, start) = (entries(view, &reaches, tile), view.lists.range(tile).start);
-            (0..w * h).map(|i| pixel(view, &entries, start, [x0, y0], [i % w, i / w])).collect()
-        })
+        .map(|number| f64::with_lanes(TileJob { view, footprints: &footprints, number }))
         .collect();
-    for (tile, outcomes) in outcomes.into_iter().enumerate() {
-        let [x0, y0, w, _] = view.tile_rect(tile);
-        for (i, outcome) in outcomes.into_iter().enumerate() {
-            let at = (y0 + i / w) * width + x0 + i % w;
-            out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
-            out.render_alphas[at] = outcome.alpha;
-            out.transmittance[at] = outcome.t;
-            out.last_ids[at] = outcome.last;
-            out.undecided += outcome.undecided;
-            if !outcome.other_last.is_empty() {
-                out.other_last_ids.insert(at, outcome.other_last);
-            }
+    for (at, outcome) in outcomes.into_iter().flatten() {
+        out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
+        out.render_alphas[at] = outcome.alpha;
+        out.transmittance[at] = outcome.t;
+        out.last_ids[at] = outcome.last;
+        out.undecided += outcome.undecided;
+        if !outcome.other_last.is_empty() {
+            out.other_last_ids.insert(at, outcome.other_last);
         }
     }
     out

@@ -11,14 +11,18 @@
 //! into one that covers them, which keeps the cost bounded and the radius rigorous.
 
 mod backward;
+mod backward_lanes;
 mod forward;
+mod forward_lanes;
+mod lanes;
+#[cfg(test)]
+mod test_views;
 
 pub use backward::{ElementBound, GradientBounds, backward};
 pub use forward::{RasterBounds, forward};
 
 use crate::pair::sigma;
-use crate::rasterize::Entry;
-use crate::reach::Reach;
+use crate::reach::Footprint;
 use crate::scalar::{Arith, Bounded, Model, Scalar, Truth};
 use crate::view::RasterView;
 
@@ -35,43 +39,34 @@ struct BoundedAlpha<M> {
     value_visible: bool,
 }
 
-/// The listed Gaussians of one tile.
-fn entries<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    reaches: &[Reach],
-    tile: usize,
-) -> Vec<Entry<Bounded<M>>> {
-    let rect = view.tile_rect(tile);
-    let ids = &view.lists.flatten_ids[view.lists.range(tile)];
-    ids.iter()
-        .map(|&id| {
-            let mut entry = Entry::new(view, reaches, id as usize, rect);
-            // The reach is that of the values: it holds for exact inputs only.
-            let inputs = entry.conic.iter().chain(&entry.mean2d).chain([&entry.opacity]);
-            if inputs.map(|x| x.radius()).any(|radius| radius > 0.0) {
-                (entry.columns, entry.rows) = (0..rect[2], 0..rect[3]);
-            }
-            entry
-        })
-        .collect()
+/// Every Gaussian's footprint; one whose inputs are not exact may reach anywhere, because the reach
+/// is that of the values.
+fn footprints<M: Model>(view: &RasterView<'_, Bounded<M>>) -> Vec<Footprint<Bounded<M>>> {
+    let mut all = crate::reach::footprints(view);
+    for footprint in &mut all {
+        let inputs = footprint.conic.iter().chain(&footprint.mean2d).chain([&footprint.opacity]);
+        if inputs.map(|x| x.radius()).any(|radius| radius > 0.0) {
+            *footprint = footprint.anywhere();
+        }
+    }
+    all
 }
 
-/// Evaluates a pair at pixel (`x`, `y`); `None` where it is skipped whatever the roundings.
+/// Evaluates a pair at a sample point; `None` where it is skipped whatever the roundings.
 fn alpha_at<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
-    entry: &Entry<Bounded<M>>,
-    [x, y]: [usize; 2],
+    footprint: &Footprint<Bounded<M>>,
+    sample: [Bounded<M>; 2],
 ) -> Option<BoundedAlpha<M>> {
-    let sample = [x, y].map(|i| Bounded::from_f64(view.sample(i)));
-    let offset = [entry.mean2d[0] - sample[0], entry.mean2d[1] - sample[1]];
-    let power = -sigma(entry.conic, offset[0], offset[1]);
+    let offset = [footprint.mean2d[0] - sample[0], footprint.mean2d[1] - sample[1]];
+    let power = -sigma(footprint.conic, offset[0], offset[1]);
     let zero = Bounded::from_f64(0.0);
     let above = zero.less(power);
     if above == Truth::Always {
         return None;
     }
     let gauss = power.exp();
-    let alpha = Bounded::from_f64(view.convention.alpha_max).min(entry.opacity * gauss);
+    let alpha = Bounded::from_f64(view.convention.alpha_max).min(footprint.opacity * gauss);
     let alpha_min = Bounded::from_f64(view.convention.alpha_min);
     let visible = !(above | alpha.less(alpha_min));
     let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));

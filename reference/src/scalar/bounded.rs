@@ -13,9 +13,8 @@
 //! radius by [`VALUE_ROUNDING`] = 2^-52 |v|, which also absorbs that the rounding unit is applied
 //! to the computed and not to the exact value.
 
-use super::elementary::{EXP_ERROR, LN_ERROR, exp, ln};
-use super::{Arith, Model, Scalar, Truth};
-use std::cmp::Ordering;
+use super::elementary::{EXP_ERROR, LN_ERROR, ln};
+use super::{Arith, Lanes, Model, Scalar, Truth};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -27,13 +26,19 @@ const ULP: f64 = 1.0 / 8_388_608.0;
 const MIN_NORMAL: f64 = 1.175_494_350_822_287_5e-38;
 /// The spacing of subnormals, 2^-149: one ulp there.
 const SUBNORMAL_STEP: f64 = 1.401_298_464_324_817e-45;
-const MAX: f64 = 3.402_823_466_385_288_6e38;
+/// The f64 after the largest f32.
+const BEYOND_MAX: f64 = f64::from_bits(0x47ef_ffff_e000_0001);
+/// The f64 after zero.
+const LEAST: f64 = f64::from_bits(1);
+/// Adding and subtracting 1.5 2^-97 rounds a small f64 to a multiple of 2^-149.
+const SUBNORMAL_ROUND: f64 = f64::from_bits(0x39e8_0000_0000_0000);
 
-/// A value and the radius that every conforming f32 evaluation stays within.
+/// A value and the radius that every conforming f32 evaluation stays within: one number, or as many
+/// as the lanes `L` hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bounded<M> {
-    value: f64,
-    radius: f64,
+pub struct Bounded<M, L = f64> {
+    value: L,
+    radius: L,
     model: PhantomData<M>,
 }
 
@@ -45,94 +50,172 @@ impl<M: Model> Bounded<M> {
     #[must_use]
     pub fn new(value: f64, radius: f64) -> Self {
         let known = value.is_finite() && radius >= 0.0;
-        let radius = if known { radius } else { f64::INFINITY };
+        Self::with(value, if known { radius } else { f64::INFINITY })
+    }
+}
+
+/// A comparison in every lane: where it holds and where it fails whatever the roundings; elsewhere
+/// it is undecided.
+pub(crate) struct Decided<K> {
+    pub(crate) always: K,
+    pub(crate) never: K,
+}
+
+impl<M: Model, L: Lanes<Elem = f64>> Bounded<M, L> {
+    /// What flushing may take from a subnormal result. Added to every result, because it is
+    /// nothing beside a normal one.
+    const FLUSH: f64 = if M::TABLE.may_flush { MIN_NORMAL } else { 0.0 };
+
+    #[inline(always)]
+    pub(crate) fn with(value: L, radius: L) -> Self {
         Self { value, radius, model: PhantomData }
     }
 
+    /// The value.
     #[inline(always)]
-    fn exact(value: f64) -> Self {
-        Self { value, radius: 0.0, model: PhantomData }
+    pub(crate) fn center(self) -> L {
+        self.value
     }
 
     /// The radius.
     #[must_use]
-    #[inline]
-    pub fn radius(self) -> f64 {
+    #[inline(always)]
+    pub fn radius(self) -> L {
         self.radius
     }
 
     /// The largest magnitude within the radius.
     #[must_use]
-    #[inline]
-    pub fn magnitude(self) -> f64 {
+    #[inline(always)]
+    pub fn magnitude(self) -> L {
+        let (value, radius) = (self.value, self.radius);
         // The value may be NaN where nothing is known.
-        if self.radius < f64::INFINITY {
-            (self.value.abs() + self.radius) * INFLATE
-        } else {
-            f64::INFINITY
-        }
+        let unknown = value.like(f64::INFINITY);
+        let magnitude = (value.abs() + radius) * value.like(INFLATE);
+        magnitude.or_else(radius.lt(unknown), unknown)
     }
 
     /// The same value with a radius that also covers all of `other`: what remains known of a
     /// number that one branch leaves at `self` and another at `other`.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn or(self, other: Self) -> Self {
-        let reach = ((other.value - self.value).abs() + other.radius) * INFLATE;
-        // A reach of NaN (`other` is unknown, its value NaN) is not covered by any radius.
-        Self::new(self.value, if reach <= self.radius { self.radius } else { reach })
+        let c = self.value;
+        let reach = ((other.value - c).abs() + other.radius) * c.like(INFLATE);
+        // NaN where `other` or the value is unknown.
+        let unknown = c.like(f64::INFINITY);
+        let known = reach.lt(unknown);
+        let radius = reach.or_else(self.radius.lt(reach), self.radius);
+        Self::with(c, radius.or_else(known, unknown))
     }
 
-    /// What flushing may take from a subnormal result. Added to every result, because it is
-    /// nothing beside a normal one.
-    const FLUSH: f64 = if M::TABLE.may_flush { MIN_NORMAL } else { 0.0 };
+    /// `x` in every lane.
+    #[inline(always)]
+    pub(crate) fn splat(lanes: L, x: Bounded<M>) -> Self {
+        Self::with(lanes.splat(x.value), lanes.splat(x.radius))
+    }
+
+    /// `self` where the mask holds, else `other`.
+    #[inline(always)]
+    pub(crate) fn or_else(self, mask: L::Mask, other: Self) -> Self {
+        Self::with(self.value.or_else(mask, other.value), self.radius.or_else(mask, other.radius))
+    }
+
+    /// Whether `self < other`.
+    #[inline(always)]
+    pub(crate) fn decide(self, other: Self) -> Decided<L::Mask> {
+        let c = self.value;
+        let gap = other.value - self.value;
+        // The difference of two f64 has the right sign and a relative error of 2^-53.
+        let radius = (self.radius + other.radius) * c.like(INFLATE * INFLATE);
+        // An unknown operand decides nothing, even where its value, and so the gap, is infinite.
+        let known = radius.lt(c.like(f64::INFINITY));
+        let never = gap.and(known, gap.not((-gap).lt(radius)));
+        Decided { always: radius.lt(gap), never }
+    }
 
     /// The result of an operation: value `v`, `inherited` radius of the operands, `ulps` of
     /// rounding, of which a subnormal result keeps the absolute size.
     #[inline(always)]
-    fn rounded(v: f64, inherited: f64, ulps: f64) -> Self {
+    fn rounded(v: L, inherited: L, ulps: f64) -> Self {
         let unit = ulps * ULP + VALUE_ROUNDING;
         let smallest = Self::FLUSH + (ulps + 1.0) * SUBNORMAL_STEP;
-        let radius = (inherited + (v.abs() + inherited) * unit + smallest) * INFLATE;
-        // The result may overflow, or is NaN: then nothing is known.
-        let known = v.abs() + radius <= MAX;
-        Self::exact(v).with_radius(if known { radius } else { f64::INFINITY })
+        // (inherited + (|v| + inherited) unit + smallest) INFLATE
+        let radius = inherited * v.like((1.0 + unit) * INFLATE)
+            + (v.abs() * v.like(unit * INFLATE) + v.like(smallest * INFLATE));
+        Self::known(v, radius)
     }
 
+    /// As it is, or unknown where the result may overflow or is NaN.
     #[inline(always)]
-    fn with_radius(self, radius: f64) -> Self {
-        Self { radius, ..self }
+    fn known(v: L, radius: L) -> Self {
+        let known = (v.abs() + radius).lt(v.like(BEYOND_MAX));
+        Self::with(v, radius.or_else(known, v.like(f64::INFINITY)))
     }
 
-    /// Whether `v`, computed from exact operands without an f64 rounding, is an f32 that no
-    /// flushing changes.
+    /// Where a number that is not negative is zero.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "the round trip is the test")]
-    fn representable(v: f64) -> bool {
-        f64::from(v as f32) == v && (v == 0.0 || v.abs() >= MIN_NORMAL || !M::TABLE.may_flush)
+    fn is_zero(x: L) -> L::Mask {
+        x.lt(x.like(LEAST))
+    }
+
+    /// Where `v`, computed from exact operands without an f64 rounding, is an f32 that no flushing
+    /// changes.
+    ///
+    /// Veltkamp's splitting rounds to 24 bits. Subnormal f32 are the multiples of 2^-149, which
+    /// adding and subtracting 1.5 2^-97 rounds to.
+    #[inline(always)]
+    fn representable(v: L) -> L::Mask {
+        let scaled = v * v.like(536_870_913.0);
+        let rounded = scaled + (v - scaled);
+        let fits = Self::is_zero((rounded - v).abs());
+        let fits = v.and(fits, v.abs().lt(v.like(BEYOND_MAX)));
+        let subnormal = v.and(v.abs().lt(v.like(MIN_NORMAL)), v.not(Self::is_zero(v.abs())));
+        let whole = (v + v.like(SUBNORMAL_ROUND)) - v.like(SUBNORMAL_ROUND);
+        let lost = if M::TABLE.may_flush {
+            subnormal
+        } else {
+            v.and(subnormal, v.not(Self::is_zero((whole - v).abs())))
+        };
+        v.and(fits, v.not(lost))
+    }
+
+    /// The same with radius 0 where the mask holds.
+    #[inline(always)]
+    fn exact_where(self, mask: L::Mask) -> Self {
+        let zero = self.value.like(0.0);
+        Self::with(self.value, zero.or_else(mask, self.radius))
+    }
+
+    /// The same with an infinite radius where the mask does not hold.
+    #[inline(always)]
+    fn unknown_unless(self, mask: L::Mask) -> Self {
+        let unknown = self.value.like(f64::INFINITY);
+        Self::with(self.value, self.radius.or_else(mask, unknown))
     }
 }
 
-impl<M: Model> Add for Bounded<M> {
+impl<M: Model, L: Lanes<Elem = f64>> Add for Bounded<M, L> {
     type Output = Self;
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
         let v = self.value + other.value;
         let inherited = self.radius + other.radius;
-        if inherited == 0.0 {
-            // Both operands are f32, so f64 may still round the sum; Knuth's two-sum tells.
-            let back = v - self.value;
-            let error = (self.value - (v - back)) + (other.value - back);
-            if error == 0.0 && Self::representable(v) {
-                return Self::exact(v);
-            }
+        let sum = Self::rounded(v, inherited, M::TABLE.basic_ulp);
+        let exact = Self::is_zero(inherited);
+        if !v.any(exact) {
+            return sum;
         }
-        Self::rounded(v, inherited, M::TABLE.basic_ulp)
+        // Both operands are f32, so f64 may still round the sum; Knuth's two-sum tells.
+        let back = v - self.value;
+        let error = (self.value - (v - back)) + (other.value - back);
+        let exact = v.and(exact, Self::is_zero(error.abs()));
+        sum.exact_where(v.and(exact, Self::representable(v)))
     }
 }
 
-impl<M: Model> Neg for Bounded<M> {
+impl<M: Model, L: Lanes<Elem = f64>> Neg for Bounded<M, L> {
     type Output = Self;
 
     #[inline(always)]
@@ -141,7 +224,7 @@ impl<M: Model> Neg for Bounded<M> {
     }
 }
 
-impl<M: Model> Sub for Bounded<M> {
+impl<M: Model, L: Lanes<Elem = f64>> Sub for Bounded<M, L> {
     type Output = Self;
 
     #[inline(always)]
@@ -150,24 +233,25 @@ impl<M: Model> Sub for Bounded<M> {
     }
 }
 
-impl<M: Model> Mul for Bounded<M> {
+impl<M: Model, L: Lanes<Elem = f64>> Mul for Bounded<M, L> {
     type Output = Self;
 
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
         // 24 + 24 bits: the f64 product of two f32 is exact.
         let v = self.value * other.value;
-        let inherited = self.value.abs() * other.radius
-            + other.value.abs() * self.radius
-            + self.radius * other.radius;
-        if inherited == 0.0 && Self::representable(v) {
-            return Self::exact(v);
+        let inherited =
+            self.value.abs() * other.radius + (other.value.abs() + other.radius) * self.radius;
+        let product = Self::rounded(v, inherited, M::TABLE.basic_ulp);
+        let exact = Self::is_zero(inherited);
+        if !v.any(exact) {
+            return product;
         }
-        Self::rounded(v, inherited, M::TABLE.basic_ulp)
+        product.exact_where(v.and(exact, Self::representable(v)))
     }
 }
 
-impl<M: Model> Div for Bounded<M> {
+impl<M: Model, L: Lanes<Elem = f64>> Div for Bounded<M, L> {
     type Output = Self;
 
     #[inline(always)]
@@ -176,82 +260,76 @@ impl<M: Model> Div for Bounded<M> {
         let least = other.value.abs() - other.radius;
         let most = other.value.abs() + other.radius;
         // 2^-126 <= |y| <= 2^126 for every y that may occur (2^126 = 1/MIN_NORMAL).
-        if !(least >= MIN_NORMAL && most * MIN_NORMAL <= 1.0) {
-            return Self::new(v, f64::INFINITY);
-        }
-        if self.radius == 0.0 && self.value == 0.0 {
-            return Self::exact(0.0);
-        }
+        let small = least.lt(v.like(MIN_NORMAL));
+        let large = v.like(1.0 / MIN_NORMAL).lt(most);
+        let valid = v.and(v.and(v.not(small), v.not(large)), most.lt(v.like(f64::INFINITY)));
         // |x'/y' - x/y| = |x' - x + (x/y)(y - y')| / |y'|
         let inherited = (self.radius + v.abs() * other.radius) / least;
-        Self::rounded(v, inherited, M::TABLE.div_ulp)
+        let quotient = Self::rounded(v, inherited, M::TABLE.div_ulp).unknown_unless(valid);
+        let zero = Self::is_zero(self.radius + self.value.abs());
+        quotient.exact_where(v.and(valid, zero))
     }
 }
 
-impl<M: Model> Arith for Bounded<M> {
+impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
     #[inline(always)]
     fn like(self, c: f64) -> Self {
-        Self::from_f64(c)
+        Self::splat(self.value, Bounded::from_f64(c))
     }
 
     #[inline(always)]
     fn exp(self) -> Self {
-        let v = exp(self.value);
-        if self.value == 0.0 && self.radius == 0.0 && M::TABLE.exp_of_zero_is_one {
-            return Self::exact(1.0);
-        }
-        // Everything that may occur is below e^-100 (1 + 3.4e-5) < 4e-44: zero or subnormal.
-        if self.value + self.radius <= -100.0 {
-            return Self::new(v, 2.0 * MIN_NORMAL);
-        }
+        let (v, one) = (self.value.exp(), self.value.like(1.0));
         // e^(x+d) - e^x = e^x (e^d - 1), and e^d - 1 <= d + d^2 for 0 <= d <= 1 (from the series:
         // the terms after the first sum to d^2 (1/2 + 1/6 + ...) = d^2 (e - 2) at most). Beyond
         // that e^d itself will do.
-        let growth = if self.radius <= 1.0 {
-            self.radius + self.radius * self.radius
-        } else {
-            exp(self.radius) * (1.0 + 2.0 * EXP_ERROR)
-        };
-        let inherited = v * growth + v * EXP_ERROR;
+        let mut growth = self.radius + self.radius * self.radius;
+        let wide = one.lt(self.radius);
+        if v.any(wide) {
+            growth = (self.radius.exp() * v.like(1.0 + 2.0 * EXP_ERROR)).or_else(wide, growth);
+        }
+        let inherited = v * (growth + v.like(EXP_ERROR));
         let reach = self.value.abs() + self.radius;
-        Self::rounded(v, inherited, M::TABLE.exp_ulp + M::TABLE.exp_ulp_per_x * reach)
+        let ulps = v.like(M::TABLE.exp_ulp) + v.like(M::TABLE.exp_ulp_per_x) * reach;
+        let unit = ulps * v.like(ULP) + v.like(VALUE_ROUNDING);
+        let smallest = v.like(Self::FLUSH) + (ulps + one) * v.like(SUBNORMAL_STEP);
+        let radius = (inherited + (v + inherited) * unit + smallest) * v.like(INFLATE);
+        let mut result = Self::known(v, radius);
+        // Everything that may occur is below e^-100 (1 + 3.4e-5) < 4e-44: zero or subnormal.
+        let tiny = (self.value + self.radius).lt(v.like(-100.0));
+        result.radius = v.like(2.0 * MIN_NORMAL).or_else(tiny, result.radius);
+        if M::TABLE.exp_of_zero_is_one {
+            result = result.exact_where(Self::is_zero(reach));
+        }
+        result
     }
 
     #[inline(always)]
     fn sqrt(self) -> Self {
         let v = self.value.sqrt();
-        if self.radius == 0.0
-            && v * v == self.value
-            && Self::representable(v)
-            && M::TABLE.sqrt_ulp <= 0.5
-        {
-            return Self::exact(v);
-        }
-        if self.radius == 0.0 && self.value == 0.0 {
-            return Self::exact(0.0);
-        }
         let least = self.value - self.radius;
-        if !(least >= MIN_NORMAL) {
-            return Self::new(v, f64::INFINITY);
-        }
+        let valid = v.not(least.lt(v.like(MIN_NORMAL)));
         // |sqrt(x') - sqrt(x)| = |x' - x| / (sqrt(x') + sqrt(x))
         let inherited = self.radius / (least.sqrt() + v);
-        Self::rounded(v, inherited, M::TABLE.sqrt_ulp)
+        let mut root = Self::rounded(v, inherited, M::TABLE.sqrt_ulp).unknown_unless(valid);
+        let exact = Self::is_zero(self.radius);
+        if M::TABLE.sqrt_ulp <= 0.5 {
+            let square = Self::is_zero((v * v - self.value).abs());
+            root = root.exact_where(v.and(v.and(exact, square), Self::representable(v)));
+        }
+        root.exact_where(v.and(exact, Self::is_zero(self.value.abs())))
     }
 
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        match self.less(other) {
-            Truth::Always => self,
-            Truth::Never => other,
-            // min is 1-Lipschitz in the larger of its arguments' distances. A device that flushes
-            // may compare two subnormals as zeros and return the larger, which is less than twice
-            // the smallest normal from the other.
-            Truth::Undecided => {
-                let radius = (self.radius.max(other.radius) + 2.0 * Self::FLUSH) * INFLATE;
-                Self::new(self.value.min(other.value), radius)
-            }
-        }
+        let Decided { always, never } = self.decide(other);
+        // min is 1-Lipschitz in the larger of its arguments' distances. A device that flushes may
+        // compare two subnormals as zeros and return the larger, which is less than twice the
+        // smallest normal from the other.
+        let largest = self.radius.max(other.radius);
+        let radius = (largest + largest.like(2.0 * Self::FLUSH)) * largest.like(INFLATE);
+        let either = Self::known(self.value.min(other.value), radius);
+        self.or_else(always, other.or_else(never, either))
     }
 
     #[inline(always)]
@@ -289,14 +367,9 @@ impl<M: Model> Scalar for Bounded<M> {
 
     #[inline(always)]
     fn less(self, other: Self) -> Truth {
-        let gap = other.value - self.value;
-        // The difference of two f64 has the right sign and a relative error of 2^-53.
-        let radius = (self.radius + other.radius) * (INFLATE * INFLATE);
-        // An unknown operand decides nothing, even where its value, and so the gap, is infinite.
-        let known = radius < f64::INFINITY;
-        match gap.partial_cmp(&0.0) {
-            Some(Ordering::Greater) if gap > radius => Truth::Always,
-            Some(Ordering::Less | Ordering::Equal) if known && -gap >= radius => Truth::Never,
+        match self.decide(other) {
+            Decided { always: true, .. } => Truth::Always,
+            Decided { never: true, .. } => Truth::Never,
             _ => Truth::Undecided,
         }
     }

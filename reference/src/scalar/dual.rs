@@ -193,6 +193,10 @@ impl<const N: usize> Lanes for Dual<N> {
         to[0] = self;
     }
 
+    fn abs(self) -> Self {
+        if self.value() < 0.0 { -self } else { self }
+    }
+
     #[inline(always)]
     fn lt(self, other: Self) -> bool {
         self.value < other.value

@@ -61,17 +61,12 @@ pub(super) fn exp_lanes<L: Exponent>(x: L) -> L {
     let shifted = x * c(std::f64::consts::LOG2_E) + c(ROUND);
     let k = shifted - c(ROUND);
     let r = (x - k * c(LN2_HI)) - k * c(LN2_LO);
-    let mut q = c(Q[9]);
-    q = q * r + c(Q[8]);
-    q = q * r + c(Q[7]);
-    q = q * r + c(Q[6]);
-    q = q * r + c(Q[5]);
-    q = q * r + c(Q[4]);
-    q = q * r + c(Q[3]);
-    q = q * r + c(Q[2]);
-    q = q * r + c(Q[1]);
-    q = q * r + c(Q[0]);
-    let m = c(1.0) + (r + (r * r) * q);
+    // Estrin's scheme: the longest chain is half of Horner's.
+    let pair = |i: usize| c(Q[i]) + c(Q[i + 1]) * r;
+    let (r2, r4) = (r * r, (r * r) * (r * r));
+    let low = (pair(0) + pair(2) * r2) + (pair(4) + pair(6) * r2) * r4;
+    let q = low + (pair(8) * r4) * r4;
+    let m = c(1.0) + (r + r2 * q);
     // The low bits of `shifted` hold k in two's complement; k is added to the exponent. m is in
     // [0.7, 1.42], so for x in the domain the exponent stays that of a normal number.
     let scaled = m.shift_exponent(shifted);

@@ -80,6 +80,11 @@ macro_rules! ieee {
             }
 
             #[inline(always)]
+            fn abs(self) -> Self {
+                <$float>::abs(self)
+            }
+
+            #[inline(always)]
             fn lt(self, other: Self) -> bool {
                 self < other
             }

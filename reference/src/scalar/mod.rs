@@ -24,6 +24,7 @@ mod perturbed;
 mod vector;
 
 pub use bounded::Bounded;
+pub(crate) use bounded::Decided;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
@@ -169,6 +170,9 @@ pub trait Lanes: Arith {
     fn load(self, from: &[Self::Elem]) -> Self;
     /// Writes [`Self::LANES`] numbers.
     fn store(self, to: &mut [Self::Elem]);
+    /// The absolute value.
+    #[must_use]
+    fn abs(self) -> Self;
     /// `self < other`, lane by lane.
     fn lt(self, other: Self) -> Self::Mask;
     /// Both.

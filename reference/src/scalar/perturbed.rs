@@ -249,6 +249,10 @@ impl<M: Model> Lanes for Perturbed<M> {
         to[0] = self;
     }
 
+    fn abs(self) -> Self {
+        if self.value() < 0.0 { -self } else { self }
+    }
+
     fn lt(self, other: Self) -> bool {
         self.read() < other.read()
     }

@@ -97,6 +97,11 @@ impl<S: Simd> Lanes for Row<S> {
     }
 
     #[inline(always)]
+    fn abs(self) -> Self {
+        self.with(self.simd.abs_f64s(self.lanes))
+    }
+
+    #[inline(always)]
     fn lt(self, other: Self) -> S::m64s {
         self.simd.less_than_f64s(self.lanes, other.lanes)
     }
