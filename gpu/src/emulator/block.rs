@@ -1,6 +1,6 @@
 //! Blocks: warps, shared memory and the barriers between them.
 
-use super::fault::{FaultKind, Trouble};
+use super::fault::{Defect, FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReductionOp, Instruction, Kernel, Op};
 use super::memory::Segment;
 use super::registers::{Active, Bits, LANES, WARP};
@@ -50,6 +50,25 @@ impl Block {
     /// Whether every thread has exited.
     pub(super) fn finished(&self) -> bool {
         self.warps.iter().all(|warp| warp.live() == 0)
+    }
+
+    /// Every lane that has not exited is in exactly one fragment of its warp: the emulator's own
+    /// invariant, whatever the kernel does.
+    pub(super) fn check(&self) -> Result<(), Defect> {
+        for warp in &self.warps {
+            let all = warp.fragments.iter().fold(0, |all, f| all | f.lanes);
+            let count: u32 = warp.fragments.iter().map(|f| f.lanes.count_ones()).sum();
+            if all != warp.live() || count != all.count_ones() {
+                return Err(Defect(format!(
+                    "block {}, warp {}: live lanes {:#010x} in fragments {:?}",
+                    self.linear,
+                    warp.index,
+                    warp.live(),
+                    warp.fragments
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn waiting(&self) -> impl Iterator<Item = (usize, &super::warp::Fragment)> {

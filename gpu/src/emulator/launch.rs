@@ -159,6 +159,7 @@ impl Machine<'_> {
                     self.turn(block, warp, lowest, u64::MAX, until.unwrap_or(u32::MAX))?;
                 }
             }
+            block.check()?;
             if block.finished() {
                 return Ok(());
             }
@@ -335,6 +336,7 @@ fn decided(
         if let Some(block) = resident.get_mut(&decision.block) {
             trace.push(decision);
             obey(machine, block, decision)?;
+            block.check()?;
             if block.finished() {
                 idle.extend(resident.remove(&decision.block));
             }

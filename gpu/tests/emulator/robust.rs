@@ -16,7 +16,10 @@ fn mix(state: u64) -> u64 {
 /// Copies, moves, drops or changes a few pieces of a text.
 fn damaged(text: &str, seed: u64) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    let at = |salt: u64, end: usize| (mix(mix(seed) ^ salt) % end.max(1) as u64) as usize;
+    let at = |salt: u64, end: usize| {
+        let below = mix(mix(seed) ^ salt) % end.max(1) as u64;
+        usize::try_from(below).expect("it is below a usize")
+    };
     for round in 0..1 + seed % 3 {
         let salt = 10 * round;
         let (from, to) = (at(salt, bytes.len()), at(salt + 1, bytes.len()));
@@ -42,8 +45,7 @@ fn damaged_modules_do_not_panic() {
         .filter(|a| a.architecture == Architecture::Compute75 && !a.fast_math)
         .collect();
     let (mut parsed, mut finished, mut faults) = (0, 0, 0);
-    for seed in 0..3000_u64 {
-        let artifact = &artifacts[(seed % artifacts.len() as u64) as usize];
+    for (seed, artifact) in (0..3000_u64).zip(artifacts.iter().cycle()) {
         // The end of a long text is as good as its whole and takes less time.
         let text = artifact.ptx().expect("it is built in");
         if text.len() > 40_000 {

@@ -72,7 +72,7 @@ pub(in super::super) fn perturbed(op: Approximation, a: f32, b: f32, seed: u64) 
 /// 2^-22.
 const RELATIVE_22: f64 = 1.0 / (1 << 22) as f64;
 /// 2^-22.9, rounded down.
-const RSQRT_RELATIVE: f64 = 1.277_7e-7;
+const RSQRT_RELATIVE: f64 = 1.277_6e-7;
 
 #[derive(Clone, Copy)]
 enum Bound {
@@ -184,5 +184,77 @@ fn log2(x: f64) -> f64 {
         value
     } else {
         f64::NAN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Approximation; 7] = [
+        Approximation::Ex2,
+        Approximation::Lg2,
+        Approximation::Rcp,
+        Approximation::Sqrt,
+        Approximation::Rsqrt,
+        Approximation::Div,
+        Approximation::DivFull,
+    ];
+
+    /// Operands between 2^-40 and 2^40, for ex2 between -80 and 80.
+    fn operands(op: Approximation, sample: u64) -> [f32; 2] {
+        let bits = mix(sample);
+        let fraction = |bits: u64| 1.0 + (bits & 0xffff) as f32 / 65536.0;
+        let power = |bits: u64| f32::powi(2.0, i32::try_from(bits % 80).unwrap_or(0) - 40);
+        if op == Approximation::Ex2 {
+            return [160.0 * (bits & 0xff_ffff) as f32 / 16_777_216.0 - 80.0, 0.0];
+        }
+        [fraction(bits) * power(bits >> 16), fraction(bits >> 32) * power(bits >> 48)]
+    }
+
+    /// The platform's function, and the bound of the PTX ISA.
+    fn documented(op: Approximation, [a, b]: [f32; 2]) -> (f64, f64) {
+        let (x, y) = (f64::from(a), f64::from(b));
+        let ulp = |value: f64| 2.0_f64.powi(value.abs().log2().floor() as i32 - 23);
+        let relative = |value: f64, exponent: f64| (value, value.abs() * exponent.exp2());
+        match op {
+            Approximation::Ex2 => relative(x.exp2(), -22.0),
+            Approximation::Lg2 if x > 0.5 && x < 2.0 => (x.log2(), (-22.0_f64).exp2()),
+            Approximation::Lg2 => relative(x.log2(), -22.0),
+            Approximation::Rcp => (1.0 / x, ulp(1.0 / x)),
+            Approximation::Sqrt => relative(x.sqrt(), -23.0),
+            Approximation::Rsqrt => relative(1.0 / x.sqrt(), -22.9),
+            Approximation::Div | Approximation::DivFull => (x / y, 2.0 * ulp(x / y)),
+        }
+    }
+
+    #[test]
+    fn exact_and_perturbed_results_are_within_the_documented_bounds() {
+        for op in ALL {
+            let mut moved = 0;
+            for sample in 0..20_000 {
+                let [a, b] = operands(op, sample);
+                let (value, bound) = documented(op, [a, b]);
+                let exact = nearest(op, a, b);
+                let other = perturbed(op, a, b, sample % 7);
+                assert_eq!(other, perturbed(op, a, b, sample % 7), "{op:?} is no function");
+                for result in [exact, other] {
+                    let error = (f64::from(result) - value).abs();
+                    assert!(error <= bound, "{op:?}({a:e}, {b:e}): {error:e} above {bound:e}");
+                }
+                moved += u32::from(other != exact);
+            }
+            assert!(moved > 1000, "{op:?} was perturbed {moved} times only");
+        }
+    }
+
+    #[test]
+    fn special_values_are_never_perturbed() {
+        for seed in 0..100 {
+            assert_eq!(perturbed(Approximation::Ex2, 0.0, 0.0, seed), 1.0, "ex2(0)");
+            assert_eq!(perturbed(Approximation::Ex2, -0.0, 0.0, seed), 1.0, "ex2(-0)");
+            let infinite = perturbed(Approximation::Rcp, 0.0, 0.0, seed);
+            assert_eq!(infinite, f32::INFINITY, "rcp(0)");
+        }
     }
 }
