@@ -215,7 +215,7 @@ mod tests {
     /// The platform's function, and the bound of the PTX ISA.
     fn documented(op: Approximation, [a, b]: [f32; 2]) -> (f64, f64) {
         let (x, y) = (f64::from(a), f64::from(b));
-        let ulp = |value: f64| 2.0_f64.powi(value.abs().log2().floor() as i32 - 23);
+        let ulp = |value: f64| (value.abs().log2().floor() - 23.0).exp2();
         let relative = |value: f64, exponent: f64| (value, value.abs() * exponent.exp2());
         match op {
             Approximation::Ex2 => relative(x.exp2(), -22.0),
