@@ -14,6 +14,7 @@
 pub mod artifact;
 pub mod check;
 pub mod cuda;
+pub mod emulator;
 pub mod engine;
 pub mod layout;
 pub mod projection;
@@ -23,6 +24,7 @@ pub mod wgpu;
 
 pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
 pub use cuda::CudaEngine;
+pub use emulator::EmulatorEngine;
 pub use engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
 pub use layout::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,

@@ -30,8 +30,8 @@ impl Arithmetic {
     #[must_use]
     pub fn of(info: &DeviceInfo) -> Self {
         match (info.backend.as_str(), info.exp_of_zero_is_one) {
-            ("cuda", _) => Self::Cuda,
-            ("cuda-fast", _) => Self::CudaFast,
+            ("cuda" | "emulator", _) => Self::Cuda,
+            ("cuda-fast" | "emulator-fast", _) => Self::CudaFast,
             (_, true) => Self::WgslExpZero,
             (_, false) => Self::Wgsl,
         }

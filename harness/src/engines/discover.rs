@@ -10,7 +10,9 @@ use std::thread;
 
 use splat_gpu::{DeviceInfo, Engine, EngineError};
 
-use super::drivers::{Candidate, Family, Surroundings, cuda_candidates, default_candidate};
+use super::drivers::{
+    Candidate, Family, Surroundings, cuda_candidates, default_candidate, emulator_candidates,
+};
 use super::process::{EngineProcess, Limits};
 use super::program::Program;
 use super::spec::EngineSpec;
@@ -78,6 +80,7 @@ pub fn discover(program: &Program) -> Discovery {
         (vec![default_candidate()], Vec::new())
     };
     candidates.extend(cuda_candidates());
+    candidates.extend(emulator_candidates());
     try_all(&candidates, missing, program, Limits::default())
 }
 
@@ -177,7 +180,7 @@ fn id_of(family: Family, info: &DeviceInfo) -> String {
     match family {
         Family::Lavapipe => format!("lavapipe-{}", info.lane_width),
         Family::SwiftShader => "swiftshader".to_owned(),
-        Family::Cuda => info.backend.clone(),
+        Family::Cuda | Family::Emulator => info.backend.clone(),
         Family::Other => format!("wgpu:{}", info.adapter),
     }
 }

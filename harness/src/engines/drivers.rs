@@ -31,6 +31,10 @@ pub const ENGINE: &str = "SPLATCHECK_ENGINE";
 pub const CUDA: &str = "cuda";
 /// CUDA's, with the kernels compiled with `--use_fast_math`.
 pub const CUDA_FAST: &str = "cuda-fast";
+/// The PTX emulator, with CUDA's kernels compiled by default.
+pub const EMULATOR: &str = "emulator";
+/// The PTX emulator, with CUDA's kernels compiled with `--use_fast_math`.
+pub const EMULATOR_FAST: &str = "emulator-fast";
 
 /// Which driver a candidate is, as far as the harness treats it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub enum Family {
     SwiftShader,
     /// NVIDIA's CUDA driver, by default or with fast math.
     Cuda,
+    /// The PTX emulator, which needs no driver.
+    Emulator,
     /// Any other: named by its adapter.
     Other,
 }
@@ -132,6 +138,17 @@ pub fn cuda_candidates() -> [Candidate; 2] {
     [CUDA, CUDA_FAST].map(|engine| Candidate {
         name: engine.into(),
         family: Family::Cuda,
+        env: vec![(ENGINE.into(), engine.into())],
+        broken: None,
+    })
+}
+
+/// CUDA's kernels on the PTX emulator: there on every machine.
+#[must_use]
+pub fn emulator_candidates() -> [Candidate; 2] {
+    [EMULATOR, EMULATOR_FAST].map(|engine| Candidate {
+        name: engine.into(),
+        family: Family::Emulator,
         env: vec![(ENGINE.into(), engine.into())],
         broken: None,
     })

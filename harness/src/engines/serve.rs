@@ -15,9 +15,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use splat_gpu::{AdapterChoice, CudaEngine, Engine, EngineError, Options, WgpuEngine};
+use splat_gpu::emulator::EmulatorOptions;
+use splat_gpu::{
+    AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, WgpuEngine,
+};
 
-use super::drivers::{CUDA, CUDA_FAST, ENGINE};
+use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE};
 use super::protocol::{
     Answer, FrameError, MAX_FRAME, Request, RequestRef, decode_request, encode_response,
     read_frame, write_frame,
@@ -27,8 +30,8 @@ use super::protocol::{
 /// this is for a parent that was itself killed while its child hangs.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Opens the engine that this process was started for: CUDA's if the environment says so
-/// ([`ENGINE`]), else wgpu's named adapter, or the first.
+/// Opens the engine that this process was started for: CUDA's or the emulator if the environment
+/// says so ([`ENGINE`]), else wgpu's named adapter, or the first.
 ///
 /// # Errors
 /// Why there is none.
@@ -37,8 +40,14 @@ pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError
         return match engine.to_str() {
             Some(CUDA) => Ok(Box::new(CudaEngine::open(0, false)?)),
             Some(CUDA_FAST) => Ok(Box::new(CudaEngine::open(0, true)?)),
+            Some(name @ (EMULATOR | EMULATOR_FAST)) => {
+                let fast_math = name == EMULATOR_FAST;
+                let options = EmulatorOptions { fast_math, ..EmulatorOptions::default() };
+                Ok(Box::new(EmulatorEngine::open(options)?))
+            }
             _ => Err(EngineError::NoDevice(format!(
-                "{ENGINE} is {engine:?}, expected {CUDA} or {CUDA_FAST}"
+                "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
+                 {EMULATOR_FAST}"
             ))),
         };
     }

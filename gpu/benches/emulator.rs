@@ -1,0 +1,105 @@
+//! Speed of the PTX emulator on the case of its feasibility study: 64 x 64 pixels, 64 Gaussians,
+//! about a fifth of all pairs active. Goals, one core, lockstep: atomic 18 ms, sw-b 27 ms,
+//! sw-s 74 ms; parsing and decoding all artifacts 20 ms; 16 x 16 pixels with 32 Gaussians 2 ms (here
+//! nine tenths of the pairs are active: a hard case).
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use splat_gpu::artifact::{Architecture, all};
+use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Module, Observers, Schedule};
+use splat_gpu::{BackwardInputs, ClampGradient, Engine, RasterConstants, RasterInputs, StopRule};
+
+/// A generator of uniform numbers in 0..1 (Knuth's MMIX constants).
+struct Uniform(u64);
+
+impl Uniform {
+    fn next(&mut self) -> f32 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f32 / (1_u64 << 24) as f32
+    }
+}
+
+/// Gaussians strewn over the image, each of them in every tile's list. `sigma` is in pixels.
+fn case(engine: &mut EmulatorEngine, size: u32, gaussians: u32, sigma: f32) -> BackwardInputs {
+    let mut uniform = Uniform(1);
+    let tiles = size.div_ceil(16).pow(2);
+    let edge = size as f32;
+    let mut raster = RasterInputs {
+        width: size,
+        height: size,
+        tile_size: 16,
+        channels: 3,
+        constants: RasterConstants {
+            alpha_max: 0.99,
+            alpha_min: 1.0 / 255.0,
+            transmittance_min: 1e-4,
+            stop_rule: StopRule::Less,
+            clamp_gradient: ClampGradient::PassThrough,
+            pixel_center: 0.5,
+        },
+        means2d: Vec::new(),
+        conics: Vec::new(),
+        opacities: Vec::new(),
+        colors: Vec::new(),
+        background: vec![0.0; 3],
+        tile_offsets: (0..=tiles).map(|tile| tile * gaussians).collect(),
+        flatten_ids: (0..tiles).flat_map(|_| 0..gaussians).collect(),
+    };
+    for _ in 0..gaussians {
+        raster.means2d.push([edge * uniform.next(), edge * uniform.next()]);
+        let inverse = (sigma * (1.0 + 0.5 * uniform.next())).powi(-2);
+        raster.conics.push([inverse, 0.0, inverse]);
+        raster.opacities.push(0.15 + 0.2 * uniform.next());
+        raster.colors.extend([uniform.next(), uniform.next(), uniform.next()]);
+    }
+    let forward = engine.rasterize(&[&raster]).expect("the case is valid").remove(0);
+    let pixels = raster.pixels();
+    BackwardInputs {
+        raster,
+        render_transmittance: forward.render_transmittance,
+        last_ids: forward.last_ids,
+        v_render_colors: (0..3 * pixels).map(|_| uniform.next() - 0.5).collect(),
+        v_render_alphas: (0..pixels).map(|_| uniform.next() - 0.5).collect(),
+    }
+}
+
+fn backward(c: &mut Criterion) {
+    let observers = |races| Observers { races, ..Observers::default() };
+    for (name, races, schedule) in [
+        ("lockstep", false, Schedule::lockstep()),
+        ("lockstep, races", true, Schedule::lockstep()),
+        ("random", true, Schedule::random(1)),
+        ("adversarial", true, Schedule::adversarial(1)),
+    ] {
+        let mut group = c.benchmark_group(name);
+        group.sample_size(10);
+        let architecture = Architecture::Compute75;
+        let observers = observers(races);
+        let options = EmulatorOptions { architecture, schedule, observers, ..Default::default() };
+        let mut engine = EmulatorEngine::open(options).expect("the artifacts are built in");
+        let study = case(&mut engine, 64, 64, 5.5);
+        let small = case(&mut engine, 16, 32, 4.0);
+        for reduction in ["atomic", "sw_b", "sw_s"] {
+            let mut run = |inputs: &BackwardInputs| {
+                engine.backward_by(inputs, reduction, 8).expect("the kernel is correct")
+            };
+            group.bench_function(format!("64x64, 64 {reduction}"), |b| b.iter(|| run(&study)));
+            group.bench_function(format!("16x16, 32 {reduction}"), |b| b.iter(|| run(&small)));
+        }
+    }
+}
+
+fn parse(c: &mut Criterion) {
+    let sources: Vec<_> =
+        all().iter().map(|artifact| artifact.ptx().expect("they are built in")).collect();
+    c.bench_function(&format!("parse and decode {} artifacts", sources.len()), |b| {
+        b.iter(|| {
+            for source in &sources {
+                std::hint::black_box(Module::parse(source).expect("it parses"));
+            }
+        });
+    });
+}
+
+criterion_group!(benches, backward, parse);
+criterion_main!(benches);

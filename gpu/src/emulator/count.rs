@@ -1,0 +1,132 @@
+//! What a launch did, counted.
+//!
+//! The counts of atomics and instructions are properties of kernel and data only under the
+//! lockstep schedule; other schedules split warps and count more instructions of fewer lanes.
+
+use std::collections::BTreeMap;
+
+use super::ir::{InstructionClass, Kernel, Op, SINK, Space};
+use super::memory::DeviceMemory;
+use super::registers::LANES;
+use super::schedule::Trace;
+
+/// What a launch did.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Instructions by class.
+    pub instructions: BTreeMap<InstructionClass, Executed>,
+    /// Atomics on global memory.
+    pub global_atomics: Atomics,
+    /// Atomics on shared memory.
+    pub shared_atomics: Atomics,
+    /// Operations on each word of global memory that atomics touched, by address. The largest is
+    /// the longest chain that the memory system has to serialize.
+    pub chains: BTreeMap<u64, u32>,
+    /// Branches at which the lanes of a warp parted.
+    pub divergent_branches: u64,
+    /// The decisions of the schedule, for replay; empty under lockstep.
+    pub trace: Trace,
+}
+
+impl Report {
+    /// A model of the time that global atomics take, in steps of one atomic unit: the memory
+    /// system has `units` of them, each does one operation a step, and operations on one word
+    /// follow one another. The time is then the longest chain, or all operations spread evenly,
+    /// whichever is more. Caches, latency and the merging of operations before the units are left
+    /// out: the model ranks settings of one scene, it predicts no milliseconds.
+    #[must_use]
+    pub fn atomic_unit_steps(&self, units: u32) -> u64 {
+        let longest = self.chains.values().copied().max().unwrap_or(0);
+        self.global_atomics.operations.div_ceil(u64::from(units.max(1))).max(u64::from(longest))
+    }
+}
+
+/// Executions of some instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Executed {
+    /// By a warp or part of one.
+    pub warps: u64,
+    /// By lanes.
+    pub lanes: u64,
+}
+
+/// Atomic instructions and operations.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Atomics {
+    /// Instructions issued, each by up to 32 lanes.
+    pub issued: u64,
+    /// Of these, those whose result nobody reads: reductions.
+    pub reductions: u64,
+    /// Words changed: lanes times elements.
+    pub operations: u64,
+    /// Instructions by the number of lanes that took part, `[0..=32]`.
+    pub lanes: Vec<u64>,
+}
+
+/// Counters of a running launch.
+#[derive(Debug)]
+pub(super) struct Counters {
+    /// Per instruction of the kernel.
+    executed: Vec<Executed>,
+    /// Per instruction and number of lanes, for atomics only.
+    lanes: BTreeMap<u32, [u64; LANES + 1]>,
+    pub(super) divergent: u64,
+    pub(super) total: u64,
+}
+
+impl Counters {
+    pub(super) fn new(kernel: &Kernel) -> Self {
+        Self {
+            executed: vec![Executed::default(); kernel.code.len()],
+            lanes: BTreeMap::new(),
+            divergent: 0,
+            total: 0,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn instruction(&mut self, pc: u32, lanes: u32) {
+        let executed = &mut self.executed[pc as usize];
+        executed.warps += 1;
+        executed.lanes += u64::from(lanes.count_ones());
+        self.total += 1;
+    }
+
+    pub(super) fn atomic(&mut self, pc: u32, lanes: u32) {
+        let by_lanes = self.lanes.entry(pc).or_insert([0; LANES + 1]);
+        by_lanes[lanes.count_ones() as usize] += 1;
+    }
+
+    /// The report of a finished launch.
+    pub(super) fn report(self, kernel: &Kernel, memory: &DeviceMemory, trace: Trace) -> Report {
+        let mut report = Report {
+            chains: memory.atomics().collect(),
+            divergent_branches: self.divergent,
+            trace,
+            ..Report::default()
+        };
+        for (instruction, executed) in kernel.code.iter().zip(&self.executed) {
+            let class = report.instructions.entry(instruction.class).or_default();
+            class.warps += executed.warps;
+            class.lanes += executed.lanes;
+        }
+        report.instructions.retain(|_, executed| executed.warps > 0);
+        for (&pc, by_lanes) in &self.lanes {
+            let Op::Atomic(atomic) = &kernel.code[pc as usize].op else { continue };
+            let into = match atomic.space {
+                Space::Shared => &mut report.shared_atomics,
+                _ => &mut report.global_atomics,
+            };
+            into.lanes.resize(LANES + 1, 0);
+            for (lanes, &issued) in by_lanes.iter().enumerate() {
+                into.lanes[lanes] += issued;
+                into.issued += issued;
+                into.operations += issued * lanes as u64 * u64::from(atomic.count);
+                if atomic.results == [SINK; 4] {
+                    into.reductions += issued;
+                }
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,322 @@
+//! Moves, conversions, loads, stores and atomics.
+
+use super::super::ir::{
+    Atomic, AtomicOp, Double1, Float1, InstructionClass, IntType, Op, SINK, Slot, Space,
+    SpecialRegister, Transfer, Word1,
+};
+use super::super::parse::{Class, Operand, Parsed, Register};
+use super::operands::{Decoded, Decoder};
+
+const SPACES: [(&str, Space); 4] = [
+    ("param", Space::Param),
+    ("global", Space::Global),
+    ("shared", Space::Shared),
+    ("const", Space::Const),
+];
+
+impl<'a> Decoder<'_, 'a> {
+    pub(super) fn data(&mut self) -> Decoded {
+        let integer = |op| Ok((op, InstructionClass::Integer));
+        match self.mnemonic {
+            "mov" => integer(self.mov()?),
+            "cvta" => integer(self.cvta()?),
+            "cvt" => integer(self.cvt()?),
+            "selp" => integer(self.selp()?),
+            "ld" | "st" => Ok((self.transfer()?, InstructionClass::Memory)),
+            _ => Ok((self.atomic()?, InstructionClass::Atomic)),
+        }
+    }
+
+    fn mov(&mut self) -> Parsed<Op> {
+        self.expect_operands(2)?;
+        let kind = self.take_type()?;
+        match (kind, self.operand(0)?, self.operand(1)?) {
+            ("pred", ..) => {
+                Ok(Op::PredicateMove { d: self.to_predicate(0)?, a: self.predicate(1)? })
+            }
+            ("b64", Operand::Vector(parts), _) if parts.len() == 2 => {
+                let [low, high] = [&parts[0], &parts[1]].map(|part| match part {
+                    Operand::Name("_") => Ok(SINK),
+                    part => self.destination_of(part, &[Class::Word]),
+                });
+                Ok(Op::Unpack { low: low?, high: high?, a: self.double(1)? })
+            }
+            ("b64", _, Operand::Vector(parts)) if parts.len() == 2 => {
+                let d = self.to_double(0)?;
+                let (low, high) = (self.word_of(&parts[0])?, self.word_of(&parts[1])?);
+                Ok(Op::Pack { d, low, high })
+            }
+            ("u32" | "b32", _, Operand::Name(name)) if name.starts_with('%') => {
+                let register = special(name);
+                let register = register.ok_or_else(|| {
+                    self.error(format!("special register '{name}' is outside the subset"))
+                })?;
+                Ok(Op::Special(register, self.to_word(0)?))
+            }
+            ("u16" | "s16" | "b16" | "u32" | "s32" | "b32" | "f32", ..) => {
+                Ok(Op::Word1(Word1::Move, self.to_word(0)?, self.word(1)?))
+            }
+            ("u64" | "s64" | "b64", ..) => {
+                Ok(Op::Double1(Double1::Move, self.to_double(0)?, self.double(1)?))
+            }
+            _ => Err(self.unknown()),
+        }
+    }
+
+    /// Generic addresses are those of global memory here, and no instruction of the subset
+    /// dereferences a generic address, so that the conversion is a copy in either direction.
+    fn cvta(&mut self) -> Parsed<Op> {
+        self.expect_operands(2)?;
+        let wide = self.take_type()? == "u64";
+        self.take("to");
+        if !wide || self.take_one(&SPACES).is_none_or(|space| space == Space::Param) {
+            return Err(self.unknown());
+        }
+        Ok(Op::Double1(Double1::Move, self.to_double(0)?, self.double(1)?))
+    }
+
+    fn selp(&mut self) -> Parsed<Op> {
+        self.expect_operands(4)?;
+        let p = self.predicate(3)?;
+        if p.negated {
+            return Err(self.error("selp takes a predicate register"));
+        }
+        let p = p.slot;
+        match self.take_type()? {
+            "s16" | "u16" | "b16" | "s32" | "u32" | "b32" | "f32" => {
+                let (a, b) = (self.word(1)?, self.word(2)?);
+                Ok(Op::SelectWord { d: self.to_word(0)?, a, b, p })
+            }
+            "s64" | "u64" | "b64" => {
+                let (a, b) = (self.double(1)?, self.double(2)?);
+                Ok(Op::SelectDouble { d: self.to_double(0)?, a, b, p })
+            }
+            _ => Err(self.unknown()),
+        }
+    }
+
+    fn cvt(&mut self) -> Parsed<Op> {
+        self.expect_operands(2)?;
+        let from = self.take_type()?;
+        let to = self.take_type()?;
+        match (int_type(to), int_type(from)) {
+            (None, None) if to == "f32" && from == "f32" => {
+                let flags = self.float_flags();
+                let op = self.integral_rounding().map_or(Float1::Move, Float1::Round);
+                Ok(Op::Float1(op, flags, self.to_word(0)?, self.word(1)?))
+            }
+            (None, Some(from)) if to == "f32" => {
+                if !self.take("rn") {
+                    return Err(self.unknown());
+                }
+                let wide = matches!(from, IntType::S64 | IntType::U64);
+                let a = if wide { self.double(1)? } else { self.word(1)? };
+                Ok(Op::IntToFloat { from, d: self.to_word(0)?, a })
+            }
+            (Some(to), None) if from == "f32" => {
+                let rounding = self.integral_rounding().ok_or_else(|| self.unknown())?;
+                let flush = self.float_flags();
+                if flush.saturate {
+                    return Err(self.unknown());
+                }
+                let d = match to {
+                    IntType::S32 | IntType::U32 => self.to_word(0)?,
+                    IntType::S64 | IntType::U64 => self.to_double(0)?,
+                    _ => return Err(self.unknown()),
+                };
+                Ok(Op::FloatToInt { to, rounding, flush: flush.flush, d, a: self.word(1)? })
+            }
+            (Some(to), Some(from)) => self.convert_integer(to, from),
+            _ => Err(self.unknown()),
+        }
+    }
+
+    fn convert_integer(&mut self, to: IntType, from: IntType) -> Parsed<Op> {
+        match (bits(to), bits(from)) {
+            (64, 64) => Ok(Op::Double1(Double1::Move, self.to_double(0)?, self.double(1)?)),
+            (64, _) => Ok(Op::Widen { from, d: self.to_double(0)?, a: self.word(1)? }),
+            (32, 64) => Ok(Op::Narrow { d: self.to_word(0)?, a: self.double(1)? }),
+            (_, 64) => Err(self.unknown()),
+            (wide, narrow) => {
+                let op = match if wide < narrow { to } else { from } {
+                    IntType::S8 => Word1::Signed8,
+                    IntType::U8 => Word1::Unsigned8,
+                    IntType::S16 => Word1::Signed16,
+                    IntType::U16 => Word1::Unsigned16,
+                    _ => Word1::Move,
+                };
+                Ok(Op::Word1(op, self.to_word(0)?, self.word(1)?))
+            }
+        }
+    }
+
+    fn transfer(&mut self) -> Parsed<Op> {
+        self.expect_operands(2)?;
+        let load = self.mnemonic == "ld";
+        let kind = self.take_type()?;
+        let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
+        // Through the read-only cache: the kernel promises that nobody writes there meanwhile,
+        // which is what the race detector checks of any load.
+        if load && space == Space::Global {
+            self.take("nc");
+        }
+        if !load && matches!(space, Space::Param | Space::Const) {
+            return Err(self.unknown());
+        }
+        let count = self.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
+        let (width, signed) = match kind {
+            "u8" | "b8" => (1, false),
+            "s8" => (1, true),
+            "u16" | "b16" => (2, false),
+            "s16" => (2, true),
+            "u32" | "b32" | "s32" | "f32" => (4, kind == "s32"),
+            "u64" | "b64" | "s64" => (8, false),
+            _ => return Err(self.unknown()),
+        };
+        if u32::from(width) * u32::from(count) > 16 {
+            return Err(self.unknown());
+        }
+        let (registers, at) = if load { (0, 1) } else { (1, 0) };
+        let address = self.address(at, space)?;
+        let (slots, double) = self.elements(registers, count, width, load)?;
+        let transfer = Transfer { space, width, signed, double, count, slots, address };
+        Ok(if load { Op::Load(transfer) } else { Op::Store(transfer) })
+    }
+
+    /// The registers of a load or store, and whether they are doubles. They may be wider than the
+    /// element (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+    fn elements(
+        &mut self,
+        index: usize,
+        count: u8,
+        width: u8,
+        load: bool,
+    ) -> Parsed<([Slot; 4], bool)> {
+        let operand = self.operand(index)?;
+        let elements = match operand {
+            Operand::Vector(all) => all.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        if elements.len() != usize::from(count) {
+            return Err(self.error(format!("expected {count} registers")));
+        }
+        let double = width == 8
+            || elements
+                .iter()
+                .any(|e| matches!(e, Operand::Register(Register { class: Class::Double, .. })));
+        let mut slots = [SINK; 4];
+        for (slot, element) in slots.iter_mut().zip(elements) {
+            *slot = match (load, double) {
+                (true, _) if *element == Operand::Name("_") => SINK,
+                (true, true) => self.destination_of(element, &[Class::Double])?,
+                (true, false) if width == 4 => self.destination_of(element, &[Class::Word])?,
+                (true, false) => self.destination_of(element, &[Class::Word, Class::Half])?,
+                (false, true) => self.double_of(element)?,
+                (false, false) => self.word_of(element)?,
+            };
+        }
+        Ok((slots, double))
+    }
+
+    fn atomic(&mut self) -> Parsed<Op> {
+        let returns = self.mnemonic == "atom";
+        let kind = self.take_type()?;
+        let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
+        if !matches!(space, Space::Global | Space::Shared) {
+            return Err(self.unknown());
+        }
+        // Orders and scopes wider than relaxed would have to be known to the race detector.
+        self.take("relaxed");
+        self.take_one(&[("gpu", ()), ("cta", ()), ("sys", ())]);
+        let count = self.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
+        let op = self.atomic_op(kind)?;
+        if count > 1 && (op != AtomicOp::AddFloat || space != Space::Global) {
+            return Err(self.unknown());
+        }
+        let compare = op == AtomicOp::CompareExchange;
+        let first = usize::from(returns);
+        self.expect_operands(first + 2 + usize::from(compare))?;
+        let address = self.address(first, space)?;
+        let mut results = [SINK; 4];
+        if returns && *self.operand(0)? != Operand::Name("_") {
+            results = self.elements(0, count, 4, true)?.0;
+        }
+        let operands = self.elements(first + 1, count, 4, false)?.0;
+        let swap = if compare { self.word(first + 2)? } else { SINK };
+        Ok(Op::Atomic(Atomic { op, space, count, results, operands, swap, address }))
+    }
+
+    fn atomic_op(&mut self, kind: &'a str) -> Parsed<AtomicOp> {
+        let name = self.take_one(&[
+            ("add", "add"),
+            ("and", "and"),
+            ("or", "or"),
+            ("xor", "xor"),
+            ("min", "min"),
+            ("max", "max"),
+            ("exch", "exch"),
+            ("cas", "cas"),
+        ]);
+        match (name, kind) {
+            (Some("add"), "f32") => Ok(AtomicOp::AddFloat),
+            (Some("add"), "u32" | "s32") => Ok(AtomicOp::Add),
+            (Some("and"), "b32") => Ok(AtomicOp::And),
+            (Some("or"), "b32") => Ok(AtomicOp::Or),
+            (Some("xor"), "b32") => Ok(AtomicOp::Xor),
+            (Some("min"), "s32") => Ok(AtomicOp::MinS),
+            (Some("min"), "u32") => Ok(AtomicOp::MinU),
+            (Some("max"), "s32") => Ok(AtomicOp::MaxS),
+            (Some("max"), "u32") => Ok(AtomicOp::MaxU),
+            (Some("exch"), "b32") if self.mnemonic == "atom" => Ok(AtomicOp::Exchange),
+            (Some("cas"), "b32") if self.mnemonic == "atom" => Ok(AtomicOp::CompareExchange),
+            _ => Err(self.unknown()),
+        }
+    }
+}
+
+fn int_type(name: &str) -> Option<IntType> {
+    Some(match name {
+        "s8" => IntType::S8,
+        "u8" => IntType::U8,
+        "s16" => IntType::S16,
+        "u16" => IntType::U16,
+        "s32" => IntType::S32,
+        "u32" => IntType::U32,
+        "s64" => IntType::S64,
+        "u64" => IntType::U64,
+        _ => return None,
+    })
+}
+
+fn bits(int: IntType) -> u32 {
+    match int {
+        IntType::S8 | IntType::U8 => 8,
+        IntType::S16 | IntType::U16 => 16,
+        IntType::S32 | IntType::U32 => 32,
+        IntType::S64 | IntType::U64 => 64,
+    }
+}
+
+fn special(name: &str) -> Option<SpecialRegister> {
+    use SpecialRegister::{Ctaid, Nctaid, Ntid, Tid};
+    let axis = |axis: &str| "xyz".find(axis).and_then(|a| u8::try_from(a).ok());
+    if let Some((register, component)) = name.split_once('.') {
+        let axis = axis(component).filter(|_| component.len() == 1)?;
+        return match register {
+            "%tid" => Some(Tid(axis)),
+            "%ntid" => Some(Ntid(axis)),
+            "%ctaid" => Some(Ctaid(axis)),
+            "%nctaid" => Some(Nctaid(axis)),
+            _ => None,
+        };
+    }
+    match name {
+        "%laneid" => Some(SpecialRegister::LaneId),
+        "%lanemask_eq" => Some(SpecialRegister::LaneMaskEq),
+        "%lanemask_lt" => Some(SpecialRegister::LaneMaskLt),
+        "%lanemask_le" => Some(SpecialRegister::LaneMaskLe),
+        "%lanemask_gt" => Some(SpecialRegister::LaneMaskGt),
+        "%lanemask_ge" => Some(SpecialRegister::LaneMaskGe),
+        _ => None,
+    }
+}

@@ -1,0 +1,291 @@
+//! What can go wrong, kept apart by whose fault it is.
+//!
+//! A [`Fault`] is the kernel's: the program under test misuses the machine. A [`LaunchError`] is
+//! the caller's. A [`Defect`] is the emulator's own and never says anything about the kernel.
+
+use std::fmt;
+
+use super::ir::Space;
+
+/// Why a launch gave no report.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The kernel misused the machine.
+    #[error(transparent)]
+    Program(Box<Fault>),
+    /// The launch does not fit the kernel.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The emulator contradicts itself.
+    #[error(transparent)]
+    Emulator(#[from] Defect),
+}
+
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> Self {
+        Self::Program(Box::new(fault))
+    }
+}
+
+/// A contradiction inside the emulator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("defect of the emulator, not of the kernel: {0}")]
+pub struct Defect(pub String);
+
+/// A launch that does not fit the kernel or the machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// No such kernel.
+    #[error("no kernel '{0}' in the module")]
+    UnknownKernel(String),
+    /// Arguments do not match the parameters.
+    #[error("kernel '{kernel}' takes parameters of {expected:?} bytes, not {found:?}")]
+    Arguments {
+        /// The kernel.
+        kernel: String,
+        /// Bytes of each parameter.
+        expected: Vec<u32>,
+        /// Bytes of each argument.
+        found: Vec<u32>,
+    },
+    /// A block of no or too many threads, an empty grid, or more blocks than fit.
+    #[error("grid {grid:?} of blocks {block:?}: {reason}")]
+    Shape {
+        /// Blocks in x, y, z.
+        grid: [u32; 3],
+        /// Threads of a block in x, y, z.
+        block: [u32; 3],
+        /// What is wrong.
+        reason: String,
+    },
+    /// Shared memory beyond what any device has.
+    #[error("{0} bytes of shared memory are more than any device has")]
+    Shared(u64),
+}
+
+/// A misuse of the machine by a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "kernel '{kernel}' line {line}, block ({},{},{}), warp {warp}, lanes {lanes:#010x}: {kind}",
+    block[0], block[1], block[2]
+)]
+pub struct Fault {
+    /// The kernel.
+    pub kernel: String,
+    /// Line of the PTX source.
+    pub line: u32,
+    /// Block in x, y, z.
+    pub block: [u32; 3],
+    /// Warp in the block.
+    pub warp: u32,
+    /// Lanes at fault.
+    pub lanes: u32,
+    /// What happened.
+    pub kind: FaultKind,
+}
+
+/// The kinds of misuse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access outside every buffer, or beyond the end of one.
+    OutOfBounds {
+        /// Memory accessed.
+        space: Space,
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        width: u32,
+    },
+    /// An address that is not a multiple of the access's size.
+    Misaligned {
+        /// Memory accessed.
+        space: Space,
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        width: u32,
+    },
+    /// An address computed from a value that was never written.
+    PoisonAddress,
+    /// A branch or guard decided by a value that was never written.
+    PoisonBranch,
+    /// A value that was never written, or a quotient by zero, stored to global memory or combined
+    /// into memory by an atomic.
+    PoisonOutput {
+        /// Where.
+        address: u64,
+    },
+    /// A member mask, shuffle lane, barrier number or vote decided by a value never written.
+    PoisonControl,
+    /// A lane executes a `.sync` instruction whose mask does not name it.
+    NotInOwnMask {
+        /// The mask.
+        members: u32,
+    },
+    /// A `.sync` mask names lanes that have exited.
+    ExitedLaneNamed {
+        /// The mask.
+        members: u32,
+        /// Those lanes.
+        exited: u32,
+    },
+    /// A shuffle reads a lane that does not take part.
+    ShuffleFromAbsentLane {
+        /// Lanes read.
+        sources: u32,
+        /// Lanes that take part.
+        members: u32,
+    },
+    /// match.all, vote or redux of lanes that disagree in an operand that must be uniform.
+    UniformBranchDiverged,
+    /// Lanes of a warp arrive at different barriers, or not all of them at one.
+    DivergentBarrier {
+        /// Line of the other barrier, if they arrived at one.
+        other_line: Option<u32>,
+    },
+    /// Threads wait at a barrier that others of the block have left without.
+    BarrierAfterExit {
+        /// Threads of the block that have exited.
+        exited: u32,
+    },
+    /// A barrier's number above 15.
+    BarrierNumber {
+        /// The number.
+        number: u32,
+    },
+    /// Nobody can go on.
+    Deadlock {
+        /// Lines at which threads wait.
+        waiting: Vec<u32>,
+    },
+    /// More warp instructions than allowed.
+    Budget {
+        /// The limit.
+        instructions: u64,
+    },
+    /// Two accesses to one word that nothing orders, one of them a write.
+    Race(Box<Race>),
+}
+
+/// Two unordered accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Race {
+    /// Memory accessed.
+    pub space: Space,
+    /// Address of the word.
+    pub address: u64,
+    /// The access seen first.
+    pub first: RaceAccess,
+    /// The access seen second.
+    pub second: RaceAccess,
+}
+
+/// One side of a race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RaceAccess {
+    /// What it did.
+    pub kind: AccessKind,
+    /// Line of the PTX source.
+    pub line: u32,
+    /// Linear index of the block.
+    pub block: u32,
+    /// Warp in the block.
+    pub warp: u32,
+    /// Lanes of the warp.
+    pub lanes: u32,
+}
+
+/// How memory was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// An atomic or reduction.
+    Atomic,
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfBounds { space, address, width } => {
+                write!(f, "{width} bytes at {address:#x} of {space:?} memory are out of bounds")
+            }
+            Self::Misaligned { space, address, width } => {
+                write!(f, "{width} bytes at {address:#x} of {space:?} memory are misaligned")
+            }
+            Self::PoisonAddress => f.write_str("the address was never written"),
+            Self::PoisonBranch => f.write_str("the predicate was never written"),
+            Self::PoisonOutput { address } => {
+                write!(f, "a value that was never written goes to {address:#x}")
+            }
+            Self::PoisonControl => f.write_str("a mask or lane operand was never written"),
+            Self::NotInOwnMask { members } => {
+                write!(f, "the executing lanes are not in the mask {members:#010x}")
+            }
+            Self::ExitedLaneNamed { members, exited } => {
+                write!(f, "the mask {members:#010x} names exited lanes {exited:#010x}")
+            }
+            Self::ShuffleFromAbsentLane { sources, members } => write!(
+                f,
+                "reads lanes {sources:#010x}, which are not among the members {members:#010x}"
+            ),
+            Self::UniformBranchDiverged => f.write_str("lanes disagree at a bra.uni"),
+            Self::DivergentBarrier { other_line: Some(line) } => {
+                write!(f, "other lanes of the warp are at the barrier of line {line}")
+            }
+            Self::DivergentBarrier { other_line: None } => {
+                f.write_str("a barrier that not all lanes of the warp reach")
+            }
+            Self::BarrierAfterExit { exited } => {
+                write!(f, "waits at a barrier although {exited} threads of the block have exited")
+            }
+            Self::BarrierNumber { number } => write!(f, "barrier {number} is above 15"),
+            Self::Deadlock { waiting } => write!(f, "deadlock: threads wait at lines {waiting:?}"),
+            Self::Budget { instructions } => write!(f, "more than {instructions} instructions"),
+            Self::Race(race) => race.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Race {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "race on {:?} memory at {:#x}: {} and {}",
+            self.space, self.address, self.first, self.second
+        )
+    }
+}
+
+impl fmt::Display for RaceAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            AccessKind::Read => "read",
+            AccessKind::Write => "write",
+            AccessKind::Atomic => "atomic",
+        };
+        write!(
+            f,
+            "{kind} at line {} by block {}, warp {}, lanes {:#010x}",
+            self.line, self.block, self.warp, self.lanes
+        )
+    }
+}
+
+/// A fault without its place, on its way to where the place is known.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) kind: FaultKind,
+    pub(super) lanes: u32,
+}
+
+impl Trouble {
+    /// Boxed, so that the result of an instruction stays in a register.
+    #[cold]
+    pub(super) fn new(kind: FaultKind, lanes: u32) -> Box<Self> {
+        Box::new(Self { kind, lanes })
+    }
+}

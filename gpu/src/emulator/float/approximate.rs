@@ -1,0 +1,260 @@
+//! The functions that PTX gives only up to a bound.
+//!
+//! Exact mode gives the f64 value rounded to f32: within a hair of correctly rounded, the same bits
+//! on every machine, since only +, -, *, / and sqrt are used. Perturbed mode gives one of the f32
+//! values within the documented bound, chosen by a hash of seed, function and operands, so that
+//! equal operands give equal results in every lane. The special values of PTX's tables (zeros,
+//! infinities, NaN) are never perturbed.
+//!
+//! Bounds: PTX ISA 8.4, ex2 (relative 2^-22), lg2 (absolute 2^-22 for operands in 0.5..2, relative
+//! 2^-22 elsewhere), rcp (1 ulp), sqrt (relative 2^-23), rsqrt (relative 2^-22.9), div.approx and
+//! div.full (2 ulp).
+
+use super::super::ir::Approximation;
+
+/// How approximate functions round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ApproximationMode {
+    /// To the nearest f32.
+    #[default]
+    Nearest,
+    /// To some f32 within the documented bound, by this seed.
+    Perturbed(u64),
+}
+
+/// `f(a)` or `f(a, b)` in f64; operands are flushed already where asked.
+#[inline(always)]
+pub(in super::super) fn exact(op: Approximation, a: f32, b: f32) -> f64 {
+    match op {
+        Approximation::Ex2 => exp2(f64::from(a)),
+        Approximation::Lg2 => log2(f64::from(a)),
+        Approximation::Rcp => 1.0 / f64::from(a),
+        Approximation::Sqrt => f64::from(a).sqrt(),
+        Approximation::Rsqrt => 1.0 / f64::from(a).sqrt(),
+        Approximation::Div => {
+            // PTX ISA, "div": for divisors in 2^126..2^128 the result is zero, or NaN for an
+            // infinite dividend.
+            let large = b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite();
+            let divisor = if large { f64::from(f32::INFINITY.copysign(b)) } else { f64::from(b) };
+            f64::from(a) / divisor
+        }
+        Approximation::DivFull => f64::from(a) / f64::from(b),
+    }
+}
+
+/// The exact value rounded to nearest.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is asked for")]
+pub(in super::super) fn nearest(op: Approximation, a: f32, b: f32) -> f32 {
+    exact(op, a, b) as f32
+}
+
+/// One of the f32 values within the documented bound, by the hash of what went in.
+pub(in super::super) fn perturbed(op: Approximation, a: f32, b: f32, seed: u64) -> f32 {
+    let nearest = nearest(op, a, b);
+    if a == 0.0 || !a.is_finite() || !b.is_finite() {
+        return nearest;
+    }
+    let bound = match op {
+        Approximation::Ex2 => Bound::Relative(RELATIVE_22),
+        Approximation::Lg2 if a > 0.5 && a < 2.0 => Bound::Absolute(RELATIVE_22),
+        Approximation::Lg2 => Bound::Relative(RELATIVE_22),
+        Approximation::Rcp => Bound::Ulps(1.0),
+        Approximation::Sqrt => Bound::Relative(RELATIVE_22 * 0.5),
+        Approximation::Rsqrt => Bound::Relative(RSQRT_RELATIVE),
+        Approximation::Div | Approximation::DivFull => Bound::Ulps(2.0),
+    };
+    let bits = u64::from(a.to_bits()) << 32 | u64::from(b.to_bits());
+    let hash = mix(mix(mix(seed) ^ bits) ^ op as u64);
+    choose(exact(op, a, b), nearest, bound, hash)
+}
+
+/// 2^-22.
+const RELATIVE_22: f64 = 1.0 / (1 << 22) as f64;
+/// 2^-22.9, rounded down.
+const RSQRT_RELATIVE: f64 = 1.277_6e-7;
+
+#[derive(Clone, Copy)]
+enum Bound {
+    Relative(f64),
+    Absolute(f64),
+    Ulps(f64),
+}
+
+/// One of the f32 values within `bound` of `exact`.
+fn choose(exact: f64, nearest: f32, bound: Bound, hash: u64) -> f32 {
+    // Results near the subnormals keep their bits: their bounds are those of flushing.
+    if !nearest.is_finite() || nearest.abs() < 2.0 * f32::MIN_POSITIVE {
+        return nearest;
+    }
+    let magnitude = exact.abs();
+    let allowed = match bound {
+        Bound::Relative(relative) => magnitude * relative,
+        Bound::Absolute(absolute) => absolute,
+        // The ulp of the binade that holds the exact value.
+        Bound::Ulps(ulps) => {
+            ulps * f64::from_bits(magnitude.to_bits() & (0x7ff << 52)) / 8_388_608.0
+        }
+    };
+    // 2^-40: far above the error of the f64 evaluation.
+    let allowed = allowed - magnitude / (1_u64 << 40) as f64;
+    let within =
+        |candidate: f32| candidate.is_finite() && (f64::from(candidate) - exact).abs() <= allowed;
+    let mut candidates = [nearest; 9];
+    let mut count = 1;
+    let (mut below, mut above) = (nearest, nearest);
+    for _ in 0..4 {
+        below = below.next_down();
+        above = above.next_up();
+        for candidate in [below, above] {
+            if within(candidate) {
+                candidates[count] = candidate;
+                count += 1;
+            }
+        }
+    }
+    candidates[usize::try_from(hash % count as u64).unwrap_or(0)]
+}
+
+/// The output function of `SplitMix64` (Steele, Lea, Flood 2014).
+pub(in super::super) fn mix(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// 2^x for the x that matter to an f32 result; relative error below 2^-50.
+///
+/// x = n + r with |r| <= 1/2; 2^r = e^(r ln 2) by its Taylor polynomial of degree 13, whose
+/// remainder is below 0.347^14/14! = 4e-18.
+#[inline(always)]
+fn exp2(x: f64) -> f64 {
+    // Beyond these, f32 has only zero and infinity. NaN passes through both comparisons.
+    let x = if x < -200.0 { -200.0 } else { x };
+    let x = if x > 200.0 { 200.0 } else { x };
+    /// Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    let shifted = x + SHIFT;
+    let n = shifted.to_bits().wrapping_sub(SHIFT.to_bits());
+    let t = (x - (shifted - SHIFT)) * std::f64::consts::LN_2;
+    let mut sum = 1.0 / 6_227_020_800.0;
+    for inverse in [
+        1.0 / 479_001_600.0,
+        1.0 / 39_916_800.0,
+        1.0 / 3_628_800.0,
+        1.0 / 362_880.0,
+        1.0 / 40_320.0,
+        1.0 / 5_040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+        1.0,
+        1.0,
+    ] {
+        sum = sum * t + inverse;
+    }
+    sum * f64::from_bits(n.wrapping_add(1023) << 52)
+}
+
+/// log2(x) for f32 operands; relative error below 2^-48.
+///
+/// x = 2^e m with m in sqrt(1/2)..sqrt(2); ln m = 2 atanh((m - 1)/(m + 1)) by its series to s^23,
+/// whose remainder is below 0.172^24.
+#[inline(always)]
+fn log2(x: f64) -> f64 {
+    const HALF_SQRT: u64 = 0x3fe6_a09e_667f_3bcd;
+    let offset = x.to_bits().wrapping_sub(HALF_SQRT);
+    let exponent = offset.cast_signed() >> 52;
+    let m = f64::from_bits((offset & ((1 << 52) - 1)).wrapping_add(HALF_SQRT));
+    let s = (m - 1.0) / (m + 1.0);
+    let square = s * s;
+    let mut sum = 0.0;
+    for odd in [23.0, 21.0, 19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0] {
+        sum = sum * square + 1.0 / odd;
+    }
+    let value = exponent as f64 + sum * s * (2.0 / std::f64::consts::LN_2);
+    if x == 0.0 {
+        f64::NEG_INFINITY
+    } else if x == f64::INFINITY {
+        x
+    } else if x > 0.0 {
+        value
+    } else {
+        f64::NAN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Approximation; 7] = [
+        Approximation::Ex2,
+        Approximation::Lg2,
+        Approximation::Rcp,
+        Approximation::Sqrt,
+        Approximation::Rsqrt,
+        Approximation::Div,
+        Approximation::DivFull,
+    ];
+
+    /// Operands between 2^-40 and 2^40, for ex2 between -80 and 80.
+    fn operands(op: Approximation, sample: u64) -> [f32; 2] {
+        let bits = mix(sample);
+        let fraction = |bits: u64| 1.0 + (bits & 0xffff) as f32 / 65536.0;
+        let power = |bits: u64| f32::powi(2.0, i32::try_from(bits % 80).unwrap_or(0) - 40);
+        if op == Approximation::Ex2 {
+            return [160.0 * (bits & 0xff_ffff) as f32 / 16_777_216.0 - 80.0, 0.0];
+        }
+        [fraction(bits) * power(bits >> 16), fraction(bits >> 32) * power(bits >> 48)]
+    }
+
+    /// The platform's function, and the bound of the PTX ISA.
+    fn documented(op: Approximation, [a, b]: [f32; 2]) -> (f64, f64) {
+        let (x, y) = (f64::from(a), f64::from(b));
+        let ulp = |value: f64| (value.abs().log2().floor() - 23.0).exp2();
+        let relative = |value: f64, exponent: f64| (value, value.abs() * exponent.exp2());
+        match op {
+            Approximation::Ex2 => relative(x.exp2(), -22.0),
+            Approximation::Lg2 if x > 0.5 && x < 2.0 => (x.log2(), (-22.0_f64).exp2()),
+            Approximation::Lg2 => relative(x.log2(), -22.0),
+            Approximation::Rcp => (1.0 / x, ulp(1.0 / x)),
+            Approximation::Sqrt => relative(x.sqrt(), -23.0),
+            Approximation::Rsqrt => relative(1.0 / x.sqrt(), -22.9),
+            Approximation::Div | Approximation::DivFull => (x / y, 2.0 * ulp(x / y)),
+        }
+    }
+
+    #[test]
+    fn exact_and_perturbed_results_are_within_the_documented_bounds() {
+        for op in ALL {
+            let mut moved = 0;
+            for sample in 0..20_000 {
+                let [a, b] = operands(op, sample);
+                let (value, bound) = documented(op, [a, b]);
+                let exact = nearest(op, a, b);
+                let other = perturbed(op, a, b, sample % 7);
+                assert_eq!(other, perturbed(op, a, b, sample % 7), "{op:?} is no function");
+                for result in [exact, other] {
+                    let error = (f64::from(result) - value).abs();
+                    assert!(error <= bound, "{op:?}({a:e}, {b:e}): {error:e} above {bound:e}");
+                }
+                moved += u32::from(other != exact);
+            }
+            assert!(moved > 1000, "{op:?} was perturbed {moved} times only");
+        }
+    }
+
+    #[test]
+    fn special_values_are_never_perturbed() {
+        for seed in 0..100 {
+            assert_eq!(perturbed(Approximation::Ex2, 0.0, 0.0, seed), 1.0, "ex2(0)");
+            assert_eq!(perturbed(Approximation::Ex2, -0.0, 0.0, seed), 1.0, "ex2(-0)");
+            let infinite = perturbed(Approximation::Rcp, 0.0, 0.0, seed);
+            assert_eq!(infinite, f32::INFINITY, "rcp(0)");
+        }
+    }
+}

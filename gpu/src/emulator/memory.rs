@@ -1,0 +1,207 @@
+//! Device memory and a block's shared memory.
+//!
+//! Global addresses are windows of 64 GiB: window 0 is nobody's (a null pointer faults), window 1
+//! holds the module's variables, every buffer has one of its own. An access past the end of a
+//! buffer therefore never lands in another.
+
+use super::fault::FaultKind;
+use super::ir::Space;
+use super::race::Shadow;
+
+/// Bits of an address below the window's number.
+const WINDOW_BITS: u32 = 36;
+
+/// Address of the module's variables.
+pub(super) const MODULE_BASE: u64 = 1 << WINDOW_BITS;
+
+/// Every byte of a word is poison.
+const ALL: u8 = 0xf;
+
+/// Words with what is known of them.
+#[derive(Debug, Default)]
+pub(super) struct Segment {
+    pub(super) words: Vec<u32>,
+    /// Bytes never written, a bit each, per word.
+    pub(super) poison: Vec<u8>,
+    bytes: u64,
+    /// Absent when races are not looked for.
+    pub(super) shadow: Option<Shadow>,
+    /// Atomic operations per word, empty before the first.
+    pub(super) atomics: Vec<u32>,
+}
+
+impl Segment {
+    /// `bytes` that were never written.
+    pub(super) fn uninitialized(bytes: usize) -> Self {
+        let words = bytes.div_ceil(4);
+        Self {
+            words: vec![0; words],
+            poison: vec![ALL; words],
+            bytes: bytes as u64,
+            shadow: None,
+            atomics: Vec::new(),
+        }
+    }
+
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut segment = Self::uninitialized(bytes.len());
+        segment.poison.fill(0);
+        for (word, chunk) in segment.words.iter_mut().zip(bytes.chunks(4)) {
+            let mut whole = [0; 4];
+            whole[..chunk.len()].copy_from_slice(chunk);
+            *word = u32::from_le_bytes(whole);
+        }
+        segment
+    }
+
+    /// Starts looking for races, or stops.
+    pub(super) fn watch(&mut self, races: bool) {
+        match (&mut self.shadow, races) {
+            (Some(shadow), true) => shadow.clear(),
+            (shadow, true) => *shadow = Some(Shadow::new(self.words.len())),
+            (shadow, false) => *shadow = None,
+        }
+        self.atomics.clear();
+    }
+
+    /// Back to memory nobody has written, for another block.
+    pub(super) fn reset(&mut self) {
+        self.poison.fill(ALL);
+        self.watch(self.shadow.is_some());
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.truncate(usize::try_from(self.bytes).unwrap_or(usize::MAX));
+        bytes
+    }
+
+    /// The word that holds the first of `width` bytes at `offset`; `address` is for the report.
+    #[inline(always)]
+    pub(super) fn locate(
+        &self,
+        offset: u64,
+        width: u32,
+        space: Space,
+        address: u64,
+    ) -> Result<usize, FaultKind> {
+        if offset & u64::from(width - 1) != 0 {
+            return Err(FaultKind::Misaligned { space, address, width });
+        }
+        match offset.checked_add(u64::from(width)) {
+            Some(end) if end <= self.bytes => {
+                usize::try_from(offset / 4).map_err(|_| FaultKind::PoisonAddress)
+            }
+            _ => Err(FaultKind::OutOfBounds { space, address, width }),
+        }
+    }
+
+    /// Marks an atomic operation.
+    #[inline]
+    pub(super) fn count_atomics(&mut self, word: usize, operations: u32) {
+        if self.atomics.is_empty() {
+            self.atomics = vec![0; self.words.len()];
+        }
+        self.atomics[word] += operations;
+    }
+}
+
+/// A buffer in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Buffer(u32);
+
+impl Buffer {
+    /// The device address of its first byte.
+    #[must_use]
+    pub fn address(self) -> u64 {
+        (u64::from(self.0) + 2) << WINDOW_BITS
+    }
+}
+
+/// A read of bytes that no kernel and no host wrote.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{count} bytes of the buffer were never written, the first at {first}")]
+pub struct NeverWritten {
+    /// Offset of the first such byte.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+}
+
+/// The memory of the device: buffers that launches read and write.
+#[derive(Debug, Default)]
+pub struct DeviceMemory {
+    /// The module's variables first, then the buffers.
+    segments: Vec<Segment>,
+}
+
+impl DeviceMemory {
+    /// No buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { segments: vec![Segment::default()] }
+    }
+
+    fn push(&mut self, segment: Segment) -> Buffer {
+        if self.segments.is_empty() {
+            self.segments.push(Segment::default());
+        }
+        self.segments.push(segment);
+        Buffer(u32::try_from(self.segments.len() - 2).unwrap_or(u32::MAX))
+    }
+
+    /// A buffer that holds `bytes`.
+    pub fn upload(&mut self, bytes: &[u8]) -> Buffer {
+        self.push(Segment::of(bytes))
+    }
+
+    /// A buffer of `bytes` that were never written.
+    pub fn allocate(&mut self, bytes: usize) -> Buffer {
+        self.push(Segment::uninitialized(bytes))
+    }
+
+    /// What a buffer holds.
+    ///
+    /// # Errors
+    /// [`NeverWritten`] when part of it was never written.
+    pub fn read(&self, buffer: Buffer) -> Result<Vec<u8>, NeverWritten> {
+        let Some(segment) = self.segments.get(buffer.0 as usize + 1) else {
+            return Ok(Vec::new());
+        };
+        let bytes = segment.to_bytes();
+        let unwritten = |at: &usize| segment.poison[at / 4] >> (at % 4) & 1 == 1;
+        let count = (0..bytes.len()).filter(unwritten).count();
+        match (0..bytes.len()).find(unwritten) {
+            Some(first) => Err(NeverWritten { first, count }),
+            None => Ok(bytes),
+        }
+    }
+
+    /// Loads the module's variables and prepares for a launch.
+    pub(super) fn begin(&mut self, variables: &[u8], races: bool) {
+        if self.segments.is_empty() {
+            self.segments.push(Segment::default());
+        }
+        self.segments[0] = Segment::of(variables);
+        for segment in &mut self.segments {
+            segment.watch(races);
+        }
+    }
+
+    /// The segment of an address and the offset in it.
+    #[inline(always)]
+    pub(super) fn segment(&mut self, address: u64) -> Option<(&mut Segment, u64)> {
+        let window = usize::try_from(address >> WINDOW_BITS).ok()?;
+        let segment = self.segments.get_mut(window.checked_sub(1)?)?;
+        Some((segment, address & ((1 << WINDOW_BITS) - 1)))
+    }
+
+    /// Atomic operations per address, in ascending order of addresses.
+    pub(super) fn atomics(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.segments.iter().enumerate().flat_map(|(index, segment)| {
+            let base = (index as u64 + 1) << WINDOW_BITS;
+            let counted = segment.atomics.iter().enumerate().filter(|&(_, &count)| count > 0);
+            counted.map(move |(word, &count)| (base + 4 * word as u64, count))
+        })
+    }
+}

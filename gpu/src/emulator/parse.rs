@@ -1,0 +1,251 @@
+//! PTX text to statements: the grammar of modules, kernels and operands, without the meaning of
+//! opcodes (that is [`decode`](super::decode)).
+//!
+//! Whatever the grammar below does not name is an error with its line; nothing is skipped but
+//! `.loc`, `.file` and `.pragma`, which mean nothing to an execution.
+
+mod declaration;
+mod statement;
+
+use std::collections::HashMap;
+
+use super::lex::{Located, Token, lex};
+use declaration::Scopes;
+
+/// A PTX source that cannot be used, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("PTX line {line}: {message}")]
+pub struct ParseError {
+    /// Line of the source, from 1.
+    pub line: u32,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl ParseError {
+    pub(super) fn new(line: u32, message: String) -> Self {
+        Self { line, message }
+    }
+}
+
+pub(super) type Parsed<T> = Result<T, ParseError>;
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Space {
+    /// Kernel parameters.
+    Param,
+    /// Device memory, seen by every block.
+    Global,
+    /// A block's own memory.
+    Shared,
+    /// Read-only device memory.
+    Const,
+}
+
+/// A variable outside registers.
+#[derive(Debug)]
+pub(super) struct Variable<'a> {
+    pub(super) name: &'a str,
+    pub(super) space: Space,
+    /// Bytes; 0 for `extern` arrays, whose size the launch gives.
+    pub(super) size: u64,
+    pub(super) align: u64,
+    pub(super) dynamic: bool,
+    /// Initial bytes, at most `size`; the rest is zero (PTX ISA, "Initializers").
+    pub(super) initial: Vec<u8>,
+}
+
+/// Width of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Predicate,
+    /// 16 bits in a word's slot, whose upper half means nothing.
+    Half,
+    Word,
+    Double,
+}
+
+/// A register: its slot among those of its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Register {
+    pub(super) class: Class,
+    pub(super) slot: u16,
+}
+
+/// An operand as written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Operand<'a> {
+    Register(Register),
+    /// A variable, label or special register, or the sink `_`.
+    Name(&'a str),
+    /// `!p`.
+    Not(Register),
+    /// Two's complement in 64 bits.
+    Integer(i64),
+    /// Bits of an f32 (`0f...`).
+    Float(u32),
+    /// `a|b`, each a register or `_`.
+    Pair(Box<[Self; 2]>),
+    Vector(Vec<Self>),
+    /// `[base+offset]`; an integer base of 0 is an absolute address.
+    Address(Box<Self>, i64),
+}
+
+/// An instruction as written.
+#[derive(Debug)]
+pub(super) struct Statement<'a> {
+    pub(super) line: u32,
+    /// Predicate and whether it is negated.
+    pub(super) guard: Option<(Register, bool)>,
+    pub(super) opcode: &'a str,
+    pub(super) operands: Vec<Operand<'a>>,
+}
+
+/// How many registers of each width a kernel declares.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RegisterCounts {
+    pub(super) predicates: u16,
+    /// Halves and words.
+    pub(super) words: u16,
+    pub(super) doubles: u16,
+}
+
+/// A kernel as written.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a str,
+    pub(super) line: u32,
+    pub(super) params: Vec<Variable<'a>>,
+    /// `.maxntid`, missing dimensions 1.
+    pub(super) max_threads: Option<[u32; 3]>,
+    pub(super) registers: RegisterCounts,
+    pub(super) variables: Vec<Variable<'a>>,
+    pub(super) body: Vec<Statement<'a>>,
+    /// Label to index in `body`.
+    pub(super) labels: HashMap<&'a str, u32>,
+}
+
+/// A source as written.
+#[derive(Debug)]
+pub(super) struct Source<'a> {
+    pub(super) target: &'a str,
+    pub(super) variables: Vec<Variable<'a>>,
+    pub(super) entries: Vec<Entry<'a>>,
+}
+
+/// Parses a module.
+///
+/// # Errors
+/// The first line that is not in the subset.
+pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
+    let tokens = lex(source)?;
+    let mut parser = Parser { tokens: &tokens, at: 0, scopes: Scopes::default() };
+    let mut module = Source { target: "", variables: Vec::new(), entries: Vec::new() };
+    while let Some(token) = parser.peek() {
+        match token {
+            Token::Word(".version") => {
+                parser.at += 1;
+                parser.number()?;
+            }
+            Token::Word(".target") => {
+                parser.at += 1;
+                module.target = parser.word()?;
+            }
+            Token::Word(".address_size") => {
+                parser.at += 1;
+                if parser.integer()? != 64 {
+                    return Err(parser.error("only .address_size 64 is known"));
+                }
+            }
+            Token::Word(".loc" | ".file" | ".pragma") => parser.skip_directive(),
+            Token::Word(".visible" | ".weak") => parser.at += 1,
+            Token::Word(".entry") => module.entries.push(parser.entry()?),
+            _ => module.variables.push(parser.variable()?),
+        }
+    }
+    if module.target.is_empty() {
+        return Err(parser.error("no .target"));
+    }
+    Ok(module)
+}
+
+/// A position in the tokens; the grammar is in the submodules.
+struct Parser<'t, 'a> {
+    tokens: &'t [Located<'a>],
+    at: usize,
+    scopes: Scopes<'a>,
+}
+
+impl<'a> Parser<'_, 'a> {
+    fn peek(&self) -> Option<Token<'a>> {
+        self.tokens.get(self.at).map(|t| t.token)
+    }
+
+    /// The line of the next token, or of the last.
+    fn line(&self) -> u32 {
+        self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |t| t.line)
+    }
+
+    fn error(&self, message: impl Into<String>) -> ParseError {
+        ParseError::new(self.line(), message.into())
+    }
+
+    fn expected(&self, what: &str) -> ParseError {
+        let found = match self.peek() {
+            Some(Token::Word(text) | Token::Number(text)) => format!("'{text}'"),
+            Some(Token::Text(text)) => format!("\"{text}\""),
+            Some(Token::Mark(mark)) => format!("'{mark}'"),
+            None => "the end".to_owned(),
+        };
+        self.error(format!("expected {what}, found {found}"))
+    }
+
+    /// Whether the next token is `mark`, which is then consumed.
+    fn eat(&mut self, mark: char) -> bool {
+        let found = self.peek() == Some(Token::Mark(mark));
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, mark: char) -> Parsed<()> {
+        if self.eat(mark) { Ok(()) } else { Err(self.expected(&format!("'{mark}'"))) }
+    }
+
+    fn word(&mut self) -> Parsed<&'a str> {
+        let Some(Token::Word(text)) = self.peek() else { return Err(self.expected("a name")) };
+        self.at += 1;
+        Ok(text)
+    }
+
+    fn number(&mut self) -> Parsed<&'a str> {
+        let Some(Token::Number(text)) = self.peek() else { return Err(self.expected("a number")) };
+        self.at += 1;
+        Ok(text)
+    }
+
+    /// An integer literal with an optional sign, in two's complement of 64 bits.
+    fn integer(&mut self) -> Parsed<i64> {
+        let negative = self.eat('-');
+        let text = self.number()?;
+        let digits = text.strip_suffix('U').unwrap_or(text);
+        let parsed = match digits.get(..2) {
+            Some("0x" | "0X") => u64::from_str_radix(&digits[2..], 16),
+            _ => digits.parse(),
+        };
+        let Ok(magnitude) = parsed else {
+            self.at -= 1;
+            return Err(self.expected("an integer of at most 64 bits"));
+        };
+        let value = magnitude.cast_signed();
+        Ok(if negative { value.wrapping_neg() } else { value })
+    }
+
+    /// To the end of the line: `.loc`, `.file` and `.pragma` end with it.
+    fn skip_directive(&mut self) {
+        let line = self.line();
+        while self.tokens.get(self.at).is_some_and(|t| t.line == line) {
+            self.at += 1;
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Declarations: variables, parameters, registers, kernels.
+
+use std::collections::HashMap;
+
+use super::{Class, Entry, Parsed, Parser, Register, RegisterCounts, Space, Token, Variable};
+
+/// The registers declared so far, innermost scope last (inline assembly opens scopes).
+#[derive(Debug, Default)]
+pub(super) struct Scopes<'a> {
+    open: Vec<Vec<Declared<'a>>>,
+    counts: RegisterCounts,
+}
+
+/// `.reg .b32 %r<5>` declares `%r0` to `%r4`; `.reg .b32 %x` declares `%x`.
+#[derive(Debug)]
+struct Declared<'a> {
+    name: &'a str,
+    range: Option<u16>,
+    class: Class,
+    first: u16,
+}
+
+impl<'a> Scopes<'a> {
+    /// Opens a scope; false when there are already more than any compiler nests.
+    pub(super) fn open(&mut self) -> bool {
+        self.open.push(Vec::new());
+        self.open.len() <= 64
+    }
+
+    pub(super) fn close(&mut self) {
+        self.open.pop();
+    }
+
+    /// The register called `name`, if there is one.
+    pub(super) fn find(&self, name: &str) -> Option<Register> {
+        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let (prefix, index) = name.split_at(name.len() - digits);
+        let index = index.parse::<u16>().ok();
+        for declared in self.open.iter().rev().flat_map(|scope| scope.iter().rev()) {
+            let offset = match declared.range {
+                None if declared.name == name => 0,
+                Some(count) if declared.name == prefix => match index {
+                    Some(index) if index < count => index,
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            return Some(Register { class: declared.class, slot: declared.first + offset });
+        }
+        None
+    }
+
+    /// Adds a declaration; `None` when there are more registers than slots.
+    fn declare(&mut self, name: &'a str, range: Option<u16>, class: Class) -> Option<()> {
+        let counter = match class {
+            Class::Predicate => &mut self.counts.predicates,
+            Class::Half | Class::Word => &mut self.counts.words,
+            Class::Double => &mut self.counts.doubles,
+        };
+        let first = *counter;
+        // Half of the slots are left to constants.
+        *counter = first.checked_add(range.unwrap_or(1)).filter(|&end| end <= u16::MAX / 2)?;
+        self.open.last_mut()?.push(Declared { name, range, class, first });
+        Some(())
+    }
+}
+
+impl<'a> Parser<'_, 'a> {
+    /// `.entry name(params) .maxntid ... { body }`
+    pub(super) fn entry(&mut self) -> Parsed<Entry<'a>> {
+        let line = self.line();
+        self.at += 1;
+        let name = self.word()?;
+        let mut params = Vec::new();
+        if self.eat('(') && !self.eat(')') {
+            loop {
+                params.push(self.parameter()?);
+                if !self.eat(',') {
+                    break;
+                }
+            }
+            self.expect(')')?;
+        }
+        let mut max_threads = None;
+        while self.peek() != Some(Token::Mark('{')) {
+            match self.word()? {
+                ".maxntid" => max_threads = Some(self.dimensions()?),
+                ".minnctapersm" | ".maxnreg" => drop(self.integer()?),
+                ".pragma" => self.skip_directive(),
+                other => {
+                    self.at -= 1;
+                    return Err(self.error(format!("unknown kernel directive '{other}'")));
+                }
+            }
+        }
+        self.scopes = Scopes::default();
+        let mut entry = Entry {
+            name,
+            line,
+            params,
+            max_threads,
+            registers: RegisterCounts::default(),
+            variables: Vec::new(),
+            body: Vec::new(),
+            labels: HashMap::new(),
+        };
+        self.block(&mut entry)?;
+        entry.registers = self.scopes.counts;
+        Ok(entry)
+    }
+
+    fn dimensions(&mut self) -> Parsed<[u32; 3]> {
+        let mut all = [1; 3];
+        for (axis, size) in all.iter_mut().enumerate() {
+            if axis > 0 && !self.eat(',') {
+                break;
+            }
+            *size = u32::try_from(self.integer()?).map_err(|_| self.error("a size above 2^32"))?;
+        }
+        Ok(all)
+    }
+
+    fn parameter(&mut self) -> Parsed<Variable<'a>> {
+        if self.word()? != ".param" {
+            self.at -= 1;
+            return Err(self.expected(".param"));
+        }
+        self.rest_of_variable(Space::Param)
+    }
+
+    /// `.global .align 4 .b8 name[5] = {1, 2};` and the like.
+    pub(super) fn variable(&mut self) -> Parsed<Variable<'a>> {
+        let dynamic = self.peek() == Some(Token::Word(".extern"));
+        self.at += usize::from(dynamic);
+        let space = match self.word()? {
+            ".global" => Space::Global,
+            ".shared" => Space::Shared,
+            ".const" => Space::Const,
+            other => {
+                self.at -= 1;
+                return Err(self.error(format!("unknown directive '{other}'")));
+            }
+        };
+        let mut variable = self.rest_of_variable(space)?;
+        variable.dynamic = dynamic;
+        if dynamic && (space != Space::Shared || variable.size != 0) {
+            return Err(self.error("an external variable must be a shared array without a size"));
+        }
+        if !dynamic && variable.size == 0 {
+            return Err(self.error("a variable without a size"));
+        }
+        self.expect(';')?;
+        Ok(variable)
+    }
+
+    /// From `.align` to before the semicolon.
+    fn rest_of_variable(&mut self, space: Space) -> Parsed<Variable<'a>> {
+        let mut align = None;
+        let element = loop {
+            match self.word()? {
+                ".align" => align = Some(self.integer()?.cast_unsigned()),
+                ".ptr" | ".global" => {}
+                ".b8" | ".u8" | ".s8" => break 1,
+                ".b16" | ".u16" | ".s16" => break 2,
+                ".b32" | ".u32" | ".s32" | ".f32" => break 4,
+                ".b64" | ".u64" | ".s64" | ".f64" => break 8,
+                other => {
+                    self.at -= 1;
+                    return Err(self.error(format!("unknown type '{other}'")));
+                }
+            }
+        };
+        let align = align.unwrap_or(element);
+        if !align.is_power_of_two() || align > 1 << 12 {
+            return Err(self.error(format!("alignment {align} is not a power of two to 4096")));
+        }
+        let name = self.word()?;
+        let mut size = element;
+        while self.eat('[') {
+            if self.eat(']') {
+                size = 0;
+                break;
+            }
+            let count = self.integer()?.cast_unsigned();
+            size = size
+                .checked_mul(count)
+                .filter(|&s| s <= 1 << 31)
+                .ok_or_else(|| self.error(format!("variable '{name}' is larger than 2 GiB")))?;
+            self.expect(']')?;
+        }
+        let initial = if self.eat('=') { self.initializer(element, size)? } else { Vec::new() };
+        Ok(Variable { name, space, size, align, dynamic: false, initial })
+    }
+
+    /// A number, or numbers in braces (braces inside them only group).
+    fn initializer(&mut self, element: u64, size: u64) -> Parsed<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let mut depth = 0_u32;
+        loop {
+            if self.eat('{') {
+                depth += 1;
+                continue;
+            }
+            let value = match self.literal()? {
+                super::Operand::Float(bits) => i64::from(bits),
+                super::Operand::Integer(value) => value,
+                _ => return Err(self.expected("a number")),
+            };
+            let width = usize::try_from(element).unwrap_or(8);
+            bytes.extend_from_slice(&value.to_le_bytes()[..width]);
+            while depth > 0 && self.eat('}') {
+                depth -= 1;
+            }
+            if depth == 0 || !self.eat(',') {
+                break;
+            }
+        }
+        if depth > 0 {
+            return Err(self.expected("'}'"));
+        }
+        if bytes.len() as u64 > size {
+            return Err(self.error("more initial values than elements"));
+        }
+        Ok(bytes)
+    }
+
+    /// `.reg .b32 %r<5>, %x;`
+    pub(super) fn register(&mut self) -> Parsed<()> {
+        self.at += 1;
+        let class = match self.word()? {
+            ".pred" => Class::Predicate,
+            ".b16" | ".u16" | ".s16" => Class::Half,
+            ".b32" | ".u32" | ".s32" | ".f32" => Class::Word,
+            ".b64" | ".u64" | ".s64" => Class::Double,
+            other => {
+                self.at -= 1;
+                return Err(self.error(format!("unknown register type '{other}'")));
+            }
+        };
+        loop {
+            let name = self.word()?;
+            let range = if self.eat('<') {
+                let count = self.integer()?;
+                self.expect('>')?;
+                Some(u16::try_from(count).map_err(|_| self.error("too many registers"))?)
+            } else {
+                None
+            };
+            self.scopes
+                .declare(name, range, class)
+                .ok_or_else(|| self.error("too many registers"))?;
+            if !self.eat(',') {
+                break;
+            }
+        }
+        self.expect(';')
+    }
+}

@@ -1,0 +1,178 @@
+//! The registers of a warp, one array of 32 lanes per slot, each with the lanes that are poison.
+
+use super::ir::{Kernel, Predicate, Slot};
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+
+/// The same as threads are counted.
+pub(super) const WARP: u32 = 32;
+
+/// Values of one width: registers, then constants.
+#[derive(Debug)]
+pub(super) struct File<T> {
+    pub(super) values: Vec<[T; LANES]>,
+    /// Lanes whose value was never written, or was computed from such a value.
+    pub(super) poison: Vec<u32>,
+    registers: usize,
+}
+
+impl<T: Copy + Default> File<T> {
+    fn new(registers: Slot, constants: &[T]) -> Self {
+        let registers = usize::from(registers);
+        let mut values = vec![[T::default(); LANES]; registers];
+        values.extend(constants.iter().map(|&c| [c; LANES]));
+        let mut poison = vec![0; values.len()];
+        poison[..registers].fill(u32::MAX);
+        Self { values, poison, registers }
+    }
+
+    fn reset(&mut self) {
+        self.poison[..self.registers].fill(u32::MAX);
+    }
+
+    /// The values of a slot.
+    #[inline(always)]
+    pub(super) fn get(&self, slot: Slot) -> &[T; LANES] {
+        &self.values[usize::from(slot)]
+    }
+
+    /// The poisoned lanes of a slot.
+    #[inline(always)]
+    pub(super) fn poison(&self, slot: Slot) -> u32 {
+        self.poison[usize::from(slot)]
+    }
+
+    /// Sets one lane.
+    #[inline(always)]
+    pub(super) fn set_lane(&mut self, slot: Slot, lane: usize, value: T, poisoned: bool) {
+        self.values[usize::from(slot)][lane] = value;
+        let poison = &mut self.poison[usize::from(slot)];
+        *poison = *poison & !(1 << lane) | u32::from(poisoned) << lane;
+    }
+
+    #[inline(always)]
+    fn set_poison(&mut self, slot: Slot, active: u32, poisoned: u32) {
+        let poison = &mut self.poison[usize::from(slot)];
+        *poison = *poison & !active | poisoned & active;
+    }
+}
+
+impl File<u32> {
+    /// Sets the active lanes.
+    #[inline(always)]
+    pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u32; LANES], poisoned: u32) {
+        let d = &mut self.values[usize::from(slot)];
+        for lane in 0..LANES {
+            d[lane] = values[lane] & on.mask[lane] | d[lane] & !on.mask[lane];
+        }
+        self.set_poison(slot, on.bits, poisoned);
+    }
+}
+
+impl File<u64> {
+    /// Sets the active lanes.
+    #[inline(always)]
+    pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u64; LANES], poisoned: u32) {
+        let d = &mut self.values[usize::from(slot)];
+        for lane in 0..LANES {
+            let mask = i64::from(on.mask[lane].cast_signed()).cast_unsigned();
+            d[lane] = values[lane] & mask | d[lane] & !mask;
+        }
+        self.set_poison(slot, on.bits, poisoned);
+    }
+}
+
+/// The lanes that execute an instruction, as bits and as a mask per lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Active {
+    pub(super) bits: u32,
+    pub(super) mask: [u32; LANES],
+}
+
+impl Active {
+    #[inline(always)]
+    pub(super) fn new(bits: u32) -> Self {
+        let mut mask = [0; LANES];
+        for (lane, m) in mask.iter_mut().enumerate() {
+            *m = (bits >> lane & 1).wrapping_neg();
+        }
+        Self { bits, mask }
+    }
+
+    /// The active lanes, ascending.
+    #[inline(always)]
+    pub(super) fn lanes(&self) -> Bits {
+        Bits(self.bits)
+    }
+}
+
+/// The positions of set bits, ascending.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bits(pub(super) u32);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lane = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(lane)
+    }
+}
+
+/// The registers of a warp.
+#[derive(Debug)]
+pub(super) struct Registers {
+    /// A bit per lane; the slot after the registers is the constant false.
+    pub(super) predicates: Vec<u32>,
+    pub(super) predicate_poison: Vec<u32>,
+    pub(super) words: File<u32>,
+    pub(super) doubles: File<u64>,
+}
+
+impl Registers {
+    pub(super) fn new(kernel: &Kernel) -> Self {
+        let predicates = usize::from(kernel.predicates);
+        let mut predicate_poison = vec![u32::MAX; predicates + 1];
+        predicate_poison[predicates] = 0;
+        Self {
+            predicates: vec![0; predicates + 1],
+            predicate_poison,
+            words: File::new(kernel.words, &kernel.word_constants),
+            doubles: File::new(kernel.doubles, &kernel.double_constants),
+        }
+    }
+
+    /// Back to the state of a new warp.
+    pub(super) fn reset(&mut self) {
+        let last = self.predicate_poison.len() - 1;
+        self.predicate_poison[..last].fill(u32::MAX);
+        self.words.reset();
+        self.doubles.reset();
+    }
+
+    /// The lanes where a predicate operand is true.
+    #[inline(always)]
+    pub(super) fn truth(&self, predicate: Predicate) -> u32 {
+        let bits = self.predicates[usize::from(predicate.slot)];
+        if predicate.negated { !bits } else { bits }
+    }
+
+    #[inline(always)]
+    pub(super) fn truth_poison(&self, predicate: Predicate) -> u32 {
+        self.predicate_poison[usize::from(predicate.slot)]
+    }
+
+    /// Sets the active lanes of a predicate.
+    #[inline(always)]
+    pub(super) fn set_predicate(&mut self, slot: Slot, active: u32, bits: u32, poisoned: u32) {
+        let slot = usize::from(slot);
+        self.predicates[slot] = self.predicates[slot] & !active | bits & active;
+        self.predicate_poison[slot] = self.predicate_poison[slot] & !active | poisoned & active;
+    }
+}

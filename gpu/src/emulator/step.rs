@@ -1,0 +1,239 @@
+//! The interpreter: runs one fragment until it parts, waits, exits or has had its turn.
+
+use pulp::{Simd, WithSimd};
+
+use super::access::{self, View};
+use super::alu;
+use super::block::Block;
+use super::fault::{Fault, FaultKind, Trouble};
+use super::ir::{Instruction, Op, Slot, SpecialRegister};
+use super::launch::Machine;
+use super::registers::{Active, LANES, WARP};
+use super::sync;
+use super::warp::{Fragment, State, Warp};
+
+/// A fragment's turn. Dispatched by pulp, so that all that is inlined into it uses the widest
+/// registers the processor has; results do not depend on which (the arithmetic is exact or IEEE).
+pub(super) struct Turn<'t, 'm> {
+    pub(super) machine: &'t mut Machine<'m>,
+    pub(super) block: &'t mut Block,
+    pub(super) warp: usize,
+    pub(super) fragment: usize,
+    /// Instructions at most.
+    pub(super) instructions: u64,
+    /// Stop as soon as the program counter is here or later: another fragment waits there.
+    pub(super) until: u32,
+}
+
+/// A fragment that is being run.
+struct Running {
+    pc: u32,
+    lanes: u32,
+}
+
+/// What follows an instruction.
+enum Next {
+    /// The next instruction.
+    Advance,
+    /// The fragment has changed its place itself.
+    Jumped,
+    /// The fragment has been put down: it parted, waits or exited.
+    Down,
+}
+
+impl WithSimd for Turn<'_, '_> {
+    type Output = Result<(), Box<Fault>>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let Self { machine, block, warp: at, fragment, mut instructions, until } = self;
+        let warp = &mut block.warps[at];
+        let Fragment { mut pc, lanes, .. } = warp.fragments.swap_remove(fragment);
+        let mut running = Running { pc, lanes };
+        loop {
+            let warp = &mut block.warps[at];
+            if instructions == 0 || running.pc >= until {
+                warp.fragments.push(Fragment {
+                    pc: running.pc,
+                    lanes: running.lanes,
+                    state: State::Ready,
+                });
+                return Ok(());
+            }
+            instructions -= 1;
+            pc = running.pc;
+            match instruction(machine, block, at, &mut running) {
+                Ok(Next::Advance) => running.pc = pc + 1,
+                Ok(Next::Jumped) => {}
+                Ok(Next::Down) => return Ok(()),
+                Err(trouble) => return Err(Box::new(machine.fault(block, at, pc, *trouble))),
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn instruction(
+    machine: &mut Machine<'_>,
+    block: &mut Block,
+    at: usize,
+    running: &mut Running,
+) -> Result<Next, Box<Trouble>> {
+    let instruction = &machine.kernel.code[running.pc as usize];
+    let warp = &mut block.warps[at];
+    let active = guarded(warp, instruction, running.lanes)?;
+    if active == 0 {
+        return Ok(Next::Advance);
+    }
+    if active != warp.on.bits {
+        warp.on = Active::new(active);
+    }
+    machine.counters.instruction(running.pc, active);
+    if machine.counters.total > machine.budget {
+        let kind = FaultKind::Budget { instructions: machine.budget };
+        return Err(Trouble::new(kind, active));
+    }
+    if alu::execute(&mut warp.registers, &warp.on, &instruction.op, machine.mode) {
+        return Ok(Next::Advance);
+    }
+    match &instruction.op {
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) => {
+            memory(machine, block, at, running)?;
+            Ok(Next::Advance)
+        }
+        Op::Branch { target, uniform } => branch(machine, warp, running, *target, *uniform),
+        Op::Sync(sync) => {
+            if active == running.lanes && sync::at_once(warp, sync)? {
+                return Ok(Next::Advance);
+            }
+            put_down(warp, running, active);
+            sync::arrive(warp, active, running.pc, sync, &machine.kernel.code)?;
+            Ok(Next::Down)
+        }
+        Op::Special(register, d) => {
+            special(machine, block, at, *register, *d);
+            Ok(Next::Advance)
+        }
+        Op::ActiveMask(d) => {
+            warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
+            Ok(Next::Advance)
+        }
+        Op::Barrier(_) => {
+            put_down(warp, running, active);
+            let state = State::AtBarrier;
+            warp.fragments.push(Fragment { pc: running.pc, lanes: active, state });
+            Ok(Next::Down)
+        }
+        Op::Exit => {
+            put_down(warp, running, active);
+            warp.exited |= active;
+            sync::exit(warp)?;
+            Ok(Next::Down)
+        }
+        // A fence; the arithmetic is done above.
+        _ => Ok(Next::Advance),
+    }
+}
+
+/// The lanes whose guard lets them execute.
+#[inline(always)]
+fn guarded(warp: &Warp, instruction: &Instruction, lanes: u32) -> Result<u32, Box<Trouble>> {
+    let Some(guard) = instruction.guard else { return Ok(lanes) };
+    let slot = usize::from(guard.predicate);
+    let bits = warp.registers.predicates[slot];
+    let poison = warp.registers.predicate_poison[slot] & lanes;
+    if poison != 0 {
+        return Err(Trouble::new(FaultKind::PoisonBranch, poison));
+    }
+    Ok(lanes & if guard.negated { !bits } else { bits })
+}
+
+/// Lanes that do not execute an instruction that others wait at go on behind it.
+fn put_down(warp: &mut Warp, running: &Running, active: u32) {
+    let others = running.lanes & !active;
+    if others != 0 {
+        let pc = running.pc + 1;
+        warp.fragments.push(Fragment { pc, lanes: others, state: State::Ready });
+    }
+}
+
+#[inline(always)]
+fn branch(
+    machine: &mut Machine<'_>,
+    warp: &mut Warp,
+    running: &mut Running,
+    target: u32,
+    uniform: bool,
+) -> Result<Next, Box<Trouble>> {
+    let taken = warp.on.bits;
+    if taken == running.lanes {
+        running.pc = target;
+        return Ok(Next::Jumped);
+    }
+    if uniform {
+        return Err(Trouble::new(FaultKind::UniformBranchDiverged, taken));
+    }
+    machine.counters.divergent += 1;
+    put_down(warp, running, taken);
+    warp.fragments.push(Fragment { pc: target, lanes: taken, state: State::Ready });
+    Ok(Next::Down)
+}
+
+#[inline(always)]
+fn memory(
+    machine: &mut Machine<'_>,
+    block: &mut Block,
+    at: usize,
+    running: &Running,
+) -> Result<(), Box<Trouble>> {
+    let instruction = &machine.kernel.code[running.pc as usize];
+    let warp = &mut block.warps[at];
+    let mut view = View {
+        params: &machine.params,
+        global: machine.memory,
+        shared: &mut block.shared,
+        block: block.linear,
+        epoch: block.epoch,
+        warp: warp.index,
+        order: &warp.order,
+        line: instruction.line,
+    };
+    match &instruction.op {
+        Op::Load(t) => access::load(&mut warp.registers, &warp.on, t, &mut view),
+        Op::Store(t) => access::store(&warp.registers, &warp.on, t, &mut view),
+        Op::Atomic(a) => {
+            machine.counters.atomic(running.pc, warp.on.bits);
+            access::atomic(&mut warp.registers, &warp.on, a, &mut view)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn special(
+    machine: &Machine<'_>,
+    block: &mut Block,
+    at: usize,
+    register: SpecialRegister,
+    d: Slot,
+) {
+    let index = block.index;
+    let warp = &mut block.warps[at];
+    let first = u32::from(warp.index) * WARP;
+    let mut values = [0; LANES];
+    for (lane, value) in (0_u32..).zip(&mut values) {
+        let bit = 1 << lane;
+        *value = match register {
+            SpecialRegister::Tid(axis) => machine.thread(first + lane)[usize::from(axis)],
+            SpecialRegister::Ntid(axis) => machine.block[usize::from(axis)],
+            SpecialRegister::Ctaid(axis) => index[usize::from(axis)],
+            SpecialRegister::Nctaid(axis) => machine.grid[usize::from(axis)],
+            SpecialRegister::LaneId => lane,
+            SpecialRegister::LaneMaskEq => bit,
+            SpecialRegister::LaneMaskLt => bit - 1,
+            SpecialRegister::LaneMaskLe => bit | (bit - 1),
+            SpecialRegister::LaneMaskGt => !(bit | (bit - 1)),
+            SpecialRegister::LaneMaskGe => !(bit - 1),
+        };
+    }
+    warp.registers.words.set(d, &warp.on, &values, 0);
+}

@@ -1,0 +1,419 @@
+//! Instructions that the lanes named in a mask execute together.
+//!
+//! Lanes meet by the instruction's kind and the mask, wherever in the program they stand (PTX ISA,
+//! "shfl.sync": "the same qualifiers and same membermask"). None of these orders memory except
+//! bar.warp.sync.
+
+use std::mem::discriminant;
+
+use super::fault::{FaultKind, Trouble};
+use super::ir::{Instruction, Op, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, VoteMode};
+use super::registers::{Active, Bits, LANES, Registers};
+use super::warp::{Fragment, State, Warp};
+
+type Outcome<T> = Result<T, Box<Trouble>>;
+
+/// Lanes and the instruction they meet with.
+#[derive(Clone, Copy)]
+struct Part {
+    kind: SyncKind,
+    lanes: u32,
+}
+
+/// Executes `sync` at once if all active lanes give one mask and are all it waits for.
+#[inline(always)]
+pub(super) fn at_once(warp: &mut Warp, sync: &Sync) -> Outcome<bool> {
+    let lanes = warp.on.bits;
+    let masks = warp.registers.words.get(sync.members);
+    let members = masks[lanes.trailing_zeros() as usize & 31];
+    let mut differ = 0;
+    for (mask, active) in masks.iter().zip(&warp.on.mask) {
+        differ |= (mask ^ members) & active;
+    }
+    let uniform = differ == 0;
+    if warp.registers.words.poison(sync.members) & lanes != 0 {
+        return Err(Trouble::new(FaultKind::PoisonControl, lanes));
+    }
+    if !uniform || members & warp.existing != lanes {
+        return Ok(false);
+    }
+    if members & warp.exited != 0 {
+        return Err(exited(warp, members, lanes));
+    }
+    perform(warp, &[Part { kind: sync.kind, lanes }])?;
+    Ok(true)
+}
+
+fn exited(warp: &Warp, members: u32, lanes: u32) -> Box<Trouble> {
+    let exited = members & warp.exited;
+    Trouble::new(FaultKind::ExitedLaneNamed { members, exited }, lanes)
+}
+
+/// Lanes exit while others wait for them.
+pub(super) fn exit(warp: &Warp) -> Outcome<()> {
+    for fragment in &warp.fragments {
+        if let State::AtSync { members } = fragment.state
+            && members & warp.exited != 0
+        {
+            return Err(exited(warp, members, fragment.lanes));
+        }
+    }
+    Ok(())
+}
+
+/// `lanes` arrive at `sync` at `pc`, parted by mask; whoever is complete goes on.
+pub(super) fn arrive(
+    warp: &mut Warp,
+    lanes: u32,
+    pc: u32,
+    sync: &Sync,
+    code: &[Instruction],
+) -> Outcome<()> {
+    let masks = *warp.registers.words.get(sync.members);
+    let mut rest = lanes;
+    while rest != 0 {
+        let members = masks[rest.trailing_zeros() as usize];
+        let same = Bits(rest).filter(|&l| masks[l] == members).fold(0, |all, l| all | 1 << l);
+        rest &= !same;
+        if same & !members != 0 {
+            return Err(Trouble::new(FaultKind::NotInOwnMask { members }, same & !members));
+        }
+        if members & warp.exited != 0 {
+            return Err(exited(warp, members, same));
+        }
+        warp.fragments.push(Fragment { pc, lanes: same, state: State::AtSync { members } });
+        complete(warp, sync.kind, members, code)?;
+    }
+    Ok(())
+}
+
+/// Executes the instruction of `kind` for `members` if all of them have arrived.
+fn complete(warp: &mut Warp, kind: SyncKind, members: u32, code: &[Instruction]) -> Outcome<()> {
+    let meets = |fragment: &Fragment| match &code[fragment.pc as usize].op {
+        Op::Sync(sync) if fragment.state == (State::AtSync { members }) => {
+            same_kind(&sync.kind, &kind).then_some(sync.kind)
+        }
+        _ => None,
+    };
+    let parts: Vec<Part> = warp
+        .fragments
+        .iter()
+        .filter_map(|f| meets(f).map(|kind| Part { kind, lanes: f.lanes }))
+        .collect();
+    let arrived = parts.iter().fold(0, |all, part| all | part.lanes);
+    if arrived != members & warp.existing {
+        return Ok(());
+    }
+    perform(warp, &parts)?;
+    for fragment in &mut warp.fragments {
+        if meets(fragment).is_some() {
+            fragment.pc += 1;
+            fragment.state = State::Ready;
+        }
+    }
+    Ok(())
+}
+
+/// Whether two instructions have the same qualifiers, whatever their operands.
+fn same_kind(a: &SyncKind, b: &SyncKind) -> bool {
+    use SyncKind::{MatchAll, MatchAny, Redux, Shuffle, Vote};
+    match (a, b) {
+        (Shuffle { mode: a, .. }, Shuffle { mode: b, .. }) => a == b,
+        (Vote { mode: a, .. }, Vote { mode: b, .. }) => a == b,
+        (MatchAny { double: a, .. }, MatchAny { double: b, .. })
+        | (MatchAll { double: a, .. }, MatchAll { double: b, .. }) => a == b,
+        (Redux { op: a, .. }, Redux { op: b, .. }) => a == b,
+        _ => discriminant(a) == discriminant(b),
+    }
+}
+
+/// Executes an instruction for lanes that have met.
+#[inline(always)]
+fn perform(warp: &mut Warp, parts: &[Part]) -> Outcome<()> {
+    let all = parts.iter().fold(0, |all, part| all | part.lanes);
+    let r = &mut warp.registers;
+    match parts[0].kind {
+        SyncKind::Barrier => {
+            warp.order.synchronize(all);
+            Ok(())
+        }
+        SyncKind::Shuffle { mode, .. } => shuffle(r, parts, all, mode),
+        SyncKind::Vote { mode, .. } => {
+            vote(r, parts, all, mode);
+            Ok(())
+        }
+        SyncKind::Ballot { .. } => {
+            vote(r, parts, all, VoteMode::Any);
+            Ok(())
+        }
+        SyncKind::MatchAny { .. } | SyncKind::MatchAll { .. } => {
+            matching(r, parts, all);
+            Ok(())
+        }
+        SyncKind::Redux { op, .. } => {
+            redux(r, parts, all, op);
+            Ok(())
+        }
+    }
+}
+
+/// Source operand `which` of a shuffle or redux.
+#[inline(always)]
+fn source_slot(kind: &SyncKind, which: usize) -> Slot {
+    match *kind {
+        SyncKind::Shuffle { a, b, c, .. } => [a, b, c][which],
+        SyncKind::Redux { a, .. } => a,
+        // The others have no words, or are not gathered.
+        _ => 0,
+    }
+}
+
+/// The word that each lane brings as operand `which`, and the lanes that bring poison.
+#[inline(always)]
+fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
+    let first = source_slot(&parts[0].kind, which);
+    let mut values = *r.words.get(first);
+    let mut poison = r.words.poison(first) & parts[0].lanes;
+    for part in &parts[1..] {
+        let slot = source_slot(&part.kind, which);
+        for lane in Bits(part.lanes) {
+            values[lane] = r.words.get(slot)[lane];
+        }
+        poison |= r.words.poison(slot) & part.lanes;
+    }
+    (values, poison)
+}
+
+#[inline(always)]
+fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Outcome<()> {
+    let (a, poison) = gather(r, parts, 0);
+    let (b, poison_b) = gather(r, parts, 1);
+    let (c, poison_c) = gather(r, parts, 2);
+    if poison_b | poison_c != 0 {
+        return Err(Trouble::new(FaultKind::PoisonControl, poison_b | poison_c));
+    }
+    if poison == 0
+        && let Some((out, in_range)) = known(mode, all, &a, &b, &c)
+    {
+        for part in parts {
+            deliver(r, part, &out, 0, in_range);
+        }
+        return Ok(());
+    }
+    let (sources, valid) = sources(mode, &b, &c);
+    let mut out = [0; LANES];
+    for lane in 0..LANES {
+        out[lane] = a[sources[lane] as usize & 31];
+    }
+    if all != u32::MAX {
+        present(all, &sources)?;
+    }
+    let mut from_poison = 0;
+    if poison != 0 {
+        for (lane, source) in sources.iter().enumerate() {
+            from_poison |= (poison >> source & 1) << lane;
+        }
+    }
+    let mut in_range = 0;
+    for (lane, valid) in valid.iter().enumerate() {
+        in_range |= valid << lane;
+    }
+    for part in parts {
+        deliver(r, part, &out, from_poison, in_range);
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn deliver(r: &mut Registers, part: &Part, out: &[u32; LANES], poison: u32, in_range: u32) {
+    let SyncKind::Shuffle { d, p, .. } = part.kind else { return };
+    if d != SINK {
+        r.words.set(d, &Active::new(part.lanes), out, poison);
+    }
+    if p != SINK {
+        r.set_predicate(p, part.lanes, in_range, 0);
+    }
+}
+
+/// The shuffles that kernels are full of: from one lane, or of the whole warp by the same power of
+/// two in all lanes. Their permutations are known when this is compiled.
+#[inline(always)]
+fn known(
+    mode: ShuffleMode,
+    all: u32,
+    a: &[u32; LANES],
+    b: &[u32; LANES],
+    c: &[u32; LANES],
+) -> Option<([u32; LANES], u32)> {
+    let by = b[0] & 31;
+    let mut differ = 0;
+    for (b, c) in b.iter().zip(c) {
+        differ |= (b & 31 ^ by) | (c & 0x1f1f ^ 31);
+    }
+    let present = match mode {
+        ShuffleMode::Index => all >> by & 1 == 1,
+        _ => all == u32::MAX,
+    };
+    if differ != 0 || !present {
+        return None;
+    }
+    let out = match (mode, by) {
+        (ShuffleMode::Index, by) => [a[by as usize & 31]; LANES],
+        (ShuffleMode::Butterfly, 1) => permuted(a, |lane| lane ^ 1),
+        (ShuffleMode::Butterfly, 2) => permuted(a, |lane| lane ^ 2),
+        (ShuffleMode::Butterfly, 4) => permuted(a, |lane| lane ^ 4),
+        (ShuffleMode::Butterfly, 8) => permuted(a, |lane| lane ^ 8),
+        (ShuffleMode::Butterfly, 16) => permuted(a, |lane| lane ^ 16),
+        _ => return None,
+    };
+    Some((out, u32::MAX))
+}
+
+#[inline(always)]
+fn permuted(a: &[u32; LANES], from: impl Fn(usize) -> usize) -> [u32; LANES] {
+    let mut out = [0; LANES];
+    for lane in 0..LANES {
+        out[lane] = a[from(lane)];
+    }
+    out
+}
+
+/// Every lane of `all` must read one of `all`.
+#[inline(always)]
+fn present(all: u32, sources: &[u32; LANES]) -> Outcome<()> {
+    let (mut absent, mut lanes) = (0, 0);
+    for (lane, source) in sources.iter().enumerate() {
+        let missing = all >> lane & !(all >> source) & 1;
+        absent |= missing << source;
+        lanes |= missing << lane;
+    }
+    if absent == 0 {
+        return Ok(());
+    }
+    Err(Trouble::new(FaultKind::ShuffleFromAbsentLane { sources: absent, members: all }, lanes))
+}
+
+/// The lane that each lane reads, and 1 where it is in range (PTX ISA, "shfl.sync", semantics).
+#[inline(always)]
+fn sources(mode: ShuffleMode, b: &[u32; LANES], c: &[u32; LANES]) -> ([u32; LANES], [u32; LANES]) {
+    match mode {
+        ShuffleMode::Up => each_source(b, c, |lane, b, max, _| {
+            let source = lane.wrapping_sub(b);
+            (source, source.cast_signed() >= max.cast_signed())
+        }),
+        ShuffleMode::Down => each_source(b, c, |lane, b, max, _| (lane + b, lane + b <= max)),
+        ShuffleMode::Butterfly => each_source(b, c, |lane, b, max, _| (lane ^ b, lane ^ b <= max)),
+        ShuffleMode::Index => each_source(b, c, |_, _, max, source| (source, source <= max)),
+    }
+}
+
+/// `f` gets the lane, its offset, the largest lane it may read and the lane an index names.
+#[inline(always)]
+fn each_source(
+    b: &[u32; LANES],
+    c: &[u32; LANES],
+    f: impl Fn(u32, u32, u32, u32) -> (u32, bool),
+) -> ([u32; LANES], [u32; LANES]) {
+    let (mut sources, mut valid) = ([0; LANES], [0; LANES]);
+    for (lane, i) in (0_u32..).zip(0..LANES) {
+        let (clamp, segment) = (c[i] & 31, c[i] >> 8 & 31);
+        let (min, max) = (lane & segment, lane & segment | clamp & !segment);
+        let (source, in_range) = f(lane, b[i] & 31, max, min | b[i] & 31 & !segment);
+        sources[i] = if in_range { source & 31 } else { lane };
+        valid[i] = u32::from(in_range);
+    }
+    (sources, valid)
+}
+
+fn vote(r: &mut Registers, parts: &[Part], all: u32, mode: VoteMode) {
+    let (mut truth, mut poison) = (0, 0);
+    for part in parts {
+        if let SyncKind::Vote { a, .. } | SyncKind::Ballot { a, .. } = part.kind {
+            truth |= r.truth(a) & part.lanes;
+            poison |= r.truth_poison(a) & part.lanes;
+        }
+    }
+    let poison = if poison == 0 { 0 } else { all };
+    let verdict = match mode {
+        VoteMode::All => truth == all,
+        VoteMode::Any => truth != 0,
+        VoteMode::Uniform => truth == all || truth == 0,
+    };
+    for part in parts {
+        match part.kind {
+            SyncKind::Ballot { d, .. } => {
+                r.words.set(d, &Active::new(part.lanes), &[truth; LANES], poison);
+            }
+            SyncKind::Vote { d, .. } => {
+                let bits = if verdict { u32::MAX } else { 0 };
+                r.set_predicate(d, part.lanes, bits, poison);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn matching(r: &mut Registers, parts: &[Part], all: u32) {
+    let mut values = [0_u64; LANES];
+    let mut poison = 0;
+    for part in parts {
+        let (SyncKind::MatchAny { a, double, .. } | SyncKind::MatchAll { a, double, .. }) =
+            part.kind
+        else {
+            continue;
+        };
+        for lane in Bits(part.lanes) {
+            values[lane] =
+                if double { r.doubles.get(a)[lane] } else { r.words.get(a)[lane].into() };
+        }
+        poison |= part.lanes & if double { r.doubles.poison(a) } else { r.words.poison(a) };
+    }
+    let poison = if poison == 0 { 0 } else { all };
+    let mut equal = [0; LANES];
+    let mut rest = all;
+    while rest != 0 {
+        let value = values[rest.trailing_zeros() as usize];
+        let same = Bits(rest).filter(|&l| values[l] == value).fold(0, |bits, l| bits | 1 << l);
+        Bits(same).for_each(|lane| equal[lane] = same);
+        rest &= !same;
+    }
+    let unanimous = equal[all.trailing_zeros() as usize & 31] == all;
+    let everyone = if unanimous { all } else { 0 };
+    for part in parts {
+        match part.kind {
+            SyncKind::MatchAny { d, .. } => {
+                r.words.set(d, &Active::new(part.lanes), &equal, poison);
+            }
+            SyncKind::MatchAll { d, p, .. } => {
+                if d != SINK {
+                    r.words.set(d, &Active::new(part.lanes), &[everyone; LANES], poison);
+                }
+                if p != SINK {
+                    r.set_predicate(p, part.lanes, everyone, poison);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn redux(r: &mut Registers, parts: &[Part], all: u32, op: ReduxOp) {
+    let (values, poison) = gather(r, parts, 0);
+    let combine = |x: u32, y: u32| match op {
+        ReduxOp::Add => x.wrapping_add(y),
+        ReduxOp::MinS => x.cast_signed().min(y.cast_signed()).cast_unsigned(),
+        ReduxOp::MinU => x.min(y),
+        ReduxOp::MaxS => x.cast_signed().max(y.cast_signed()).cast_unsigned(),
+        ReduxOp::MaxU => x.max(y),
+        ReduxOp::And => x & y,
+        ReduxOp::Or => x | y,
+        ReduxOp::Xor => x ^ y,
+    };
+    let total = Bits(all).map(|lane| values[lane]).reduce(combine).unwrap_or(0);
+    let poison = if poison == 0 { 0 } else { all };
+    for part in parts {
+        if let SyncKind::Redux { d, .. } = part.kind {
+            r.words.set(d, &Active::new(part.lanes), &[total; LANES], poison);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Mistakes planted into the text of the artifacts: each must be caught, by what it says.
+
+use splat_gpu::artifact::{Architecture, Artifact, Channels};
+use splat_gpu::emulator::{
+    Argument, DeviceMemory, FaultKind, Launch, Module, Observers, Policy, RunError, Schedule,
+    Trace, run_traced, shrink,
+};
+use splat_gpu::stages::Params;
+
+use super::{engine, inputs};
+
+/// Runs a backward kernel from changed PTX; the gradients, or the fault.
+fn run(
+    reduction: &'static str,
+    change: &dyn Fn(&str) -> String,
+    schedule: &Schedule,
+    trace: &mut Trace,
+) -> Result<Vec<u8>, RunError> {
+    let mut forward = engine(Architecture::Compute75, false, Schedule::lockstep());
+    let inputs = inputs(&mut forward, 3, 300);
+    let artifact = Artifact {
+        stage: "rasterize_backward",
+        reduction: Some(reduction),
+        channels: Some(Channels::Exactly(3)),
+        architecture: Architecture::Compute75,
+        fast_math: false,
+    };
+    let original = artifact.ptx().expect("it is built in");
+    let ptx = change(original);
+    let module = Module::parse(&ptx).expect("the change keeps it PTX");
+    let mut memory = DeviceMemory::new();
+    let raster = &inputs.raster;
+    let mut arguments = vec![Argument::bytes(bytemuck::bytes_of(&Params::new(raster, 2)))];
+    let rows = raster.rows();
+    let gradients = memory.upload(&vec![0; 4 * rows.len()]);
+    for bytes in [
+        bytemuck::cast_slice(&rows),
+        bytemuck::cast_slice(&raster.tile_offsets),
+        bytemuck::cast_slice(&raster.flatten_ids),
+        bytemuck::cast_slice(&inputs.render_transmittance),
+        bytemuck::cast_slice(&inputs.last_ids),
+        bytemuck::cast_slice(&inputs.v_render_colors),
+        bytemuck::cast_slice(&inputs.v_render_alphas),
+    ] {
+        arguments.push(memory.upload(bytes).into());
+    }
+    arguments.push(gradients.into());
+    let launch = Launch { grid: [2, 1, 1], block: [256, 1, 1], dynamic_shared: 0, arguments };
+    let observers = Observers { budget: 1 << 24, ..Observers::default() };
+    run_traced(&module, &artifact.entry(), &launch, &mut memory, schedule, observers, trace)?;
+    Ok(memory.read(gradients).expect("they were zeroed"))
+}
+
+/// Replaces the `which`th line that contains `what`.
+fn replace_line(ptx: &str, what: &str, which: usize, by: &str) -> String {
+    let mut seen = 0;
+    let mut found = false;
+    let lines: Vec<&str> = ptx
+        .lines()
+        .map(|line| {
+            let hit = line.contains(what) && !line.trim_start().starts_with("//");
+            seen += usize::from(hit);
+            let this = hit && seen == which + 1;
+            found |= this;
+            if this { by } else { line }
+        })
+        .collect();
+    assert!(found, "there is no line {which} with '{what}'");
+    lines.join("\n")
+}
+
+fn kinds(reduction: &'static str, change: &dyn Fn(&str) -> String) -> Vec<FaultKind> {
+    let mut schedules = vec![Schedule::lockstep()];
+    for seed in 0..5 {
+        schedules.extend([Schedule::random(seed), Schedule::adversarial(seed)]);
+    }
+    let faults = schedules.iter().filter_map(|schedule| {
+        match run(reduction, change, schedule, &mut Trace::new()) {
+            Err(RunError::Program(fault)) => Some(fault.kind),
+            Err(error) => panic!("not a fault of the program: {error}"),
+            Ok(_) => None,
+        }
+    });
+    let faults: Vec<_> = faults.collect();
+    assert_eq!(faults.len(), schedules.len(), "every schedule must show it: {faults:?}");
+    faults
+}
+
+#[test]
+fn a_missing_barrier_is_a_race() {
+    // Around the end of the walk two, around the batch two; the list is longer than a batch.
+    for which in 0..4 {
+        let change = |ptx: &str| replace_line(ptx, "bar.sync", which, "");
+        let faults = kinds("sw_b", &change);
+        // Who reads the batch before anybody wrote it reads poison.
+        let poison_instead = |kind: &FaultKind| which == 3 && poison(kind);
+        let race = |kind: &FaultKind| matches!(kind, FaultKind::Race(_));
+        assert!(faults.iter().all(|k| race(k) || poison_instead(k)), "barrier {which}: {faults:?}");
+        assert!(faults.iter().any(race), "barrier {which}: {faults:?}");
+    }
+}
+
+fn poison(kind: &FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::PoisonBranch
+            | FaultKind::PoisonControl
+            | FaultKind::PoisonAddress
+            | FaultKind::PoisonOutput { .. }
+    )
+}
+
+/// The line of the vote and its destination.
+fn vote(ptx: &str) -> (&str, &str) {
+    let line = ptx.lines().find(|l| l.contains("vote.sync.ballot")).expect("it votes");
+    let group =
+        line.split([',', ' ', '\t']).find(|w| w.starts_with("%r")).expect("into a register");
+    (line, group)
+}
+
+#[test]
+fn a_shuffle_of_the_contributing_lanes_by_all_is_misuse() {
+    let change = |ptx: &str| {
+        let shuffle = ptx.lines().find(|l| l.contains("shfl.sync.idx")).expect("it shuffles");
+        let cut = shuffle.rfind(',').expect("its mask is the last operand");
+        ptx.replacen(shuffle, &format!("{}, {};", &shuffle[..cut], vote(ptx).1), 1)
+    };
+    let faults = kinds("sw_s", &change);
+    let outside = |kind: &FaultKind| matches!(kind, FaultKind::NotInOwnMask { .. });
+    assert!(faults.iter().all(outside), "{faults:?}");
+}
+
+#[test]
+fn a_vote_of_the_whole_warp_in_a_branch_is_misuse() {
+    let change = |ptx: &str| {
+        let (line, _) = vote(ptx);
+        let contributes = line.split([',', ' ', '\t']).find(|w| w.starts_with("%p"));
+        let contributes = contributes.expect("a predicate");
+        ptx.replacen(line, &format!("@{contributes} {line}"), 1)
+    };
+    let faults = kinds("sw_b", &change);
+    // The lanes that skip the vote use its result, or wait elsewhere for those that vote.
+    let misuse = |kind: &FaultKind| {
+        matches!(
+            kind,
+            FaultKind::PoisonBranch
+                | FaultKind::Deadlock { .. }
+                | FaultKind::ExitedLaneNamed { .. }
+                | FaultKind::DivergentBarrier { .. }
+        )
+    };
+    assert!(faults.iter().all(misuse), "{faults:?}");
+}
+
+#[test]
+fn a_batch_that_is_not_written_is_poison() {
+    let change = |ptx: &str| replace_line(ptx, "st.shared.v4.f32", 0, "");
+    let faults = kinds("atomic", &change);
+    assert!(faults.iter().all(poison), "{faults:?}");
+}
+
+#[test]
+fn an_addition_without_atomic_is_a_race() {
+    let change = |ptx: &str| {
+        let line = ptx.lines().find(|l| l.contains("red.global.add.f32")).expect("it adds");
+        ptx.replacen(line, &line.replace("red.global.add.f32", "st.global.f32"), 1)
+    };
+    let faults = kinds("atomic", &change);
+    assert!(faults.iter().all(|kind| matches!(kind, FaultKind::Race(_))), "{faults:?}");
+}
+
+#[test]
+fn a_failing_schedule_shrinks() {
+    let change = |ptx: &str| replace_line(ptx, "bar.sync", 1, "");
+    let schedule = Schedule::random(1);
+    let mut trace = Trace::new();
+    let fails = |trace: Trace| {
+        let replay = schedule.replay(trace);
+        assert!(matches!(replay.policy, Policy::Replay(_)), "a replay has a trace");
+        run("sw_b", &change, &replay, &mut Trace::new()).is_err()
+    };
+    run("sw_b", &change, &schedule, &mut trace).expect_err("a barrier is missing");
+    assert!(fails(trace.clone()), "the trace replays");
+    // The race detector needs no schedule at all for this one.
+    assert!(shrink(&trace, |t| fails(t.clone())).is_empty(), "lockstep shows it too");
+}
