@@ -8,7 +8,7 @@
 //!
 //! The loop over Gaussians is the outer one and the loop over the tile's pixels the inner one:
 //! a Gaussian's numbers are then read once a tile, and blocks of pixels beyond its reach are left
-//! out (see [`crate::tile`]).
+//! out (see `tile.rs`).
 
 use crate::convention::{ClampGradient, Convention, StopRule};
 use crate::pair::sigma;

@@ -11,7 +11,8 @@ use std::thread;
 use splat_gpu::{DeviceInfo, Engine, EngineError};
 
 use super::drivers::{
-    Candidate, Family, Surroundings, cuda_candidates, default_candidate, emulator_candidates,
+    Candidate, EMULATOR, EMULATOR_FAST, Family, Surroundings, cuda_candidates, default_candidate,
+    emulator_candidates,
 };
 use super::process::{EngineProcess, Limits};
 use super::program::Program;
@@ -27,6 +28,13 @@ pub struct Found {
     pub spec: EngineSpec,
     /// Its device, as it told when it was tried.
     pub info: DeviceInfo,
+}
+
+impl Found {
+    /// Whether this is the PTX emulator.
+    fn is_emulated(&self) -> bool {
+        [EMULATOR, EMULATOR_FAST].contains(&self.spec.id.as_str())
+    }
 }
 
 /// An engine that this machine might have but does not.
@@ -65,9 +73,13 @@ impl Discovery {
                 ));
             }
         }
-        let named =
-            |found: &&Found| names.is_empty() || names.iter().any(|n| found.spec.answers_to(n));
-        Ok(self.found.iter().filter(named).cloned().collect())
+        // The emulator is slow: without a name it is for machines that have nothing else.
+        let alone = self.found.iter().all(Found::is_emulated);
+        let wanted = |found: &&Found| match names {
+            [] => alone || !found.is_emulated(),
+            names => names.iter().any(|n| found.spec.answers_to(n)),
+        };
+        Ok(self.found.iter().filter(wanted).cloned().collect())
     }
 }
 
