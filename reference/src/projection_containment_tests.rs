@@ -1,10 +1,10 @@
 //! The bounds of the projection hold, forward and backward: f32 evaluations with random legal
 //! perturbations of every operation lie inside the radius that [`Bounded`] gives. The rasterization
-//! has `containment_tests`; no exp
-//! is projected, so WGSL's two models are one here.
+//! has `containment_tests`; no exp is projected, so WGSL's two models are one here.
 
 use crate::backward::project::ProjectionGradients;
 use crate::backward::{self, rasterize::SplatGradients};
+use crate::containment_tests::{Ratios, conclude, contain};
 use crate::convention::Convention;
 use crate::project::{Lens, project};
 use crate::scalar::{Bounded, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, perturb};
@@ -12,7 +12,6 @@ use crate::scene::Scene;
 use crate::synthetic::Random;
 use crate::test_scenes::{COUNT, Layout, scene};
 use crate::view::Splats;
-use std::collections::BTreeMap;
 
 /// Named outputs.
 type Outputs<S> = [(&'static str, Vec<S>); 10];
@@ -64,9 +63,6 @@ fn random_gradients(channels: usize, random: &mut Random) -> SplatGradients<f32>
     }
 }
 
-/// Observed error over bound by output, infinity left out and counted.
-type Ratios = BTreeMap<&'static str, (Vec<f64>, usize)>;
-
 fn check<M: Model>(layout: Layout, camera: usize, convention: &Convention, ratios: &mut Ratios) {
     #[expect(clippy::cast_possible_truncation, reason = "the scene was made in f32")]
     let scene = scene(layout, 3, 61).map(|x| x as f32);
@@ -77,21 +73,14 @@ fn check<M: Model>(layout: Layout, camera: usize, convention: &Convention, ratio
             perturb(seed, luck);
             let found = outputs::<Perturbed<M>>(&scene, camera, convention, &v);
             for ((name, found), (_, bounds)) in found.iter().zip(&bounds) {
-                let (ratios, unbounded) = ratios.entry(name).or_default();
                 for (i, (x, bound)) in found.iter().zip(bounds).enumerate() {
-                    let (error, radius) = ((x.value() - bound.value()).abs(), bound.radius());
-                    if radius == f64::INFINITY {
-                        *unbounded += 1;
-                        continue;
-                    }
-                    assert!(
-                        error <= radius,
-                        "{name}[{i}], {layout:?}, camera {camera}, {}, {}, {luck:?}, seed {seed}: \
-                         error {error:e} escapes the bound {radius:e}",
+                    let error = (x.value() - bound.value()).abs();
+                    let place = format!(
+                        "{i}, {layout:?}, camera {camera}, {}, {}, {luck:?}, seed {seed}",
                         convention.profile.name(),
                         M::TABLE.name
                     );
-                    ratios.push(if error > 0.0 { error / radius } else { 0.0 });
+                    contain(ratios, name, error, bound.radius(), &place);
                 }
             }
         }
@@ -114,22 +103,7 @@ fn containment<M: Model>() {
             }
         }
     });
-    let checked: usize = ratios.values().map(|(ratios, _)| ratios.len()).sum();
-    assert!(checked >= 100_000, "only {checked} elements were compared");
-    for (output, (mut ratios, unbounded)) in ratios {
-        ratios.sort_by(f64::total_cmp);
-        let at = |share: usize| ratios[(ratios.len() - 1) * share / 100];
-        println!(
-            "{:25} {output:12} {:6} elements, error/bound: median {:.1e}, 99 % {:.2}, max {:.2}; \
-             {unbounded} without bound",
-            M::TABLE.name,
-            ratios.len(),
-            at(50),
-            at(99),
-            at(100)
-        );
-        assert!(20 * unbounded <= ratios.len(), "{output}: most elements have no bound");
-    }
+    conclude::<M>(ratios);
 }
 
 #[test]
