@@ -6,6 +6,7 @@
 
 use crate::engine::EngineError;
 use crate::layout::{BackwardInputs, RasterInputs};
+use crate::reduction::BackwardConfig;
 use crate::stages::{MAX_CHANNELS, TILE_SIZE};
 
 fn fail<T>(message: String) -> Result<T, EngineError> {
@@ -113,6 +114,14 @@ fn last_ids(inputs: &BackwardInputs) -> Result<(), EngineError> {
                  and not -1"
             ));
         }
+    }
+    Ok(())
+}
+
+/// The thresholds of every setting that has one.
+pub(crate) fn settings(configs: &[BackwardConfig], lane_width: u32) -> Result<(), EngineError> {
+    for config in configs.iter().filter(|c| c.reduction.has_threshold()) {
+        config.check(lane_width)?;
     }
     Ok(())
 }

@@ -229,7 +229,7 @@ impl<S: Scalar> Strip<'_, S> {
 
 /// The position in `flatten_ids` from a depth in the tile's list plus 1.
 #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^31")]
-fn last_id<S: Scalar>(depth: S, start: usize) -> i32 {
+pub(crate) fn last_id<S: Scalar>(depth: S, start: usize) -> i32 {
     match depth.value() as i32 {
         0 => -1,
         depth => i32::try_from(start).unwrap_or(i32::MAX) + depth - 1,

@@ -16,7 +16,7 @@ use crate::artifact::{self, Architecture, Artifact};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics, POISON, no_panic};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
-use crate::reduction::{BackwardConfig, ThresholdError};
+use crate::reduction::BackwardConfig;
 use crate::stages::{Params, values};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
@@ -254,51 +254,23 @@ impl CudaEngine {
         start.elapsed_ms(&end).map_err(&failed)
     }
 
-    fn check_backward(&self, inputs: &BackwardInputs, threshold: u32) -> Result<(), EngineError> {
-        check::backward(inputs)?;
-        let lane_width = self.info.lane_width;
-        if threshold > lane_width + 1 {
-            return Err(ThresholdError { threshold, lane_width }.into());
-        }
-        Ok(())
-    }
-
-    /// Runs the backward stage with any of [`artifact::REDUCTIONS`] and a threshold, which those
-    /// without one ignore.
-    ///
-    /// # Errors
-    /// Any [`EngineError`]; [`EngineError::Compile`] for a reduction that is none.
-    pub fn backward_by(
-        &mut self,
-        inputs: &BackwardInputs,
-        reduction: &'static str,
-        threshold: u32,
-    ) -> Result<RasterGradients, EngineError> {
-        self.check_backward(inputs, threshold)?;
-        no_panic("CUDA's driver", || {
-            let mut job = self.prepare(inputs, reduction)?;
-            self.launch(&mut job, threshold)?;
-            self.gradients(inputs, &job)
-        })
-    }
-
     /// Times the backward stage: `repeats` runs by the device's events, in milliseconds, after one
     /// that is not counted. Gradients are zeroed before each run and outside of the time.
     ///
     /// # Errors
-    /// As [`Self::backward_by`].
+    /// Any [`EngineError`].
     pub fn backward_milliseconds(
         &mut self,
         inputs: &BackwardInputs,
-        reduction: &'static str,
-        threshold: u32,
+        config: BackwardConfig,
         repeats: usize,
     ) -> Result<Vec<f32>, EngineError> {
-        self.check_backward(inputs, threshold)?;
+        check::backward(inputs)?;
+        check::settings(&[config], self.info.lane_width)?;
         no_panic("CUDA's driver", || {
-            let mut job = self.prepare(inputs, reduction)?;
-            self.launch(&mut job, threshold)?;
-            (0..repeats).map(|_| self.launch(&mut job, threshold)).collect()
+            let mut job = self.prepare(inputs, artifact::spelled(config.reduction))?;
+            self.launch(&mut job, config.threshold)?;
+            (0..repeats).map(|_| self.launch(&mut job, config.threshold)).collect()
         })
     }
 
@@ -342,9 +314,7 @@ impl Engine for CudaEngine {
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         for (inputs, configs) in jobs {
             check::backward(inputs)?;
-            for config in configs.iter().filter(|c| c.reduction.has_threshold()) {
-                config.check(self.info.lane_width)?;
-            }
+            check::settings(configs, self.info.lane_width)?;
         }
         no_panic("CUDA's driver", || {
             jobs.iter().map(|(inputs, configs)| self.backward_all(inputs, configs)).collect()

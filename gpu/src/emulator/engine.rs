@@ -257,9 +257,7 @@ impl Engine for EmulatorEngine {
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         for (inputs, configs) in jobs {
             check::backward(inputs)?;
-            for config in configs.iter().filter(|c| c.reduction.has_threshold()) {
-                config.check(self.info.lane_width)?;
-            }
+            check::settings(configs, self.info.lane_width)?;
         }
         let mut results = Vec::with_capacity(jobs.len());
         for (inputs, configs) in jobs {

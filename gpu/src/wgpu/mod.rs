@@ -191,9 +191,7 @@ impl Engine for WgpuEngine {
         for (inputs, configs) in jobs {
             check::backward(inputs)?;
             self.check_grid(&inputs.raster)?;
-            for config in configs.iter().filter(|c| c.reduction.has_threshold()) {
-                config.check(self.info.lane_width)?;
-            }
+            check::settings(configs, self.info.lane_width)?;
         }
         no_panic("wgpu", || self.backward_all(jobs))
     }

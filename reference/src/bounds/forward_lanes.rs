@@ -4,6 +4,7 @@
 use super::alpha_at;
 use super::forward::{Outcome, Pixel, finish};
 use super::lanes::{self, Cells, Constants, Splat, flags, samples};
+use crate::rasterize::last_id;
 use crate::reach::Footprint;
 use crate::scalar::{Bounded, LaneJob, Lanes, Model, Scalar};
 use crate::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Tile};
@@ -227,15 +228,6 @@ impl<'a, M: Model> Walk<'a, M> {
                 (at.index, finish(pixel, background))
             })
             .collect()
-    }
-}
-
-/// The position in `flatten_ids` from a depth in the tile's list plus 1.
-#[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^31")]
-fn last_id(depth: f64, start: usize) -> i32 {
-    match depth as i32 {
-        0 => -1,
-        depth => i32::try_from(start).unwrap_or(i32::MAX) + depth - 1,
     }
 }
 
