@@ -50,8 +50,19 @@ pub struct EmulatorEngine {
     info: DeviceInfo,
     options: EmulatorOptions,
     modules: BTreeMap<Artifact, Module>,
+    replaced: BTreeMap<Replaced, Replacement>,
     report: Report,
     trace: Trace,
+}
+
+/// Stage and reduction of the artifacts that are not run.
+type Replaced = (&'static str, Option<&'static str>);
+
+/// A program that runs in an artifact's place.
+#[derive(Debug)]
+struct Replacement {
+    module: Module,
+    entry: String,
 }
 
 /// Buffers of what both stages read, and their settings.
@@ -81,6 +92,7 @@ impl EmulatorEngine {
             },
             options,
             modules: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             report: Report::default(),
             trace: Trace::new(),
         };
@@ -91,6 +103,29 @@ impl EmulatorEngine {
     /// Chooses how the next launches are scheduled.
     pub fn set_schedule(&mut self, schedule: Schedule) {
         self.options.schedule = schedule;
+    }
+
+    /// Runs the entry point of another program in place of the artifacts of a stage and reduction
+    /// (as [`artifact::REDUCTIONS`] spells them), for every number of channels. It must take the
+    /// artifacts' parameters; a difference in their number or sizes is an error of the launch.
+    ///
+    /// # Errors
+    /// [`EngineError::Compile`] where the program does not parse or has no such entry point.
+    pub fn replace(
+        &mut self,
+        stage: &'static str,
+        reduction: Option<&'static str>,
+        ptx: &str,
+        entry: &str,
+    ) -> Result<(), EngineError> {
+        let failed = |message| EngineError::Compile { kernel: entry.to_owned(), message };
+        let module = Module::parse(ptx).map_err(|e| failed(e.to_string()))?;
+        if !module.kernels.contains_key(entry) {
+            return Err(failed(format!("the program has no entry point {entry}")));
+        }
+        let kernel = Replacement { module, entry: entry.to_owned() };
+        self.replaced.insert((stage, reduction), kernel);
+        Ok(())
     }
 
     /// What the latest launch did.
@@ -113,15 +148,18 @@ impl EmulatorEngine {
         arguments: Vec<Argument>,
         memory: &mut DeviceMemory,
     ) -> Result<(), EngineError> {
-        let module = match self.modules.entry(artifact) {
-            Entry::Occupied(loaded) => loaded.into_mut(),
-            Entry::Vacant(place) => place.insert(load(&artifact)?),
+        let own;
+        let (module, entry) = match self.replaced.get(&(artifact.stage, artifact.reduction)) {
+            Some(kernel) => (&kernel.module, &kernel.entry),
+            None => {
+                own = artifact.entry();
+                (loaded(&mut self.modules, &artifact)?, &own)
+            }
         };
         let launch = Launch { grid, block: [block, 1, 1], dynamic_shared: 0, arguments };
         let EmulatorOptions { schedule, observers, .. } = &self.options;
-        let entry = artifact.entry();
         let trace = &mut self.trace;
-        self.report = run_traced(module, &entry, &launch, memory, schedule, *observers, trace)
+        self.report = run_traced(module, entry, &launch, memory, schedule, *observers, trace)
             .map_err(|error| match error {
                 RunError::Launch(error) => EngineError::Input(error.to_string()),
                 error => EngineError::Device(error.to_string()),
@@ -219,6 +257,16 @@ impl Raster {
         let mut arguments = vec![self.params.clone()];
         arguments.extend(buffers.map(Argument::from));
         arguments
+    }
+}
+
+fn loaded<'a>(
+    modules: &'a mut BTreeMap<Artifact, Module>,
+    artifact: &Artifact,
+) -> Result<&'a Module, EngineError> {
+    match modules.entry(*artifact) {
+        Entry::Occupied(loaded) => Ok(loaded.into_mut()),
+        Entry::Vacant(place) => Ok(place.insert(load(artifact)?)),
     }
 }
 

@@ -184,3 +184,24 @@ fn a_failing_schedule_shrinks() {
     // The race detector needs no schedule at all for this one.
     assert!(shrink(&trace, |t| fails(t.clone())).is_empty(), "lockstep shows it too");
 }
+
+#[test]
+fn another_program_runs_in_an_artifacts_place() {
+    let mut emulator = engine(Architecture::Compute75, false, Schedule::lockstep());
+    let inputs = inputs(&mut emulator, 3, 20);
+    let right = emulator.backward_by(&inputs, "atomic", 0).expect("it runs");
+    let artifact = Artifact {
+        stage: "rasterize_backward",
+        reduction: Some("atomic"),
+        channels: Some(Channels::Exactly(3)),
+        architecture: Architecture::Compute75,
+        fast_math: false,
+    };
+    let ptx = artifact.ptx().expect("it is built in").replace(&artifact.entry(), "mine");
+    let missing = emulator.replace("rasterize_backward", Some("sw_b"), &ptx, "other");
+    let missing = missing.expect_err("there is no such entry").to_string();
+    assert_eq!(missing, "kernel other: the program has no entry point other", "it says so");
+    emulator.replace("rasterize_backward", Some("sw_b"), &ptx, "mine").expect("it parses");
+    let other = emulator.backward_by(&inputs, "sw_b", 0).expect("it runs");
+    assert_eq!(right, other, "the plain kernel ran in the butterfly's place, in the same order");
+}
