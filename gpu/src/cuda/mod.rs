@@ -16,6 +16,7 @@ use crate::artifact::{self, Architecture, Artifact};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics, POISON, no_panic};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
+use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::BackwardConfig;
 use crate::stages::{Params, values};
 use cudarc::driver::sys::CUevent_flags;
@@ -319,5 +320,21 @@ impl Engine for CudaEngine {
         no_panic("CUDA's driver", || {
             jobs.iter().map(|(inputs, configs)| self.backward_all(inputs, configs)).collect()
         })
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        inputs.iter().try_for_each(|job| check::project(job))?;
+        Err(EngineError::Input("project does not run on this engine".to_owned()))
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        for (inputs, configs) in jobs {
+            check::project_backward(inputs)?;
+            check::project_settings(configs, self.info.lane_width)?;
+        }
+        Err(EngineError::Input("project_backward does not run on this engine".to_owned()))
     }
 }
