@@ -7,6 +7,8 @@
 //! through a [`crate::Reduction`].
 
 mod records;
+#[cfg(test)]
+pub(crate) mod test_inputs;
 
 pub(crate) use records::project_blocks;
 pub use records::{PROJECT_BLOCK, ProjectParams};
