@@ -7,13 +7,15 @@
 //! through a [`crate::Reduction`].
 
 mod records;
+#[cfg(test)]
+pub(crate) mod test_inputs;
 
 pub(crate) use records::project_blocks;
 pub use records::{PROJECT_BLOCK, ProjectParams};
 
 use crate::layout::{join_rows, split_rows};
 
-/// One camera; mirrors `Camera` in `project.cuh`.
+/// One camera; mirrors `Camera` in `project.cuh` and `projection.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Camera {

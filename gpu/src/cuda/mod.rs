@@ -9,6 +9,7 @@
 
 mod driver;
 mod geometry;
+mod project;
 
 pub use driver::{CudaDevice, devices};
 
@@ -324,7 +325,7 @@ impl Engine for CudaEngine {
 
     fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
         inputs.iter().try_for_each(|job| check::project(job))?;
-        Err(EngineError::Input("project does not run on this engine".to_owned()))
+        no_panic("CUDA's driver", || inputs.iter().map(|job| self.project_one(job)).collect())
     }
 
     fn project_backward(
@@ -335,6 +336,11 @@ impl Engine for CudaEngine {
             check::project_backward(inputs)?;
             check::project_settings(configs, self.info.lane_width)?;
         }
-        Err(EngineError::Input("project_backward does not run on this engine".to_owned()))
+        let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
+            configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()
+        };
+        no_panic("CUDA's driver", || {
+            jobs.iter().map(|(inputs, configs)| run(inputs, configs)).collect()
+        })
     }
 }

@@ -6,7 +6,7 @@ use super::{ProjectConstants, ProjectInputs};
 /// Threads of a block of the projection kernels.
 pub const PROJECT_BLOCK: u32 = 256;
 
-/// The settings of the projection kernels; mirrors `Params` in `project.cuh`.
+/// The settings of the projection kernels; mirrors `Params` in `project.cuh` and `projection.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct ProjectParams {
@@ -89,7 +89,9 @@ fn count(entries: usize) -> u32 {
 mod tests {
     use super::*;
     use crate::artifact;
-    use crate::stages::Params;
+    use crate::projection::Camera;
+    use crate::stages::tests::assert_layout;
+    use crate::stages::{PROJECT, Params};
 
     /// `type name` of a record's members, in order, arrays with their sizes.
     fn members<'a>(source: &'a str, record: &str) -> Vec<&'a str> {
@@ -116,6 +118,30 @@ mod tests {
                     unsigned stop_when_equal,unsigned clamp_stops_gradient,unsigned channels,\
                     unsigned padding,float background[MAX_CHANNELS]";
         assert_eq!(members(pair, "Params").join(","), ours, "the order of Params");
+    }
+
+    #[test]
+    fn records_lie_where_the_wgsl_kernels_look() {
+        assert_layout!(
+            PROJECT,
+            ProjectParams as Params,
+            [
+                gaussians,
+                cameras,
+                channels,
+                coefficients,
+                threshold,
+                near_inclusive,
+                clamp_has_gradient,
+                antialiased,
+                eps2d,
+                near,
+                far,
+                inverse_eps,
+                w_eps
+            ]
+        );
+        assert_layout!(PROJECT, Camera as Camera, [viewmat, focal, principal, low, high]);
     }
 
     #[test]
