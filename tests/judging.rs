@@ -7,13 +7,18 @@ use splat_harness::case::Case;
 use splat_harness::generators::draw;
 use splat_harness::minimize::{drop_gaussians, shrink};
 use splat_harness::report::{report, verdicts};
+use splat_harness::stage::StageName;
 use splat_harness::verdict::Verdict;
 use splat_reference::convention::Profile;
 use splat_tests::{Defect, Mirror, corpus};
 
 fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> EngineReport {
-    let contender =
-        Contender { id: "mirror".to_owned(), engine: Box::new(Mirror::new(8, defect)), settings };
+    let contender = Contender {
+        id: "mirror".to_owned(),
+        engine: Box::new(Mirror::new(8, defect)),
+        stages: StageName::ALL.to_vec(),
+        settings,
+    };
     let all = cases.iter().flat_map(|case| {
         (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera)))
     });
@@ -60,6 +65,14 @@ fn every_planted_defect_is_found_where_it_is() {
         (Defect::NotANumber, Some("v_means2d")),
         (Defect::DeviceCoordinates, Some("v_means2d")),
         (Defect::HalfOffDiagonal, Some("v_conics")),
+        (Defect::LostGaussian(0), Some("v_viewmats")),
+        (Defect::LostGaussian(17), Some("v_viewmats")),
+        (Defect::LastCamera, None),
+        (Defect::FirstViewmat, Some("v_viewmats")),
+        (Defect::ThreeChannels, Some("v_colors")),
+        (Defect::OtherClampGradient, None),
+        (Defect::NoPhase, None),
+        (Defect::LowerDegree, None),
     ] {
         let report = judge(defect, &cases, one_setting());
         assert_eq!(report.verdict(), Verdict::Disagree, "{defect:?} went unnoticed");
