@@ -133,6 +133,21 @@ fn what_failed_is_made_small() {
 }
 
 #[test]
+fn a_failing_projection_is_made_small() {
+    let cases: Vec<Case> = corpus().into_iter().filter(|case| case.name == "two-cameras").collect();
+    assert!(cases[0].scene.gaussians.len() > 1, "there must be something to leave out");
+    for defect in [Defect::LastCamera, Defect::FirstViewmat] {
+        let report = judge(defect, &cases, one_setting());
+        assert!(!report.findings.is_empty(), "{defect:?} went unnoticed");
+        for finding in &report.findings {
+            assert_eq!(finding.stage, StageName::ProjectBackward, "{defect:?} shows elsewhere");
+            assert_eq!(finding.case.scene.gaussians.len(), 1, "{defect:?}: one would do");
+            assert_eq!(finding.case.scene.cameras.len(), 2, "{defect:?}: the cameras stay");
+        }
+    }
+}
+
+#[test]
 fn an_engine_that_gives_nothing_is_given_up_and_the_rest_is_not_exercised() {
     let report = judge(Defect::Broken, &corpus(), one_setting());
     assert_eq!(report.verdict(), Verdict::Disagree, "a fault is no pass");
