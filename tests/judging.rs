@@ -10,12 +10,7 @@ use splat_harness::report::{report, verdicts};
 use splat_harness::stage::StageName;
 use splat_harness::verdict::Verdict;
 use splat_reference::convention::Profile;
-use splat_harness::campaign::Fault;
-use splat_harness::case::Case;
-use splat_harness::generators::draw;
-use splat_harness::minimize::shrink;
-use splat_harness::report::{report, verdicts};
-use splat_harness::stage::StageName;
+use splat_tests::{Defect, corpus, judge};
 
 fn random(count: u64) -> Vec<Case> {
     (0..count)

@@ -4,7 +4,6 @@ use crate::campaign::{EngineReport, Fault, Finding, Row};
 use crate::cli::table::table;
 use crate::engines::Missing;
 use crate::verdict::{Tally, Verdict};
-use splat_gpu::Reduction;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -45,9 +44,8 @@ pub fn verdicts(reports: &[EngineReport]) -> String {
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for report in reports {
-        for (&(stage, reduction), row) in &report.rows {
-            let reduction = reduction.map_or("-", Reduction::name);
-            rows.push(verdict_row(&report.id, stage.name(), reduction, row));
+        for (stage, reduction, row) in report.named_rows() {
+            rows.push(verdict_row(&report.id, stage, reduction, row));
         }
     }
     let mut text = table(&rows);
@@ -87,8 +85,7 @@ fn by_threshold(reports: &[EngineReport]) -> String {
     };
     let mut text = String::new();
     for report in reports {
-        for ((stage, reduction), row) in &report.rows {
-            let Some(reduction) = reduction else { continue };
+        for (stage, reduction, row) in report.named_rows() {
             if row.disagree_at.values().all(|&runs| runs == 0) {
                 continue;
             }

@@ -62,6 +62,13 @@ impl EngineReport {
         self.rows.entry((stage, setting.map(|setting| setting.reduction))).or_default()
     }
 
+    /// The rows with the names of their stages and reductions; "-" for a stage without one.
+    pub fn named_rows(&self) -> impl Iterator<Item = (&'static str, &'static str, &Row)> {
+        self.rows.iter().map(|(&(stage, reduction), row)| {
+            (stage.name(), reduction.map_or("-", Reduction::name), row)
+        })
+    }
+
     /// The worst verdict of all runs.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use super::{place, reduction_of};
 use crate::campaign::{EngineReport, Finding};
 use crate::verdict::Verdict;
-use splat_gpu::Reduction;
 
 /// A failure that does not stop the build.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -85,11 +84,10 @@ impl KnownFailures {
         let mut sentences = Vec::new();
         for known in &self.failures {
             for report in reports.iter().filter(|report| known.is_of(report)) {
-                let rows = report.rows.iter().filter(|&(&(stage, reduction), _)| {
-                    let reduction = reduction.map_or("-", Reduction::name);
-                    known.stage == stage.name() && known.reduction == reduction
+                let rows = report.named_rows().filter(|&(stage, reduction, _)| {
+                    known.stage == stage && known.reduction == reduction
                 });
-                for (_, row) in rows {
+                for (_, _, row) in rows {
                     if row.count(Verdict::Agree) > 0 && row.count(Verdict::Disagree) == 0 {
                         let place = place(&report.id, &known.stage, &known.reduction);
                         let reason = &known.reason;

@@ -8,9 +8,7 @@ use serde_json::{Number, Value};
 use super::{Conclusion, Gate, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding, Row};
 use crate::engines::Missing;
-use crate::stage::StageName;
 use crate::verdict::{Difference, Verdict};
-use splat_gpu::Reduction;
 
 /// The whole campaign. Numbers that JSON cannot write are the texts `NaN`, `inf` and `-inf`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -176,9 +174,8 @@ impl EngineSummary {
             lane_width: report.info.lane_width,
             given_up: report.given_up.clone(),
             rows: report
-                .rows
-                .iter()
-                .map(|(&(stage, reduction), row)| RowSummary::new(stage, reduction, row))
+                .named_rows()
+                .map(|(stage, reduction, row)| RowSummary::new(stage, reduction, row))
                 .collect(),
             findings: findings
                 .map(|(finding, file)| {
@@ -191,12 +188,12 @@ impl EngineSummary {
 }
 
 impl RowSummary {
-    fn new(stage: StageName, reduction: Option<Reduction>, row: &Row) -> Self {
+    fn new(stage: &'static str, reduction: &'static str, row: &Row) -> Self {
         let sharpness = &row.tally.sharpness;
         let worst = row.tally.worst.as_ref().map(Difference::ratio);
         Self {
-            stage: stage.name(),
-            reduction: reduction.map_or("-", Reduction::name),
+            stage,
+            reduction,
             runs: row.runs.iter().map(|(verdict, &runs)| (verdict.to_string(), runs)).collect(),
             elements: row.tally.elements(),
             undecided: row.tally.undecided,

@@ -12,6 +12,8 @@ use splat_reference::scalar::{
     ArithmeticModel, Bounded, Cuda, CudaFast, Model, Scalar, Truth, Wgsl, WgslExpZero,
 };
 
+/// Numbers of a Gaussian's gradients, the colour excepted.
+const GEOMETRY: usize = 11;
 /// Numbers of a camera's gradient that are sums; the last row of `[4,4]` is zero.
 const CAMERA: usize = 12;
 
@@ -202,7 +204,7 @@ fn backward_values(
     g: usize,
     stride: usize,
 ) -> [(&'static str, &[f32]); 5] {
-    let colors = stride - 11;
+    let colors = stride - GEOMETRY;
     [
         ("v_means", &outputs.v_means[g]),
         ("v_quats", &outputs.v_quats[g]),
