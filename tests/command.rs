@@ -153,7 +153,11 @@ fn a_reproducer_runs_its_stage_and_setting_alone() {
         let [row] = rows[..] else { panic!("{stage}: one row was expected: {}", said.out) };
         let cells: Vec<&str> = row.split_whitespace().collect();
         let reduction = if stage.ends_with("backward") { "sw-s" } else { "-" };
-        assert_eq!(cells[1..4], [stage, reduction, "1"], "another stage, setting or number of runs");
+        assert_eq!(
+            cells[1..4],
+            [stage, reduction, "1"],
+            "another stage, setting or number of runs"
+        );
     }
 }
 

@@ -292,9 +292,8 @@ impl<S: Scalar> Projections<S> {
         all: &[Option<Projection<S>>],
     ) -> Self {
         let zero = S::from_f64(0.0);
-        let of = |p: &Option<Projection<S>>| {
-            p.map_or(([zero; 3], zero), |p| (p.covariance, p.depth))
-        };
+        let of =
+            |p: &Option<Projection<S>>| p.map_or(([zero; 3], zero), |p| (p.covariance, p.depth));
         let (covars2d, depths) = all.iter().map(of).unzip();
         Self {
             splats: splats(gaussians, lens, all),

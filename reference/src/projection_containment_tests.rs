@@ -4,9 +4,9 @@
 
 use crate::backward::project::ProjectionGradients;
 use crate::backward::{self, rasterize::SplatGradients};
+use crate::bounds::{self, ProjectionBounds, ProjectionGradientBounds};
 use crate::containment_tests::{Ratios, conclude, contain};
 use crate::convention::Convention;
-use crate::bounds::{self, ProjectionBounds, ProjectionGradientBounds};
 use crate::project::{Lens, Projections, project, project_splats};
 use crate::scalar::{
     Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Truth, Wgsl, perturb,

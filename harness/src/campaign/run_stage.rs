@@ -24,10 +24,7 @@ pub(super) fn tallies(
     }
 }
 
-fn project(
-    engine: &mut dyn Engine,
-    items: &[&Projection],
-) -> Result<Vec<Vec<Tally>>, EngineError> {
+fn project(engine: &mut dyn Engine, items: &[&Projection]) -> Result<Vec<Vec<Tally>>, EngineError> {
     let inputs: Vec<_> = items.iter().map(|item| &item.stage.inputs.project).collect();
     let outputs = engine.project(&inputs)?;
     let info = engine.info();

@@ -85,8 +85,7 @@ pub fn rasterize_backward(input: &BackwardInputs, settings: usize) -> BackwardSi
 pub fn project_backward(input: &ProjectBackwardInputs, settings: usize) -> BackwardSize {
     let project = &input.project;
     let rows = 6 * input.v_opacities.len() + input.v_colors.len();
-    let gradients =
-        11 * project.len() + project.colors.values().len() + 16 * project.cameras.len();
+    let gradients = 11 * project.len() + project.colors.values().len() + 16 * project.cameras.len();
     BackwardSize {
         once: project_bytes(project) + WORD * rows,
         each: SETTING_HEADER + WORD * gradients,
@@ -117,10 +116,7 @@ pub fn forward(sizes: impl IntoIterator<Item = usize>, limit: usize) -> Vec<Rang
 /// Cuts backward jobs into frames of pieces. A job's settings may be spread over several frames,
 /// its inputs then travel with each. Jobs without settings are left out.
 #[must_use]
-pub fn backward(
-    jobs: impl IntoIterator<Item = BackwardSize>,
-    limit: usize,
-) -> Vec<Vec<Piece>> {
+pub fn backward(jobs: impl IntoIterator<Item = BackwardSize>, limit: usize) -> Vec<Vec<Piece>> {
     let mut frames: Vec<Vec<Piece>> = Vec::new();
     let mut used = 0;
     for (job, BackwardSize { once, each, settings }) in jobs.into_iter().enumerate() {
@@ -158,8 +154,10 @@ mod tests {
     fn backward_frames_cover_everything_in_order() {
         let inputs: Vec<_> = (0..5).map(samples::backward_inputs).collect();
         let sizes = || inputs.iter().enumerate().map(|(i, x)| rasterize_backward(x, i * 3));
-        let all: Vec<_> =
-            sizes().enumerate().flat_map(|(j, job)| (0..job.settings).map(move |s| (j, s))).collect();
+        let all: Vec<_> = sizes()
+            .enumerate()
+            .flat_map(|(j, job)| (0..job.settings).map(move |s| (j, s)))
+            .collect();
         for limit in [0, 1, 3000, 5000, 10_000, usize::MAX] {
             let frames = backward(sizes(), limit);
             let covered: Vec<_> = frames

@@ -203,7 +203,10 @@ fn part<'a, I>(
     jobs: &[(&'a I, &'a [BackwardConfig])],
     pieces: &[Piece],
 ) -> Vec<(&'a I, &'a [BackwardConfig])> {
-    pieces.iter().map(|piece| (jobs[piece.job].0, &jobs[piece.job].1[piece.settings.clone()])).collect()
+    pieces
+        .iter()
+        .map(|piece| (jobs[piece.job].0, &jobs[piece.job].1[piece.settings.clone()]))
+        .collect()
 }
 
 /// Adds a frame's answers to the others of their jobs.

@@ -53,7 +53,11 @@ impl ProjectStage {
     pub fn from_backward_inputs(inputs: &ProjectBackwardInputs) -> Self {
         let constants = &inputs.project.constants;
         let convention = Convention {
-            near_rule: if constants.near_inclusive { NearRule::LessOrEqual } else { NearRule::Less },
+            near_rule: if constants.near_inclusive {
+                NearRule::LessOrEqual
+            } else {
+                NearRule::Less
+            },
             fov_clamp_gradient: if constants.clamp_has_gradient {
                 FovClampGradient::Included
             } else {

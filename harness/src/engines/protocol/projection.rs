@@ -90,7 +90,9 @@ fn read_colors(reader: &Reader<'_>, job: usize, n: usize) -> Result<ProjectColor
     let channels: u32 = reader.value(&name("channels"))?;
     let coefficients: u32 = reader.value(&name("coefficients"))?;
     if !COEFFICIENTS.contains(&coefficients) {
-        return Err(WireError(format!("{job}: {coefficients} coefficients, expected 1, 4, 9 or 16")));
+        return Err(WireError(format!(
+            "{job}: {coefficients} coefficients, expected 1, 4, 9 or 16"
+        )));
     }
     let stride = if coefficients == 0 { channels } else { 3 * coefficients };
     let values = reader.array(&name("colors"), &[n, stride as usize])?;

@@ -145,9 +145,8 @@ fn read_answer(reader: &Reader<'_>, request: RequestRef<'_>) -> Result<Answer, W
             .iter()
             .enumerate()
             .map(|(job, (inputs, settings))| {
-                let one = |setting| {
-                    projection::read_gradients(reader, [job, setting], &inputs.project)
-                };
+                let one =
+                    |setting| projection::read_gradients(reader, [job, setting], &inputs.project);
                 (0..settings.len()).map(one).collect()
             })
             .collect::<Result<_, _>>()
