@@ -89,10 +89,11 @@ fn lose(inputs: &mut ProjectBackwardInputs, rows: Range<usize>) {
 /// Defects of the harmonics are factors of their coefficients.
 fn scale_harmonics(colors: &mut ProjectColors, defect: Defect) {
     let ProjectColors::Harmonics { coefficients, values } = colors else { return };
+    let coefficients = *coefficients as usize;
     let degree = coefficients.isqrt() - 1;
     for (i, value) in values.iter_mut().enumerate() {
         // Coefficient k is of degree floor(sqrt k).
-        let of = (i as u32 / 3 % *coefficients).isqrt();
+        let of = (i / 3 % coefficients).isqrt();
         match defect {
             Defect::NoPhase if of == 1 => *value = -*value,
             Defect::LowerDegree if of == degree && degree > 0 => *value = 0.0,
