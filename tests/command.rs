@@ -147,7 +147,7 @@ fn a_reproducer_runs_its_stage_and_setting_alone() {
     let known = ["unknown stage 'projection'", "project_backward"];
     refuses(here, &["replay", &reproducer(here, "projection")], &known);
     for stage in ["project", "rasterize", "rasterize_backward", "project_backward"] {
-        let said = say(here, &["replay", &reproducer(here, stage), "--engine", "emulator"]);
+        let said = say(here, &["replay", &reproducer(here, stage), "--engine", "emulator-fast"]);
         assert_eq!(said.code, Some(0), "{stage}: {said:?}");
         let rows = said.out.lines().filter(|line| line.starts_with("emulator")).collect::<Vec<_>>();
         let [row] = rows[..] else { panic!("{stage}: one row was expected: {}", said.out) };
