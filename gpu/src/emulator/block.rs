@@ -1,8 +1,9 @@
 //! Blocks: warps, shared memory and the barriers between them.
 
+use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReductionOp, Instruction, Kernel, Op};
-use super::memory::Segment;
+use super::memory::{DeviceMemory, Segment};
 use super::registers::{Active, Bits, LANES, WARP};
 use super::warp::{State, Warp};
 
@@ -15,6 +16,8 @@ pub(super) struct Block {
     pub(super) index: [u32; 3],
     pub(super) shared: Segment,
     pub(super) warps: Vec<Warp>,
+    /// Stores that not everybody sees yet; empty under schedules that delay none.
+    pub(super) delayed: StoreBuffer,
     /// Barriers completed.
     pub(super) epoch: u32,
 }
@@ -36,6 +39,7 @@ impl Block {
             index: [0; 3],
             shared: memory,
             warps: (0..count).map(|index| Warp::new(index, threads, kernel)).collect(),
+            delayed: StoreBuffer::default(),
             epoch: 0,
         }
     }
@@ -43,8 +47,14 @@ impl Block {
     /// Becomes block `linear`, of which nothing has run.
     pub(super) fn start(&mut self, linear: u32, index: [u32; 3]) {
         (self.linear, self.index, self.epoch) = (linear, index, 0);
+        self.delayed.clear();
         self.shared.reset();
         self.warps.iter_mut().for_each(Warp::reset);
+    }
+
+    /// Lets everybody see all that the block has stored.
+    pub(super) fn drain(&mut self, global: &mut DeviceMemory) {
+        self.delayed.drain(&mut Memories { shared: &mut self.shared, global });
     }
 
     /// Whether every thread has exited.

@@ -70,6 +70,15 @@ pub(super) struct Guard {
     pub(super) negated: bool,
 }
 
+/// For which threads a fence or atomic orders (PTX ISA, "Scope").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// `cta`.
+    Block,
+    /// `gl`, `gpu` and `sys`: every thread of the launch.
+    Device,
+}
+
 /// What an instruction is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstructionClass {
@@ -388,8 +397,8 @@ pub(super) enum Op {
     Sync(Sync),
     ActiveMask(Slot),
     Barrier(Barrier),
-    /// membar and fence: executes in order here, so it only counts.
-    Fence,
+    /// membar and fence.
+    Fence(Scope),
     Branch {
         target: u32,
         uniform: bool,
