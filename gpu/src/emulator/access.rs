@@ -2,7 +2,7 @@
 
 use super::delay::{Memories, Piece, StoreBuffer, Thread};
 use super::fault::{AccessKind, FaultKind, Trouble};
-use super::ir::{Address, Base, SINK, Space, Transfer};
+use super::ir::{Address, Base, SINK, Scope, Space, Transfer};
 use super::memory::Segment;
 use super::race::{Record, WarpOrder};
 use super::registers::{Active, LANES, Registers};
@@ -17,7 +17,7 @@ pub(super) struct View<'v> {
     pub(super) block: u32,
     pub(super) epoch: u32,
     pub(super) warp: u16,
-    pub(super) order: &'v WarpOrder,
+    pub(super) order: &'v mut WarpOrder,
     pub(super) line: u32,
 }
 
@@ -89,9 +89,17 @@ impl Iterator for Groups<'_> {
 
 impl View<'_> {
     #[inline(always)]
-    pub(super) fn record(&self, kind: AccessKind, bytes: u8, lanes: u32) -> Record {
+    pub(super) fn record(
+        &self,
+        kind: AccessKind,
+        strong: Option<Scope>,
+        bytes: u8,
+        lanes: u32,
+    ) -> Record {
         Record {
             kind,
+            strong,
+            sees: true,
             bytes,
             warp: self.warp,
             block: self.block,
@@ -118,7 +126,7 @@ impl View<'_> {
 #[inline(always)]
 pub(super) fn observe(
     segment: &mut Segment,
-    order: &WarpOrder,
+    order: &mut WarpOrder,
     word: usize,
     words: usize,
     record: &Record,
@@ -163,8 +171,8 @@ pub(super) fn load(r: &mut Registers, on: &Active, t: &Transfer, view: &mut View
             let word = word.map_err(|kind| Trouble::new(kind, lanes))?;
             values[..words].copy_from_slice(&view.params.words[word..word + words]);
         } else {
-            let record = view.record(AccessKind::Read, bytes_of(address, total), lanes);
-            let order = view.order;
+            let record = view.record(AccessKind::Read, t.strong, bytes_of(address, total), lanes);
+            let order = &mut *view.order;
             let (segment, word) = view.memories.locate(t.space, address, total, lanes)?;
             values[..words].copy_from_slice(&segment.words[word..word + words]);
             poison[..words].copy_from_slice(&segment.poison[word..word + words]);
@@ -254,8 +262,8 @@ pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_
     for (address, lanes) in Groups::new(on, &all, !at_once) {
         // Where races are not looked for, the highest lane lasts.
         let lane = 31 - lanes.leading_zeros();
-        let record = view.record(AccessKind::Write, bytes_of(address, total), lanes);
-        let order = view.order;
+        let record = view.record(AccessKind::Write, t.strong, bytes_of(address, total), lanes);
+        let order = &mut *view.order;
         let (segment, word) = view.memories.locate(t.space, address, total, lanes)?;
         observe(segment, order, word, words, &record, t.space, address)?;
         let pieces = pieces(r, t, address, lane as usize);

@@ -5,6 +5,7 @@ use super::fault::{AccessKind, FaultKind, Trouble};
 use super::float::flushed;
 use super::ir::{Atomic, AtomicOp, SINK, Space};
 use super::mix::mix;
+use super::race::Record;
 use super::registers::{Active, Bits, LANES, Registers};
 
 /// `atom` and `red`: the lanes go one after the other, ascending or as the schedule says. Each
@@ -70,8 +71,9 @@ fn order(moment: u64) -> [u32; LANES] {
 #[inline(always)]
 fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut View<'_>) -> Outcome {
     let count = usize::from(a.count);
-    let record = view.record(AccessKind::Atomic, 0xf, lanes);
-    let order = view.order;
+    let sees = a.results[..count].iter().any(|&result| result != SINK);
+    let record = Record { sees, ..view.record(AccessKind::Atomic, Some(a.scope), 0xf, lanes) };
+    let order = &mut *view.order;
     let total = 4 * u32::from(a.count);
     let (segment, word) = view.memories.locate(a.space, address, total, lanes)?;
     observe(segment, order, word, count, &record, a.space, address)?;

@@ -5,6 +5,7 @@ use super::fault::{Defect, FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReductionOp, Instruction, Kernel, Op};
 use super::memory::{DeviceMemory, Segment};
 use super::registers::{Active, Bits, LANES, WARP};
+use super::signal::Clock;
 use super::warp::{State, Warp};
 
 /// A block being executed.
@@ -20,6 +21,8 @@ pub(super) struct Block {
     pub(super) delayed: StoreBuffer,
     /// Barriers completed.
     pub(super) epoch: u32,
+    /// Whether the kernel has fences.
+    fences: bool,
 }
 
 /// A misuse seen when a block cannot go on, with the warp and place it is told of.
@@ -33,7 +36,7 @@ impl Block {
     pub(super) fn new(threads: u32, shared: usize, races: bool, kernel: &Kernel) -> Self {
         let count = u16::try_from(threads.div_ceil(WARP)).unwrap_or(u16::MAX);
         let mut memory = Segment::uninitialized(shared);
-        memory.watch(races);
+        memory.watch(races, kernel.fences);
         Self {
             linear: 0,
             index: [0; 3],
@@ -41,6 +44,7 @@ impl Block {
             warps: (0..count).map(|index| Warp::new(index, threads, kernel)).collect(),
             delayed: StoreBuffer::default(),
             epoch: 0,
+            fences: kernel.fences,
         }
     }
 
@@ -48,7 +52,7 @@ impl Block {
     pub(super) fn start(&mut self, linear: u32, index: [u32; 3]) {
         (self.linear, self.index, self.epoch) = (linear, index, 0);
         self.delayed.clear();
-        self.shared.reset();
+        self.shared.reset(self.fences);
         self.warps.iter_mut().for_each(Warp::reset);
     }
 
@@ -124,7 +128,17 @@ impl Block {
             }
         }
         self.epoch += 1;
+        self.tell();
         Ok(true)
+    }
+
+    /// Threads that have met know of one another's signals.
+    fn tell(&mut self) {
+        let mut all = Clock::default();
+        let gathered = |warp: &Warp, all: &mut Clock| warp.order.gather(warp.existing, all);
+        if self.warps.iter().fold(false, |any, warp| gathered(warp, &mut all) | any) {
+            self.warps.iter_mut().for_each(|warp| warp.order.tell(warp.existing, &all));
+        }
     }
 
     /// The barrier at which all threads wait, if it is one.

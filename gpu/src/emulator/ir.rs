@@ -39,6 +39,8 @@ pub(super) struct Kernel {
     /// Bytes of static shared memory, before the dynamic part.
     pub(super) shared: u32,
     pub(super) code: Vec<Instruction>,
+    /// Whether there are fences in it.
+    pub(super) fences: bool,
     /// Registers without the constants.
     pub(super) predicates: Slot,
     pub(super) words: Slot,
@@ -152,6 +154,8 @@ pub(super) struct Transfer {
     pub(super) space: Space,
     /// Bytes of an element: 1, 2, 4, 8.
     pub(super) width: u8,
+    /// `volatile` or `relaxed`; absent for weak accesses.
+    pub(super) strong: Option<Scope>,
     /// Sign-extend a narrow load.
     pub(super) signed: bool,
     /// Whether registers are doubles.
@@ -183,6 +187,7 @@ pub(super) enum AtomicOp {
 pub(super) struct Atomic {
     pub(super) op: AtomicOp,
     pub(super) space: Space,
+    pub(super) scope: Scope,
     pub(super) count: u8,
     /// [`SINK`] where nobody reads the old value.
     pub(super) results: [Slot; 4],

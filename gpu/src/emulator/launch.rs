@@ -206,7 +206,7 @@ pub fn run_traced(
     let unknown = || LaunchError::UnknownKernel(kernel.to_owned());
     let kernel = module.kernels.get(kernel).ok_or_else(unknown)?;
     let shared = check(kernel, launch)?;
-    memory.begin(&module.variables, observers.races);
+    memory.begin(&module.variables, observers.races, kernel.fences);
     let mut machine = Machine {
         kernel,
         grid: launch.grid,

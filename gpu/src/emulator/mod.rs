@@ -26,9 +26,9 @@
 //!
 //! # What is observed
 //! The first misuse ends the run as a [`Fault`] with kernel, line, block, warp and lanes:
-//! - data races in shared and global memory, by happens-before over barriers and `bar.warp.sync`,
-//!   atomics understood, with both accesses ([`Observers::races`]). Blocks are never ordered:
-//!   hand-made signals between them, by fences and flags, are reported as races;
+//! - data races in shared and global memory, by happens-before over barriers, `bar.warp.sync` and
+//!   signals by fences and flags, atomics understood, with both accesses ([`Observers::races`]).
+//!   Stores of equal values race too: PTX makes no exception for them;
 //! - barriers that some threads of the block miss or that a warp reaches at two places; barriers
 //!   after threads have exited;
 //! - `.sync` masks without the executing lane, or with exited lanes; shuffles from lanes that do
@@ -67,6 +67,7 @@ mod race;
 mod registers;
 mod schedule;
 mod shrink;
+mod signal;
 mod step;
 mod sync;
 mod warp;

@@ -160,6 +160,10 @@ fn instruction(
         }
         Op::Fence(scope) => {
             order(machine, block, at, active, *scope);
+            if block.shared.shadow.is_some() {
+                let warp = &mut block.warps[at];
+                warp.order.fence(*scope, active, block.linear, block.epoch, warp.index);
+            }
             Ok(Next::Advance)
         }
         // The arithmetic is done above.
@@ -242,7 +246,7 @@ fn memory(
         block: block.linear,
         epoch: block.epoch,
         warp: warp.index,
-        order: &warp.order,
+        order: &mut warp.order,
         line: instruction.line,
     };
     match &instruction.op {

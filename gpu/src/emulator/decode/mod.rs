@@ -158,6 +158,7 @@ fn kernel<'a>(
         params,
         max_threads: entry.max_threads,
         shared,
+        fences: code.iter().any(|i| matches!(i.op, Op::Fence(_))),
         code,
         predicates: counts.predicates,
         words: counts.words,
