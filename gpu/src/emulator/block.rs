@@ -4,7 +4,7 @@ use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReductionOp, Instruction, Kernel, Op};
 use super::memory::{DeviceMemory, Segment};
-use super::registers::{Active, Bits, LANES, WARP};
+use super::registers::{Active, Bits, LANES};
 use super::signal::Clock;
 use super::warp::{State, Warp};
 
@@ -33,15 +33,22 @@ pub(super) struct Stuck {
 }
 
 impl Block {
-    pub(super) fn new(threads: u32, shared: usize, races: bool, kernel: &Kernel) -> Self {
-        let count = u16::try_from(threads.div_ceil(WARP)).unwrap_or(u16::MAX);
+    /// A block of `threads` in warps of `width`, with `shared` bytes of shared memory.
+    pub(super) fn new(
+        threads: u32,
+        width: u32,
+        shared: usize,
+        races: bool,
+        kernel: &Kernel,
+    ) -> Self {
+        let count = u16::try_from(threads.div_ceil(width)).unwrap_or(u16::MAX);
         let mut memory = Segment::uninitialized(shared);
         memory.watch(races, kernel.fences);
         Self {
             linear: 0,
             index: [0; 3],
             shared: memory,
-            warps: (0..count).map(|index| Warp::new(index, threads, kernel)).collect(),
+            warps: (0..count).map(|index| Warp::new(index, threads, width, kernel)).collect(),
             delayed: StoreBuffer::default(),
             epoch: 0,
             fences: kernel.fences,

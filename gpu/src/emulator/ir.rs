@@ -28,6 +28,8 @@ pub struct Module {
     /// Initial contents of the module's variables in global and constant memory.
     pub(super) variables: Vec<u8>,
     pub(super) kernels: BTreeMap<String, Kernel>,
+    /// Lanes of a warp of the machine it runs on.
+    pub(super) lane_width: u32,
 }
 
 /// A kernel ready to run.

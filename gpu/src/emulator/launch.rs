@@ -12,6 +12,7 @@ use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Policy, Schedule, Scheduler, Trace};
 use super::step::{Limits, Turn};
 use super::warp::State;
+use super::width;
 
 /// Shape and arguments of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -93,6 +94,8 @@ pub(super) struct Machine<'m> {
     pub(super) counters: Counters,
     pub(super) mode: ApproximationMode,
     pub(super) budget: u64,
+    /// Lanes that are issued together.
+    pub(super) width: u32,
     arch: Arch,
 }
 
@@ -206,6 +209,7 @@ pub fn run_traced(
     let unknown = || LaunchError::UnknownKernel(kernel.to_owned());
     let kernel = module.kernels.get(kernel).ok_or_else(unknown)?;
     let shared = check(kernel, launch)?;
+    width::check(kernel, module.lane_width)?;
     memory.begin(&module.variables, observers.races, kernel.fences);
     let mut machine = Machine {
         kernel,
@@ -216,10 +220,12 @@ pub fn run_traced(
         counters: Counters::new(kernel),
         mode: schedule.approximation,
         budget: observers.budget,
+        width: width::issued(module.lane_width),
         arch: Arch::new(),
     };
     let threads = launch.block.iter().product();
-    let fresh = || Block::new(threads, shared, observers.races, kernel);
+    let width = machine.width;
+    let fresh = || Block::new(threads, width, shared, observers.races, kernel);
     trace.clear();
     match &schedule.policy {
         Policy::Lockstep => {

@@ -72,6 +72,7 @@ mod step;
 mod sync;
 mod warp;
 mod wide;
+mod width;
 
 pub use count::{Atomics, Executed, Report};
 pub use decode::MNEMONICS;

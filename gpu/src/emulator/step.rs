@@ -11,7 +11,7 @@ use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{Instruction, Op, Scope, Slot, SpecialRegister, SyncKind};
 use super::launch::Machine;
 use super::mix::mix;
-use super::registers::{Active, LANES, WARP};
+use super::registers::{Active, LANES};
 use super::sync;
 use super::warp::{Fragment, State, Warp};
 
@@ -269,7 +269,7 @@ fn special(
 ) {
     let index = block.index;
     let warp = &mut block.warps[at];
-    let first = u32::from(warp.index) * WARP;
+    let first = u32::from(warp.index) * machine.width;
     let mut values = [0; LANES];
     for (lane, value) in (0_u32..).zip(&mut values) {
         let bit = 1 << lane;

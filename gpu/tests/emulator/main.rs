@@ -4,6 +4,7 @@
 mod litmus;
 mod planted;
 mod robust;
+mod width;
 
 use splat_gpu::artifact::{Architecture, REDUCTIONS};
 use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report, Schedule};
@@ -12,8 +13,7 @@ use splat_gpu::{
 };
 
 fn engine(architecture: Architecture, fast_math: bool, schedule: Schedule) -> EmulatorEngine {
-    let observers = Default::default();
-    let options = EmulatorOptions { architecture, fast_math, schedule, observers };
+    let options = EmulatorOptions { architecture, fast_math, schedule, ..Default::default() };
     EmulatorEngine::open(options).expect("the artifacts are built in")
 }
 
