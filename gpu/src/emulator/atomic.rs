@@ -86,10 +86,7 @@ fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut Vi
         // A word never written stays so: what is added to it is lost in it.
         let poisoned = segment.poison[at] != 0 && a.op != AtomicOp::Exchange;
         if a.op == AtomicOp::AddFloat && a.results[element] == SINK {
-            let operands = r.words.get(a.operands[element]);
-            for lane in Bits(lanes) {
-                value = add_float(a.space, value, operands[lane]);
-            }
+            value = add_all(a.space, value, r.words.get(a.operands[element]), lanes);
         } else {
             for lane in Bits(lanes) {
                 let operand = r.words.get(a.operands[element])[lane];
@@ -107,6 +104,23 @@ fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut Vi
         }
     }
     Ok(())
+}
+
+/// Adds up floats, one after the other. Flushing and canonical NaN are off the chain of additions:
+/// the rare sum for which they matter is done again with them.
+#[inline(always)]
+fn add_all(space: Space, old: u32, operands: &[u32; LANES], lanes: u32) -> u32 {
+    let flush = |bits| if space == Space::Global { flushed(bits) } else { bits };
+    let mut sum = f32::from_bits(flush(old));
+    let mut odd = false;
+    for lane in Bits(lanes) {
+        sum += f32::from_bits(flush(operands[lane]));
+        odd |= sum.is_nan() || sum.abs() < f32::MIN_POSITIVE;
+    }
+    if odd {
+        return Bits(lanes).fold(old, |sum, lane| add_float(space, sum, operands[lane]));
+    }
+    sum.to_bits()
 }
 
 /// Float addition on global memory flushes subnormals, that on shared memory does not (PTX ISA,

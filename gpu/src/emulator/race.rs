@@ -12,10 +12,10 @@
 //! fences so far; a lane knows of each other lane up to which time its accesses happened before.
 //!
 //! A word remembers, for each kind of access, only what a later access could still race with.
-//! In a kernel without fences nothing orders blocks, and for another block any single access does
-//! as well as all of them: a thread races with one of two blocks whatever block it is in, so that
-//! one foreign access is kept beside those of the latest block. Within a block, an access is
-//! forgotten when a later one by the same lane, or one after a barrier, stands for it.
+//! An access is forgotten when a later one by the same lane, or one of its block after a barrier,
+//! stands for it. In a kernel without fences nothing orders blocks, nor warps between barriers, and
+//! a thread races with one of two whichever it is in: one access of another block and those of two
+//! warps of the latest block are then as good as all.
 
 use super::fault::{AccessKind, Race, RaceAccess};
 use super::ir::{Scope, Space};
@@ -110,23 +110,40 @@ impl WarpOrder {
     }
 }
 
-/// The accesses remembered of every word of a memory.
+/// No node.
+const NONE: u32 = u32::MAX;
+
+/// The accesses remembered of every word of a memory: a list per word, the latest first.
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
-    words: Vec<Vec<Record>>,
+    /// The first node of each word.
+    first: Vec<u32>,
+    nodes: Vec<Node>,
+    /// Nodes that are in no list, as a list.
+    free: u32,
     flags: Flags,
     /// Whether the kernel has fences, which could order blocks.
     fences: bool,
 }
 
+#[derive(Debug)]
+struct Node {
+    record: Record,
+    next: u32,
+}
+
 impl Shadow {
     pub(super) fn new(words: usize) -> Self {
-        Self { words: vec![Vec::new(); words], ..Self::default() }
+        Self { first: vec![NONE; words], free: NONE, ..Self::default() }
     }
 
     /// Forgets everything, keeping the room.
     pub(super) fn clear(&mut self, fences: bool) {
-        self.words.iter_mut().for_each(Vec::clear);
+        if !self.nodes.is_empty() {
+            self.first.fill(NONE);
+            self.nodes.clear();
+        }
+        self.free = NONE;
         self.flags.clear();
         self.fences = fences;
     }
@@ -178,8 +195,8 @@ impl Shadow {
             // Lanes that store to one word at once: which of them lasts is not defined.
             return Some(Record { lanes: new.lanes & (new.lanes - 1), ..*new });
         }
-        let records = &mut self.words[word];
-        if let Some(last) = records.last()
+        let first = self.first[word];
+        if let Some(Node { record: last, .. }) = self.nodes.get(first as usize)
             && new.kind != AccessKind::Write
             && (last.kind, last.strong) == (new.kind, new.strong)
             && (last.block, last.epoch, last.warp) == (new.block, new.epoch, new.warp)
@@ -188,11 +205,65 @@ impl Shadow {
         {
             return None;
         }
-        if let Some(earlier) = records.iter().find(|earlier| races(earlier, new, order)) {
-            return Some(*earlier);
+        self.walk(word, new, order)
+    }
+
+    /// Compares an access with those remembered, forgets what it stands for and remembers it.
+    fn walk(&mut self, word: usize, new: &Record, order: &WarpOrder) -> Option<Record> {
+        let (mut foreign, mut warps) = (false, 0);
+        let mut joined = false;
+        let (mut before, mut at) = (NONE, self.first[word]);
+        while let Some(node) = self.nodes.get_mut(at as usize) {
+            let old = &mut node.record;
+            if races(old, new, order) {
+                return Some(*old);
+            }
+            let mut stays = true;
+            if (old.kind, old.strong) == (new.kind, new.strong) && old.bytes & !new.bytes == 0 {
+                if old.block != new.block {
+                    stays = self.fences || !std::mem::replace(&mut foreign, true);
+                } else if old.epoch < new.epoch {
+                    stays = false;
+                } else if old.warp != new.warp {
+                    warps += u32::from(old.bytes == new.bytes);
+                } else if (old.bytes, old.time, old.line) == (new.bytes, new.time, new.line) {
+                    old.lanes |= new.lanes;
+                    joined = true;
+                } else {
+                    old.lanes &= !new.lanes;
+                    stays = old.lanes != 0;
+                }
+            }
+            let next = node.next;
+            if stays {
+                before = at;
+            } else {
+                node.next = self.free;
+                self.free = at;
+                match self.nodes.get_mut(before as usize) {
+                    Some(before) => before.next = next,
+                    None => self.first[word] = next,
+                }
+            }
+            at = next;
         }
-        remember(records, new, self.fences);
+        if !joined && (warps < 2 || self.fences) {
+            self.push(word, *new);
+        }
         None
+    }
+
+    fn push(&mut self, word: usize, record: Record) {
+        let node = Node { record, next: self.first[word] };
+        let at = self.free;
+        self.first[word] = if let Some(free) = self.nodes.get_mut(at as usize) {
+            self.free = free.next;
+            *free = node;
+            at
+        } else {
+            self.nodes.push(node);
+            u32::try_from(self.nodes.len() - 1).unwrap_or(NONE)
+        };
     }
 }
 
@@ -213,36 +284,6 @@ fn morally_strong(a: &Record, b: &Record) -> bool {
         (Some(Scope::Device), Some(Scope::Device)) => true,
         (Some(_), Some(_)) => a.block == b.block,
         _ => false,
-    }
-}
-
-/// `blocks`: a later access may be ordered after one block and not after another.
-fn remember(records: &mut Vec<Record>, new: &Record, blocks: bool) {
-    let mut foreign = false;
-    records.retain_mut(|old| {
-        let another = (old.kind, old.strong) != (new.kind, new.strong);
-        if another || old.bytes & !new.bytes != 0 {
-            return true;
-        }
-        if old.block != new.block {
-            return blocks || !std::mem::replace(&mut foreign, true);
-        }
-        if old.epoch < new.epoch {
-            return false;
-        }
-        if old.warp == new.warp {
-            old.lanes &= !new.lanes;
-        }
-        old.lanes != 0
-    });
-    let joins = |old: &&mut Record| {
-        (old.kind, old.strong, old.bytes, old.warp, old.time, old.line)
-            == (new.kind, new.strong, new.bytes, new.warp, new.time, new.line)
-            && (old.block, old.epoch) == (new.block, new.epoch)
-    };
-    match records.iter_mut().find(joins) {
-        Some(old) => old.lanes |= new.lanes,
-        None => records.push(*new),
     }
 }
 

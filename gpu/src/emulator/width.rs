@@ -5,7 +5,7 @@
 //! takes 32 lanes for granted without saying so gives other numbers. On a machine of 64 lanes a mask
 //! cannot name the upper half, so that a kernel with masks or lane numbers is refused. To any other
 //! kernel 64 lanes are two halves of 32 that are issued one after the other, as AMD's RDNA does;
-//! atomics and instructions are counted by halves.
+//! atomics and instructions are counted by halves. `WARP_SZ` is 32 on all of them, as nvcc has it.
 
 use super::fault::LaunchError;
 use super::ir::{Kernel, Module, Op, SpecialRegister};
