@@ -1,11 +1,11 @@
 //! The harness: judges splat kernels against the oracle within derived tolerances.
 //!
-//! The way of a case: a [`case`] is read ([`io`]) or drawn ([`generators`]); [`stage`] computes the
-//! rasterization's inputs once, in f32, for device and oracle alike; an engine in a process of its
+//! The way of a case: a [`case`] is read ([`io`]) or drawn ([`generators`]); [`stage`] computes every
+//! stage's inputs once, in f32, for device and oracle alike; an engine in a process of its
 //! own ([`engines`]) runs the kernels; [`judge`] compares every output element with the oracle's
 //! bound, which for sums [`tolerance`] completes by the order of summation; [`campaign`] does that
 //! for many cases on many engines, [`minimize`] makes what failed small, and [`report`] says what
-//! was found. [`cli`] is the command `splatcheck`.
+//! was found, [`gate`] what a build must stop on. [`cli`] is the command `splatcheck`.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
 //! cases; a *verdict* is agree, disagree, inconclusive or not exercised ([`verdict`]); a
@@ -16,6 +16,7 @@ pub mod campaign;
 pub mod case;
 pub mod cli;
 pub mod engines;
+pub mod gate;
 pub mod generators;
 pub mod io;
 pub mod judge;

@@ -3,6 +3,7 @@
 
 mod litmus;
 mod planted;
+mod project;
 mod robust;
 mod width;
 
