@@ -91,10 +91,10 @@ pub(super) fn lex(source: &str) -> Result<Vec<Located<'_>>, ParseError> {
 /// Whether a byte belongs to a word: looked up, since every byte of a source is asked about.
 const WORD: [bool; 256] = {
     let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let c = byte as u8;
-        table[byte] = c.is_ascii_alphanumeric() || matches!(c, b'_' | b'$' | b'%' | b'.');
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.');
         byte += 1;
     }
     table
