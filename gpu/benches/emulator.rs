@@ -4,6 +4,10 @@
 //! Gaussians per second on two cores, where a case is upload, `rasterize`, `rasterize_backward` and
 //! download with all observers on. Of the small case nine tenths of the pairs are active, a hard
 //! one, or a fifth, as in the study.
+//!
+//! CPU time on one shared core of an AMD EPYC with AVX-512, lockstep, looking for races, upload and
+//! download included: atomic 14 ms, sw-b 19 ms, sw-s 45 ms; the hard small case 0.7, 1.4 and 4.6 ms,
+//! `rasterize_backward` alone.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use splat_gpu::artifact::{Architecture, all};
