@@ -1,29 +1,35 @@
-//! Loads, stores and atomics.
+//! Loads and stores.
 
+use super::delay::{Memories, Piece, StoreBuffer, Thread};
 use super::fault::{AccessKind, FaultKind, Trouble};
-use super::float::flushed;
-use super::ir::{Address, Atomic, AtomicOp, Base, SINK, Space, Transfer};
-use super::memory::{DeviceMemory, Segment};
+use super::ir::{Address, Base, SINK, Scope, Space, Transfer};
+use super::memory::Segment;
 use super::race::{Record, WarpOrder};
 use super::registers::{Active, LANES, Registers};
 
 /// The memories a warp reaches, and who it is.
 pub(super) struct View<'v> {
     pub(super) params: &'v Segment,
-    pub(super) global: &'v mut DeviceMemory,
-    pub(super) shared: &'v mut Segment,
+    pub(super) memories: Memories<'v>,
+    pub(super) delayed: &'v mut StoreBuffer,
+    /// What the schedule makes of this instruction: 0 for nothing special, else a hash.
+    pub(super) moment: u64,
     pub(super) block: u32,
     pub(super) epoch: u32,
     pub(super) warp: u16,
-    pub(super) order: &'v WarpOrder,
+    pub(super) order: &'v mut WarpOrder,
     pub(super) line: u32,
 }
 
-type Outcome = Result<(), Box<Trouble>>;
+pub(super) type Outcome = Result<(), Box<Trouble>>;
 
 /// The address of every lane.
 #[inline(always)]
-fn addresses(r: &Registers, on: &Active, address: Address) -> Result<[u64; LANES], Box<Trouble>> {
+pub(super) fn addresses(
+    r: &Registers,
+    on: &Active,
+    address: Address,
+) -> Result<[u64; LANES], Box<Trouble>> {
     let mut all = [address.offset.cast_unsigned(); LANES];
     let poison = match address.base {
         Base::None => 0,
@@ -47,21 +53,22 @@ fn addresses(r: &Registers, on: &Active, address: Address) -> Result<[u64; LANES
 }
 
 /// The lanes by address, ascending: all at once where they agree, else one by one.
-struct Groups<'a> {
+pub(super) struct Groups<'a> {
     rest: u32,
     addresses: &'a [u64; LANES],
     uniform: bool,
 }
 
 impl<'a> Groups<'a> {
+    /// `apart`: one by one also where they agree.
     #[inline(always)]
-    fn new(on: &Active, addresses: &'a [u64; LANES]) -> Self {
+    pub(super) fn new(on: &Active, addresses: &'a [u64; LANES], apart: bool) -> Self {
         let first = addresses[on.bits.trailing_zeros() as usize & 31];
         let mut differ = 0;
         for (address, mask) in addresses.iter().zip(&on.mask) {
             differ |= (address ^ first) & i64::from(mask.cast_signed()).cast_unsigned();
         }
-        Self { rest: on.bits, addresses, uniform: differ == 0 }
+        Self { rest: on.bits, addresses, uniform: differ == 0 && !apart }
     }
 }
 
@@ -81,54 +88,45 @@ impl Iterator for Groups<'_> {
 }
 
 impl View<'_> {
-    /// The memory that holds `address` and the word of it.
     #[inline(always)]
-    fn locate(
-        &mut self,
-        space: Space,
-        address: u64,
-        width: u32,
+    pub(super) fn record(
+        &self,
+        kind: AccessKind,
+        strong: Option<Scope>,
+        bytes: u8,
         lanes: u32,
-    ) -> Result<(&mut Segment, usize), Box<Trouble>> {
-        let found = match space {
-            Space::Shared => Some((&mut *self.shared, address)),
-            _ => self.global.segment(address),
-        };
-        let Some((segment, offset)) = found else {
-            let kind = FaultKind::OutOfBounds { space, address, width };
-            return Err(Trouble::new(kind, lanes));
-        };
-        match segment.locate(offset, width, space, address) {
-            Ok(word) => Ok((segment, word)),
-            Err(kind) => Err(Trouble::new(kind, lanes)),
-        }
-    }
-
-    #[inline(always)]
-    fn record(&self, kind: AccessKind, bytes: u8, lanes: u32) -> Record {
+    ) -> Record {
         Record {
             kind,
+            strong,
+            sees: true,
             bytes,
             warp: self.warp,
             block: self.block,
             epoch: self.epoch,
-            time: self.time(),
+            time: self.order.time,
             lanes,
             line: self.line,
         }
     }
 
+    /// Whether a store is seen by everybody as soon as it is executed.
     #[inline(always)]
-    fn time(&self) -> u32 {
-        self.order.time
+    fn at_once(&self) -> bool {
+        self.moment == 0 && self.delayed.is_empty()
+    }
+
+    #[inline(always)]
+    pub(super) fn thread(&self, lane: u32) -> Thread {
+        Thread { warp: self.warp, lane: (lane & 31) as u8 }
     }
 }
 
 /// Tells the shadow of an access to `words` words from `word`.
 #[inline(always)]
-fn observe(
+pub(super) fn observe(
     segment: &mut Segment,
-    order: &WarpOrder,
+    order: &mut WarpOrder,
     word: usize,
     words: usize,
     record: &Record,
@@ -163,7 +161,9 @@ pub(super) fn load(r: &mut Registers, on: &Active, t: &Transfer, view: &mut View
     let width = u32::from(t.width);
     let total = width * u32::from(t.count);
     let words = (total as usize).div_ceil(4);
-    for (address, lanes) in Groups::new(on, &all) {
+    // What is held back is seen by the lane that stored it.
+    let apart = !view.delayed.is_empty();
+    for (address, lanes) in Groups::new(on, &all, apart) {
         let mut values = [0_u32; 4];
         let mut poison = [0_u8; 4];
         if t.space == Space::Param {
@@ -171,12 +171,20 @@ pub(super) fn load(r: &mut Registers, on: &Active, t: &Transfer, view: &mut View
             let word = word.map_err(|kind| Trouble::new(kind, lanes))?;
             values[..words].copy_from_slice(&view.params.words[word..word + words]);
         } else {
-            let record = view.record(AccessKind::Read, bytes_of(address, total), lanes);
-            let order = view.order;
-            let (segment, word) = view.locate(t.space, address, total, lanes)?;
+            let record = view.record(AccessKind::Read, t.strong, bytes_of(address, total), lanes);
+            let order = &mut *view.order;
+            let (segment, word) = view.memories.locate(t.space, address, total, lanes)?;
             values[..words].copy_from_slice(&segment.words[word..word + words]);
             poison[..words].copy_from_slice(&segment.poison[word..word + words]);
             observe(segment, order, word, words, &record, t.space, address)?;
+            if apart {
+                let thread = view.thread(lanes.trailing_zeros());
+                for (at, (value, poison)) in values.iter_mut().zip(&mut poison).enumerate() {
+                    let at = (address & !3) + 4 * at as u64;
+                    let seen = view.delayed.seen(t.space, at, thread, (*value, *poison));
+                    (*value, *poison) = seen;
+                }
+            }
         }
         deliver(r, t, lanes, address, &values, &poison);
     }
@@ -248,142 +256,95 @@ fn sign(value: u64, bits: u32) -> u64 {
 #[inline(always)]
 pub(super) fn store(r: &Registers, on: &Active, t: &Transfer, view: &mut View<'_>) -> Outcome {
     let all = addresses(r, on, t.address)?;
-    let width = u32::from(t.width);
-    let total = width * u32::from(t.count);
+    let total = u32::from(t.width) * u32::from(t.count);
     let words = (total as usize).div_ceil(4);
-    for (address, lanes) in Groups::new(on, &all) {
+    let at_once = view.at_once();
+    for (address, lanes) in Groups::new(on, &all, !at_once) {
         // Where races are not looked for, the highest lane lasts.
-        let lane = 31 - lanes.leading_zeros() as usize;
-        let record = view.record(AccessKind::Write, bytes_of(address, total), lanes);
-        let order = view.order;
-        let byte = (address & 3) as usize;
-        let (segment, word) = view.locate(t.space, address, total, lanes)?;
+        let lane = 31 - lanes.leading_zeros();
+        let record = view.record(AccessKind::Write, t.strong, bytes_of(address, total), lanes);
+        let order = &mut *view.order;
+        let (segment, word) = view.memories.locate(t.space, address, total, lanes)?;
         observe(segment, order, word, words, &record, t.space, address)?;
-        for element in 0..usize::from(t.count) {
-            let slot = t.slots[element];
-            let (value, poison) = if t.double {
-                (r.doubles.get(slot)[lane], r.doubles.poison(slot))
-            } else {
-                (u64::from(r.words.get(slot)[lane]), r.words.poison(slot))
-            };
-            let poisoned = poison >> lane & 1 == 1;
-            if poisoned && t.space == Space::Global {
-                return Err(Trouble::new(FaultKind::PoisonOutput { address }, lanes));
+        let pieces = pieces(r, t, address, lane as usize);
+        if t.space == Space::Global && pieces.iter().any(|piece| piece.poison != 0) {
+            return Err(Trouble::new(FaultKind::PoisonOutput { address }, lanes));
+        }
+        if at_once {
+            for (at, piece) in pieces[..words].iter().enumerate() {
+                write(segment, word + at, piece);
             }
-            put(segment, word, byte, element, width, value, poisoned);
+        } else {
+            store_late(t.space, address, lane, &pieces[..words], view)?;
         }
     }
     Ok(())
 }
 
-/// Writes one element of a store.
 #[inline(always)]
-fn put(
-    segment: &mut Segment,
-    word: usize,
-    byte: usize,
-    element: usize,
-    width: u32,
-    value: u64,
-    poisoned: bool,
-) {
-    let poison = if poisoned { 0xf } else { 0 };
-    #[expect(clippy::cast_possible_truncation, reason = "the halves of a double are words")]
-    let halves = [value as u32, (value >> 32) as u32];
-    match width {
-        8 => {
-            segment.words[word + 2 * element] = halves[0];
-            segment.words[word + 2 * element + 1] = halves[1];
-            segment.poison[word + 2 * element] = poison;
-            segment.poison[word + 2 * element + 1] = poison;
-        }
-        4 => {
-            segment.words[word + element] = halves[0];
-            segment.poison[word + element] = poison;
-        }
-        width => {
-            let at = byte + width as usize * element;
-            let (word, shift) = (word + at / 4, 8 * (at % 4));
-            let mask = ((1_u32 << (8 * width)) - 1) << shift;
-            segment.words[word] = segment.words[word] & !mask | halves[0] << shift & mask;
-            let touched = bytes_of(at as u64, width);
-            segment.poison[word] = segment.poison[word] & !touched | poison & touched;
-        }
-    }
+fn write(segment: &mut Segment, word: usize, piece: &Piece) {
+    let (value, poison) = piece.over(segment.words[word], segment.poison[word]);
+    (segment.words[word], segment.poison[word]) = (value, poison);
 }
 
-/// `atom` and `red`: the lanes go one after the other, ascending.
-#[inline(always)]
-pub(super) fn atomic(r: &mut Registers, on: &Active, a: &Atomic, view: &mut View<'_>) -> Outcome {
-    let all = addresses(r, on, a.address)?;
-    let count = usize::from(a.count);
-    let mut poison = 0;
-    for &slot in &a.operands[..count] {
-        poison |= r.words.poison(slot);
-    }
-    if a.swap != SINK {
-        poison |= r.words.poison(a.swap);
-    }
-    if poison & on.bits != 0 {
-        let lanes = poison & on.bits;
-        let address = all[lanes.trailing_zeros() as usize];
-        return Err(Trouble::new(FaultKind::PoisonOutput { address }, lanes));
-    }
-    let total = 4 * u32::from(a.count);
-    for (address, lanes) in Groups::new(on, &all) {
-        let record = view.record(AccessKind::Atomic, 0xf, lanes);
-        let order = view.order;
-        let (segment, word) = view.locate(a.space, address, total, lanes)?;
-        observe(segment, order, word, count, &record, a.space, address)?;
-        for element in 0..count {
-            let at = word + element;
-            if a.space == Space::Global {
-                segment.count_atomics(at, lanes.count_ones());
-            }
-            // A word never written stays so: what is added to it is lost in it.
-            let poisoned = segment.poison[at] != 0 && a.op != AtomicOp::Exchange;
-            for lane in (Active { bits: lanes, mask: [0; LANES] }).lanes() {
-                let old = segment.words[at];
-                let operand = r.words.get(a.operands[element])[lane];
-                let swap = if a.swap == SINK { 0 } else { r.words.get(a.swap)[lane] };
-                segment.words[at] = combine(a.op, a.space, old, operand, swap);
-                if a.results[element] != SINK {
-                    r.words.set_lane(a.results[element], lane, old, poisoned);
-                }
-            }
-            if !poisoned {
-                segment.poison[at] = 0;
-            }
+/// A store whose words are seen late, by some lanes of the instruction, or follow such.
+fn store_late(
+    space: Space,
+    address: u64,
+    lane: u32,
+    pieces: &[Piece],
+    view: &mut View<'_>,
+) -> Outcome {
+    let late = match view.moment & 3 {
+        _ if view.moment == 0 => 0,
+        0 => 0,
+        1 => u32::MAX,
+        _ => super::alu::high(view.moment),
+    };
+    let by = view.thread(lane);
+    for (at, piece) in pieces.iter().enumerate() {
+        let address = (address & !3) + 4 * at as u64;
+        if late >> lane & 1 == 1 {
+            view.delayed.hold(space, address, *piece, by, &mut view.memories);
+        } else {
+            view.delayed.settle(space, address, by, &mut view.memories);
+            let (segment, word) = view.memories.locate(space, address, 4, 1 << lane)?;
+            write(segment, word, piece);
         }
     }
     Ok(())
 }
 
-/// The new value of a word. Float addition on global memory flushes subnormals, that on shared
-/// memory does not (PTX ISA, "atom").
+/// What a lane stores to each word.
 #[inline(always)]
-fn combine(op: AtomicOp, space: Space, old: u32, operand: u32, swap: u32) -> u32 {
-    match op {
-        AtomicOp::AddFloat => {
-            let flush = |bits| if space == Space::Global { flushed(bits) } else { bits };
-            let sum = f32::from_bits(flush(old)) + f32::from_bits(flush(operand));
-            if sum.is_nan() { 0x7fff_ffff } else { flush(sum.to_bits()) }
-        }
-        AtomicOp::Add => old.wrapping_add(operand),
-        AtomicOp::And => old & operand,
-        AtomicOp::Or => old | operand,
-        AtomicOp::Xor => old ^ operand,
-        AtomicOp::MinS => old.cast_signed().min(operand.cast_signed()).cast_unsigned(),
-        AtomicOp::MinU => old.min(operand),
-        AtomicOp::MaxS => old.cast_signed().max(operand.cast_signed()).cast_unsigned(),
-        AtomicOp::MaxU => old.max(operand),
-        AtomicOp::Exchange => operand,
-        AtomicOp::CompareExchange => {
-            if old == operand {
-                swap
-            } else {
-                old
+fn pieces(r: &Registers, t: &Transfer, address: u64, lane: usize) -> [Piece; 4] {
+    let mut pieces = [Piece::default(); 4];
+    for element in 0..usize::from(t.count) {
+        let slot = t.slots[element];
+        let (value, poison) = if t.double {
+            (r.doubles.get(slot)[lane], r.doubles.poison(slot))
+        } else {
+            (u64::from(r.words.get(slot)[lane]), r.words.poison(slot))
+        };
+        let poison = if poison >> lane & 1 == 1 { 0xf } else { 0 };
+        #[expect(clippy::cast_possible_truncation, reason = "the halves of a double are words")]
+        let [low, high] = [value as u32, (value >> 32) as u32];
+        match t.width {
+            8 => {
+                pieces[2 * element] = Piece { value: low, bytes: 0xf, poison };
+                pieces[2 * element + 1] = Piece { value: high, bytes: 0xf, poison };
+            }
+            4 => pieces[element] = Piece { value: low, bytes: 0xf, poison },
+            width => {
+                let at = (address & 3) as usize + usize::from(width) * element;
+                let bytes = bytes_of(at as u64, width.into());
+                let value = (low & ((1 << (8 * width)) - 1)) << (8 * (at % 4));
+                let piece = &mut pieces[at / 4];
+                piece.value |= value;
+                piece.bytes |= bytes;
+                piece.poison |= poison & bytes;
             }
         }
     }
+    pieces
 }

@@ -7,9 +7,11 @@
 use super::float::approximate::{ApproximationMode, nearest, perturbed};
 use super::float::{directed_fma, fma_down, integral, max, min, operand, result};
 use super::ir::{
-    Approximation, Double1, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot, Word1, Word3,
+    Approximation, Double1, DoubleCount, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot,
+    Word1, Word3,
 };
 use super::registers::{Active, LANES, Registers};
+use super::wide;
 
 /// Executes an arithmetic instruction; false if `op` is of another kind.
 #[inline(always)]
@@ -22,8 +24,33 @@ pub(super) fn execute(r: &mut Registers, on: &Active, op: &Op, mode: Approximati
         Op::Word2(op, d, a, b) => word2(r, on, op, [d, a, b]),
         Op::Word3(op, d, a, b, c) => word3(r, on, op, [d, a, b, c]),
         Op::Double1(op, d, a) => double1(r, on, op, d, a),
-        Op::Double2(op, d, a, b) => super::wide::double2(r, on, op, [d, a, b]),
-        _ => return super::wide::execute(r, on, op),
+        Op::Double2(op, d, a, b) => wide::double2(r, on, op, [d, a, b]),
+        Op::Setp(setp) => wide::set_predicate(r, on, &setp),
+        Op::Predicate2(op, d, a, b) => wide::predicate2(r, on, op, d, a, b),
+        Op::PredicateMove { d, a } => {
+            r.set_predicate(d, on.bits, r.truth(a), r.truth_poison(a));
+        }
+        Op::MulWide { signed, d, a, b } => wide::mul_wide(r, on, signed, [d, a, b], None),
+        Op::MadWide { signed, d, a, b, c } => wide::mul_wide(r, on, signed, [d, a, b], Some(c)),
+        Op::DoubleMad(d, a, b, c) => wide::double_mad(r, on, [d, a, b, c]),
+        Op::SelectWord { d, a, b, p } => wide::select_word(r, on, [d, a, b], p),
+        Op::SelectDouble { d, a, b, p } => wide::select_double(r, on, [d, a, b], p),
+        Op::Widen { from, d, a } => wide::widen(r, on, from, d, a),
+        Op::Narrow { d, a } => wide::from_double(r, on, d, a, wide::low),
+        Op::DoubleCount(DoubleCount::Popc, d, a) => {
+            wide::from_double(r, on, d, a, u64::count_ones);
+        }
+        Op::DoubleCount(DoubleCount::Clz, d, a) => {
+            wide::from_double(r, on, d, a, u64::leading_zeros);
+        }
+        Op::Pack { d, low, high } => wide::pack(r, on, d, low, high),
+        Op::Unpack { low, high, a } => wide::unpack(r, on, low, high, a),
+        Op::BitFieldInsert(slots) => wide::insert(r, on, slots),
+        Op::IntToFloat { from, d, a } => wide::int_to_float(r, on, from, d, a),
+        Op::FloatToInt { to, rounding, flush, d, a } => {
+            wide::float_to_int(r, on, to, rounding, flush, d, a);
+        }
+        _ => return false,
     }
     true
 }
@@ -259,15 +286,16 @@ fn floats(
     flags: FloatFlags,
     f: impl Fn(f32, f32) -> f32,
 ) {
-    let each = |flags: FloatFlags| {
-        let f = &f;
-        move |x, y| result(f(operand(x, flags.flush), operand(y, flags.flush)), flags)
-    };
     match (flags.flush, flags.saturate) {
-        (false, false) => map2(r, on, s, each(IEEE)),
-        (true, false) => map2(r, on, s, each(FLUSHING)),
-        _ => map2(r, on, s, each(flags)),
+        (false, false) => map2(r, on, s, |x, y| apply(&f, [x, y], IEEE)),
+        (true, false) => map2(r, on, s, |x, y| apply(&f, [x, y], FLUSHING)),
+        _ => map2(r, on, s, |x, y| apply(&f, [x, y], flags)),
     }
+}
+
+#[inline(always)]
+fn apply(f: impl Fn(f32, f32) -> f32, [x, y]: [u32; 2], flags: FloatFlags) -> u32 {
+    result(f(operand(x, flags.flush), operand(y, flags.flush)), flags)
 }
 
 /// d = f(a, b, c) on f32, as [`floats`].

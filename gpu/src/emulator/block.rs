@@ -1,9 +1,11 @@
 //! Blocks: warps, shared memory and the barriers between them.
 
+use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
 use super::ir::{Barrier, BarrierReductionOp, Instruction, Kernel, Op};
-use super::memory::Segment;
-use super::registers::{Active, Bits, LANES, WARP};
+use super::memory::{DeviceMemory, Segment};
+use super::registers::{Active, Bits, LANES};
+use super::signal::Clock;
 use super::warp::{State, Warp};
 
 /// A block being executed.
@@ -15,8 +17,12 @@ pub(super) struct Block {
     pub(super) index: [u32; 3],
     pub(super) shared: Segment,
     pub(super) warps: Vec<Warp>,
+    /// Stores that not everybody sees yet; empty under schedules that delay none.
+    pub(super) delayed: StoreBuffer,
     /// Barriers completed.
     pub(super) epoch: u32,
+    /// Whether the kernel has fences.
+    fences: bool,
 }
 
 /// A misuse seen when a block cannot go on, with the warp and place it is told of.
@@ -27,24 +33,39 @@ pub(super) struct Stuck {
 }
 
 impl Block {
-    pub(super) fn new(threads: u32, shared: usize, races: bool, kernel: &Kernel) -> Self {
-        let count = u16::try_from(threads.div_ceil(WARP)).unwrap_or(u16::MAX);
+    /// A block of `threads` in warps of `width`, with `shared` bytes of shared memory.
+    pub(super) fn new(
+        threads: u32,
+        width: u32,
+        shared: usize,
+        races: bool,
+        kernel: &Kernel,
+    ) -> Self {
+        let count = u16::try_from(threads.div_ceil(width)).unwrap_or(u16::MAX);
         let mut memory = Segment::uninitialized(shared);
-        memory.watch(races);
+        memory.watch(races, kernel.fences);
         Self {
             linear: 0,
             index: [0; 3],
             shared: memory,
-            warps: (0..count).map(|index| Warp::new(index, threads, kernel)).collect(),
+            warps: (0..count).map(|index| Warp::new(index, threads, width, kernel)).collect(),
+            delayed: StoreBuffer::default(),
             epoch: 0,
+            fences: kernel.fences,
         }
     }
 
     /// Becomes block `linear`, of which nothing has run.
     pub(super) fn start(&mut self, linear: u32, index: [u32; 3]) {
         (self.linear, self.index, self.epoch) = (linear, index, 0);
-        self.shared.reset();
+        self.delayed.clear();
+        self.shared.reset(self.fences);
         self.warps.iter_mut().for_each(Warp::reset);
+    }
+
+    /// Lets everybody see all that the block has stored.
+    pub(super) fn drain(&mut self, global: &mut DeviceMemory) {
+        self.delayed.drain(&mut Memories { shared: &mut self.shared, global });
     }
 
     /// Whether every thread has exited.
@@ -114,7 +135,17 @@ impl Block {
             }
         }
         self.epoch += 1;
+        self.tell();
         Ok(true)
+    }
+
+    /// Threads that have met know of one another's signals.
+    fn tell(&mut self) {
+        let mut all = Clock::default();
+        let gathered = |warp: &Warp, all: &mut Clock| warp.order.gather(warp.existing, all);
+        if self.warps.iter().fold(false, |any, warp| gathered(warp, &mut all) | any) {
+            self.warps.iter_mut().for_each(|warp| warp.order.tell(warp.existing, &all));
+        }
     }
 
     /// The barrier at which all threads wait, if it is one.

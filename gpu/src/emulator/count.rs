@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ir::{InstructionClass, Kernel, Op, SINK, Space};
+use super::ir::{Instruction, InstructionClass, Kernel, Op, SINK, Space};
 use super::memory::DeviceMemory;
 use super::registers::LANES;
 use super::schedule::Trace;
@@ -33,7 +33,8 @@ impl Report {
     /// system has `units` of them, each does one operation a step, and operations on one word
     /// follow one another. The time is then the longest chain, or all operations spread evenly,
     /// whichever is more. Caches, latency and the merging of operations before the units are left
-    /// out: the model ranks settings of one scene, it predicts no milliseconds.
+    /// out: the model ranks settings of one scene, it predicts no milliseconds. It has not been
+    /// compared with a GPU: that its ranking is a device's is an assumption.
     #[must_use]
     pub fn atomic_unit_steps(&self, units: u32) -> u64 {
         let longest = self.chains.values().copied().max().unwrap_or(0);
@@ -68,17 +69,27 @@ pub struct Atomics {
 pub(super) struct Counters {
     /// Per instruction of the kernel.
     executed: Vec<Executed>,
-    /// Per instruction and number of lanes, for atomics only.
-    lanes: BTreeMap<u32, [u64; LANES + 1]>,
+    /// Per atomic instruction and number of lanes.
+    lanes: Vec<[u64; LANES + 1]>,
+    /// The index in `lanes` of every instruction.
+    atomics: Vec<u32>,
     pub(super) divergent: u64,
     pub(super) total: u64,
 }
 
 impl Counters {
     pub(super) fn new(kernel: &Kernel) -> Self {
+        let mut count = 0;
+        let number = |instruction: &Instruction| {
+            let number = count;
+            count += u32::from(matches!(instruction.op, Op::Atomic(_)));
+            number
+        };
+        let atomics = kernel.code.iter().map(number).collect();
         Self {
             executed: vec![Executed::default(); kernel.code.len()],
-            lanes: BTreeMap::new(),
+            lanes: vec![[0; LANES + 1]; count as usize],
+            atomics,
             divergent: 0,
             total: 0,
         }
@@ -93,7 +104,7 @@ impl Counters {
     }
 
     pub(super) fn atomic(&mut self, pc: u32, lanes: u32) {
-        let by_lanes = self.lanes.entry(pc).or_insert([0; LANES + 1]);
+        let by_lanes = &mut self.lanes[self.atomics[pc as usize] as usize];
         by_lanes[lanes.count_ones() as usize] += 1;
     }
 
@@ -111,8 +122,14 @@ impl Counters {
             class.lanes += executed.lanes;
         }
         report.instructions.retain(|_, executed| executed.warps > 0);
-        for (&pc, by_lanes) in &self.lanes {
-            let Op::Atomic(atomic) = &kernel.code[pc as usize].op else { continue };
+        let atomics = kernel.code.iter().filter_map(|instruction| match &instruction.op {
+            Op::Atomic(atomic) => Some(atomic),
+            _ => None,
+        });
+        for (atomic, by_lanes) in atomics.zip(&self.lanes) {
+            if by_lanes.iter().all(|&issued| issued == 0) {
+                continue;
+            }
             let into = match atomic.space {
                 Space::Shared => &mut report.shared_atomics,
                 _ => &mut report.global_atomics,

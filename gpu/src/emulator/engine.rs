@@ -33,6 +33,8 @@ pub struct EmulatorOptions {
     pub schedule: Schedule,
     /// What is watched.
     pub observers: Observers,
+    /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`].
+    pub lane_width: u32,
 }
 
 impl Default for EmulatorOptions {
@@ -42,6 +44,7 @@ impl Default for EmulatorOptions {
             fast_math: false,
             schedule: Schedule::lockstep(),
             observers: Observers::default(),
+            lane_width: WARP,
         }
     }
 }
@@ -81,7 +84,8 @@ impl EmulatorEngine {
     /// Opens the emulator and runs the probe on it.
     ///
     /// # Errors
-    /// [`EngineError::Compile`] for an artifact that is missing, was changed or does not parse.
+    /// [`EngineError::Compile`] for an artifact that is missing, was changed or does not parse;
+    /// [`EngineError::Input`] for a lane width that no machine has.
     pub fn open(options: EmulatorOptions) -> Result<Self, EngineError> {
         let backend = if options.fast_math { "emulator-fast" } else { "emulator" };
         let mut engine = Self {
@@ -89,7 +93,7 @@ impl EmulatorEngine {
                 adapter: format!("PTX emulator, {}", options.architecture.name()),
                 driver: format!("splat-gpu {}", env!("CARGO_PKG_VERSION")),
                 backend: backend.to_owned(),
-                lane_width: WARP,
+                lane_width: options.lane_width,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: false,
             },
@@ -126,6 +130,7 @@ impl EmulatorEngine {
         if !module.kernels.contains_key(entry) {
             return Err(failed(format!("the program has no entry point {entry}")));
         }
+        let module = on_machine(module, self.options.lane_width)?;
         let kernel = Replacement { module, entry: entry.to_owned() };
         self.replaced.insert((stage, reduction), kernel);
         Ok(())
@@ -156,7 +161,7 @@ impl EmulatorEngine {
             Some(kernel) => (&kernel.module, &kernel.entry),
             None => {
                 own = artifact.entry();
-                (loaded(&mut self.modules, &artifact)?, &own)
+                (loaded(&mut self.modules, &artifact, self.options.lane_width)?, &own)
             }
         };
         let launch = Launch { grid, block: [block, 1, 1], dynamic_shared: 0, arguments };
@@ -266,11 +271,16 @@ impl Raster {
 fn loaded<'a>(
     modules: &'a mut BTreeMap<Artifact, Module>,
     artifact: &Artifact,
+    lane_width: u32,
 ) -> Result<&'a Module, EngineError> {
     match modules.entry(*artifact) {
         Entry::Occupied(loaded) => Ok(loaded.into_mut()),
-        Entry::Vacant(place) => Ok(place.insert(load(artifact)?)),
+        Entry::Vacant(place) => Ok(place.insert(on_machine(load(artifact)?, lane_width)?)),
     }
+}
+
+fn on_machine(module: Module, lane_width: u32) -> Result<Module, EngineError> {
+    module.with_lane_width(lane_width).map_err(|e| EngineError::Input(e.to_string()))
 }
 
 fn load(artifact: &Artifact) -> Result<Module, EngineError> {
@@ -314,7 +324,7 @@ impl Engine for EmulatorEngine {
         for (inputs, configs) in jobs {
             let run = |config: &BackwardConfig| {
                 // The reductions without a threshold ignore it, whatever it is.
-                let threshold = config.threshold.min(WARP + 1);
+                let threshold = config.threshold.min(self.info.lane_width + 1);
                 self.backward_by(inputs, artifact::spelled(config.reduction), threshold)
             };
             results.push(configs.iter().map(run).collect::<Result<_, _>>()?);

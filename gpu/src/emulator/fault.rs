@@ -58,6 +58,22 @@ pub enum LaunchError {
         /// What is wrong.
         reason: String,
     },
+    /// A number of lanes that no machine's warps have.
+    #[error("warps of {0} lanes: expected a power of two up to 64")]
+    LaneWidth(u32),
+    /// A kernel whose masks and lane numbers are for 32 lanes on a machine of more.
+    #[error(
+        "kernel '{kernel}' line {line}: 32-bit masks and lane numbers on a machine with warps of \
+         {width} lanes"
+    )]
+    Masks {
+        /// The kernel.
+        kernel: String,
+        /// Line of the first such instruction.
+        line: u32,
+        /// Lanes of the machine's warps.
+        width: u32,
+    },
     /// Shared memory beyond what any device has.
     #[error("{0} bytes of shared memory are more than any device has")]
     Shared(u64),

@@ -28,6 +28,8 @@ pub struct Module {
     /// Initial contents of the module's variables in global and constant memory.
     pub(super) variables: Vec<u8>,
     pub(super) kernels: BTreeMap<String, Kernel>,
+    /// Lanes of a warp of the machine it runs on.
+    pub(super) lane_width: u32,
 }
 
 /// A kernel ready to run.
@@ -39,6 +41,8 @@ pub(super) struct Kernel {
     /// Bytes of static shared memory, before the dynamic part.
     pub(super) shared: u32,
     pub(super) code: Vec<Instruction>,
+    /// Whether there are fences in it.
+    pub(super) fences: bool,
     /// Registers without the constants.
     pub(super) predicates: Slot,
     pub(super) words: Slot,
@@ -68,6 +72,15 @@ pub(super) struct Instruction {
 pub(super) struct Guard {
     pub(super) predicate: Slot,
     pub(super) negated: bool,
+}
+
+/// For which threads a fence or atomic orders (PTX ISA, "Scope").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// `cta`.
+    Block,
+    /// `gl`, `gpu` and `sys`: every thread of the launch.
+    Device,
 }
 
 /// What an instruction is counted as.
@@ -143,6 +156,8 @@ pub(super) struct Transfer {
     pub(super) space: Space,
     /// Bytes of an element: 1, 2, 4, 8.
     pub(super) width: u8,
+    /// `volatile` or `relaxed`; absent for weak accesses.
+    pub(super) strong: Option<Scope>,
     /// Sign-extend a narrow load.
     pub(super) signed: bool,
     /// Whether registers are doubles.
@@ -174,6 +189,7 @@ pub(super) enum AtomicOp {
 pub(super) struct Atomic {
     pub(super) op: AtomicOp,
     pub(super) space: Space,
+    pub(super) scope: Scope,
     pub(super) count: u8,
     /// [`SINK`] where nobody reads the old value.
     pub(super) results: [Slot; 4],
@@ -388,8 +404,8 @@ pub(super) enum Op {
     Sync(Sync),
     ActiveMask(Slot),
     Barrier(Barrier),
-    /// membar and fence: executes in order here, so it only counts.
-    Fence,
+    /// membar and fence.
+    Fence(Scope),
     Branch {
         target: u32,
         uniform: bool,

@@ -1,21 +1,18 @@
 //! A launch: checks, blocks, the loop that asks the schedule who goes on.
 
-use std::collections::BTreeMap;
-
 use pulp::Arch;
 
 use super::block::{Block, Stuck};
 use super::count::{Counters, Report};
+use super::decided::{Source, decided};
 use super::fault::{Fault, LaunchError, RunError, Trouble};
 use super::float::approximate::ApproximationMode;
 use super::ir::{Kernel, Module};
 use super::memory::{Buffer, DeviceMemory, Segment};
-use super::schedule::{Candidate, Decision, Policy, Schedule, Scheduler, Trace};
-use super::step::Turn;
-use super::warp::{Fragment, State};
-
-/// Blocks that are resident at once under schedules other than lockstep.
-const RESIDENT: usize = 4;
+use super::schedule::{Policy, Schedule, Scheduler, Trace};
+use super::step::{Limits, Turn};
+use super::warp::State;
+use super::width;
 
 /// Shape and arguments of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -97,6 +94,8 @@ pub(super) struct Machine<'m> {
     pub(super) counters: Counters,
     pub(super) mode: ApproximationMode,
     pub(super) budget: u64,
+    /// Lanes that are issued together.
+    pub(super) width: u32,
     arch: Arch,
 }
 
@@ -123,30 +122,29 @@ impl Machine<'_> {
         self.fault(block, stuck.warp, stuck.pc, *stuck.trouble)
     }
 
-    fn blocks(&self) -> u32 {
+    pub(super) fn blocks(&self) -> u32 {
         self.grid.iter().product()
     }
 
-    fn start(&self, block: &mut Block, linear: u32) {
+    pub(super) fn start(&self, block: &mut Block, linear: u32) {
         let [x, y, _] = self.grid;
         block.start(linear, [linear % x, linear / x % y, linear / x / y]);
     }
 
-    fn turn(
+    pub(super) fn turn(
         &mut self,
         block: &mut Block,
         warp: usize,
         fragment: usize,
-        instructions: u64,
-        until: u32,
+        limits: Limits,
     ) -> Result<(), RunError> {
         let arch = self.arch;
-        let turn = Turn { machine: self, block, warp, fragment, instructions, until };
+        let turn = Turn { machine: self, block, warp, fragment, limits };
         arch.dispatch(turn).map_err(RunError::Program)
     }
 
     /// Runs a block to its end, lowest place of the program first.
-    fn lockstep(&mut self, block: &mut Block) -> Result<(), RunError> {
+    pub(super) fn lockstep(&mut self, block: &mut Block) -> Result<(), RunError> {
         loop {
             for warp in 0..block.warps.len() {
                 while let Some(lowest) = block.warps[warp].lowest_ready() {
@@ -156,7 +154,8 @@ impl Machine<'_> {
                         .filter(|(i, f)| *i != lowest && f.state == State::Ready)
                         .map(|(_, f)| f.pc)
                         .min();
-                    self.turn(block, warp, lowest, u64::MAX, until.unwrap_or(u32::MAX))?;
+                    let until = until.unwrap_or(u32::MAX);
+                    self.turn(block, warp, lowest, Limits { until, ..Limits::NONE })?;
                 }
             }
             block.check()?;
@@ -168,7 +167,7 @@ impl Machine<'_> {
     }
 
     /// Nobody of the block is ready: completes its barrier or reports why it cannot.
-    fn release(&self, block: &mut Block) -> Result<(), RunError> {
+    pub(super) fn release(&self, block: &mut Block) -> Result<(), RunError> {
         let code = &self.kernel.code;
         match block.release(code) {
             Ok(true) => Ok(()),
@@ -210,7 +209,8 @@ pub fn run_traced(
     let unknown = || LaunchError::UnknownKernel(kernel.to_owned());
     let kernel = module.kernels.get(kernel).ok_or_else(unknown)?;
     let shared = check(kernel, launch)?;
-    memory.begin(&module.variables, observers.races);
+    width::check(kernel, module.lane_width)?;
+    memory.begin(&module.variables, observers.races, kernel.fences);
     let mut machine = Machine {
         kernel,
         grid: launch.grid,
@@ -220,10 +220,12 @@ pub fn run_traced(
         counters: Counters::new(kernel),
         mode: schedule.approximation,
         budget: observers.budget,
+        width: width::issued(module.lane_width),
         arch: Arch::new(),
     };
     let threads = launch.block.iter().product();
-    let fresh = || Block::new(threads, shared, observers.races, kernel);
+    let width = machine.width;
+    let fresh = || Block::new(threads, width, shared, observers.races, kernel);
     trace.clear();
     match &schedule.policy {
         Policy::Lockstep => {
@@ -233,9 +235,11 @@ pub fn run_traced(
                 machine.lockstep(&mut block)?;
             }
         }
-        Policy::Random(seed) => decided(&mut machine, fresh, Source::seed(*seed, false), trace)?,
+        Policy::Random(seed) => {
+            decided(&mut machine, fresh, Source::Seeded(Scheduler::new(*seed, false)), trace)?;
+        }
         Policy::Adversarial(seed) => {
-            decided(&mut machine, fresh, Source::seed(*seed, true), trace)?
+            decided(&mut machine, fresh, Source::Seeded(Scheduler::new(*seed, true)), trace)?;
         }
         Policy::Replay(decisions) => {
             decided(&mut machine, fresh, Source::Recorded(decisions.iter()), trace)?;
@@ -283,101 +287,4 @@ fn parameters(kernel: &Kernel, arguments: &[Argument]) -> Segment {
         bytes[at..at + argument.0.len()].copy_from_slice(&argument.0);
     }
     Segment::of(&bytes)
-}
-
-/// Where decisions come from.
-enum Source<'s> {
-    Seeded { scheduler: Scheduler },
-    Recorded(std::slice::Iter<'s, Decision>),
-}
-
-impl Source<'_> {
-    fn seed(seed: u64, adversarial: bool) -> Self {
-        Self::Seeded { scheduler: Scheduler::new(seed, adversarial) }
-    }
-}
-
-/// Runs all blocks by decisions.
-fn decided(
-    machine: &mut Machine<'_>,
-    fresh: impl Fn() -> Block,
-    mut source: Source<'_>,
-    trace: &mut Trace,
-) -> Result<(), RunError> {
-    let mut resident: BTreeMap<u32, Block> = BTreeMap::new();
-    let mut idle: Vec<Block> = Vec::new();
-    let mut waiting: Vec<u32> = (0..machine.blocks()).rev().collect();
-    let mut candidates = Vec::new();
-    loop {
-        while resident.len() < RESIDENT
-            && let Some(linear) = waiting.pop()
-        {
-            let mut block = idle.pop().unwrap_or_else(&fresh);
-            machine.start(&mut block, linear);
-            resident.insert(linear, block);
-        }
-        candidates.clear();
-        for (&linear, block) in &mut resident {
-            if !collect(&mut candidates, linear, block) {
-                machine.release(block)?;
-                collect(&mut candidates, linear, block);
-            }
-        }
-        if candidates.is_empty() {
-            return Ok(());
-        }
-        let decision = match &mut source {
-            Source::Seeded { scheduler } => scheduler.decide(&candidates),
-            Source::Recorded(decisions) => match decisions.next() {
-                Some(&decision) => decision,
-                None => break,
-            },
-        };
-        if let Some(block) = resident.get_mut(&decision.block) {
-            trace.push(decision);
-            obey(machine, block, decision)?;
-            block.check()?;
-            if block.finished() {
-                idle.extend(resident.remove(&decision.block));
-            }
-        }
-    }
-    // A trace that has ended is followed by lockstep.
-    for block in resident.values_mut() {
-        machine.lockstep(block)?;
-    }
-    while let Some(linear) = waiting.pop() {
-        let mut block = idle.pop().unwrap_or_else(&fresh);
-        machine.start(&mut block, linear);
-        machine.lockstep(&mut block)?;
-        idle.push(block);
-    }
-    Ok(())
-}
-
-/// Adds the ready fragments of a block; false if there are none.
-fn collect(candidates: &mut Vec<Candidate>, linear: u32, block: &Block) -> bool {
-    let before = candidates.len();
-    for warp in &block.warps {
-        for fragment in warp.fragments.iter().filter(|f| f.state == State::Ready) {
-            let warp = u32::from(warp.index);
-            candidates.push(Candidate { block: linear, warp, lanes: fragment.lanes });
-        }
-    }
-    candidates.len() > before
-}
-
-/// Runs what a decision names, if it is there and ready.
-fn obey(machine: &mut Machine<'_>, block: &mut Block, decision: Decision) -> Result<(), RunError> {
-    let warp = decision.warp as usize;
-    let Some(chosen) = block.warps.get_mut(warp) else { return Ok(()) };
-    let Some(mut fragment) = chosen.part(decision.lanes) else { return Ok(()) };
-    let mut until = u32::MAX;
-    if decision.merge {
-        fragment = chosen.merge(fragment);
-        // Lanes that may merge stop where they would, or warps once parted stay so for ever.
-        let ahead = |f: &&Fragment| f.state == State::Ready && f.pc > chosen.fragments[fragment].pc;
-        until = chosen.fragments.iter().filter(ahead).map(|f| f.pc).min().unwrap_or(u32::MAX);
-    }
-    machine.turn(block, warp, fragment, u64::from(decision.instructions), until)
 }

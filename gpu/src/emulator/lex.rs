@@ -88,8 +88,20 @@ pub(super) fn lex(source: &str) -> Result<Vec<Located<'_>>, ParseError> {
     Ok(tokens)
 }
 
+/// Whether a byte belongs to a word: looked up, since every byte of a source is asked about.
+const WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.');
+        byte += 1;
+    }
+    table
+};
+
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
+    WORD[usize::from(byte)]
 }
 
 fn run(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {

@@ -54,20 +54,21 @@ impl Segment {
         segment
     }
 
-    /// Starts looking for races, or stops.
-    pub(super) fn watch(&mut self, races: bool) {
-        match (&mut self.shadow, races) {
-            (Some(shadow), true) => shadow.clear(),
-            (shadow, true) => *shadow = Some(Shadow::new(self.words.len())),
-            (shadow, false) => *shadow = None,
+    /// Starts looking for races, or stops. `fences`: whether the kernel has any.
+    pub(super) fn watch(&mut self, races: bool, fences: bool) {
+        if races {
+            let shadow = self.shadow.get_or_insert_with(|| Shadow::new(self.words.len()));
+            shadow.clear(fences);
+        } else {
+            self.shadow = None;
         }
         self.atomics.clear();
     }
 
     /// Back to memory nobody has written, for another block.
-    pub(super) fn reset(&mut self) {
+    pub(super) fn reset(&mut self, fences: bool) {
         self.poison.fill(ALL);
-        self.watch(self.shadow.is_some());
+        self.watch(self.shadow.is_some(), fences);
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -178,13 +179,13 @@ impl DeviceMemory {
     }
 
     /// Loads the module's variables and prepares for a launch.
-    pub(super) fn begin(&mut self, variables: &[u8], races: bool) {
+    pub(super) fn begin(&mut self, variables: &[u8], races: bool, fences: bool) {
         if self.segments.is_empty() {
             self.segments.push(Segment::default());
         }
         self.segments[0] = Segment::of(variables);
         for segment in &mut self.segments {
-            segment.watch(races);
+            segment.watch(races, fences);
         }
     }
 

@@ -19,14 +19,16 @@
 //! Under [`Schedule::lockstep`] blocks run one after the other and the fragment at the lowest place
 //! goes first; counts of atomics and instructions are exact and repeatable. Under
 //! [`Schedule::random`] and [`Schedule::adversarial`] a seed decides who runs for how long, parts
-//! warps and merges them, and perturbs approximate instructions within their documented bounds.
-//! Decisions are values: a [`Trace`] replays a run exactly, and [`shrink`] makes it smaller.
+//! warps and merges them, and perturbs approximate instructions within their documented bounds. The
+//! adversary also begins blocks and takes the lanes of an atomic in any order, and holds stores
+//! back from other threads for as long as the PTX memory model lets it: what only a race detector
+//! would object to otherwise then gives wrong results. Decisions are values: a [`Trace`] replays a run exactly, and [`shrink`] makes it smaller.
 //!
 //! # What is observed
 //! The first misuse ends the run as a [`Fault`] with kernel, line, block, warp and lanes:
-//! - data races in shared and global memory, by happens-before over barriers and `bar.warp.sync`,
-//!   atomics understood, with both accesses ([`Observers::races`]). Blocks are never ordered:
-//!   hand-made signals between them, by fences and flags, are reported as races;
+//! - data races in shared and global memory, by happens-before over barriers, `bar.warp.sync` and
+//!   signals by fences and flags, atomics understood, with both accesses ([`Observers::races`]).
+//!   Stores of equal values race too: PTX makes no exception for them;
 //! - barriers that some threads of the block miss or that a warp reaches at two places; barriers
 //!   after threads have exited;
 //! - `.sync` masks without the executing lane, or with exited lanes; shuffles from lanes that do
@@ -41,14 +43,17 @@
 //!
 //! # What is not modelled
 //! Calls, local memory, textures, f64 and f16 arithmetic; barriers with a thread count; generic
-//! addresses (a conversion is a copy); writes to module variables last for one launch. Stores are
-//! visible at once: to a program without races a delay would be invisible, and races are reported.
+//! addresses (a conversion is a copy); writes to module variables last for one launch; loads that
+//! are satisfied early.
 
 mod access;
 mod alu;
+mod atomic;
 mod block;
 mod count;
+mod decided;
 mod decode;
+mod delay;
 mod engine;
 mod fault;
 mod float;
@@ -56,15 +61,18 @@ mod ir;
 mod launch;
 mod lex;
 mod memory;
+mod mix;
 mod parse;
 mod race;
 mod registers;
 mod schedule;
 mod shrink;
+mod signal;
 mod step;
 mod sync;
 mod warp;
 mod wide;
+mod width;
 
 pub use count::{Atomics, Executed, Report};
 pub use decode::MNEMONICS;
@@ -74,6 +82,7 @@ pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, Space};
 pub use launch::{Argument, Launch, Observers, run, run_traced};
 pub use memory::{Buffer, DeviceMemory, NeverWritten};
+pub use mix::mix;
 pub use parse::ParseError;
 pub use registers::LANES;
 pub use schedule::{Decision, Policy, Schedule, Trace};

@@ -1,33 +1,42 @@
 //! Data races by happens-before.
 //!
-//! Two accesses to the same bytes race when one of them writes, not both are atomic, they are by
-//! different threads and nothing orders them. What orders threads: a block's barriers order all its
-//! threads; bar.warp.sync orders its member lanes. Shuffles, votes and matches order nothing, and
-//! nothing orders blocks: atomics used as flags between blocks are not understood as an order.
-//! A warp's time is the number of its bar.warp.sync so far; a lane knows of each other lane up to
-//! which time its accesses happened before.
+//! Two accesses to the same bytes race when one of them writes, not both are strong (atomics, and
+//! loads and stores that are volatile or relaxed) for a scope that has both threads in it, they are
+//! by different threads and nothing orders them (PTX ISA 8.4, "Memory Consistency Model": "Conflict
+//! and data-races", "Morally strong operations"). That two weak stores have the same value makes
+//! them no less a race: the model gives no meaning to either.
+//!
+//! What orders threads ("Causality order"): a block's barriers order all its threads; bar.warp.sync
+//! orders its member lanes; fences and flags order whom they reach ([`signal`](super::signal)).
+//! Shuffles, votes and matches order nothing. A warp's time is the number of its bar.warp.sync and
+//! fences so far; a lane knows of each other lane up to which time its accesses happened before.
 //!
 //! A word remembers, for each kind of access, only what a later access could still race with.
-//! For another block any single access does as well as all of them: a thread races with one of two
-//! blocks whatever block it is in, so that one foreign access is kept beside those of the latest
-//! block. Within a block, an access is forgotten when a later one by the same lane, or one after a
-//! barrier, stands for it.
+//! An access is forgotten when a later one by the same lane, or one of its block after a barrier,
+//! stands for it. In a kernel without fences nothing orders blocks, nor warps between barriers, and
+//! a thread races with one of two whichever it is in: one access of another block and those of two
+//! warps of the latest block are then as good as all.
 
 use super::fault::{AccessKind, Race, RaceAccess};
-use super::ir::Space;
+use super::ir::{Scope, Space};
 use super::registers::{Bits, LANES};
+use super::signal::{Clock, Flags, WarpSignals};
 
 /// An access of some lanes of one warp.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) kind: AccessKind,
+    /// Absent for weak accesses.
+    pub(super) strong: Option<Scope>,
+    /// Whether the thread gets to know what was there: not with `red`.
+    pub(super) sees: bool,
     /// Bytes of the word, a bit each.
     pub(super) bytes: u8,
     pub(super) warp: u16,
     pub(super) block: u32,
     /// Barriers of the block so far.
     pub(super) epoch: u32,
-    /// bar.warp.sync of the warp so far.
+    /// The warp's time.
     pub(super) time: u32,
     pub(super) lanes: u32,
     pub(super) line: u32,
@@ -40,6 +49,8 @@ pub(super) struct WarpOrder {
     /// `known[i][j]`: accesses of lane j before this time happened before what lane i does now.
     /// Absent until the warp first synchronizes.
     known: Option<Box<[[u32; LANES]; LANES]>>,
+    /// Absent until the first fence of the block.
+    signals: Option<Box<WarpSignals>>,
 }
 
 impl WarpOrder {
@@ -59,97 +70,220 @@ impl WarpOrder {
         for member in Bits(members) {
             known[member] = joined;
         }
+        let mut all = Clock::default();
+        if self.gather(members, &mut all) {
+            self.tell(members, &all);
+        }
     }
 
-    /// Whether everything the lanes of `earlier` did happened before what `lane` does now.
-    fn orders(&self, earlier: &Record, lane: usize) -> bool {
-        Bits(earlier.lanes & !(1 << lane))
-            .all(|other| self.known.as_ref().is_some_and(|known| earlier.time < known[lane][other]))
+    /// `lanes` of warp `warp` execute a fence.
+    pub(super) fn fence(&mut self, scope: Scope, lanes: u32, block: u32, epoch: u32, warp: u16) {
+        self.time += 1;
+        for lane in Bits(lanes) {
+            let mut own = self.known.as_ref().map_or([0; LANES], |known| known[lane]);
+            own[lane] = self.time;
+            let signals = self.signals.get_or_insert_with(WarpSignals::new);
+            signals.fence(scope, lane, (block, epoch, warp), &own);
+        }
+    }
+
+    /// Adds to `all` what `lanes` know by signals; false if there were none.
+    pub(super) fn gather(&self, lanes: u32, all: &mut Clock) -> bool {
+        self.signals.as_ref().map(|signals| signals.gather(lanes, all)).is_some()
+    }
+
+    /// Tells `lanes` what all know by signals.
+    pub(super) fn tell(&mut self, lanes: u32, all: &Clock) {
+        self.signals.get_or_insert_with(WarpSignals::new).tell(lanes, all);
+    }
+
+    /// Whether everything the lanes of `earlier` did happened before what `lane` of warp `new` does
+    /// now.
+    fn orders(&self, earlier: &Record, new: &Record, lane: usize) -> bool {
+        let own = (earlier.block, earlier.warp) == (new.block, new.warp);
+        let met = |other: usize| {
+            own && (other == lane
+                || self.known.as_ref().is_some_and(|known| earlier.time < known[lane][other]))
+        };
+        let told = |other| self.signals.as_ref().is_some_and(|s| s.order(earlier, other, lane));
+        Bits(earlier.lanes).all(|other| met(other) || told(other))
     }
 }
 
-/// The accesses remembered of every word of a memory.
+/// No node.
+const NONE: u32 = u32::MAX;
+
+/// The accesses remembered of every word of a memory: a list per word, the latest first.
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
-    words: Vec<Vec<Record>>,
+    /// The first node of each word.
+    first: Vec<u32>,
+    nodes: Vec<Node>,
+    /// Nodes that are in no list, as a list.
+    free: u32,
+    flags: Flags,
+    /// Whether the kernel has fences, which could order blocks.
+    fences: bool,
+}
+
+#[derive(Debug)]
+struct Node {
+    record: Record,
+    next: u32,
 }
 
 impl Shadow {
     pub(super) fn new(words: usize) -> Self {
-        Self { words: vec![Vec::new(); words] }
+        Self { first: vec![NONE; words], free: NONE, ..Self::default() }
     }
 
     /// Forgets everything, keeping the room.
-    pub(super) fn clear(&mut self) {
-        self.words.iter_mut().for_each(Vec::clear);
+    pub(super) fn clear(&mut self, fences: bool) {
+        if !self.nodes.is_empty() {
+            self.first.fill(NONE);
+            self.nodes.clear();
+        }
+        self.free = NONE;
+        self.flags.clear();
+        self.fences = fences;
+    }
+
+    /// Lets an access that [`Shadow::add`] took give and take signals.
+    #[cold]
+    fn signal(&mut self, word: usize, new: &Record, order: &mut WarpOrder) {
+        let Some(scope) = new.strong else {
+            if new.kind == AccessKind::Write {
+                self.flags.overwrite(word);
+            }
+            return;
+        };
+        let signals = order.signals.get_or_insert_with(WarpSignals::new);
+        if new.kind == AccessKind::Write {
+            self.flags.overwrite(word);
+        }
+        for lane in Bits(new.lanes) {
+            if new.kind != AccessKind::Write && new.sees {
+                self.flags.see(word, new, scope, lane, signals);
+            }
+            if new.kind != AccessKind::Read {
+                self.flags.raise(word, new, scope, lane, signals);
+            }
+        }
     }
 
     /// Adds an access to `word` and returns the earlier one it races with, if any.
     #[inline]
-    pub(super) fn add(&mut self, word: usize, new: &Record, order: &WarpOrder) -> Option<Record> {
-        if new.kind == AccessKind::Write && !new.lanes.is_power_of_two() {
+    pub(super) fn add(
+        &mut self,
+        word: usize,
+        new: &Record,
+        order: &mut WarpOrder,
+    ) -> Option<Record> {
+        if self.fences {
+            let earlier = self.compare(word, new, order);
+            if earlier.is_none() {
+                self.signal(word, new, order);
+            }
+            return earlier;
+        }
+        self.compare(word, new, order)
+    }
+
+    #[inline]
+    fn compare(&mut self, word: usize, new: &Record, order: &WarpOrder) -> Option<Record> {
+        if new.kind == AccessKind::Write && new.strong.is_none() && !new.lanes.is_power_of_two() {
             // Lanes that store to one word at once: which of them lasts is not defined.
             return Some(Record { lanes: new.lanes & (new.lanes - 1), ..*new });
         }
-        let records = &mut self.words[word];
-        if let Some(last) = records.last()
+        let first = self.first[word];
+        if let Some(Node { record: last, .. }) = self.nodes.get(first as usize)
             && new.kind != AccessKind::Write
-            && last.kind == new.kind
+            && (last.kind, last.strong) == (new.kind, new.strong)
             && (last.block, last.epoch, last.warp) == (new.block, new.epoch, new.warp)
             && (last.time, last.bytes) == (new.time, new.bytes)
             && last.lanes & new.lanes == new.lanes
         {
             return None;
         }
-        if let Some(earlier) = records.iter().find(|earlier| races(earlier, new, order)) {
-            return Some(*earlier);
+        self.walk(word, new, order)
+    }
+
+    /// Compares an access with those remembered, forgets what it stands for and remembers it.
+    fn walk(&mut self, word: usize, new: &Record, order: &WarpOrder) -> Option<Record> {
+        let (mut foreign, mut warps) = (false, 0);
+        let mut joined = false;
+        let (mut before, mut at) = (NONE, self.first[word]);
+        while let Some(node) = self.nodes.get_mut(at as usize) {
+            let old = &mut node.record;
+            if races(old, new, order) {
+                return Some(*old);
+            }
+            let mut stays = true;
+            if (old.kind, old.strong) == (new.kind, new.strong) && old.bytes & !new.bytes == 0 {
+                if old.block != new.block {
+                    stays = self.fences || !std::mem::replace(&mut foreign, true);
+                } else if old.epoch < new.epoch {
+                    stays = false;
+                } else if old.warp != new.warp {
+                    warps += u32::from(old.bytes == new.bytes);
+                } else if (old.bytes, old.time, old.line) == (new.bytes, new.time, new.line) {
+                    old.lanes |= new.lanes;
+                    joined = true;
+                } else {
+                    old.lanes &= !new.lanes;
+                    stays = old.lanes != 0;
+                }
+            }
+            let next = node.next;
+            if stays {
+                before = at;
+            } else {
+                node.next = self.free;
+                self.free = at;
+                match self.nodes.get_mut(before as usize) {
+                    Some(before) => before.next = next,
+                    None => self.first[word] = next,
+                }
+            }
+            at = next;
         }
-        remember(records, new);
+        if !joined && (warps < 2 || self.fences) {
+            self.push(word, *new);
+        }
         None
+    }
+
+    fn push(&mut self, word: usize, record: Record) {
+        let node = Node { record, next: self.first[word] };
+        let at = self.free;
+        self.first[word] = if let Some(free) = self.nodes.get_mut(at as usize) {
+            self.free = free.next;
+            *free = node;
+            at
+        } else {
+            self.nodes.push(node);
+            u32::try_from(self.nodes.len() - 1).unwrap_or(NONE)
+        };
     }
 }
 
 fn races(earlier: &Record, new: &Record, order: &WarpOrder) -> bool {
-    use AccessKind::{Atomic, Read};
-    if matches!((earlier.kind, new.kind), (Read, Read) | (Atomic, Atomic))
-        || earlier.bytes & new.bytes == 0
-    {
+    let reads = (earlier.kind, new.kind) == (AccessKind::Read, AccessKind::Read);
+    if reads || earlier.bytes & new.bytes == 0 || morally_strong(earlier, new) {
         return false;
     }
-    if earlier.block != new.block {
-        return true;
-    }
-    if earlier.epoch < new.epoch {
+    if earlier.block == new.block && earlier.epoch < new.epoch {
         return false;
     }
-    earlier.warp != new.warp || Bits(new.lanes).any(|lane| !order.orders(earlier, lane))
+    Bits(new.lanes).any(|lane| !order.orders(earlier, new, lane))
 }
 
-fn remember(records: &mut Vec<Record>, new: &Record) {
-    let mut foreign = false;
-    records.retain_mut(|old| {
-        if old.kind != new.kind || old.bytes & !new.bytes != 0 {
-            return true;
-        }
-        if old.block != new.block {
-            return !std::mem::replace(&mut foreign, true);
-        }
-        if old.epoch < new.epoch {
-            return false;
-        }
-        if old.warp == new.warp {
-            old.lanes &= !new.lanes;
-        }
-        old.lanes != 0
-    });
-    let joins = |old: &&mut Record| {
-        (old.kind, old.bytes, old.warp, old.time, old.line)
-            == (new.kind, new.bytes, new.warp, new.time, new.line)
-            && (old.block, old.epoch) == (new.block, new.epoch)
-    };
-    match records.iter_mut().find(joins) {
-        Some(old) => old.lanes |= new.lanes,
-        None => records.push(*new),
+/// Whether both are strong and each is for a scope in which the other thread is.
+fn morally_strong(a: &Record, b: &Record) -> bool {
+    match (a.strong, b.strong) {
+        (Some(Scope::Device), Some(Scope::Device)) => true,
+        (Some(_), Some(_)) => a.block == b.block,
+        _ => false,
     }
 }
 

@@ -51,6 +51,13 @@ impl<T: Copy + Default> File<T> {
         *poison = *poison & !(1 << lane) | u32::from(poisoned) << lane;
     }
 
+    /// The value of a slot that is a constant.
+    #[inline(always)]
+    pub(super) fn constant(&self, slot: Slot) -> Option<T> {
+        let slot = usize::from(slot);
+        if slot < self.registers { None } else { self.values.get(slot).map(|lanes| lanes[0]) }
+    }
+
     #[inline(always)]
     fn set_poison(&mut self, slot: Slot, active: u32, poisoned: u32) {
         let poison = &mut self.poison[usize::from(slot)];
@@ -63,6 +70,11 @@ impl File<u32> {
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u32; LANES], poisoned: u32) {
         let d = &mut self.values[usize::from(slot)];
+        if on.bits == u32::MAX {
+            *d = *values;
+            self.poison[usize::from(slot)] = poisoned;
+            return;
+        }
         for lane in 0..LANES {
             d[lane] = values[lane] & on.mask[lane] | d[lane] & !on.mask[lane];
         }
@@ -75,6 +87,11 @@ impl File<u64> {
     #[inline(always)]
     pub(super) fn set(&mut self, slot: Slot, on: &Active, values: &[u64; LANES], poisoned: u32) {
         let d = &mut self.values[usize::from(slot)];
+        if on.bits == u32::MAX {
+            *d = *values;
+            self.poison[usize::from(slot)] = poisoned;
+            return;
+        }
         for lane in 0..LANES {
             let mask = i64::from(on.mask[lane].cast_signed()).cast_unsigned();
             d[lane] = values[lane] & mask | d[lane] & !mask;

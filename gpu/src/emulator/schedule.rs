@@ -3,11 +3,10 @@
 //! `lockstep` runs block after block, warp after warp, always the fragment at the lowest place of
 //! the program, and merges fragments that meet: what a machine does that reconverges as early as
 //! it can. The other schedules make decisions, which are recorded: a [`Trace`] replays them, and a
-//! trace with decisions taken out is still a schedule, so that a failure can be shrunk. Delaying
-//! the visibility of stores is not among the choices: a program in which nobody could tell is one
-//! without races, and races are reported by their own observer.
+//! trace with decisions taken out is still a schedule, so that a failure can be shrunk.
 
-use super::float::approximate::{ApproximationMode, mix};
+use super::float::approximate::ApproximationMode;
+use super::mix::mix;
 
 /// One decision: which lanes run, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +22,11 @@ pub struct Decision {
     /// Whether to merge with other lanes of the warp that stand at the same place, and to stop
     /// where the next of them stand.
     pub merge: bool,
+    /// What memory does meanwhile. 0: stores are seen at once, as are those of the warp that were
+    /// held back, and the lanes of an atomic go in ascending order. Otherwise the seed of which
+    /// stores are held back, which of those of the warp become visible, and in which order the
+    /// lanes of an atomic go.
+    pub memory: u32,
 }
 
 /// The decisions of a run, in order.
@@ -45,7 +49,9 @@ pub enum Policy {
     Lockstep,
     /// Any ready fragment of any resident block, for a random number of instructions.
     Random(u64),
-    /// Parts warps, starves and races warps and blocks ahead, in episodes of different habits.
+    /// Parts warps, starves and races warps and blocks ahead, in episodes of different habits;
+    /// begins blocks and adds up the lanes of an atomic in any order; lets other threads see
+    /// stores as late as the PTX memory model permits.
     Adversarial(u64),
     /// These decisions, as far as they are possible, then lockstep.
     Replay(Trace),
@@ -93,6 +99,8 @@ pub(super) struct Scheduler {
     state: u64,
     adversarial: bool,
     habit: Habit,
+    /// Whether memory does as it likes meanwhile.
+    wild: bool,
     /// Decisions until the habit changes.
     left: u32,
 }
@@ -114,7 +122,7 @@ enum Habit {
 
 impl Scheduler {
     pub(super) fn new(seed: u64, adversarial: bool) -> Self {
-        Self { state: mix(seed), adversarial, habit: Habit::Wander, left: 0 }
+        Self { state: mix(seed), adversarial, habit: Habit::Wander, wild: false, left: 0 }
     }
 
     fn next(&mut self) -> u64 {
@@ -161,7 +169,13 @@ impl Scheduler {
         let lanes = if chosen.lanes & parts == 0 { chosen.lanes } else { chosen.lanes & parts };
         // A fragment that is not parted may take in others that stand beside it.
         let merge = merge && lanes == chosen.lanes;
-        Decision { block: chosen.block, warp: chosen.warp, lanes, instructions, merge }
+        let memory = if self.wild { super::alu::high(self.next()).max(1) } else { 0 };
+        Decision { block: chosen.block, warp: chosen.warp, lanes, instructions, merge, memory }
+    }
+
+    /// Which of the blocks that wait begins; they are in descending order, `waiting` is not 0.
+    pub(super) fn choose_block(&mut self, waiting: usize) -> usize {
+        if self.adversarial { self.below(waiting) } else { waiting - 1 }
     }
 
     fn change_habit(&mut self) {
@@ -171,6 +185,7 @@ impl Scheduler {
         }
         self.habit = [Habit::Wander, Habit::First, Habit::Last, Habit::Shatter, Habit::Shuffle]
             [self.below(5)];
+        self.wild = self.next() & 1 == 1;
         self.left = self.short(128);
     }
 }

@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn what_the_failure_needs_is_left() {
-        let decision = |warp| Decision { block: 0, warp, lanes: 1, instructions: 1, merge: false };
+        let decision =
+            |warp| Decision { block: 0, warp, lanes: 1, instructions: 1, merge: false, memory: 0 };
         let trace: Trace = (0..100).map(decision).collect();
         let needs = |t: &Trace| [17, 18, 93].iter().all(|w| t.iter().any(|d| d.warp == *w));
         let small = shrink(&trace, needs);

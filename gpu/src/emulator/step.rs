@@ -4,11 +4,14 @@ use pulp::{Simd, WithSimd};
 
 use super::access::{self, View};
 use super::alu;
+use super::atomic;
 use super::block::Block;
+use super::delay::Memories;
 use super::fault::{Fault, FaultKind, Trouble};
-use super::ir::{Instruction, Op, Slot, SpecialRegister};
+use super::ir::{Instruction, Op, Scope, Slot, SpecialRegister, SyncKind};
 use super::launch::Machine;
-use super::registers::{Active, LANES, WARP};
+use super::mix::mix;
+use super::registers::{Active, LANES};
 use super::sync;
 use super::warp::{Fragment, State, Warp};
 
@@ -19,16 +22,31 @@ pub(super) struct Turn<'t, 'm> {
     pub(super) block: &'t mut Block,
     pub(super) warp: usize,
     pub(super) fragment: usize,
+    pub(super) limits: Limits,
+}
+
+/// How a turn ends, and what memory does meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
     /// Instructions at most.
     pub(super) instructions: u64,
     /// Stop as soon as the program counter is here or later: another fragment waits there.
     pub(super) until: u32,
+    /// See [`Decision::memory`](super::schedule::Decision).
+    pub(super) memory: u32,
+}
+
+impl Limits {
+    /// As far as the fragment gets, with memory as one expects it.
+    pub(super) const NONE: Self = Self { instructions: u64::MAX, until: u32::MAX, memory: 0 };
 }
 
 /// A fragment that is being run.
 struct Running {
     pc: u32,
     lanes: u32,
+    /// What the schedule makes of the instruction's accesses: 0 for nothing special, else a hash.
+    moment: u64,
 }
 
 /// What follows an instruction.
@@ -46,10 +64,11 @@ impl WithSimd for Turn<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let Self { machine, block, warp: at, fragment, mut instructions, until } = self;
+        let Self { machine, block, warp: at, fragment, limits } = self;
+        let Limits { mut instructions, until, memory } = limits;
         let warp = &mut block.warps[at];
         let Fragment { mut pc, lanes, .. } = warp.fragments.swap_remove(fragment);
-        let mut running = Running { pc, lanes };
+        let mut running = Running { pc, lanes, moment: 0 };
         loop {
             let warp = &mut block.warps[at];
             if instructions == 0 || running.pc >= until {
@@ -62,6 +81,9 @@ impl WithSimd for Turn<'_, '_> {
             }
             instructions -= 1;
             pc = running.pc;
+            if memory != 0 {
+                running.moment = mix(u64::from(memory) << 32 ^ instructions);
+            }
             match instruction(machine, block, at, &mut running) {
                 Ok(Next::Advance) => running.pc = pc + 1,
                 Ok(Next::Jumped) => {}
@@ -103,6 +125,10 @@ fn instruction(
         }
         Op::Branch { target, uniform } => branch(machine, warp, running, *target, *uniform),
         Op::Sync(sync) => {
+            if sync.kind == SyncKind::Barrier {
+                order(machine, block, at, active, Scope::Block);
+            }
+            let warp = &mut block.warps[at];
             if active == running.lanes && sync::at_once(warp, sync)? {
                 return Ok(Next::Advance);
             }
@@ -119,6 +145,8 @@ fn instruction(
             Ok(Next::Advance)
         }
         Op::Barrier(_) => {
+            order(machine, block, at, active, Scope::Block);
+            let warp = &mut block.warps[at];
             put_down(warp, running, active);
             let state = State::AtBarrier;
             warp.fragments.push(Fragment { pc: running.pc, lanes: active, state });
@@ -130,8 +158,30 @@ fn instruction(
             sync::exit(warp)?;
             Ok(Next::Down)
         }
-        // A fence; the arithmetic is done above.
+        Op::Fence(scope) => {
+            order(machine, block, at, active, *scope);
+            if block.shared.shadow.is_some() {
+                let warp = &mut block.warps[at];
+                warp.order.fence(*scope, active, block.linear, block.epoch, warp.index);
+            }
+            Ok(Next::Advance)
+        }
+        // The arithmetic is done above.
         _ => Ok(Next::Advance),
+    }
+}
+
+/// `lanes` order their stores before what follows, for the threads of `scope`.
+#[inline(always)]
+fn order(machine: &mut Machine<'_>, block: &mut Block, at: usize, lanes: u32, scope: Scope) {
+    if block.delayed.is_empty() {
+        return;
+    }
+    let warp = block.warps[at].index;
+    let mut memories = Memories { shared: &mut block.shared, global: machine.memory };
+    block.delayed.publish(warp, lanes, &mut memories);
+    if scope == Scope::Device {
+        block.delayed.flush(&mut memories);
     }
 }
 
@@ -190,12 +240,13 @@ fn memory(
     let warp = &mut block.warps[at];
     let mut view = View {
         params: &machine.params,
-        global: machine.memory,
-        shared: &mut block.shared,
+        memories: Memories { shared: &mut block.shared, global: machine.memory },
+        delayed: &mut block.delayed,
+        moment: running.moment,
         block: block.linear,
         epoch: block.epoch,
         warp: warp.index,
-        order: &warp.order,
+        order: &mut warp.order,
         line: instruction.line,
     };
     match &instruction.op {
@@ -203,7 +254,7 @@ fn memory(
         Op::Store(t) => access::store(&warp.registers, &warp.on, t, &mut view),
         Op::Atomic(a) => {
             machine.counters.atomic(running.pc, warp.on.bits);
-            access::atomic(&mut warp.registers, &warp.on, a, &mut view)
+            atomic::atomic(&mut warp.registers, &warp.on, a, &mut view)
         }
         _ => Ok(()),
     }
@@ -218,7 +269,7 @@ fn special(
 ) {
     let index = block.index;
     let warp = &mut block.warps[at];
-    let first = u32::from(warp.index) * WARP;
+    let first = u32::from(warp.index) * machine.width;
     let mut values = [0; LANES];
     for (lane, value) in (0_u32..).zip(&mut values) {
         let bit = 1 << lane;

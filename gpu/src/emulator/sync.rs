@@ -24,13 +24,7 @@ struct Part {
 #[inline(always)]
 pub(super) fn at_once(warp: &mut Warp, sync: &Sync) -> Outcome<bool> {
     let lanes = warp.on.bits;
-    let masks = warp.registers.words.get(sync.members);
-    let members = masks[lanes.trailing_zeros() as usize & 31];
-    let mut differ = 0;
-    for (mask, active) in masks.iter().zip(&warp.on.mask) {
-        differ |= (mask ^ members) & active;
-    }
-    let uniform = differ == 0;
+    let (members, uniform) = uniform(&warp.registers, &warp.on, sync.members);
     if warp.registers.words.poison(sync.members) & lanes != 0 {
         return Err(Trouble::new(FaultKind::PoisonControl, lanes));
     }
@@ -40,8 +34,64 @@ pub(super) fn at_once(warp: &mut Warp, sync: &Sync) -> Outcome<bool> {
     if members & warp.exited != 0 {
         return Err(exited(warp, members, lanes));
     }
+    if let SyncKind::Shuffle { mode, d, p, a, b, c } = sync.kind
+        && usual(warp, mode, [a, b, c], [d, p])
+    {
+        return Ok(true);
+    }
     perform(warp, &[Part { kind: sync.kind, lanes }])?;
     Ok(true)
+}
+
+/// What the first active lane has in a slot, and whether all active lanes have the same.
+#[inline(always)]
+fn uniform(r: &Registers, on: &Active, slot: Slot) -> (u32, bool) {
+    if let Some(constant) = r.words.constant(slot) {
+        return (constant, true);
+    }
+    let all = r.words.get(slot);
+    let first = all[on.bits.trailing_zeros() as usize & 31];
+    let mut differ = 0;
+    for (value, active) in all.iter().zip(&on.mask) {
+        differ |= (value ^ first) & active;
+    }
+    (first, differ == 0)
+}
+
+/// Executes the shuffles that kernels are full of: from one lane, or of the whole warp by the same
+/// power of two in all lanes. Their permutations are known when this is compiled. False for others
+/// and where a source is poison.
+#[inline(always)]
+fn usual(warp: &mut Warp, mode: ShuffleMode, [a, b, c]: [Slot; 3], [d, p]: [Slot; 2]) -> bool {
+    let (r, lanes) = (&mut warp.registers, warp.on.bits);
+    let poison = r.words.poison(a) | r.words.poison(b) | r.words.poison(c);
+    let (by, same) = uniform(r, &warp.on, b);
+    let (clamp, clamped) = uniform(r, &warp.on, c);
+    let by = by & 31;
+    let present = match mode {
+        ShuffleMode::Index => lanes >> by & 1 == 1,
+        _ => lanes == u32::MAX,
+    };
+    if poison & lanes != 0 || !same || !clamped || clamp & 0x1f1f != 31 || !present {
+        return false;
+    }
+    let a = r.words.get(a);
+    let out = match (mode, by) {
+        (ShuffleMode::Index, by) => [a[by as usize]; LANES],
+        (ShuffleMode::Butterfly, 1) => permuted(a, |lane| lane ^ 1),
+        (ShuffleMode::Butterfly, 2) => permuted(a, |lane| lane ^ 2),
+        (ShuffleMode::Butterfly, 4) => permuted(a, |lane| lane ^ 4),
+        (ShuffleMode::Butterfly, 8) => permuted(a, |lane| lane ^ 8),
+        (ShuffleMode::Butterfly, 16) => permuted(a, |lane| lane ^ 16),
+        _ => return false,
+    };
+    if d != SINK {
+        r.words.set(d, &warp.on, &out, 0);
+    }
+    if p != SINK {
+        r.set_predicate(p, lanes, u32::MAX, 0);
+    }
+    true
 }
 
 fn exited(warp: &Warp, members: u32, lanes: u32) -> Box<Trouble> {
@@ -192,14 +242,6 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     if poison_b | poison_c != 0 {
         return Err(Trouble::new(FaultKind::PoisonControl, poison_b | poison_c));
     }
-    if poison == 0
-        && let Some((out, in_range)) = known(mode, all, &a, &b, &c)
-    {
-        for part in parts {
-            deliver(r, part, &out, 0, in_range);
-        }
-        return Ok(());
-    }
     let (sources, valid) = sources(mode, &b, &c);
     let mut out = [0; LANES];
     for lane in 0..LANES {
@@ -233,40 +275,6 @@ fn deliver(r: &mut Registers, part: &Part, out: &[u32; LANES], poison: u32, in_r
     if p != SINK {
         r.set_predicate(p, part.lanes, in_range, 0);
     }
-}
-
-/// The shuffles that kernels are full of: from one lane, or of the whole warp by the same power of
-/// two in all lanes. Their permutations are known when this is compiled.
-#[inline(always)]
-fn known(
-    mode: ShuffleMode,
-    all: u32,
-    a: &[u32; LANES],
-    b: &[u32; LANES],
-    c: &[u32; LANES],
-) -> Option<([u32; LANES], u32)> {
-    let by = b[0] & 31;
-    let mut differ = 0;
-    for (b, c) in b.iter().zip(c) {
-        differ |= (b & 31 ^ by) | (c & 0x1f1f ^ 31);
-    }
-    let present = match mode {
-        ShuffleMode::Index => all >> by & 1 == 1,
-        _ => all == u32::MAX,
-    };
-    if differ != 0 || !present {
-        return None;
-    }
-    let out = match (mode, by) {
-        (ShuffleMode::Index, by) => [a[by as usize & 31]; LANES],
-        (ShuffleMode::Butterfly, 1) => permuted(a, |lane| lane ^ 1),
-        (ShuffleMode::Butterfly, 2) => permuted(a, |lane| lane ^ 2),
-        (ShuffleMode::Butterfly, 4) => permuted(a, |lane| lane ^ 4),
-        (ShuffleMode::Butterfly, 8) => permuted(a, |lane| lane ^ 8),
-        (ShuffleMode::Butterfly, 16) => permuted(a, |lane| lane ^ 16),
-        _ => return None,
-    };
-    Some((out, u32::MAX))
 }
 
 #[inline(always)]

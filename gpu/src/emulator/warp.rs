@@ -45,9 +45,9 @@ pub(super) struct Warp {
 }
 
 impl Warp {
-    /// Warp `index` of a block of `threads`.
-    pub(super) fn new(index: u16, threads: u32, kernel: &Kernel) -> Self {
-        let lanes = threads.saturating_sub(u32::from(index) * WARP).min(WARP);
+    /// Warp `index` of a block of `threads` in warps of `width`.
+    pub(super) fn new(index: u16, threads: u32, width: u32, kernel: &Kernel) -> Self {
+        let lanes = threads.saturating_sub(u32::from(index) * width).min(width);
         let existing = u32::MAX.checked_shr(WARP - lanes).unwrap_or(0);
         let mut warp = Self {
             index,

@@ -1,54 +1,15 @@
 //! 64-bit, conversion, comparison and predicate instructions.
 
-use super::alu::{high, map1, sign16};
+use super::alu::{map1, sign16};
 use super::float::{compare, flushed, integral};
 use super::ir::{
-    Boolean, Compared, Comparison, DoubleCount, Int2, IntType, Op, Predicate, Rounding, SINK, Setp,
-    Slot,
+    Boolean, Compared, Comparison, Int2, IntType, Predicate, Rounding, SINK, Setp, Slot,
 };
 use super::registers::{Active, LANES, Registers};
 
-/// Executes an instruction of this module; false if `op` is of another kind.
-#[inline(always)]
-pub(super) fn execute(r: &mut Registers, on: &Active, op: &Op) -> bool {
-    match *op {
-        Op::Setp(setp) => set_predicate(r, on, &setp),
-        Op::Predicate2(op, d, a, b) => predicate2(r, on, op, d, a, b),
-        Op::PredicateMove { d, a } => {
-            r.set_predicate(d, on.bits, r.truth(a), r.truth_poison(a));
-        }
-        Op::MulWide { signed, d, a, b } => mul_wide(r, on, signed, [d, a, b], None),
-        Op::MadWide { signed, d, a, b, c } => mul_wide(r, on, signed, [d, a, b], Some(c)),
-        Op::DoubleMad(d, a, b, c) => double_mad(r, on, [d, a, b, c]),
-        Op::SelectWord { d, a, b, p } => select_word(r, on, [d, a, b], p),
-        Op::SelectDouble { d, a, b, p } => select_double(r, on, [d, a, b], p),
-        Op::Widen { from, d, a } => widen(r, on, from, d, a),
-        Op::Narrow { d, a } => from_double(r, on, d, a, low),
-        Op::DoubleCount(DoubleCount::Popc, d, a) => from_double(r, on, d, a, u64::count_ones),
-        Op::DoubleCount(DoubleCount::Clz, d, a) => from_double(r, on, d, a, u64::leading_zeros),
-        Op::Pack { d, low, high } => pack(r, on, d, low, high),
-        Op::Unpack { low: l, high: h, a } => {
-            // The halves come from the same source, which neither can overwrite.
-            if l != SINK {
-                from_double(r, on, l, a, low);
-            }
-            if h != SINK {
-                from_double(r, on, h, a, high);
-            }
-        }
-        Op::BitFieldInsert(slots) => insert(r, on, slots),
-        Op::IntToFloat { from, d, a } => int_to_float(r, on, from, d, a),
-        Op::FloatToInt { to, rounding, flush, d, a } => {
-            float_to_int(r, on, to, rounding, flush, d, a);
-        }
-        _ => return false,
-    }
-    true
-}
-
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is asked for")]
-fn low(x: u64) -> u32 {
+pub(super) fn low(x: u64) -> u32 {
     x as u32
 }
 
@@ -126,7 +87,13 @@ fn high_double(product: i128) -> u64 {
 }
 
 #[inline(always)]
-fn mul_wide(r: &mut Registers, on: &Active, signed: bool, s: [Slot; 3], add: Option<Slot>) {
+pub(super) fn mul_wide(
+    r: &mut Registers,
+    on: &Active,
+    signed: bool,
+    s: [Slot; 3],
+    add: Option<Slot>,
+) {
     let (x, y) = (r.words.get(s[1]), r.words.get(s[2]));
     let mut poison = r.words.poison(s[1]) | r.words.poison(s[2]);
     let mut out = [0; LANES];
@@ -149,7 +116,7 @@ fn mul_wide(r: &mut Registers, on: &Active, signed: bool, s: [Slot; 3], add: Opt
     r.doubles.set(s[0], on, &out, poison);
 }
 
-fn double_mad(r: &mut Registers, on: &Active, s: [Slot; 4]) {
+pub(super) fn double_mad(r: &mut Registers, on: &Active, s: [Slot; 4]) {
     let (x, y, z) = (r.doubles.get(s[1]), r.doubles.get(s[2]), r.doubles.get(s[3]));
     let mut out = [0; LANES];
     for lane in 0..LANES {
@@ -160,7 +127,7 @@ fn double_mad(r: &mut Registers, on: &Active, s: [Slot; 4]) {
 }
 
 #[inline(always)]
-fn select_word(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
+pub(super) fn select_word(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
     let chosen = Active::new(r.predicates[usize::from(p)]);
     let (x, y) = (r.words.get(s[1]), r.words.get(s[2]));
     let mut out = [0; LANES];
@@ -174,7 +141,7 @@ fn select_word(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
 }
 
 #[inline(always)]
-fn select_double(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
+pub(super) fn select_double(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
     let chosen = r.predicates[usize::from(p)];
     let (x, y) = (r.doubles.get(s[1]), r.doubles.get(s[2]));
     let mut out = [0; LANES];
@@ -188,7 +155,7 @@ fn select_double(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
 }
 
 #[inline(always)]
-fn widen(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot) {
+pub(super) fn widen(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot) {
     let x = r.words.get(a);
     let mut out = [0; LANES];
     for lane in 0..LANES {
@@ -209,7 +176,13 @@ fn widen(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot) {
 
 /// d = f(a), a word from a double.
 #[inline(always)]
-fn from_double(r: &mut Registers, on: &Active, d: Slot, a: Slot, f: impl Fn(u64) -> u32) {
+pub(super) fn from_double(
+    r: &mut Registers,
+    on: &Active,
+    d: Slot,
+    a: Slot,
+    f: impl Fn(u64) -> u32,
+) {
     let x = r.doubles.get(a);
     let mut out = [0; LANES];
     for lane in 0..LANES {
@@ -219,7 +192,17 @@ fn from_double(r: &mut Registers, on: &Active, d: Slot, a: Slot, f: impl Fn(u64)
     r.words.set(d, on, &out, poison);
 }
 
-fn pack(r: &mut Registers, on: &Active, d: Slot, low: Slot, high: Slot) {
+/// The halves come from the same source, which neither can overwrite.
+pub(super) fn unpack(r: &mut Registers, on: &Active, l: Slot, h: Slot, a: Slot) {
+    if l != SINK {
+        from_double(r, on, l, a, low);
+    }
+    if h != SINK {
+        from_double(r, on, h, a, super::alu::high);
+    }
+}
+
+pub(super) fn pack(r: &mut Registers, on: &Active, d: Slot, low: Slot, high: Slot) {
     let (x, y) = (r.words.get(low), r.words.get(high));
     let mut out = [0; LANES];
     for lane in 0..LANES {
@@ -230,7 +213,7 @@ fn pack(r: &mut Registers, on: &Active, d: Slot, low: Slot, high: Slot) {
 }
 
 /// The low `length` bits of a go into b at `position`; what would go beyond bit 31 is lost.
-fn insert(r: &mut Registers, on: &Active, [d, a, b, position, length]: [Slot; 5]) {
+pub(super) fn insert(r: &mut Registers, on: &Active, [d, a, b, position, length]: [Slot; 5]) {
     let mut out = [0; LANES];
     for (lane, out) in out.iter_mut().enumerate() {
         let position = r.words.get(position)[lane] & 0xff;
@@ -246,7 +229,7 @@ fn insert(r: &mut Registers, on: &Active, [d, a, b, position, length]: [Slot; 5]
 
 /// Rust's conversions round to nearest, ties to even, as `.rn` does.
 #[inline(always)]
-fn int_to_float(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot) {
+pub(super) fn int_to_float(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot) {
     match from {
         IntType::S32 => map1(r, on, d, a, |x| (x.cast_signed() as f32).to_bits()),
         IntType::U32 => map1(r, on, d, a, |x| (x as f32).to_bits()),
@@ -265,7 +248,7 @@ fn int_to_float(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot)
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "Rust's conversion saturates, as PTX's does")]
 #[expect(clippy::cast_sign_loss, reason = "Rust's conversion saturates, as PTX's does")]
-fn float_to_int(
+pub(super) fn float_to_int(
     r: &mut Registers,
     on: &Active,
     to: IntType,
@@ -304,47 +287,54 @@ fn bits_where(f: impl Fn(usize) -> bool) -> u32 {
 }
 
 #[inline(always)]
-fn ordered<T: Copy + Ord>(x: &[T; LANES], y: &[T; LANES], comparison: Comparison) -> u32 {
+fn ordered<T: Copy, U: Ord>(
+    x: &[T; LANES],
+    y: &[T; LANES],
+    arg: impl Fn(T) -> U,
+    comparison: Comparison,
+) -> u32 {
     match comparison {
-        Comparison::Eq => bits_where(|i| x[i] == y[i]),
-        Comparison::Ne => bits_where(|i| x[i] != y[i]),
-        Comparison::Lt => bits_where(|i| x[i] < y[i]),
-        Comparison::Le => bits_where(|i| x[i] <= y[i]),
-        Comparison::Gt => bits_where(|i| x[i] > y[i]),
+        Comparison::Eq => bits_where(|i| arg(x[i]) == arg(y[i])),
+        Comparison::Ne => bits_where(|i| arg(x[i]) != arg(y[i])),
+        Comparison::Lt => bits_where(|i| arg(x[i]) < arg(y[i])),
+        Comparison::Le => bits_where(|i| arg(x[i]) <= arg(y[i])),
+        Comparison::Gt => bits_where(|i| arg(x[i]) > arg(y[i])),
         // The decoder lets only the six ordered comparisons reach integers.
-        _ => bits_where(|i| x[i] >= y[i]),
+        _ => bits_where(|i| arg(x[i]) >= arg(y[i])),
     }
 }
 
 #[inline(always)]
-fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
+pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
     let words = || (r.words.get(setp.a), r.words.get(setp.b));
     let doubles = || (r.doubles.get(setp.a), r.doubles.get(setp.b));
     let comparison = setp.comparison;
     let holds = match setp.compared {
         Compared::Float { flush } => {
             let (x, y) = words();
-            let arg = |x| f32::from_bits(if flush { flushed(x) } else { x });
-            float_bits(comparison, &x.map(arg), &y.map(arg))
+            if flush {
+                float_bits(comparison, x, y, |x| f32::from_bits(flushed(x)))
+            } else {
+                float_bits(comparison, x, y, f32::from_bits)
+            }
         }
-        Compared::Unsigned => ordered(words().0, words().1, comparison),
+        Compared::Unsigned => ordered(words().0, words().1, |x| x, comparison),
         Compared::Signed => {
             let (x, y) = words();
-            ordered(&x.map(u32::cast_signed), &y.map(u32::cast_signed), comparison)
+            ordered(x, y, u32::cast_signed, comparison)
         }
         Compared::Unsigned16 => {
             let (x, y) = words();
-            ordered(&x.map(|x| x & 0xffff), &y.map(|y| y & 0xffff), comparison)
+            ordered(x, y, |x| x & 0xffff, comparison)
         }
         Compared::Signed16 => {
             let (x, y) = words();
-            let arg = |x| sign16(x).cast_signed();
-            ordered(&x.map(arg), &y.map(arg), comparison)
+            ordered(x, y, |x| sign16(x).cast_signed(), comparison)
         }
-        Compared::Unsigned64 => ordered(doubles().0, doubles().1, comparison),
+        Compared::Unsigned64 => ordered(doubles().0, doubles().1, |x| x, comparison),
         Compared::Signed64 => {
             let (x, y) = doubles();
-            ordered(&x.map(u64::cast_signed), &y.map(u64::cast_signed), comparison)
+            ordered(x, y, u64::cast_signed, comparison)
         }
     };
     let mut poison = match setp.compared {
@@ -368,13 +358,19 @@ fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
 
 /// The comparison is matched once, not per lane.
 #[inline(always)]
-fn float_bits(comparison: Comparison, x: &[f32; LANES], y: &[f32; LANES]) -> u32 {
+fn float_bits(
+    comparison: Comparison,
+    x: &[u32; LANES],
+    y: &[u32; LANES],
+    arg: impl Fn(u32) -> f32,
+) -> u32 {
+    let each = |comparison| bits_where(|i| compare(comparison, arg(x[i]), arg(y[i])));
     match comparison {
-        Comparison::Le => bits_where(|i| compare(Comparison::Le, x[i], y[i])),
-        Comparison::Lt => bits_where(|i| compare(Comparison::Lt, x[i], y[i])),
-        Comparison::Ge => bits_where(|i| compare(Comparison::Ge, x[i], y[i])),
-        Comparison::Gt => bits_where(|i| compare(Comparison::Gt, x[i], y[i])),
-        other => bits_where(|i| compare(other, x[i], y[i])),
+        Comparison::Le => each(Comparison::Le),
+        Comparison::Lt => each(Comparison::Lt),
+        Comparison::Ge => each(Comparison::Ge),
+        Comparison::Gt => each(Comparison::Gt),
+        other => each(other),
     }
 }
 
@@ -389,7 +385,14 @@ fn boolean(op: Boolean, a: u32, b: u32) -> u32 {
 
 /// A defined false decides `and`, a defined true decides `or`, whatever the other side holds.
 #[inline(always)]
-fn predicate2(r: &mut Registers, on: &Active, op: Boolean, d: Slot, a: Predicate, b: Predicate) {
+pub(super) fn predicate2(
+    r: &mut Registers,
+    on: &Active,
+    op: Boolean,
+    d: Slot,
+    a: Predicate,
+    b: Predicate,
+) {
     let (x, y) = (r.truth(a), r.truth(b));
     let (poison_x, poison_y) = (r.truth_poison(a), r.truth_poison(b));
     let decided = match op {

@@ -1,9 +1,11 @@
 //! The CUDA kernels on the emulator: no misuse under any schedule, exact counts, replay, and
 //! planted mistakes that a schedule or an observer brings to light.
 
+mod litmus;
 mod planted;
 mod project;
 mod robust;
+mod width;
 
 use splat_gpu::artifact::{Architecture, REDUCTIONS};
 use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report, Schedule};
@@ -12,8 +14,7 @@ use splat_gpu::{
 };
 
 fn engine(architecture: Architecture, fast_math: bool, schedule: Schedule) -> EmulatorEngine {
-    let observers = Default::default();
-    let options = EmulatorOptions { architecture, fast_math, schedule, observers };
+    let options = EmulatorOptions { architecture, fast_math, schedule, ..Default::default() };
     EmulatorEngine::open(options).expect("the artifacts are built in")
 }
 

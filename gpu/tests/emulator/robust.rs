@@ -2,16 +2,8 @@
 
 use splat_gpu::artifact::{Architecture, all};
 use splat_gpu::emulator::{
-    Argument, DeviceMemory, Launch, Module, Observers, RunError, Schedule, run,
+    Argument, DeviceMemory, Launch, Module, Observers, RunError, Schedule, mix, run,
 };
-
-/// The output function of `SplitMix64`.
-fn mix(state: u64) -> u64 {
-    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// Copies, moves, drops or changes a few pieces of a text.
 fn damaged(text: &str, seed: u64) -> String {

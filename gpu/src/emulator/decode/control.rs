@@ -1,11 +1,15 @@
 //! Branches, barriers and the instructions lanes execute together.
 
 use super::super::ir::{
-    Barrier, BarrierReduction, BarrierReductionOp, InstructionClass, Op, ReduxOp, ShuffleMode,
-    Sync, SyncKind, VoteMode,
+    Barrier, BarrierReduction, BarrierReductionOp, InstructionClass, Op, ReduxOp, Scope,
+    ShuffleMode, Sync, SyncKind, VoteMode,
 };
 use super::super::parse::{Class, Operand, Parsed};
 use super::operands::{Decoded, Decoder};
+
+/// The scopes of fences and atomics.
+pub(super) const SCOPES: [(&str, Scope); 3] =
+    [("cta", Scope::Block), ("gpu", Scope::Device), ("sys", Scope::Device)];
 
 impl Decoder<'_, '_> {
     pub(super) fn control(&mut self) -> Decoded {
@@ -58,13 +62,13 @@ impl Decoder<'_, '_> {
     fn fence(&mut self) -> Decoded {
         self.expect_operands(0)?;
         let known = if self.mnemonic == "membar" {
-            self.take_one(&[("cta", ()), ("gl", ()), ("sys", ())])
+            let scopes = [("cta", Scope::Block), ("gl", Scope::Device), ("sys", Scope::Device)];
+            self.take_one(&scopes)
         } else {
-            self.take_one(&[("acq_rel", ()), ("sc", ())])
-                .and_then(|()| self.take_one(&[("cta", ()), ("gpu", ()), ("sys", ())]))
+            self.take_one(&[("acq_rel", ()), ("sc", ())]).and_then(|()| self.take_one(&SCOPES))
         };
-        known.ok_or_else(|| self.unknown())?;
-        Ok((Op::Fence, InstructionClass::Barrier))
+        let scope = known.ok_or_else(|| self.unknown())?;
+        Ok((Op::Fence(scope), InstructionClass::Barrier))
     }
 
     /// All threads of the block take part: forms with a thread count are not in the subset.

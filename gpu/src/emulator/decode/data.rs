@@ -1,10 +1,11 @@
 //! Moves, conversions, loads, stores and atomics.
 
 use super::super::ir::{
-    Atomic, AtomicOp, Double1, Float1, InstructionClass, IntType, Op, SINK, Slot, Space,
+    Atomic, AtomicOp, Double1, Float1, InstructionClass, IntType, Op, SINK, Scope, Slot, Space,
     SpecialRegister, Transfer, Word1,
 };
 use super::super::parse::{Class, Operand, Parsed, Register};
+use super::control::SCOPES;
 use super::operands::{Decoded, Decoder};
 
 const SPACES: [(&str, Space); 4] = [
@@ -155,9 +156,10 @@ impl<'a> Decoder<'_, 'a> {
         let load = self.mnemonic == "ld";
         let kind = self.take_type()?;
         let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
+        let strong = self.strength(space)?;
         // Through the read-only cache: the kernel promises that nobody writes there meanwhile,
         // which is what the race detector checks of any load.
-        if load && space == Space::Global {
+        if load && space == Space::Global && strong.is_none() {
             self.take("nc");
         }
         if !load && matches!(space, Space::Param | Space::Const) {
@@ -179,8 +181,25 @@ impl<'a> Decoder<'_, 'a> {
         let (registers, at) = if load { (0, 1) } else { (1, 0) };
         let address = self.address(at, space)?;
         let (slots, double) = self.elements(registers, count, width, load)?;
-        let transfer = Transfer { space, width, signed, double, count, slots, address };
+        let transfer = Transfer { space, width, strong, signed, double, count, slots, address };
         Ok(if load { Op::Load(transfer) } else { Op::Store(transfer) })
+    }
+
+    /// `weak`, `volatile`, which orders like `relaxed.sys` (PTX ISA, "ld"), or `relaxed`. What
+    /// acquires or releases by itself is not in the subset.
+    fn strength(&mut self, space: Space) -> Parsed<Option<Scope>> {
+        if self.take("weak") {
+            return Ok(None);
+        }
+        let strong = if self.take("volatile") {
+            Some(Scope::Device)
+        } else if self.take("relaxed") {
+            Some(self.take_one(&SCOPES).ok_or_else(|| self.unknown())?)
+        } else {
+            None
+        };
+        let writable = matches!(space, Space::Global | Space::Shared);
+        if strong.is_some() && !writable { Err(self.unknown()) } else { Ok(strong) }
     }
 
     /// The registers of a load or store, and whether they are doubles. They may be wider than the
@@ -225,9 +244,9 @@ impl<'a> Decoder<'_, 'a> {
         if !matches!(space, Space::Global | Space::Shared) {
             return Err(self.unknown());
         }
-        // Orders and scopes wider than relaxed would have to be known to the race detector.
+        // Stronger orders would have to be known to the race detector.
         self.take("relaxed");
-        self.take_one(&[("gpu", ()), ("cta", ()), ("sys", ())]);
+        let scope = self.take_one(&SCOPES).unwrap_or(Scope::Device);
         let count = self.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
         let op = self.atomic_op(kind)?;
         if count > 1 && (op != AtomicOp::AddFloat || space != Space::Global) {
@@ -243,7 +262,7 @@ impl<'a> Decoder<'_, 'a> {
         }
         let operands = self.elements(first + 1, count, 4, false)?.0;
         let swap = if compare { self.word(first + 2)? } else { SINK };
-        Ok(Op::Atomic(Atomic { op, space, count, results, operands, swap, address }))
+        Ok(Op::Atomic(Atomic { op, space, scope, count, results, operands, swap, address }))
     }
 
     fn atomic_op(&mut self, kind: &'a str) -> Parsed<AtomicOp> {

@@ -17,6 +17,7 @@ use super::memory::MODULE_BASE;
 use super::parse::{
     Class, Entry, Operand, ParseError, Parsed, Register, Source, Statement, Variable, parse,
 };
+use super::registers::WARP;
 pub use operands::MNEMONICS;
 use operands::{Decoder, Pool, Symbol};
 
@@ -40,7 +41,7 @@ impl Module {
                 return Err(ParseError::new(entry.line, message));
             }
         }
-        Ok(Self { target: source.target.to_owned(), variables, kernels })
+        Ok(Self { target: source.target.to_owned(), variables, kernels, lane_width: WARP })
     }
 
     /// Names of the kernels, sorted.
@@ -158,6 +159,7 @@ fn kernel<'a>(
         params,
         max_threads: entry.max_threads,
         shared,
+        fences: code.iter().any(|i| matches!(i.op, Op::Fence(_))),
         code,
         predicates: counts.predicates,
         words: counts.words,

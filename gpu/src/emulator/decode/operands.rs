@@ -119,8 +119,45 @@ pub(super) struct Decoder<'s, 'a> {
     labels: &'s HashMap<&'a str, u32>,
     pool: &'s mut Pool,
     pub(super) mnemonic: &'a str,
-    /// Parts of the opcode after the mnemonic that no rule has taken yet.
-    parts: Vec<&'a str>,
+    parts: Parts<'a>,
+}
+
+/// Parts of the opcode after the mnemonic that no rule has taken yet. Not a vector, because every
+/// statement has some and none has many.
+struct Parts<'a> {
+    all: [&'a str; 12],
+    count: usize,
+    /// There were more, which no rule can take.
+    more: bool,
+}
+
+impl<'a> Parts<'a> {
+    fn new(mut split: impl Iterator<Item = &'a str>) -> Self {
+        let (mut all, mut count) = ([""; 12], 0);
+        for (place, part) in all.iter_mut().zip(&mut split) {
+            *place = part;
+            count += 1;
+        }
+        Self { all, count, more: split.next().is_some() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.count == 0 && !self.more
+    }
+
+    fn as_slice(&self) -> &[&'a str] {
+        &self.all[..self.count]
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.all.copy_within(at + 1..self.count, at);
+        self.count -= 1;
+    }
+
+    fn pop(&mut self) -> Option<&'a str> {
+        self.count = self.count.checked_sub(1)?;
+        Some(self.all[self.count])
+    }
 }
 
 pub(super) type Decoded = Parsed<(Op, InstructionClass)>;
@@ -134,7 +171,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
     ) -> Self {
         let mut split = statement.opcode.split('.');
         let mnemonic = split.next().unwrap_or("");
-        Self { statement, symbols, labels, pool, mnemonic, parts: split.collect() }
+        Self { statement, symbols, labels, pool, mnemonic, parts: Parts::new(split) }
     }
 
     /// Decodes the statement with the rule of its mnemonic.
@@ -165,7 +202,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
 
     /// Takes `part` from the opcode if it is there.
     pub(super) fn take(&mut self, part: &str) -> bool {
-        let at = self.parts.iter().position(|&p| p == part);
+        let at = self.parts.as_slice().iter().position(|&p| p == part);
         if let Some(at) = at {
             self.parts.remove(at);
         }
@@ -174,13 +211,11 @@ impl<'s, 'a> Decoder<'s, 'a> {
 
     /// Takes whichever of `choices` comes first in the opcode.
     pub(super) fn take_one<T: Copy>(&mut self, choices: &[(&str, T)]) -> Option<T> {
-        for at in 0..self.parts.len() {
-            if let Some(&(_, value)) = choices.iter().find(|(name, _)| *name == self.parts[at]) {
-                self.parts.remove(at);
-                return Some(value);
-            }
-        }
-        None
+        let chosen = |part: &&str| choices.iter().find(|(name, _)| name == part);
+        let mut found = self.parts.as_slice().iter().enumerate();
+        let (at, value) = found.find_map(|(at, part)| Some((at, chosen(part)?.1)))?;
+        self.parts.remove(at);
+        Some(value)
     }
 
     /// Takes the last part: the type of most instructions.

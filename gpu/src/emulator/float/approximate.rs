@@ -11,6 +11,7 @@
 //! div.full (2 ulp).
 
 use super::super::ir::Approximation;
+use super::super::mix::mix;
 
 /// How approximate functions round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -114,14 +115,6 @@ fn choose(exact: f64, nearest: f32, bound: Bound, hash: u64) -> f32 {
         }
     }
     candidates[usize::try_from(hash % count as u64).unwrap_or(0)]
-}
-
-/// The output function of `SplitMix64` (Steele, Lea, Flood 2014).
-pub(in super::super) fn mix(state: u64) -> u64 {
-    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// 2^x for the x that matter to an f32 result; relative error below 2^-50.

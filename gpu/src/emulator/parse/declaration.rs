@@ -33,9 +33,10 @@ impl<'a> Scopes<'a> {
 
     /// The register called `name`, if there is one.
     pub(super) fn find(&self, name: &str) -> Option<Register> {
-        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let (prefix, index) = name.split_at(name.len() - digits);
-        let index = index.parse::<u16>().ok();
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (prefix, digits) = name.split_at(name.len() - digits);
+        let place = |all: u16, digit: u8| all.checked_mul(10)?.checked_add(u16::from(digit - b'0'));
+        let index = if digits.is_empty() { None } else { digits.bytes().try_fold(0, place) };
         for declared in self.open.iter().rev().flat_map(|scope| scope.iter().rev()) {
             let offset = match declared.range {
                 None if declared.name == name => 0,

@@ -1,0 +1,157 @@
+//! Atomics.
+
+use super::access::{Groups, Outcome, View, addresses, observe};
+use super::fault::{AccessKind, FaultKind, Trouble};
+use super::float::flushed;
+use super::ir::{Atomic, AtomicOp, SINK, Space};
+use super::mix::mix;
+use super::race::Record;
+use super::registers::{Active, Bits, LANES, Registers};
+
+/// `atom` and `red`: the lanes go one after the other, ascending or as the schedule says. Each
+/// element of a vector is atomic by itself (PTX ISA, "atom").
+#[inline(always)]
+pub(super) fn atomic(r: &mut Registers, on: &Active, a: &Atomic, view: &mut View<'_>) -> Outcome {
+    let all = addresses(r, on, a.address)?;
+    let count = usize::from(a.count);
+    let mut poison = 0;
+    for &slot in &a.operands[..count] {
+        poison |= r.words.poison(slot);
+    }
+    if a.swap != SINK {
+        poison |= r.words.poison(a.swap);
+    }
+    if poison & on.bits != 0 {
+        let lanes = poison & on.bits;
+        let address = all[lanes.trailing_zeros() as usize];
+        return Err(Trouble::new(FaultKind::PoisonOutput { address }, lanes));
+    }
+    if view.moment != 0 || !view.delayed.is_empty() {
+        return disordered(r, on.bits, a, &all, view);
+    }
+    for (address, lanes) in Groups::new(on, &all, false) {
+        update(r, a, address, lanes, view)?;
+    }
+    Ok(())
+}
+
+/// The lanes in the order of the moment, each after what it has stored there itself.
+fn disordered(
+    r: &mut Registers,
+    active: u32,
+    a: &Atomic,
+    all: &[u64; LANES],
+    view: &mut View<'_>,
+) -> Outcome {
+    for lane in order(view.moment).into_iter().filter(|lane| active >> lane & 1 == 1) {
+        let address = all[lane as usize];
+        for element in 0..u64::from(a.count) {
+            let (thread, at) = (view.thread(lane), address + 4 * element);
+            view.delayed.settle(a.space, at, thread, &mut view.memories);
+        }
+        update(r, a, address, 1 << lane, view)?;
+    }
+    Ok(())
+}
+
+/// The lanes in the order of a hash (Fisher and Yates); ascending for 0.
+fn order(moment: u64) -> [u32; LANES] {
+    let mut order = [0; LANES];
+    order.iter_mut().zip(0_u32..).for_each(|(place, lane)| *place = lane);
+    if moment != 0 {
+        for last in (1..LANES).rev() {
+            let other = mix(moment ^ last as u64) % (last as u64 + 1);
+            order.swap(last, usize::try_from(other).unwrap_or(0));
+        }
+    }
+    order
+}
+
+/// The operations of `lanes` at one address.
+#[inline(always)]
+fn update(r: &mut Registers, a: &Atomic, address: u64, lanes: u32, view: &mut View<'_>) -> Outcome {
+    let count = usize::from(a.count);
+    let sees = a.results[..count].iter().any(|&result| result != SINK);
+    let record = Record { sees, ..view.record(AccessKind::Atomic, Some(a.scope), 0xf, lanes) };
+    let order = &mut *view.order;
+    let total = 4 * u32::from(a.count);
+    let (segment, word) = view.memories.locate(a.space, address, total, lanes)?;
+    observe(segment, order, word, count, &record, a.space, address)?;
+    for element in 0..count {
+        let at = word + element;
+        if a.space == Space::Global {
+            segment.count_atomics(at, lanes.count_ones());
+        }
+        let mut value = segment.words[at];
+        // A word never written stays so: what is added to it is lost in it.
+        let poisoned = segment.poison[at] != 0 && a.op != AtomicOp::Exchange;
+        if a.op == AtomicOp::AddFloat && a.results[element] == SINK {
+            value = add_all(a.space, value, r.words.get(a.operands[element]), lanes);
+        } else {
+            for lane in Bits(lanes) {
+                let operand = r.words.get(a.operands[element])[lane];
+                let swap = if a.swap == SINK { 0 } else { r.words.get(a.swap)[lane] };
+                let old = value;
+                value = combine(a.op, a.space, old, operand, swap);
+                if a.results[element] != SINK {
+                    r.words.set_lane(a.results[element], lane, old, poisoned);
+                }
+            }
+        }
+        segment.words[at] = value;
+        if !poisoned {
+            segment.poison[at] = 0;
+        }
+    }
+    Ok(())
+}
+
+/// Adds up floats, one after the other. Flushing and canonical NaN are off the chain of additions:
+/// the rare sum for which they matter is done again with them.
+#[inline(always)]
+fn add_all(space: Space, old: u32, operands: &[u32; LANES], lanes: u32) -> u32 {
+    let flush = |bits| if space == Space::Global { flushed(bits) } else { bits };
+    let mut sum = f32::from_bits(flush(old));
+    let mut odd = false;
+    for lane in Bits(lanes) {
+        sum += f32::from_bits(flush(operands[lane]));
+        odd |= sum.is_nan() || sum.abs() < f32::MIN_POSITIVE;
+    }
+    if odd {
+        return Bits(lanes).fold(old, |sum, lane| add_float(space, sum, operands[lane]));
+    }
+    sum.to_bits()
+}
+
+/// Float addition on global memory flushes subnormals, that on shared memory does not (PTX ISA,
+/// "atom").
+#[inline(always)]
+fn add_float(space: Space, old: u32, operand: u32) -> u32 {
+    let flush = |bits| if space == Space::Global { flushed(bits) } else { bits };
+    let sum = f32::from_bits(flush(old)) + f32::from_bits(flush(operand));
+    if sum.is_nan() { 0x7fff_ffff } else { flush(sum.to_bits()) }
+}
+
+/// The new value of a word.
+#[inline(always)]
+fn combine(op: AtomicOp, space: Space, old: u32, operand: u32, swap: u32) -> u32 {
+    match op {
+        AtomicOp::AddFloat => add_float(space, old, operand),
+        AtomicOp::Add => old.wrapping_add(operand),
+        AtomicOp::And => old & operand,
+        AtomicOp::Or => old | operand,
+        AtomicOp::Xor => old ^ operand,
+        AtomicOp::MinS => old.cast_signed().min(operand.cast_signed()).cast_unsigned(),
+        AtomicOp::MinU => old.min(operand),
+        AtomicOp::MaxS => old.cast_signed().max(operand.cast_signed()).cast_unsigned(),
+        AtomicOp::MaxU => old.max(operand),
+        AtomicOp::Exchange => operand,
+        AtomicOp::CompareExchange => {
+            if old == operand {
+                swap
+            } else {
+                old
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Runs the blocks of a launch by decisions, made or recorded.
+
+use std::collections::BTreeMap;
+
+use super::block::Block;
+use super::delay::{Memories, StoreBuffer};
+use super::fault::RunError;
+use super::launch::Machine;
+use super::memory::Segment;
+use super::mix::mix;
+use super::schedule::{Candidate, Decision, Scheduler, Trace};
+use super::step::Limits;
+use super::warp::{Fragment, State};
+
+/// Blocks that are resident at once.
+const RESIDENT: usize = 4;
+
+/// Where decisions come from.
+pub(super) enum Source<'s> {
+    Seeded(Scheduler),
+    Recorded(std::slice::Iter<'s, Decision>),
+}
+
+/// The blocks of a launch.
+struct Blocks<F> {
+    fresh: F,
+    resident: BTreeMap<u32, Block>,
+    /// Blocks that have finished, for their room.
+    idle: Vec<Block>,
+    /// Those that have not begun, descending.
+    waiting: Vec<u32>,
+    /// What finished blocks have stored that other blocks may not see before the kernel ends.
+    late: Vec<StoreBuffer>,
+}
+
+impl<F: Fn() -> Block> Blocks<F> {
+    /// Begins the block at `place` of those that wait.
+    fn begin(&mut self, place: usize, machine: &Machine<'_>) {
+        let linear = self.waiting.remove(place);
+        let mut block = self.idle.pop().unwrap_or_else(&self.fresh);
+        machine.start(&mut block, linear);
+        self.resident.insert(linear, block);
+    }
+
+    /// Makes room if all threads of a block have exited.
+    fn end(&mut self, linear: u32) {
+        if self.resident.get(&linear).is_some_and(Block::finished)
+            && let Some(mut block) = self.resident.remove(&linear)
+        {
+            self.late.push(std::mem::take(&mut block.delayed));
+            self.idle.push(block);
+        }
+    }
+
+    /// Lockstep, in ascending order, for what is left.
+    fn finish(mut self, machine: &mut Machine<'_>) -> Result<(), RunError> {
+        // The shared memory of these blocks is gone.
+        let mut shared = Segment::default();
+        for late in &mut self.late {
+            late.drain(&mut Memories { shared: &mut shared, global: machine.memory });
+        }
+        for block in self.resident.values_mut() {
+            block.drain(machine.memory);
+            machine.lockstep(block)?;
+        }
+        while let Some(linear) = self.waiting.pop() {
+            let mut block = self.idle.pop().unwrap_or_else(&self.fresh);
+            machine.start(&mut block, linear);
+            machine.lockstep(&mut block)?;
+            self.idle.push(block);
+        }
+        Ok(())
+    }
+}
+
+/// Runs all blocks by decisions. A block begins when a scheduler has room for it, and in a replay
+/// when a decision names it, which nobody could tell apart.
+pub(super) fn decided(
+    machine: &mut Machine<'_>,
+    fresh: impl Fn() -> Block,
+    mut source: Source<'_>,
+    trace: &mut Trace,
+) -> Result<(), RunError> {
+    let mut blocks = Blocks {
+        fresh,
+        resident: BTreeMap::new(),
+        idle: Vec::new(),
+        waiting: (0..machine.blocks()).rev().collect(),
+        late: Vec::new(),
+    };
+    let mut candidates = Vec::new();
+    loop {
+        if let Source::Seeded(scheduler) = &mut source {
+            while blocks.resident.len() < RESIDENT && !blocks.waiting.is_empty() {
+                blocks.begin(scheduler.choose_block(blocks.waiting.len()), machine);
+            }
+        }
+        candidates.clear();
+        for (&linear, block) in &mut blocks.resident {
+            if !collect(&mut candidates, linear, block) {
+                machine.release(block)?;
+                collect(&mut candidates, linear, block);
+            }
+        }
+        let decision = match &mut source {
+            Source::Seeded(_) if candidates.is_empty() => None,
+            Source::Seeded(scheduler) => Some(scheduler.decide(&candidates)),
+            Source::Recorded(decisions) => decisions.next().copied(),
+        };
+        let Some(decision) = decision else { return blocks.finish(machine) };
+        if let Ok(place) = blocks.waiting.binary_search_by(|b| decision.block.cmp(b)) {
+            blocks.begin(place, machine);
+        }
+        if let Some(block) = blocks.resident.get_mut(&decision.block) {
+            trace.push(decision);
+            obey(machine, block, decision)?;
+            block.check()?;
+            blocks.end(decision.block);
+        }
+    }
+}
+
+/// Adds the ready fragments of a block; false if there are none.
+fn collect(candidates: &mut Vec<Candidate>, linear: u32, block: &Block) -> bool {
+    let before = candidates.len();
+    for warp in &block.warps {
+        for fragment in warp.fragments.iter().filter(|f| f.state == State::Ready) {
+            let warp = u32::from(warp.index);
+            candidates.push(Candidate { block: linear, warp, lanes: fragment.lanes });
+        }
+    }
+    candidates.len() > before
+}
+
+/// Runs what a decision names, if it is there and ready.
+fn obey(machine: &mut Machine<'_>, block: &mut Block, decision: Decision) -> Result<(), RunError> {
+    let warp = decision.warp as usize;
+    let Some(chosen) = block.warps.get_mut(warp) else { return Ok(()) };
+    let Some(mut fragment) = chosen.part(decision.lanes) else { return Ok(()) };
+    let mut until = u32::MAX;
+    if decision.merge {
+        fragment = chosen.merge(fragment);
+        // Lanes that may merge stop where they would, or warps once parted stay so for ever.
+        let ahead = |f: &&Fragment| f.state == State::Ready && f.pc > chosen.fragments[fragment].pc;
+        until = chosen.fragments.iter().filter(ahead).map(|f| f.pc).min().unwrap_or(u32::MAX);
+    }
+    if !block.delayed.is_empty() {
+        let memory = decision.memory;
+        let chosen = |address| memory == 0 || mix(u64::from(memory) ^ address).is_multiple_of(4);
+        let mut memories = Memories { shared: &mut block.shared, global: machine.memory };
+        block.delayed.trickle(block.warps[warp].index, &mut memories, chosen);
+    }
+    let instructions = u64::from(decision.instructions);
+    let limits = Limits { instructions, until, memory: decision.memory };
+    machine.turn(block, warp, fragment, limits)
+}
