@@ -20,6 +20,7 @@ pub mod layout;
 pub mod projection;
 pub mod reduction;
 pub mod stages;
+pub mod timing;
 pub mod wgpu;
 
 pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
@@ -31,3 +32,4 @@ pub use layout::{
     StopRule,
 };
 pub use reduction::{BackwardConfig, Reduction, ThresholdError};
+pub use timing::{Peak, Timing};

@@ -24,4 +24,5 @@ pub mod minimize;
 pub mod report;
 pub mod stage;
 pub mod tolerance;
+pub mod traffic;
 pub mod verdict;
