@@ -2,6 +2,7 @@
 
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
 use crate::reduction::{BackwardConfig, ThresholdError};
+use crate::timing::Timing;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What outputs hold before a kernel runs: a NaN with a telling payload, and no valid `last_ids`.
@@ -87,6 +88,21 @@ pub trait Engine {
         &mut self,
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError>;
+
+    /// Times the backward rasterization stage by the device's own clock: the kernel alone, `repeats`
+    /// runs of every setting after one that is not counted, on inputs that lie on the device.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] for an engine without such a clock, else any [`EngineError`].
+    fn time_backward(
+        &mut self,
+        _inputs: &BackwardInputs,
+        _configs: &[BackwardConfig],
+        _repeats: u32,
+    ) -> Result<Timing, EngineError> {
+        let adapter = self.info().adapter.clone();
+        Err(EngineError::Missing { adapter, what: "a clock that times one kernel".to_owned() })
+    }
 }
 
 /// Runs calls into a library and turns a panic of it into an error.

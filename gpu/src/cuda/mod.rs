@@ -9,6 +9,7 @@
 
 mod driver;
 mod geometry;
+mod timing;
 
 pub use driver::{CudaDevice, devices};
 
@@ -18,6 +19,7 @@ use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics, POISON, no_pa
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
 use crate::reduction::BackwardConfig;
 use crate::stages::{Params, values};
+use crate::timing::{Peak, Timing};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg,
@@ -39,6 +41,7 @@ pub struct CudaEngine {
     info: DeviceInfo,
     architecture: Architecture,
     fast_math: bool,
+    peak: Option<Peak>,
     kernels: BTreeMap<Artifact, CudaFunction>,
 }
 
@@ -88,6 +91,7 @@ impl CudaEngine {
                 },
                 architecture: opened.architecture,
                 fast_math,
+                peak: opened.peak,
                 kernels: BTreeMap::new(),
             };
             engine.info.exp_of_zero_is_one = engine.probe()?;
@@ -254,26 +258,6 @@ impl CudaEngine {
         start.elapsed_ms(&end).map_err(&failed)
     }
 
-    /// Times the backward stage: `repeats` runs by the device's events, in milliseconds, after one
-    /// that is not counted. Gradients are zeroed before each run and outside of the time.
-    ///
-    /// # Errors
-    /// Any [`EngineError`].
-    pub fn backward_milliseconds(
-        &mut self,
-        inputs: &BackwardInputs,
-        config: BackwardConfig,
-        repeats: usize,
-    ) -> Result<Vec<f32>, EngineError> {
-        check::backward(inputs)?;
-        check::settings(&[config], self.info.lane_width)?;
-        no_panic("CUDA's driver", || {
-            let mut job = self.prepare(inputs, artifact::spelled(config.reduction))?;
-            self.launch(&mut job, config.threshold)?;
-            (0..repeats).map(|_| self.launch(&mut job, config.threshold)).collect()
-        })
-    }
-
     fn gradients(
         &self,
         inputs: &BackwardInputs,
@@ -319,5 +303,16 @@ impl Engine for CudaEngine {
         no_panic("CUDA's driver", || {
             jobs.iter().map(|(inputs, configs)| self.backward_all(inputs, configs)).collect()
         })
+    }
+
+    fn time_backward(
+        &mut self,
+        inputs: &BackwardInputs,
+        configs: &[BackwardConfig],
+        repeats: u32,
+    ) -> Result<Timing, EngineError> {
+        check::backward(inputs)?;
+        check::settings(configs, self.info.lane_width)?;
+        no_panic("CUDA's driver", || self.time(inputs, configs, repeats))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use splat_gpu::{
     BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, RasterGradients, RasterInputs,
-    RasterOutputs,
+    RasterOutputs, Timing,
 };
 
 use super::batch;
@@ -174,6 +174,18 @@ impl Engine for EngineProcess {
             }
         }
         Ok(gradients)
+    }
+
+    fn time_backward(
+        &mut self,
+        inputs: &BackwardInputs,
+        configs: &[BackwardConfig],
+        repeats: u32,
+    ) -> Result<Timing, EngineError> {
+        match self.ask(RequestRef::TimeBackward(inputs, configs, repeats))? {
+            Answer::TimeBackward(timing) => Ok(timing),
+            _ => Err(other_question(&self.spec)),
+        }
     }
 }
 

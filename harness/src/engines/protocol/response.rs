@@ -1,12 +1,12 @@
 //! Responses: what an engine answers.
 
 use splat_gpu::{
-    DeviceInfo, EngineError, FloatAtomics, RasterGradients, RasterInputs, RasterOutputs,
+    DeviceInfo, EngineError, FloatAtomics, RasterGradients, RasterInputs, RasterOutputs, Timing,
 };
 
 use super::request::{RequestRef, Sizes};
 use super::wire::{Reader, WireError, Writer};
-use super::{VERSION, error};
+use super::{VERSION, error, timing};
 
 /// A successful answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub enum Answer {
     Rasterize(Vec<RasterOutputs>),
     /// To [`RequestRef::RasterizeBackward`], `[input][setting]`.
     RasterizeBackward(Vec<Vec<RasterGradients>>),
+    /// To [`RequestRef::TimeBackward`].
+    TimeBackward(Timing),
 }
 
 /// The answer to `request`, or the engine's error, as a buffer.
@@ -89,6 +91,9 @@ fn write_answer<'a>(
             }
             Ok(())
         }
+        (RequestRef::TimeBackward(_, settings, repeats), Answer::TimeBackward(timing)) => {
+            timing::write(writer, timing, settings.len(), repeats)
+        }
         _ => Err(WireError("the answer is to another question".into())),
     }
 }
@@ -112,10 +117,13 @@ fn read_answer(reader: &Reader<'_>, request: RequestRef<'_>) -> Result<Answer, W
             })
             .collect::<Result<_, _>>()
             .map(Answer::RasterizeBackward),
+        RequestRef::TimeBackward(_, settings, repeats) => {
+            timing::read(reader, settings.len(), repeats).map(Answer::TimeBackward)
+        }
     }
 }
 
-fn same_length(what: &str, got: usize, expected: usize) -> Result<(), WireError> {
+pub(super) fn same_length(what: &str, got: usize, expected: usize) -> Result<(), WireError> {
     if got == expected {
         Ok(())
     } else {
