@@ -12,6 +12,7 @@
 //! *reproducer* is a case file that also records engine, stage and setting.
 #![forbid(unsafe_code)]
 
+pub mod acceptance;
 pub mod campaign;
 pub mod case;
 pub mod cli;

@@ -31,6 +31,12 @@ pub struct Found {
 }
 
 impl Found {
+    /// Whether this is a driver or an emulator that runs on the processor.
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        ["lavapipe", "swiftshader", EMULATOR].iter().any(|name| self.spec.answers_to(name))
+    }
+
     /// Whether this is the PTX emulator.
     fn is_emulated(&self) -> bool {
         [EMULATOR, EMULATOR_FAST].contains(&self.spec.id.as_str())

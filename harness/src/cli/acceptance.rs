@@ -1,0 +1,345 @@
+//! `splatcheck acceptance`: everything that a machine with a GPU allows, in one report folder.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::ProgressBar;
+use splat_gpu::{EngineError, Reduction};
+use splat_reference::convention::{Convention, Profile};
+use splat_reference::synthetic::frustum;
+
+use super::args::{CheckPlan, ScenePlan, Subject, default_corpus, resolve_scene};
+use super::check::{judge, progress_bar, reproducer};
+use super::devices::describe;
+use super::exit::{CliError, Outcome};
+use super::judged::outcome;
+use super::scene::scene_case;
+use super::{engines_here, paths};
+use crate::acceptance::folder::Staged;
+use crate::acceptance::speed::{EngineTimes, measure};
+use crate::acceptance::{Acceptance, Check, SceneReport, json, settings, text};
+use crate::case::Case;
+use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
+use crate::stage::Stage;
+
+/// The lane width of NVIDIA's GPUs, whose traffic is counted on every machine.
+const NVIDIA_LANES: u32 = 32;
+
+/// Options of `acceptance`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct AcceptanceArgs {
+    /// The report's folder; must not exist or be empty
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Few random cases, few runs, a small generated scene: minutes instead of an hour
+    #[arg(long)]
+    pub quick: bool,
+    /// A trained scene; repeatable
+    #[arg(long, value_name = "FILE", requires = "cameras")]
+    pub ply: Vec<PathBuf>,
+    /// Its cameras (JSON), in the order of the scenes
+    #[arg(long, value_name = "FILE", requires = "ply")]
+    pub cameras: Vec<PathBuf>,
+    /// A folder of trained scenes: every NAME.ply with its NAME.cameras.json
+    #[arg(long, value_name = "DIR")]
+    pub scenes: Option<PathBuf>,
+    /// Folder of named scenes for the check [default: corpora/scenes]
+    #[arg(long, value_name = "DIR")]
+    pub corpus: Option<PathBuf>,
+}
+
+/// A checked `acceptance`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptancePlan {
+    /// The report's folder: nothing is there yet.
+    pub out: PathBuf,
+    /// How much is done.
+    pub size: Size,
+    /// Trained scenes.
+    pub scenes: Vec<ScenePlan>,
+    /// Folder of named scenes; `None` if none was named and the default is not there.
+    pub corpus: Option<PathBuf>,
+}
+
+/// How much is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Whether this is the short form.
+    pub quick: bool,
+    /// Random cases of the check.
+    pub cases: u32,
+    /// Timed runs of every setting.
+    pub repeats: u32,
+    /// Gaussians, width and height of the generated scene.
+    pub generated: (usize, [u32; 2]),
+}
+
+impl Size {
+    const FULL: Self =
+        Self { quick: false, cases: 200, repeats: 50, generated: (100_000, [1920, 1080]) };
+    const QUICK: Self =
+        Self { quick: true, cases: 10, repeats: 11, generated: (10_000, [640, 360]) };
+}
+
+impl AcceptanceArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self) -> Result<AcceptancePlan, CliError> {
+        if self.ply.len() != self.cameras.len() {
+            return Err(CliError::new(format!(
+                "--ply, --cameras: {} scenes but {} files of cameras, each scene needs its own",
+                self.ply.len(),
+                self.cameras.len()
+            )));
+        }
+        let mut scenes = self
+            .ply
+            .iter()
+            .zip(&self.cameras)
+            .map(|(ply, cameras)| resolve_scene(ply, cameras, None))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(folder) = &self.scenes {
+            scenes.extend(scenes_in(folder)?);
+        }
+        Ok(AcceptancePlan {
+            out: paths::writable_folder("--out", &self.out)?,
+            size: if self.quick { Size::QUICK } else { Size::FULL },
+            scenes,
+            corpus: match self.corpus {
+                Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
+                None => default_corpus(),
+            },
+        })
+    }
+}
+
+/// Every scene of a folder, in the order of names.
+fn scenes_in(folder: &Path) -> Result<Vec<ScenePlan>, CliError> {
+    let folder = paths::readable_folder("--scenes", folder)?;
+    let entries = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "ply")).collect();
+    files.sort();
+    if files.is_empty() {
+        let what = format!("--scenes {}: there is no .ply file", folder.display());
+        return Err(CliError::new(what));
+    }
+    files.iter().map(|ply| resolve_scene(ply, &ply.with_extension("cameras.json"), None)).collect()
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]: the files are wrong, the folder cannot be written, nothing was judged, or the
+/// machine failed. In the last two cases the report is there.
+pub fn run(plan: &AcceptancePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let cannot = |error| {
+        CliError::caused(format!("--out {}: cannot write the report", plan.out.display()), error)
+    };
+    let folder = Staged::new(&plan.out).map_err(cannot)?;
+    // All files are read before anything is run.
+    let cases = subjects(plan)?;
+    let discovery = engines_here()?;
+    out.write_all(describe(&discovery).as_bytes())?;
+    let mut acceptance = Acceptance {
+        quick: plan.size.quick,
+        discovery,
+        checks: Vec::new(),
+        scenes: Vec::new(),
+        not_exercised: Vec::new(),
+        faults: Vec::new(),
+    };
+    note_missing(&mut acceptance, plan);
+    check_all(&mut acceptance, plan, &folder.path())?;
+    measure_all(&mut acceptance, plan, cases)?;
+    write(&acceptance, &folder.path()).map_err(cannot)?;
+    folder.publish().map_err(cannot)?;
+    conclude(&acceptance, plan, out)
+}
+
+/// The last words, and the exit code's side.
+fn conclude(
+    acceptance: &Acceptance,
+    plan: &AcceptancePlan,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    for what in &acceptance.not_exercised {
+        writeln!(out, "NOT EXERCISED: {what}")?;
+    }
+    let report = plan.out.join("report.md");
+    writeln!(out, "{}: the report is {}", acceptance.verdict(), report.display())?;
+    out.flush()?;
+    let reports: Vec<_> = acceptance.checks.iter().flat_map(|c| c.reports.clone()).collect();
+    let judged = outcome(&reports)?;
+    match acceptance.faults.first() {
+        Some(fault) if judged == Outcome::Agree => Err(CliError::new(fault.clone())),
+        _ => Ok(judged),
+    }
+}
+
+fn write(acceptance: &Acceptance, folder: &Path) -> std::io::Result<()> {
+    fs::write(folder.join("devices.txt"), describe(&acceptance.discovery))?;
+    fs::write(folder.join("report.md"), text::markdown(acceptance))?;
+    let json = serde_json::to_string_pretty(&json::value(acceptance))?;
+    fs::write(folder.join("report.json"), json + "\n")
+}
+
+/// The scenes that are counted and timed: the generated one, then trained ones, the first camera of
+/// each in the short form.
+fn subjects(plan: &AcceptancePlan) -> Result<Vec<Case>, CliError> {
+    let (gaussians, [width, height]) = plan.size.generated;
+    let mut cases = vec![Case {
+        name: format!("random-{gaussians}"),
+        purpose: "the size of a small trained scene".to_owned(),
+        hazards: Vec::new(),
+        convention: Convention::inria(),
+        scene: frustum(gaussians, width, height, 1),
+    }];
+    for scene in &plan.scenes {
+        let views = scene_case(scene, &Convention::inria())?;
+        cases.extend(views.into_iter().take(if plan.size.quick { 1 } else { usize::MAX }));
+    }
+    Ok(cases)
+}
+
+/// What is known not to be exercised before anything runs.
+fn note_missing(acceptance: &mut Acceptance, plan: &AcceptancePlan) {
+    let missing = &acceptance.discovery.missing;
+    let engines = missing.iter().map(|m| format!("engine {}: {}", m.candidate, m.reason));
+    acceptance.not_exercised.extend(engines);
+    if plan.corpus.is_none() {
+        let what = "the corpus: no folder corpora/scenes here (--corpus names another)";
+        acceptance.not_exercised.push(what.to_owned());
+    }
+    if plan.scenes.is_empty() {
+        let what = "trained scenes: none was given (--scenes, or --ply with --cameras)";
+        acceptance.not_exercised.push(what.to_owned());
+    }
+}
+
+/// Judges every engine on the corpus and random cases, and those that are hardware on the trained
+/// scenes.
+fn check_all(
+    acceptance: &mut Acceptance,
+    plan: &AcceptancePlan,
+    folder: &Path,
+) -> Result<(), CliError> {
+    let all = acceptance.discovery.found.clone();
+    if all.is_empty() {
+        acceptance.not_exercised.push("the check: there is no engine".to_owned());
+        return Ok(());
+    }
+    let hardware: Vec<Found> = all.iter().filter(|found| !found.is_software()).cloned().collect();
+    let subject =
+        Subject::Campaign { corpus: plan.corpus.clone(), cases: plan.size.cases, seed: 0 };
+    let name = format!("the corpus and {} random cases", plan.size.cases);
+    acceptance.checks.push(check(plan, folder, &acceptance.discovery, all, (name, subject))?);
+    if hardware.is_empty() && !plan.scenes.is_empty() {
+        let what = "the check on trained scenes: no engine here is a GPU, and in software it takes \
+                    hours";
+        acceptance.not_exercised.push(what.to_owned());
+        return Ok(());
+    }
+    for scene in &plan.scenes {
+        let name = scene.ply.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let subject = (name, Subject::Scene(scene.clone()));
+        let judged = check(plan, folder, &acceptance.discovery, hardware.clone(), subject)?;
+        acceptance.checks.push(judged);
+    }
+    Ok(())
+}
+
+/// One campaign, with its findings as reproducers.
+fn check(
+    plan: &AcceptancePlan,
+    folder: &Path,
+    discovery: &Discovery,
+    engines: Vec<Found>,
+    (name, subject): (String, Subject),
+) -> Result<Check, CliError> {
+    let check = CheckPlan {
+        engines,
+        discovery: discovery.clone(),
+        reductions: Reduction::ALL.to_vec(),
+        thresholds: None,
+        subject,
+        out: plan.out.clone(),
+        convention: Convention::of(Profile::Inria),
+    };
+    let reports = judge(&check)?;
+    let findings = folder.join("findings");
+    let shown = |finding| -> Result<String, CliError> {
+        let path = PathBuf::from(reproducer(&findings, finding)?);
+        let file = path.file_name().unwrap_or_default();
+        Ok(plan.out.join("findings").join(file).display().to_string())
+    };
+    let files = reports
+        .iter()
+        .map(|report| report.findings.iter().map(shown).collect())
+        .collect::<Result<_, CliError>>()?;
+    Ok(Check { subject: name, reports, files })
+}
+
+/// Counts every scene, and times it on every engine that has a clock.
+fn measure_all(
+    acceptance: &mut Acceptance,
+    plan: &AcceptancePlan,
+    cases: Vec<Case>,
+) -> Result<(), CliError> {
+    let program = Program::find().map_err(CliError::new)?;
+    let engines: Vec<Found> = acceptance.discovery.found.clone();
+    let mut lane_widths: Vec<u32> =
+        engines.iter().filter(|e| !e.is_software()).map(|e| e.info.lane_width).collect();
+    lane_widths.push(NVIDIA_LANES);
+    lane_widths.sort_unstable();
+    lane_widths.dedup();
+    let bar = progress_bar(cases.len() as u64 * engines.len() as u64 * Reduction::ALL.len() as u64);
+    // Engines without a clock say so once; a failing one is not asked again.
+    let mut out_of_use: Vec<(String, String)> = Vec::new();
+    for case in cases {
+        let stage = Stage::new(&case, 0)
+            .map_err(|error| CliError::new(format!("scene {}: {error}", case.name)))?;
+        let mut scene =
+            SceneReport::new(&case.name, &stage, &lane_widths).map_err(CliError::new)?;
+        for found in &engines {
+            let known = out_of_use.iter().find(|(id, _)| *id == found.spec.id);
+            let outcome = match known {
+                Some((_, reason)) => Err(reason.clone()),
+                None => times(found, &program, &stage, plan.size, &bar).map_err(|error| {
+                    if !matches!(error, EngineError::Missing { .. }) {
+                        acceptance.faults.push(format!("timing {}: {error}", found.spec.id));
+                    }
+                    out_of_use.push((found.spec.id.clone(), error.to_string()));
+                    error.to_string()
+                }),
+            };
+            let engine = found.spec.id.clone();
+            scene.times.push(EngineTimes { engine, lane_width: found.info.lane_width, outcome });
+        }
+        acceptance.scenes.push(scene);
+    }
+    bar.finish_and_clear();
+    let without = out_of_use.iter().map(|(id, reason)| format!("times on {id}: {reason}"));
+    acceptance.not_exercised.extend(without);
+    if acceptance.scenes.iter().all(|scene| scene.times.iter().all(|t| t.outcome.is_err())) {
+        let what = "speed against the paper's figure, and the floor: no engine here has a clock";
+        acceptance.not_exercised.push(what.to_owned());
+    }
+    Ok(())
+}
+
+fn times(
+    found: &Found,
+    program: &Program,
+    stage: &Stage,
+    size: Size,
+    bar: &ProgressBar,
+) -> Result<crate::acceptance::speed::Times, EngineError> {
+    let mut engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())?;
+    let settings = settings(found.info.lane_width, !size.quick);
+    measure(&mut engine, &stage.inputs, &settings, size.repeats, &|| bar.inc(1))
+}
