@@ -63,9 +63,27 @@ pub enum EngineError {
     /// A threshold is out of range.
     #[error(transparent)]
     Threshold(#[from] ThresholdError),
-    /// The device was lost, ran out of memory or reported an error.
+    /// The device ran out of memory, was lost, or is not to be had.
+    #[error("device not available: {0}")]
+    Unavailable(String),
+    /// A kernel faulted, or the device reported another error.
     #[error("device failed: {0}")]
     Device(String),
+}
+
+impl EngineError {
+    /// Whether this says something of the machine and nothing of a kernel's correctness: no device,
+    /// something it lacks, a kernel that is not the project's or that its driver does not take.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        match self {
+            Self::NoDevice(_)
+            | Self::Missing { .. }
+            | Self::Compile { .. }
+            | Self::Unavailable(_) => true,
+            Self::Input(_) | Self::Threshold(_) | Self::Device(_) => false,
+        }
+    }
 }
 
 /// A device that runs the stages.

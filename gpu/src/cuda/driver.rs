@@ -1,9 +1,10 @@
 //! The CUDA driver: whether it is there, its devices, and what its errors mean.
 
-use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, DriverError};
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::{self, CUdevice_attribute};
 use std::sync::Arc;
 
+use super::failure::failed;
 use crate::artifact::Architecture;
 use crate::engine::{EngineError, no_panic};
 use crate::timing::Peak;
@@ -19,31 +20,6 @@ pub struct CudaDevice {
     pub capability: (u32, u32),
     /// What is compiled for it; `None` if it is too old.
     pub architecture: Option<Architecture>,
-}
-
-/// What an error of the driver means for the one who asked.
-pub(super) fn failed(what: &str) -> impl Fn(DriverError) -> EngineError + use<> {
-    let what = what.to_owned();
-    move |DriverError(code)| {
-        let why = match code {
-            CUresult::CUDA_ERROR_OUT_OF_MEMORY => "out of GPU memory".to_owned(),
-            CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
-                "the driver is too old for these kernels: install one for CUDA 12.4 or later"
-                    .to_owned()
-            }
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU | CUresult::CUDA_ERROR_INVALID_PTX => {
-                format!("the driver does not take the kernel ({code:?})")
-            }
-            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
-            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
-            | CUresult::CUDA_ERROR_LAUNCH_FAILED
-            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => {
-                format!("a kernel faulted ({code:?}); the device must be opened again")
-            }
-            other => format!("{other:?}"),
-        };
-        EngineError::Device(format!("{what}: {why}"))
-    }
 }
 
 /// Whether the driver's library can be loaded. Without it every other call into cudarc panics.
@@ -152,17 +128,6 @@ pub(super) fn open_usable(ordinal: usize) -> Result<Opened, EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn errors_say_what_to_do() {
-        let message = |code| failed("loading rasterize")(DriverError(code)).to_string();
-        let old = message(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-        assert!(old.contains("install one for CUDA 12.4"), "unhelpful: {old}");
-        let full = message(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
-        assert!(full.contains("loading rasterize: out of GPU memory"), "unhelpful: {full}");
-        let fault = message(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-        assert!(fault.contains("a kernel faulted"), "unhelpful: {fault}");
-    }
 
     #[test]
     fn a_machine_without_a_driver_is_told_so() {

@@ -8,6 +8,7 @@
 //! runs the engine in a child process.
 
 mod driver;
+mod failure;
 mod geometry;
 mod timing;
 
@@ -25,7 +26,7 @@ use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg,
 };
 use cudarc::nvrtc::Ptx;
-use driver::failed;
+use failure::{failed, refused};
 use geometry::Geometry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,7 +74,8 @@ impl CudaEngine {
     ///
     /// # Errors
     /// [`EngineError::NoDevice`] without driver or device, [`EngineError::Missing`] for a device
-    /// that is too old, [`EngineError::Compile`] for a kernel that is missing or was changed,
+    /// that is too old, [`EngineError::Compile`] for a kernel that is missing, was changed or is not
+    /// taken by the driver, [`EngineError::Unavailable`] for want of memory or a lost device,
     /// [`EngineError::Device`] for whatever else the driver reports.
     pub fn open(ordinal: usize, fast_math: bool) -> Result<Self, EngineError> {
         no_panic("CUDA's driver", || {
@@ -117,7 +119,7 @@ impl CudaEngine {
         let ptx = artifact
             .ptx()
             .map_err(|e| EngineError::Compile { kernel: file.clone(), message: e.to_string() })?;
-        let loading = failed(&format!("loading {file}"));
+        let loading = refused(&artifact, &self.info.adapter, &self.info.driver);
         let module = self.context.load_module(Ptx::from_src(ptx)).map_err(&loading)?;
         let kernel = module.load_function(&artifact.entry()).map_err(&loading)?;
         self.kernels.insert(artifact, kernel.clone());

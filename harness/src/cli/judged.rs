@@ -3,7 +3,7 @@
 use splat_gpu::BackwardConfig;
 
 use super::exit::{CliError, Outcome};
-use crate::campaign::{Contender, EngineReport};
+use crate::campaign::{Contender, EngineReport, Fault};
 use crate::engines::{EngineProcess, Found, Limits, Program};
 use crate::verdict::Verdict;
 
@@ -24,9 +24,18 @@ pub fn contender(
 /// The exit code's side of a campaign.
 ///
 /// # Errors
-/// That nothing was judged: it must not look like a pass.
+/// That nothing was judged, or that a machine failed where no kernel did: neither must look like a
+/// pass.
 pub fn outcome(reports: &[EngineReport]) -> Result<Outcome, CliError> {
     let verdict = reports.iter().map(EngineReport::verdict).max();
+    let findings = reports.iter().flat_map(|report| &report.findings);
+    let of_machine = findings.filter(|finding| finding.is_of_the_machine());
+    if let (Some(finding), false) =
+        (of_machine.into_iter().next(), verdict == Some(Verdict::Disagree))
+        && let Fault::Engine(error) = &finding.fault
+    {
+        return Err(CliError::new(format!("engine {}: {error}", finding.engine)));
+    }
     match verdict.unwrap_or(Verdict::NotExercised) {
         Verdict::Disagree => Ok(Outcome::Disagree),
         Verdict::Agree | Verdict::Inconclusive => Ok(Outcome::Agree),

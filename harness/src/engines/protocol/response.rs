@@ -239,6 +239,7 @@ mod tests {
             EngineError::Compile { kernel: "k".into(), message: "naïve: 3 < 4".into() },
             EngineError::Input("colors".into()),
             EngineError::Threshold(ThresholdError { threshold: 40, lane_width: 32 }),
+            EngineError::Unavailable("full".into()),
             EngineError::Device("lost".into()),
         ];
         for error in errors {
