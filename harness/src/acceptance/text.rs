@@ -19,12 +19,14 @@ pub fn markdown(acceptance: &Acceptance) -> String {
     let form = if acceptance.quick { ", quick form" } else { "" };
     let _ = writeln!(text, "splatcheck {}{form}\n", env!("CARGO_PKG_VERSION"));
     text += &summary(acceptance);
+    text += &glance(&acceptance.scenes);
     let _ = write!(text, "\n## Devices\n\n{}", block(&describe(&acceptance.discovery)));
     for check in &acceptance.checks {
         text += &check_section(check);
     }
+    let timed = timed_engines(&acceptance.scenes);
     for scene in &acceptance.scenes {
-        text += &scene_section(scene);
+        text += &scene_section(scene, &timed);
     }
     text += NOTES;
     text
@@ -49,8 +51,8 @@ fn summary(acceptance: &Acceptance) -> String {
     for check in &acceptance.checks {
         let _ = writeln!(text, "- Check on {}: {}.", check.subject, counts(&check.reports));
     }
-    let names: Vec<_> = acceptance.scenes.iter().map(|scene| scene.name.as_str()).collect();
-    let _ = writeln!(text, "- Atomic traffic and work of {}.", names.join(", "));
+    let scenes = acceptance.scenes.len();
+    let _ = writeln!(text, "- Atomic traffic and least work of {scenes} scenes: counted.");
     for engine in timed_engines(&acceptance.scenes) {
         text += &speed_line(engine, &acceptance.scenes);
     }
@@ -104,6 +106,76 @@ fn speed_line(engine: &str, scenes: &[SceneReport]) -> String {
     )
 }
 
+/// All scenes in a table for each engine with times, and one of the traffic on NVIDIA's GPUs.
+fn glance(scenes: &[SceneReport]) -> String {
+    let mut text = String::from("\n## At a glance\n");
+    for engine in timed_engines(scenes) {
+        let _ = write!(text, "\nBackward stage on {engine}, milliseconds:\n\n");
+        text += &block(&times_at_a_glance(engine, scenes));
+    }
+    let _ = write!(
+        text,
+        "\nAtomic additions to global memory, 32 lanes, and their share of `atomic`'s:\n\n{}",
+        block(&traffic_at_a_glance(scenes))
+    );
+    text
+}
+
+fn times_at_a_glance(engine: &str, scenes: &[SceneReport]) -> String {
+    let head = ["scene", "atomic", "best DISTWAR", "ms", "faster", "best", "ms", "faster", "floor"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for scene in scenes {
+        let times = scene.times.iter().filter(|t| t.engine == engine);
+        let Some(times) = times.filter_map(|t| t.outcome.as_ref().ok()).next() else { continue };
+        let mut row = vec![scene.name.clone()];
+        row.push(times.baseline().map_or_else(String::new, |time| format!("{time:.4}")));
+        for best in [times.distwar(), times.best(|_| true)] {
+            let Some((setting, time)) = best else { continue };
+            row.push(setting.to_string());
+            row.push(format!("{time:.4}"));
+            row.push(format!("{:.2}", times.faster(time).unwrap_or(f64::NAN)));
+        }
+        let floor = times.peak.map(|peak| scene.work.floor(&peak).milliseconds());
+        row.push(floor.map_or_else(|| "-".to_owned(), |floor| format!("{floor:.4}")));
+        rows.push(row);
+    }
+    table(&rows)
+}
+
+fn traffic_at_a_glance(scenes: &[SceneReport]) -> String {
+    let chosen = [
+        BackwardConfig { reduction: Reduction::SwB, threshold: 0 },
+        BackwardConfig { reduction: Reduction::SwB, threshold: 8 },
+        BackwardConfig { reduction: Reduction::SwB, threshold: 16 },
+        BackwardConfig { reduction: Reduction::Block, threshold: 0 },
+        BackwardConfig { reduction: Reduction::PerGaussian, threshold: 0 },
+    ];
+    let mut head = vec!["scene".to_owned(), "atomic".to_owned()];
+    head.extend(chosen.iter().map(|setting| match setting.reduction {
+        Reduction::Block => "block".to_owned(),
+        _ => setting.to_string(),
+    }));
+    head.push("longest chain".to_owned());
+    let mut rows = vec![head];
+    for scene in scenes {
+        let Some((_, all)) = scene.traffic.iter().find(|(lanes, _)| *lanes == 32) else { continue };
+        let row = |setting| all.iter().find(|row| row.setting == setting);
+        let atomic = row(BackwardConfig { reduction: Reduction::Atomic, threshold: 0 });
+        let Some(atomic) = atomic else { continue };
+        let mut cells = vec![scene.name.clone(), count(atomic.additions)];
+        let share = |row: &TrafficRow| format!("{:.3}", share(row.additions, atomic.additions));
+        cells.extend(chosen.iter().map(|&setting| row(setting).map_or_else(String::new, share)));
+        cells.push(count(atomic.longest_chain.into()));
+        rows.push(cells);
+    }
+    table(&rows)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
 fn block(text: &str) -> String {
     format!("```text\n{text}```\n")
 }
@@ -113,22 +185,23 @@ fn check_section(check: &Check) -> String {
     format!("\n## Check on {}\n\n{}", check.subject, block(&text))
 }
 
-fn scene_section(scene: &SceneReport) -> String {
+/// `timed` are the engines that have times of some scene; that the others have none was said.
+fn scene_section(scene: &SceneReport, timed: &[&str]) -> String {
     let [width, height] = scene.size;
     let mut text =
         format!("\n## Scene {}: {} Gaussians, {width}x{height}\n\n", scene.name, scene.gaussians);
     let work = &scene.work;
     let _ = writeln!(
         text,
-        "{} pairs are evaluated, {} contribute; {} list entries are walked. At least {} and {} \
-         bytes.\n",
+        "{} pairs are evaluated, {} contribute; {} list entries are walked. That takes at least {} \
+         operations and {} bytes.\n",
         count(work.evaluated),
         count(work.contributing),
         count(work.entries),
-        format_args!("{} operations", count(work.flops())),
+        count(work.flops()),
         count(work.bytes()),
     );
-    for times in &scene.times {
+    for times in scene.times.iter().filter(|times| timed.contains(&times.engine.as_str())) {
         text += &times_section(scene, times);
     }
     for (lane_width, rows) in &scene.traffic {
@@ -232,7 +305,7 @@ fn threshold_table(times: &Times) -> String {
     table(&rows)
 }
 
-/// The thresholds of the sweep, and DISTWAR's default, 8.
+/// The thresholds of the sweep, among which at 32 lanes is DISTWAR's default, 8.
 fn traffic_table(lane_width: u32, all: &[TrafficRow]) -> String {
     let sweep = BackwardConfig::sweep(lane_width);
     let head = [
@@ -250,8 +323,7 @@ fn traffic_table(lane_width: u32, all: &[TrafficRow]) -> String {
     let baseline = all.iter().find(|row| row.setting.reduction == Reduction::Atomic);
     let baseline = baseline.map_or(0, |row| row.additions);
     for row in all.iter().filter(|row| sweep.contains(&row.setting)) {
-        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-        let share = row.additions as f64 / baseline.max(1) as f64;
+        let share = share(row.additions, baseline);
         rows.push(vec![
             row.setting.reduction.to_string(),
             threshold_text(row.setting),

@@ -18,7 +18,7 @@ use super::judged::outcome;
 use super::scene::scene_case;
 use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
-use crate::acceptance::speed::{EngineTimes, measure};
+use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, settings, text};
 use crate::case::Case;
 use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
@@ -36,6 +36,12 @@ pub struct AcceptanceArgs {
     /// Few random cases, few runs, a small generated scene: minutes instead of an hour
     #[arg(long)]
     pub quick: bool,
+    /// Use this engine only, by its id or its family; repeatable [default: every engine found]
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+    /// Number of random cases of the check [default: 200, quick: 10]
+    #[arg(long, value_name = "N")]
+    pub cases: Option<u32>,
     /// A trained scene; repeatable
     #[arg(long, value_name = "FILE", requires = "cameras")]
     pub ply: Vec<PathBuf>,
@@ -57,6 +63,8 @@ pub struct AcceptancePlan {
     pub out: PathBuf,
     /// How much is done.
     pub size: Size,
+    /// The engines that were named; none means every engine.
+    pub engines: Vec<String>,
     /// Trained scenes.
     pub scenes: Vec<ScenePlan>,
     /// Folder of named scenes; `None` if none was named and the default is not there.
@@ -105,9 +113,12 @@ impl AcceptanceArgs {
         if let Some(folder) = &self.scenes {
             scenes.extend(scenes_in(folder)?);
         }
+        let mut size = if self.quick { Size::QUICK } else { Size::FULL };
+        size.cases = self.cases.unwrap_or(size.cases);
         Ok(AcceptancePlan {
             out: paths::writable_folder("--out", &self.out)?,
-            size: if self.quick { Size::QUICK } else { Size::FULL },
+            size,
+            engines: self.engine,
             scenes,
             corpus: match self.corpus {
                 Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
@@ -143,14 +154,15 @@ pub fn run(plan: &AcceptancePlan, out: &mut dyn Write) -> Result<Outcome, CliErr
     let folder = Staged::new(&plan.out).map_err(cannot)?;
     // All files are read before anything is run.
     let cases = subjects(plan)?;
-    let discovery = engines_here()?;
+    let (discovery, left_out) = chosen(&plan.engines, engines_here()?)?;
     out.write_all(describe(&discovery).as_bytes())?;
+    out.flush()?;
     let mut acceptance = Acceptance {
         quick: plan.size.quick,
         discovery,
         checks: Vec::new(),
         scenes: Vec::new(),
-        not_exercised: Vec::new(),
+        not_exercised: left_out,
         faults: Vec::new(),
     };
     note_missing(&mut acceptance, plan);
@@ -159,6 +171,22 @@ pub fn run(plan: &AcceptancePlan, out: &mut dyn Write) -> Result<Outcome, CliErr
     write(&acceptance, &folder.path()).map_err(cannot)?;
     folder.publish().map_err(cannot)?;
     conclude(&acceptance, plan, out)
+}
+
+/// The engines that were named, and what is left out on that account.
+fn chosen(
+    names: &[String],
+    mut discovery: Discovery,
+) -> Result<(Discovery, Vec<String>), CliError> {
+    if names.is_empty() {
+        return Ok((discovery, Vec::new()));
+    }
+    let named = discovery.select(names).map_err(CliError::new)?;
+    let others = discovery.found.iter().filter(|found| !named.contains(found));
+    let others: Vec<_> = others.map(|found| found.spec.id.clone()).collect();
+    discovery.found = named;
+    let what = format!("engines that were not asked for: {}", others.join(", "));
+    Ok((discovery, if others.is_empty() { Vec::new() } else { vec![what] }))
 }
 
 /// The last words, and the exit code's side.
@@ -208,9 +236,13 @@ fn subjects(plan: &AcceptancePlan) -> Result<Vec<Case>, CliError> {
 
 /// What is known not to be exercised before anything runs.
 fn note_missing(acceptance: &mut Acceptance, plan: &AcceptancePlan) {
-    let missing = &acceptance.discovery.missing;
-    let engines = missing.iter().map(|m| format!("engine {}: {}", m.candidate, m.reason));
-    acceptance.not_exercised.extend(engines);
+    let missing = acceptance.discovery.missing.iter().map(|m| m.candidate.as_str());
+    let missing: Vec<_> = missing.collect();
+    if !missing.is_empty() {
+        let what =
+            format!("engines that are not here: {} ('Devices' says why)", missing.join(", "));
+        acceptance.not_exercised.push(what);
+    }
     if plan.corpus.is_none() {
         let what = "the corpus: no folder corpora/scenes here (--corpus names another)";
         acceptance.not_exercised.push(what.to_owned());
@@ -298,23 +330,21 @@ fn measure_all(
     lane_widths.sort_unstable();
     lane_widths.dedup();
     let bar = progress_bar(cases.len() as u64 * engines.len() as u64 * Reduction::ALL.len() as u64);
-    // Engines without a clock say so once; a failing one is not asked again.
-    let mut out_of_use: Vec<(String, String)> = Vec::new();
+    // An engine that gave no times is not asked again.
+    let mut silent: Vec<(String, EngineError)> = Vec::new();
     for case in cases {
         let stage = Stage::new(&case, 0)
             .map_err(|error| CliError::new(format!("scene {}: {error}", case.name)))?;
         let mut scene =
             SceneReport::new(&case.name, &stage, &lane_widths).map_err(CliError::new)?;
         for found in &engines {
-            let known = out_of_use.iter().find(|(id, _)| *id == found.spec.id);
+            let known = silent.iter().find(|(id, _)| *id == found.spec.id);
             let outcome = match known {
-                Some((_, reason)) => Err(reason.clone()),
+                Some((_, error)) => Err(error.to_string()),
                 None => times(found, &program, &stage, plan.size, &bar).map_err(|error| {
-                    if !matches!(error, EngineError::Missing { .. }) {
-                        acceptance.faults.push(format!("timing {}: {error}", found.spec.id));
-                    }
-                    out_of_use.push((found.spec.id.clone(), error.to_string()));
-                    error.to_string()
+                    let text = error.to_string();
+                    silent.push((found.spec.id.clone(), error));
+                    text
                 }),
             };
             let engine = found.spec.id.clone();
@@ -323,13 +353,26 @@ fn measure_all(
         acceptance.scenes.push(scene);
     }
     bar.finish_and_clear();
-    let without = out_of_use.iter().map(|(id, reason)| format!("times on {id}: {reason}"));
-    acceptance.not_exercised.extend(without);
+    note_silent(acceptance, &silent);
+    Ok(())
+}
+
+/// Says which engines gave no times: those without a clock, and those that failed.
+fn note_silent(acceptance: &mut Acceptance, silent: &[(String, EngineError)]) {
+    let clockless = |error: &EngineError| matches!(error, EngineError::Missing { .. });
+    let without: Vec<_> =
+        silent.iter().filter(|(_, e)| clockless(e)).map(|(id, _)| id.as_str()).collect();
+    if !without.is_empty() {
+        let what = format!("times on {}: no clock that times one kernel", without.join(", "));
+        acceptance.not_exercised.push(what);
+    }
+    for (id, error) in silent.iter().filter(|(_, error)| !clockless(error)) {
+        acceptance.faults.push(format!("timing on {id}: {error}"));
+    }
     if acceptance.scenes.iter().all(|scene| scene.times.iter().all(|t| t.outcome.is_err())) {
         let what = "speed against the paper's figure, and the floor: no engine here has a clock";
         acceptance.not_exercised.push(what.to_owned());
     }
-    Ok(())
 }
 
 fn times(
@@ -338,7 +381,7 @@ fn times(
     stage: &Stage,
     size: Size,
     bar: &ProgressBar,
-) -> Result<crate::acceptance::speed::Times, EngineError> {
+) -> Result<Times, EngineError> {
     let mut engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())?;
     let settings = settings(found.info.lane_width, !size.quick);
     measure(&mut engine, &stage.inputs, &settings, size.repeats, &|| bar.inc(1))
