@@ -80,6 +80,21 @@ fn the_device_is_found_and_described() {
 }
 
 #[test]
+fn without_a_driver_it_is_not_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let devices = say(folder.path(), &[], &["devices"]);
+    if devices.out.lines().any(|line| line.starts_with("cuda ")) {
+        println!("NOT EXERCISED: without_a_driver_it_is_not_found: there is a CUDA driver here");
+        return;
+    }
+    assert!(devices.out.contains("cuda: the CUDA driver is not found"), "{}", devices.out);
+    let said = check(folder.path(), &[], &[]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    let words = "engine 'cuda' is not here: the CUDA driver is not found (libcuda.so.1)";
+    assert!(said.err.contains(words), "unhelpful: {}", said.err);
+}
+
+#[test]
 fn a_device_that_cannot_be_used_says_why() {
     let Some(folder) = driver("a_device_that_cannot_be_used_says_why") else { return };
     for (name, value, words) in [
@@ -130,7 +145,11 @@ fn kernels_that_write_nothing_disagree() {
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains("DISAGREE cuda: rasterize,"), "the image: {}", said.out);
     assert!(said.out.contains("= NaN, oracle"), "poison was not seen: {}", said.out);
-    assert!(said.out.contains("v_colors"), "the gradients: {}", said.out);
+    assert!(
+        said.out.contains("DISAGREE cuda: rasterize_backward, atomic"),
+        "the gradients: {}",
+        said.out
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::args::{CheckPlan, ScenePlan, Subject, default_corpus, resolve_scene};
 use super::check::{judge, progress_bar, reproducer};
 use super::devices::describe;
 use super::exit::{CliError, Outcome};
+use super::gate::GatePlan;
 use super::judged::outcome;
 use super::scene::scene_case;
 use super::{engines_here, paths};
@@ -295,12 +296,14 @@ fn check(
 ) -> Result<Check, CliError> {
     let check = CheckPlan {
         engines,
+        named: true,
         discovery: discovery.clone(),
         reductions: Reduction::ALL.to_vec(),
         thresholds: None,
         subject,
         out: plan.out.clone(),
         convention: Convention::of(Profile::Inria),
+        gate: GatePlan::default(),
     };
     let reports = judge(&check)?;
     let findings = folder.join("findings");

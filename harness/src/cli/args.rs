@@ -10,13 +10,14 @@ use splat_reference::convention::{Convention, Profile};
 use super::acceptance::AcceptanceArgs;
 use super::case::EXTENSIONS;
 use super::exit::CliError;
+use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use crate::engines::{Discovery, Found};
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "splatcheck", version, args_conflicts_with_subcommands = true)]
-#[command(after_help = "Exit code: 0 agree, 1 disagree, 2 error.")]
+#[command(after_help = "Exit code: 0 agree, 1 disagree (or what --fail-on names), 2 error.")]
 pub struct Cli {
     /// The subcommand; none means `check`.
     #[command(subcommand)]
@@ -30,7 +31,7 @@ pub struct Cli {
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
     /// Judge every kernel on every engine (what splatcheck does without a subcommand)
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Do everything that this machine allows and write one report folder
     Acceptance(AcceptanceArgs),
     /// Show the engines of this machine and why others are missing
@@ -154,6 +155,9 @@ pub struct CheckArgs {
     /// Whose rules hold where a case does not say
     #[arg(long, value_name = "NAME", default_value = "inria")]
     pub convention: ConventionName,
+    /// What stops the build, and the files that CI systems read.
+    #[command(flatten)]
+    pub gate: GateArgs,
 }
 
 /// Options of `render`, as typed.
@@ -255,6 +259,8 @@ pub enum Subject {
 pub struct CheckPlan {
     /// The engines to judge; none if this machine has none.
     pub engines: Vec<Found>,
+    /// Whether they were named, so that others are not missed.
+    pub named: bool,
     /// Everything that discovery said, for the report.
     pub discovery: Discovery,
     /// The reductions to judge, in the order of reports, without repetitions.
@@ -267,6 +273,8 @@ pub struct CheckPlan {
     pub out: PathBuf,
     /// Whose rules hold where a case does not say.
     pub convention: Convention,
+    /// What stops the build.
+    pub gate: GatePlan,
 }
 
 /// A checked `render`.
@@ -360,12 +368,14 @@ impl CheckArgs {
         };
         Ok(CheckPlan {
             engines,
+            named: !self.engine.is_empty(),
             discovery: discovery.clone(),
             reductions,
             thresholds,
             subject,
             out: paths::writable_folder("--out", &self.out)?,
             convention: self.convention.convention(),
+            gate: self.gate.resolve()?,
         })
     }
 }

@@ -3,7 +3,7 @@
 use splat_gpu::BackwardConfig;
 
 use super::exit::{CliError, Outcome};
-use crate::campaign::{Contender, EngineReport, Fault};
+use crate::campaign::{Contender, EngineReport, Fault, Finding};
 use crate::engines::{EngineProcess, Found, Limits, Program};
 use crate::verdict::Verdict;
 
@@ -27,15 +27,24 @@ pub fn contender(
 /// That nothing was judged, or that a machine failed where no kernel did: neither must look like a
 /// pass.
 pub fn outcome(reports: &[EngineReport]) -> Result<Outcome, CliError> {
-    let verdict = reports.iter().map(EngineReport::verdict).max();
-    let findings = reports.iter().flat_map(|report| &report.findings);
-    let of_machine = findings.filter(|finding| finding.is_of_the_machine());
-    if let (Some(finding), false) =
-        (of_machine.into_iter().next(), verdict == Some(Verdict::Disagree))
-        && let Fault::Engine(error) = &finding.fault
-    {
-        return Err(CliError::new(format!("engine {}: {error}", finding.engine)));
+    let findings = || reports.iter().flat_map(|report| &report.findings);
+    let fault = findings().find(|finding| finding.is_of_the_machine());
+    match fault {
+        Some(Finding { engine, fault: Fault::Engine(error), .. })
+            if findings().all(Finding::is_of_the_machine) =>
+        {
+            Err(CliError::new(format!("engine {engine}: {error}")))
+        }
+        _ => judged(reports),
     }
+}
+
+/// The verdict's side of it.
+///
+/// # Errors
+/// That nothing was judged.
+pub fn judged(reports: &[EngineReport]) -> Result<Outcome, CliError> {
+    let verdict = reports.iter().map(EngineReport::verdict).max();
     match verdict.unwrap_or(Verdict::NotExercised) {
         Verdict::Disagree => Ok(Outcome::Disagree),
         Verdict::Agree | Verdict::Inconclusive => Ok(Outcome::Agree),
