@@ -13,7 +13,7 @@ use splat_reference::synthetic::frustum;
 use super::args::{CheckPlan, ScenePlan, Subject, default_corpus, resolve_scene};
 use super::check::{judge, progress_bar, reproducer};
 use super::devices::describe;
-use super::exit::{CliError, Outcome};
+use super::exit::{CliError, Outcome, one_line};
 use super::gate::GatePlan;
 use super::judged::outcome;
 use super::scene::scene_case;
@@ -167,7 +167,7 @@ pub fn run(plan: &AcceptancePlan, out: &mut dyn Write) -> Result<Outcome, CliErr
         faults: Vec::new(),
     };
     note_missing(&mut acceptance, plan);
-    check_all(&mut acceptance, plan, &folder.path())?;
+    check_all(&mut acceptance, plan, &folder.path());
     measure_all(&mut acceptance, plan, cases)?;
     write(&acceptance, &folder.path()).map_err(cannot)?;
     folder.publish().map_err(cannot)?;
@@ -203,10 +203,10 @@ fn conclude(
     writeln!(out, "{}: the report is {}", acceptance.verdict(), report.display())?;
     out.flush()?;
     let reports: Vec<_> = acceptance.checks.iter().flat_map(|c| c.reports.clone()).collect();
-    let judged = outcome(&reports)?;
-    match acceptance.faults.first() {
-        Some(fault) if judged == Outcome::Agree => Err(CliError::new(fault.clone())),
-        _ => Ok(judged),
+    match (outcome(&reports), acceptance.faults.first()) {
+        (Ok(Outcome::Disagree), _) => Ok(Outcome::Disagree),
+        (_, Some(fault)) => Err(CliError::new(fault.clone())),
+        (judged, None) => judged,
     }
 }
 
@@ -256,34 +256,43 @@ fn note_missing(acceptance: &mut Acceptance, plan: &AcceptancePlan) {
 
 /// Judges every engine on the corpus and random cases, and those that are hardware on the trained
 /// scenes.
-fn check_all(
-    acceptance: &mut Acceptance,
-    plan: &AcceptancePlan,
-    folder: &Path,
-) -> Result<(), CliError> {
+fn check_all(acceptance: &mut Acceptance, plan: &AcceptancePlan, folder: &Path) {
     let all = acceptance.discovery.found.clone();
     if all.is_empty() {
         acceptance.not_exercised.push("the check: there is no engine".to_owned());
-        return Ok(());
+        return;
     }
     let hardware: Vec<Found> = all.iter().filter(|found| !found.is_software()).cloned().collect();
     let subject =
         Subject::Campaign { corpus: plan.corpus.clone(), cases: plan.size.cases, seed: 0 };
     let name = format!("the corpus and {} random cases", plan.size.cases);
-    acceptance.checks.push(check(plan, folder, &acceptance.discovery, all, (name, subject))?);
+    check_one(acceptance, plan, folder, all, (name, subject));
     if hardware.is_empty() && !plan.scenes.is_empty() {
-        let what = "the check on trained scenes: no engine here is a GPU, and in software it takes \
-                    hours";
+        let what = "the check on trained scenes: no engine here is a GPU ('check --ply' judges \
+                    software drivers on one)";
         acceptance.not_exercised.push(what.to_owned());
-        return Ok(());
+        return;
     }
     for scene in &plan.scenes {
         let name = scene.ply.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let subject = (name, Subject::Scene(scene.clone()));
-        let judged = check(plan, folder, &acceptance.discovery, hardware.clone(), subject)?;
-        acceptance.checks.push(judged);
+        check_one(acceptance, plan, folder, hardware.clone(), subject);
     }
-    Ok(())
+}
+
+/// One campaign; one that cannot be carried out does not take the rest of the report with it.
+fn check_one(
+    acceptance: &mut Acceptance,
+    plan: &AcceptancePlan,
+    folder: &Path,
+    engines: Vec<Found>,
+    subject: (String, Subject),
+) {
+    let name = subject.0.clone();
+    match check(plan, folder, &acceptance.discovery, engines, subject) {
+        Ok(judged) => acceptance.checks.push(judged),
+        Err(error) => acceptance.faults.push(format!("check on {name}: {}", one_line(&error))),
+    }
 }
 
 /// One campaign, with its findings as reproducers.
