@@ -10,6 +10,7 @@
 mod driver;
 mod failure;
 mod geometry;
+mod project;
 mod timing;
 
 pub use driver::{CudaDevice, devices};
@@ -18,6 +19,7 @@ use crate::artifact::{self, Architecture, Artifact};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics, POISON, no_panic};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
+use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::BackwardConfig;
 use crate::stages::{Params, values};
 use crate::timing::{Peak, Timing};
@@ -316,5 +318,26 @@ impl Engine for CudaEngine {
         check::backward(inputs)?;
         check::settings(configs, self.info.lane_width)?;
         no_panic("CUDA's driver", || self.time(inputs, configs, repeats))
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        inputs.iter().try_for_each(|job| check::project(job))?;
+        no_panic("CUDA's driver", || inputs.iter().map(|job| self.project_one(job)).collect())
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        for (inputs, configs) in jobs {
+            check::project_backward(inputs)?;
+            check::project_settings(configs, self.info.lane_width)?;
+        }
+        let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
+            configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()
+        };
+        no_panic("CUDA's driver", || {
+            jobs.iter().map(|(inputs, configs)| run(inputs, configs)).collect()
+        })
     }
 }

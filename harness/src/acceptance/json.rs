@@ -60,7 +60,7 @@ fn check(check: &Check) -> Value {
 }
 
 fn judged(report: &EngineReport, files: &[String]) -> Value {
-    let rows = report.rows.iter().map(|((_, stage, reduction), row)| {
+    let rows = report.named_rows().map(|(stage, reduction, row)| {
         json!({
             "stage": stage,
             "reduction": reduction,
@@ -76,7 +76,7 @@ fn judged(report: &EngineReport, files: &[String]) -> Value {
     });
     let findings = report.findings.iter().zip(files).map(|(finding, file)| {
         json!({
-            "stage": finding.stage,
+            "stage": finding.stage.name(),
             "setting": finding.setting.map(|setting| setting.to_string()),
             "what": match &finding.fault {
                 Fault::Difference(difference) => difference.to_string(),
