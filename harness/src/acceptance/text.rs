@@ -51,8 +51,8 @@ fn summary(acceptance: &Acceptance) -> String {
     for check in &acceptance.checks {
         let _ = writeln!(text, "- Check on {}: {}.", check.subject, counts(&check.reports));
     }
-    let scenes = acceptance.scenes.len();
-    let _ = writeln!(text, "- Atomic traffic and least work of {scenes} scenes: counted.");
+    let scenes = of_scenes(acceptance.scenes.len());
+    let _ = writeln!(text, "- Atomic traffic and least work of {scenes}: counted.");
     for engine in timed_engines(&acceptance.scenes) {
         text += &speed_line(engine, &acceptance.scenes);
     }
@@ -63,6 +63,10 @@ fn summary(acceptance: &Acceptance) -> String {
         let _ = writeln!(text, "- **NOT EXERCISED**: {what}.");
     }
     text
+}
+
+fn of_scenes(count: usize) -> String {
+    format!("{count} scene{}", if count == 1 { "" } else { "s" })
 }
 
 fn counts(reports: &[EngineReport]) -> String {
@@ -100,9 +104,11 @@ fn speed_line(engine: &str, scenes: &[SceneReport]) -> String {
     let beats = if summary.beats_both() { "faster than both" } else { "**not** faster than both" };
     format!(
         "- Speed on {engine}: the best DISTWAR setting is {:.2} times faster than `atomic` (mean \
-         of {} scenes), which {reached} the paper's {PAPER}; the best reduction of all {:.2} \
+         of {}), which {reached} the paper's {PAPER}; the best reduction of all {:.2} \
          times, {beats}.\n",
-        summary.distwar, summary.scenes, summary.overall
+        summary.distwar,
+        of_scenes(summary.scenes),
+        summary.overall
     )
 }
 
