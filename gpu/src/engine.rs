@@ -3,6 +3,7 @@
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
 use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::{BackwardConfig, ThresholdError};
+use crate::timing::Timing;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What outputs hold before a kernel runs: a NaN with a telling payload, and no valid `last_ids`.
@@ -63,9 +64,27 @@ pub enum EngineError {
     /// A threshold is out of range.
     #[error(transparent)]
     Threshold(#[from] ThresholdError),
-    /// The device was lost, ran out of memory or reported an error.
+    /// The device ran out of memory, was lost, or is not to be had.
+    #[error("device not available: {0}")]
+    Unavailable(String),
+    /// A kernel faulted, or the device reported another error.
     #[error("device failed: {0}")]
     Device(String),
+}
+
+impl EngineError {
+    /// Whether this says something of the machine and nothing of a kernel's correctness: no device,
+    /// something it lacks, a kernel that is not the project's or that its driver does not take.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        match self {
+            Self::NoDevice(_)
+            | Self::Missing { .. }
+            | Self::Compile { .. }
+            | Self::Unavailable(_) => true,
+            Self::Input(_) | Self::Threshold(_) | Self::Device(_) => false,
+        }
+    }
 }
 
 /// A device that runs the stages.
@@ -88,6 +107,21 @@ pub trait Engine {
         &mut self,
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError>;
+
+    /// Times the backward rasterization stage by the device's own clock: the kernel alone, `repeats`
+    /// runs of every setting after one that is not counted, on inputs that lie on the device.
+    ///
+    /// # Errors
+    /// [`EngineError::Missing`] for an engine without such a clock, else any [`EngineError`].
+    fn time_backward(
+        &mut self,
+        _inputs: &BackwardInputs,
+        _configs: &[BackwardConfig],
+        _repeats: u32,
+    ) -> Result<Timing, EngineError> {
+        let adapter = self.info().adapter.clone();
+        Err(EngineError::Missing { adapter, what: "a clock that times one kernel".to_owned() })
+    }
 
     /// Runs the forward projection stage on every input, in one submission where possible.
     ///

@@ -22,6 +22,7 @@ pub mod layout;
 pub mod projection;
 pub mod reduction;
 pub mod stages;
+pub mod timing;
 pub mod wgpu;
 
 pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
@@ -37,3 +38,4 @@ pub use projection::{
     ProjectInputs, ProjectOutputs,
 };
 pub use reduction::{BackwardConfig, Reduction, ThresholdError};
+pub use timing::{Peak, Timing};

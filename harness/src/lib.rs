@@ -12,9 +12,11 @@
 //! *reproducer* is a case file that also records engine, stage and setting.
 #![forbid(unsafe_code)]
 
+pub mod acceptance;
 pub mod campaign;
 pub mod case;
 pub mod cli;
+pub mod contributions;
 pub mod engines;
 pub mod gate;
 pub mod generators;
@@ -24,4 +26,5 @@ pub mod minimize;
 pub mod report;
 pub mod stage;
 pub mod tolerance;
+pub mod traffic;
 pub mod verdict;

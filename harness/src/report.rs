@@ -128,7 +128,8 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
     let setting = finding.setting.map_or_else(String::new, |setting| format!(", {setting}"));
     let _ = writeln!(
         text,
-        "\nDISAGREE {}: {}{setting}, lane width {} ({} run{} failed in this way)",
+        "\n{} {}: {}{setting}, lane width {} ({} run{} failed in this way)",
+        if finding.is_of_the_machine() { "NO RESULT" } else { "DISAGREE" },
         finding.engine,
         finding.stage,
         finding.lane_width,

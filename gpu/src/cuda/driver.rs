@@ -1,11 +1,13 @@
 //! The CUDA driver: whether it is there, its devices, and what its errors mean.
 
-use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, DriverError};
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::{self, CUdevice_attribute};
 use std::sync::Arc;
 
+use super::failure::failed;
 use crate::artifact::Architecture;
 use crate::engine::{EngineError, no_panic};
+use crate::timing::Peak;
 
 /// One device of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,31 +20,6 @@ pub struct CudaDevice {
     pub capability: (u32, u32),
     /// What is compiled for it; `None` if it is too old.
     pub architecture: Option<Architecture>,
-}
-
-/// What an error of the driver means for the one who asked.
-pub(super) fn failed(what: &str) -> impl Fn(DriverError) -> EngineError + use<> {
-    let what = what.to_owned();
-    move |DriverError(code)| {
-        let why = match code {
-            CUresult::CUDA_ERROR_OUT_OF_MEMORY => "out of GPU memory".to_owned(),
-            CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
-                "the driver is too old for these kernels: install one for CUDA 12.4 or later"
-                    .to_owned()
-            }
-            CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU | CUresult::CUDA_ERROR_INVALID_PTX => {
-                format!("the driver does not take the kernel ({code:?})")
-            }
-            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
-            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
-            | CUresult::CUDA_ERROR_LAUNCH_FAILED
-            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT => {
-                format!("a kernel faulted ({code:?}); the device must be opened again")
-            }
-            other => format!("{other:?}"),
-        };
-        EngineError::Device(format!("{what}: {why}"))
-    }
 }
 
 /// Whether the driver's library can be loaded. Without it every other call into cudarc panics.
@@ -88,6 +65,35 @@ pub(super) struct Opened {
     pub(super) architecture: Architecture,
     pub(super) lane_width: u32,
     pub(super) driver: String,
+    pub(super) peak: Option<Peak>,
+}
+
+/// Lanes that do one operation on f32 a clock, per multiprocessor (CUDA C++ Programming Guide,
+/// table of the throughput of native arithmetic instructions, row of 32-bit floating-point add,
+/// multiply, multiply-add); `None` for a device that the table did not know (CUDA 13.0).
+fn lanes_per_multiprocessor(capability: (u32, u32)) -> Option<u32> {
+    match capability {
+        (7, _) | (8, 0) => Some(64),
+        (8, 1..) | (9, _) | (10, _) | (12, _) => Some(128),
+        _ => None,
+    }
+}
+
+/// The most a device can do, from what its driver tells. Clocks are the highest ones, in kHz; memory
+/// moves its bus width twice a clock (double data rate).
+fn peak(context: &CudaContext, capability: (u32, u32)) -> Option<Peak> {
+    use CUdevice_attribute as Attribute;
+    // A driver that does not tell a figure, or tells 0, gives no peak.
+    let figure = |attribute| context.attribute(attribute).ok().filter(|&x| x > 0).map(f64::from);
+    let clock = figure(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
+    let multiprocessors = figure(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+    let memory_clock = figure(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?;
+    let bus_bits = figure(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?;
+    let lanes = f64::from(lanes_per_multiprocessor(capability)?);
+    Some(Peak {
+        flops_per_second: 1e3 * clock * multiprocessors * lanes * 2.0,
+        bytes_per_second: 1e3 * memory_clock * 2.0 * bus_bits / 8.0,
+    })
 }
 
 /// Opens a device that the kernels are compiled for.
@@ -115,23 +121,13 @@ pub(super) fn open_usable(ordinal: usize) -> Result<Opened, EngineError> {
     let status = unsafe { sys::cuDriverGetVersion(&mut version) };
     status.result().map_err(failed("the driver's version"))?;
     let driver = format!("CUDA {}.{}, sm_{major}{minor}", version / 1000, version % 1000 / 10);
-    Ok(Opened { context, device, architecture, lane_width: 32, driver })
+    let peak = peak(&context, (major, minor));
+    Ok(Opened { context, device, architecture, lane_width: 32, driver, peak })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn errors_say_what_to_do() {
-        let message = |code| failed("loading rasterize")(DriverError(code)).to_string();
-        let old = message(CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
-        assert!(old.contains("install one for CUDA 12.4"), "unhelpful: {old}");
-        let full = message(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
-        assert!(full.contains("loading rasterize: out of GPU memory"), "unhelpful: {full}");
-        let fault = message(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-        assert!(fault.contains("a kernel faulted"), "unhelpful: {fault}");
-    }
 
     #[test]
     fn a_machine_without_a_driver_is_told_so() {

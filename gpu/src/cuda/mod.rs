@@ -8,8 +8,10 @@
 //! runs the engine in a child process.
 
 mod driver;
+mod failure;
 mod geometry;
 mod project;
+mod timing;
 
 pub use driver::{CudaDevice, devices};
 
@@ -20,12 +22,13 @@ use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs
 use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::BackwardConfig;
 use crate::stages::{Params, values};
+use crate::timing::{Peak, Timing};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg,
 };
 use cudarc::nvrtc::Ptx;
-use driver::failed;
+use failure::{failed, refused};
 use geometry::Geometry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +44,7 @@ pub struct CudaEngine {
     info: DeviceInfo,
     architecture: Architecture,
     fast_math: bool,
+    peak: Option<Peak>,
     kernels: BTreeMap<Artifact, CudaFunction>,
 }
 
@@ -72,7 +76,8 @@ impl CudaEngine {
     ///
     /// # Errors
     /// [`EngineError::NoDevice`] without driver or device, [`EngineError::Missing`] for a device
-    /// that is too old, [`EngineError::Compile`] for a kernel that is missing or was changed,
+    /// that is too old, [`EngineError::Compile`] for a kernel that is missing, was changed or is not
+    /// taken by the driver, [`EngineError::Unavailable`] for want of memory or a lost device,
     /// [`EngineError::Device`] for whatever else the driver reports.
     pub fn open(ordinal: usize, fast_math: bool) -> Result<Self, EngineError> {
         no_panic("CUDA's driver", || {
@@ -90,6 +95,7 @@ impl CudaEngine {
                 },
                 architecture: opened.architecture,
                 fast_math,
+                peak: opened.peak,
                 kernels: BTreeMap::new(),
             };
             engine.info.exp_of_zero_is_one = engine.probe()?;
@@ -115,7 +121,7 @@ impl CudaEngine {
         let ptx = artifact
             .ptx()
             .map_err(|e| EngineError::Compile { kernel: file.clone(), message: e.to_string() })?;
-        let loading = failed(&format!("loading {file}"));
+        let loading = refused(&artifact, &self.info.adapter, &self.info.driver);
         let module = self.context.load_module(Ptx::from_src(ptx)).map_err(&loading)?;
         let kernel = module.load_function(&artifact.entry()).map_err(&loading)?;
         self.kernels.insert(artifact, kernel.clone());
@@ -256,26 +262,6 @@ impl CudaEngine {
         start.elapsed_ms(&end).map_err(&failed)
     }
 
-    /// Times the backward stage: `repeats` runs by the device's events, in milliseconds, after one
-    /// that is not counted. Gradients are zeroed before each run and outside of the time.
-    ///
-    /// # Errors
-    /// Any [`EngineError`].
-    pub fn backward_milliseconds(
-        &mut self,
-        inputs: &BackwardInputs,
-        config: BackwardConfig,
-        repeats: usize,
-    ) -> Result<Vec<f32>, EngineError> {
-        check::backward(inputs)?;
-        check::settings(&[config], self.info.lane_width)?;
-        no_panic("CUDA's driver", || {
-            let mut job = self.prepare(inputs, artifact::spelled(config.reduction))?;
-            self.launch(&mut job, config.threshold)?;
-            (0..repeats).map(|_| self.launch(&mut job, config.threshold)).collect()
-        })
-    }
-
     fn gradients(
         &self,
         inputs: &BackwardInputs,
@@ -321,6 +307,17 @@ impl Engine for CudaEngine {
         no_panic("CUDA's driver", || {
             jobs.iter().map(|(inputs, configs)| self.backward_all(inputs, configs)).collect()
         })
+    }
+
+    fn time_backward(
+        &mut self,
+        inputs: &BackwardInputs,
+        configs: &[BackwardConfig],
+        repeats: u32,
+    ) -> Result<Timing, EngineError> {
+        check::backward(inputs)?;
+        check::settings(configs, self.info.lane_width)?;
+        no_panic("CUDA's driver", || self.time(inputs, configs, repeats))
     }
 
     fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {

@@ -1,6 +1,6 @@
 //! The projection stages on the device.
 
-use super::driver::failed;
+use super::failure::failed;
 use super::geometry::{self, Geometry};
 use super::{CudaEngine, config};
 use crate::artifact;

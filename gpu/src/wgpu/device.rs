@@ -1,6 +1,7 @@
 //! A device whose faults become errors.
 //!
-//! wgpu reports a fault in one of four ways, and each ends in [`EngineError::Device`]: an error
+//! wgpu reports a fault in one of four ways, and each ends in [`EngineError::Device`] (want of memory
+//! in [`EngineError::Unavailable`]; a lost device may be a kernel's doing and is none of that): an error
 //! scope catches what a call answers, a handler what no scope caught, another the loss of the
 //! device, and the few panics left in wgpu for faults it deems fatal are caught at the engine's
 //! entries ([`crate::engine::no_panic`]). A driver that ends the process itself cannot be helped from inside it.
@@ -71,6 +72,11 @@ impl Gpu {
             first = first.or(error);
         }
         match first {
+            Some(error @ wgpu::Error::OutOfMemory { .. }) => {
+                Err(EngineError::Unavailable(format!(
+                    "{what}: {error}: end other programs that use the device, or take a smaller scene"
+                )))
+            }
             Some(error) => Err(EngineError::Device(format!("{what}: {error}"))),
             None => self.sound(what).map(|()| result),
         }

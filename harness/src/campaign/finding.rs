@@ -46,6 +46,12 @@ impl Finding {
         format!("{stage} {reduction} {what}")
     }
 
+    /// Whether the machine failed, and not a kernel.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(&self.fault, Fault::Engine(error) if error.is_of_the_machine())
+    }
+
     /// The name of its reproducer, without an extension.
     #[must_use]
     pub fn file_stem(&self) -> String {

@@ -111,7 +111,10 @@ impl<'a, 'm> Judge<'a, 'm> {
         error: EngineError,
     ) {
         (self.progress)(1);
-        self.report.row(stage, setting).add_run(Verdict::Disagree, setting);
+        // What the machine lacks says nothing of the kernel.
+        let of_machine = error.is_of_the_machine();
+        let verdict = if of_machine { Verdict::NotExercised } else { Verdict::Disagree };
+        self.report.row(stage, setting).add_run(verdict, setting);
         self.faults_in_a_row += 1;
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::convention::{Convention, Profile};
 
+use super::acceptance::AcceptanceArgs;
 use super::case::EXTENSIONS;
 use super::exit::CliError;
 use super::gate::{GateArgs, GatePlan};
@@ -31,6 +32,8 @@ pub struct Cli {
 pub enum Command {
     /// Judge every kernel on every engine (what splatcheck does without a subcommand)
     Check(Box<CheckArgs>),
+    /// Do everything that this machine allows and write one report folder
+    Acceptance(AcceptanceArgs),
     /// Show the engines of this machine and why others are missing
     Devices,
     /// Write the oracle's images and gradients of a case
@@ -464,7 +467,7 @@ fn resolve_thresholds(
     Ok(Some(thresholds))
 }
 
-fn resolve_scene(
+pub(super) fn resolve_scene(
     ply: &Path,
     cameras: &Path,
     camera: Option<String>,
@@ -477,7 +480,7 @@ fn resolve_scene(
 }
 
 /// The corpus of the working folder, else the one of the source this program was built from.
-fn default_corpus() -> Option<PathBuf> {
+pub(super) fn default_corpus() -> Option<PathBuf> {
     let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     [Some(Path::new("")), built_from]
         .into_iter()

@@ -26,6 +26,14 @@ use crate::report::{report, reproducer_path};
 /// See [`CliError`]; that no engine is there to judge is one too, because nothing judged must not
 /// look like a pass.
 pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    conclude(&judge(plan)?, plan, out)
+}
+
+/// Judges the plan's engines on its cases.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(plan)?;
     let contenders = start(plan)?;
@@ -37,8 +45,7 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         };
     let reports = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
     bar.finish_and_clear();
-    let reports = reports.map_err(CliError::new)?;
-    conclude(&reports, plan, out)
+    reports.map_err(CliError::new)
 }
 
 /// Writes the reproducers and the report.
@@ -65,7 +72,7 @@ fn conclude(
 }
 
 /// Writes a finding's case with all that `replay` needs; returns its path.
-fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
+pub(super) fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
     std::fs::create_dir_all(folder).map_err(|error| {
         CliError::caused(format!("cannot make the folder {}", folder.display()), error)
     })?;
@@ -101,7 +108,7 @@ fn start(plan: &CheckPlan) -> Result<Vec<Contender<'static>>, CliError> {
 }
 
 /// A bar on standard error; nothing where that is no terminal.
-fn progress_bar(total: u64) -> ProgressBar {
+pub(super) fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::new(total);
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {per_sec}, {eta} left");
     if let Ok(style) = style {

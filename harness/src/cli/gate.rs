@@ -95,7 +95,8 @@ impl GatePlan {
     /// are the engines that were asked for in vain.
     ///
     /// # Errors
-    /// A file that cannot be written; that nothing was judged: it must not look like a pass.
+    /// A file that cannot be written; that a machine failed where nothing disagrees, or that nothing
+    /// was judged: neither must look like a pass.
     pub fn conclude(
         &self,
         reports: &[EngineReport],
@@ -114,7 +115,10 @@ impl GatePlan {
         }
         out.flush()?;
         // An error first: what was not judged is no pass, whatever the gate is told to let through.
-        super::judged::outcome(reports)?;
+        if let (true, Some(fault)) = (conclusion.reasons.is_empty(), conclusion.faults.first()) {
+            return Err(CliError::new(fault.clone()));
+        }
+        super::judged::judged(reports)?;
         Ok(if conclusion.reasons.is_empty() { Outcome::Agree } else { Outcome::Disagree })
     }
 

@@ -3,7 +3,7 @@
 use splat_gpu::BackwardConfig;
 
 use super::exit::{CliError, Outcome};
-use crate::campaign::{Contender, EngineReport};
+use crate::campaign::{Contender, EngineReport, Fault, Finding};
 use crate::engines::{EngineProcess, Found, Limits, Program};
 use crate::stage::StageName;
 use crate::verdict::Verdict;
@@ -26,8 +26,26 @@ pub fn contender(
 /// The exit code's side of a campaign.
 ///
 /// # Errors
-/// That nothing was judged: it must not look like a pass.
+/// That nothing was judged, or that a machine failed where no kernel did: neither must look like a
+/// pass.
 pub fn outcome(reports: &[EngineReport]) -> Result<Outcome, CliError> {
+    let findings = || reports.iter().flat_map(|report| &report.findings);
+    let fault = findings().find(|finding| finding.is_of_the_machine());
+    match fault {
+        Some(Finding { engine, fault: Fault::Engine(error), .. })
+            if findings().all(Finding::is_of_the_machine) =>
+        {
+            Err(CliError::new(format!("engine {engine}: {error}")))
+        }
+        _ => judged(reports),
+    }
+}
+
+/// The verdict's side of it.
+///
+/// # Errors
+/// That nothing was judged.
+pub fn judged(reports: &[EngineReport]) -> Result<Outcome, CliError> {
     let verdict = reports.iter().map(EngineReport::verdict).max();
     match verdict.unwrap_or(Verdict::NotExercised) {
         Verdict::Disagree => Ok(Outcome::Disagree),

@@ -5,6 +5,7 @@
 //! subcommand is a function from its checked value to an [`Outcome`]; [`exit`] is the one place
 //! where outcomes and errors become exit codes and words.
 
+pub mod acceptance;
 pub mod args;
 pub mod case;
 pub mod check;
@@ -45,6 +46,7 @@ pub fn main() -> ExitCode {
 /// See [`CliError`].
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
+        Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
         Command::Check(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
         Command::Devices => devices::run(&engines_here()?, out),
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
@@ -55,7 +57,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
 }
 
 /// The engines of this machine, tried with this program as the child.
-fn engines_here() -> Result<Discovery, CliError> {
+pub(crate) fn engines_here() -> Result<Discovery, CliError> {
     Program::find().map(|program| discover(&program)).map_err(CliError::new)
 }
 

@@ -31,6 +31,12 @@ pub struct Found {
 }
 
 impl Found {
+    /// Whether this is a driver or an emulator that runs on the processor.
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        ["lavapipe", "swiftshader", EMULATOR].iter().any(|name| self.spec.answers_to(name))
+    }
+
     /// Whether this is the PTX emulator.
     fn is_emulated(&self) -> bool {
         [EMULATOR, EMULATOR_FAST].contains(&self.spec.id.as_str())
@@ -65,6 +71,9 @@ impl Discovery {
     pub fn select(&self, names: &[String]) -> Result<Vec<Found>, String> {
         for name in names {
             if !self.found.iter().any(|found| found.spec.answers_to(name)) {
+                if let Some(missing) = self.missing.iter().find(|m| m.candidate == *name) {
+                    return Err(format!("engine '{name}' is not here: {}", missing.reason));
+                }
                 let ids: Vec<_> = self.found.iter().map(|found| found.spec.id.as_str()).collect();
                 let known = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
                 return Err(format!(
@@ -269,7 +278,8 @@ mod tests {
             info: samples::info(),
         };
         let found = ["lavapipe-4", "lavapipe-8", "swiftshader"].map(found).to_vec();
-        let discovery = Discovery { found, missing: Vec::new() };
+        let cuda = Missing { candidate: "cuda".into(), reason: "too old".into(), advice: None };
+        let discovery = Discovery { found, missing: vec![cuda] };
         let ids = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&n| n.to_owned()).collect();
             let found = discovery.select(&names)?;
@@ -278,8 +288,10 @@ mod tests {
         assert_eq!(ids(&[]).map(|ids| ids.len()), Ok::<_, String>(3), "all");
         assert_eq!(ids(&["lavapipe"]).unwrap(), ["lavapipe-4", "lavapipe-8"], "a family");
         assert_eq!(ids(&["swiftshader", "lavapipe-8"]).unwrap(), ["lavapipe-8", "swiftshader"]);
-        let error = ids(&["swiftshader", "cuda"]).unwrap_err();
-        assert!(error.contains("'cuda'"), "unhelpful: {error}");
+        let error = ids(&["swiftshader", "voodoo"]).unwrap_err();
+        assert!(error.contains("'voodoo'"), "unhelpful: {error}");
         assert!(error.contains("lavapipe-4, lavapipe-8, swiftshader"), "unhelpful: {error}");
+        let error = ids(&["cuda"]).unwrap_err();
+        assert_eq!(error, "engine 'cuda' is not here: too old", "the reason is known");
     }
 }

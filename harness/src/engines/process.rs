@@ -9,6 +9,7 @@ use std::time::Duration;
 use splat_gpu::{
     BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, ProjectBackwardInputs,
     ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterInputs, RasterOutputs,
+    Timing,
 };
 
 use super::batch::{self, Piece};
@@ -168,6 +169,18 @@ impl Engine for EngineProcess {
             }
         }
         Ok(gradients)
+    }
+
+    fn time_backward(
+        &mut self,
+        inputs: &BackwardInputs,
+        configs: &[BackwardConfig],
+        repeats: u32,
+    ) -> Result<Timing, EngineError> {
+        match self.ask(RequestRef::TimeBackward(inputs, configs, repeats))? {
+            Answer::TimeBackward(timing) => Ok(timing),
+            _ => Err(other_question(&self.spec)),
+        }
     }
 
     fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {

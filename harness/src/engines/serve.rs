@@ -101,6 +101,11 @@ fn answer(engine: &mut dyn Engine, request: &Request) -> Vec<u8> {
             let result = engine.rasterize_backward(&jobs).map(Answer::RasterizeBackward);
             finish(RequestRef::RasterizeBackward(&jobs), &result)
         }
+        Request::TimeBackward(inputs, settings, repeats) => {
+            let result = engine.time_backward(inputs, settings, *repeats);
+            let question = RequestRef::TimeBackward(inputs, settings, *repeats);
+            finish(question, &result.map(Answer::TimeBackward))
+        }
         Request::Project(inputs) => {
             let inputs: Vec<_> = inputs.iter().collect();
             let result = engine.project(&inputs).map(Answer::Project);

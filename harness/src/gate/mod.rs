@@ -17,7 +17,7 @@ pub use known::{KnownFailure, KnownFailures};
 pub use step_summary::step_summary;
 pub use summary::{EngineSummary, FindingSummary, MissingSummary, RowSummary, Summary};
 
-use crate::campaign::{EngineReport, Finding};
+use crate::campaign::{EngineReport, Fault, Finding};
 use crate::engines::Missing;
 use crate::verdict::Verdict;
 use std::collections::BTreeSet;
@@ -47,6 +47,8 @@ pub struct Gate {
 pub struct Conclusion {
     /// Every reason to fail, each a sentence; none passes.
     pub reasons: Vec<String>,
+    /// Findings that are the machine's: nothing was judged there. Errors, where nothing disagrees.
+    pub faults: Vec<String>,
     /// Findings that are known failures: engine, stage and reduction, and why they are known.
     pub excused: Vec<String>,
 }
@@ -61,7 +63,12 @@ impl Gate {
                 let what = place(&report.id, finding.stage.name(), reduction_of(finding));
                 match self.known.excuse(report, finding) {
                     Some(known) => conclusion.excused.push(format!("{what}: {}", known.reason)),
-                    None => conclusion.reasons.push(format!("{what} disagrees")),
+                    None => match &finding.fault {
+                        Fault::Engine(error) if error.is_of_the_machine() => {
+                            conclusion.faults.push(format!("{what}: {error}"));
+                        }
+                        _ => conclusion.reasons.push(format!("{what} disagrees")),
+                    },
                 }
             }
         }

@@ -32,6 +32,10 @@ pub(super) fn write(writer: &mut Writer<'_>, error: &EngineError) {
             writer.text("lane_width", lane_width);
             "threshold"
         }
+        EngineError::Unavailable(message) => {
+            writer.text("message", message);
+            "unavailable"
+        }
         EngineError::Device(message) => {
             writer.text("message", message);
             "device"
@@ -52,6 +56,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<EngineError, WireError> {
             threshold: reader.value("threshold")?,
             lane_width: reader.value("lane_width")?,
         }),
+        "unavailable" => EngineError::Unavailable(text("message")?),
         "device" => EngineError::Device(text("message")?),
         kind => return Err(WireError(format!("unknown kind of error '{kind}'"))),
     })

@@ -17,6 +17,7 @@ mod request;
 mod response;
 #[cfg(test)]
 pub(crate) mod samples;
+mod timing;
 mod wire;
 
 pub use frame::{FrameError, MAX_FRAME, read_frame, write_frame};

@@ -17,6 +17,8 @@ pub enum Request {
     Rasterize(Vec<RasterInputs>),
     /// The backward stage on every input with every one of its settings.
     RasterizeBackward(Vec<(BackwardInputs, Vec<BackwardConfig>)>),
+    /// So many timed runs of the backward stage with every one of the settings.
+    TimeBackward(Box<BackwardInputs>, Vec<BackwardConfig>, u32),
     /// The projection on every input.
     Project(Vec<ProjectInputs>),
     /// Its backward stage on every input with every one of its settings.
@@ -32,6 +34,8 @@ pub enum RequestRef<'a> {
     Rasterize(&'a [&'a RasterInputs]),
     /// See [`Request::RasterizeBackward`].
     RasterizeBackward(&'a [(&'a BackwardInputs, &'a [BackwardConfig])]),
+    /// See [`Request::TimeBackward`].
+    TimeBackward(&'a BackwardInputs, &'a [BackwardConfig], u32),
     /// See [`Request::Project`].
     Project(&'a [&'a ProjectInputs]),
     /// See [`Request::ProjectBackward`].
@@ -91,6 +95,12 @@ pub fn encode_request(request: RequestRef<'_>) -> Result<Vec<u8>, WireError> {
                 writer.text(&format!("{job}/settings"), settings_text(settings));
             }
         }
+        RequestRef::TimeBackward(inputs, settings, repeats) => {
+            writer.text("op", "time_backward");
+            write_backward(&mut writer, 0, inputs)?;
+            writer.text("0/settings", settings_text(settings));
+            writer.text("repeats", repeats);
+        }
         RequestRef::Project(inputs) => {
             writer.text("op", "project");
             writer.text("jobs", inputs.len());
@@ -127,6 +137,11 @@ pub fn decode_request(buffer: &[u8]) -> Result<Request, WireError> {
             let jobs = read_jobs(&reader, with_settings(read_backward))?;
             Ok(Request::RasterizeBackward(jobs))
         }
+        "time_backward" => Ok(Request::TimeBackward(
+            Box::new(read_backward(&reader, 0)?),
+            read_settings(&reader, "0/settings")?,
+            reader.value("repeats")?,
+        )),
         "project" => read_jobs(&reader, projection::read_inputs).map(Request::Project),
         "project_backward" => {
             let jobs = read_jobs(&reader, with_settings(projection::read_backward))?;
@@ -375,6 +390,18 @@ mod tests {
         assert_eq!(back[1].1, BackwardConfig::sweep(8), "settings changed");
         let second = encode_request(RequestRef::ProjectBackward(&again)).unwrap();
         assert!(canonical(&second) == canonical(&frame), "backward changed");
+    }
+
+    #[test]
+    fn timing_requests_round_trip() {
+        let (inputs, settings) = (samples::backward_inputs(2), BackwardConfig::sweep(8));
+        let frame = encode_request(RequestRef::TimeBackward(&inputs, &settings, 50)).unwrap();
+        let Ok(Request::TimeBackward(back, same, 50)) = decode_request(&frame) else {
+            panic!("not a request of 50 timed runs");
+        };
+        assert_eq!(same, settings, "settings changed");
+        let second = encode_request(RequestRef::TimeBackward(&back, &same, 50)).unwrap();
+        assert!(canonical(&second) == canonical(&frame), "inputs changed");
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use splat_gpu::{
     DeviceInfo, EngineError, FloatAtomics, ProjectGradients, ProjectOutputs, RasterGradients,
-    RasterInputs, RasterOutputs,
+    RasterInputs, RasterOutputs, Timing,
 };
 
 use super::request::{RequestRef, Sizes};
 use super::wire::{Reader, WireError, Writer};
-use super::{VERSION, error, projection};
+use super::{VERSION, error, projection, timing};
 
 /// A successful answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub enum Answer {
     Rasterize(Vec<RasterOutputs>),
     /// To [`RequestRef::RasterizeBackward`], `[input][setting]`.
     RasterizeBackward(Vec<Vec<RasterGradients>>),
+    /// To [`RequestRef::TimeBackward`].
+    TimeBackward(Timing),
     /// To [`RequestRef::Project`], one an input.
     Project(Vec<ProjectOutputs>),
     /// To [`RequestRef::ProjectBackward`], `[input][setting]`.
@@ -94,6 +96,9 @@ fn write_answer<'a>(
             }
             Ok(())
         }
+        (RequestRef::TimeBackward(_, settings, repeats), Answer::TimeBackward(timing)) => {
+            timing::write(writer, timing, settings.len(), repeats)
+        }
         (RequestRef::Project(inputs), Answer::Project(outputs)) => {
             same_length("outputs", outputs.len(), inputs.len())?;
             for (job, (inputs, outputs)) in inputs.iter().zip(outputs).enumerate() {
@@ -135,6 +140,9 @@ fn read_answer(reader: &Reader<'_>, request: RequestRef<'_>) -> Result<Answer, W
             })
             .collect::<Result<_, _>>()
             .map(Answer::RasterizeBackward),
+        RequestRef::TimeBackward(_, settings, repeats) => {
+            timing::read(reader, settings.len(), repeats).map(Answer::TimeBackward)
+        }
         RequestRef::Project(inputs) => inputs
             .iter()
             .enumerate()
@@ -154,7 +162,7 @@ fn read_answer(reader: &Reader<'_>, request: RequestRef<'_>) -> Result<Answer, W
     }
 }
 
-fn same_length(what: &str, got: usize, expected: usize) -> Result<(), WireError> {
+pub(super) fn same_length(what: &str, got: usize, expected: usize) -> Result<(), WireError> {
     if got == expected {
         Ok(())
     } else {
@@ -270,6 +278,7 @@ mod tests {
             EngineError::Compile { kernel: "k".into(), message: "naïve: 3 < 4".into() },
             EngineError::Input("colors".into()),
             EngineError::Threshold(ThresholdError { threshold: 40, lane_width: 32 }),
+            EngineError::Unavailable("full".into()),
             EngineError::Device("lost".into()),
         ];
         for error in errors {

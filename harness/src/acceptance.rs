@@ -1,0 +1,152 @@
+//! Acceptance: everything that this project can say about one machine, in one folder.
+//!
+//! Made for a machine that has a GPU and nothing else. The parts are those of the command's other
+//! subcommands (devices, check) and what only a GPU can answer: how long every reduction takes at
+//! every threshold ([`speed`]), held against the atomic traffic ([`crate::traffic`]) and the floor
+//! of the device. A part that was not exercised says so with its reason; nothing is left out in
+//! silence, and the folder is there as a whole or not at all ([`folder`]).
+
+pub mod folder;
+pub mod json;
+pub mod speed;
+pub mod text;
+
+use splat_gpu::{BackwardConfig, Reduction};
+
+use crate::campaign::EngineReport;
+use crate::engines::Discovery;
+use crate::stage::Stage;
+use crate::traffic::{Counts, Traffic, Work};
+use crate::verdict::Verdict;
+use speed::EngineTimes;
+
+/// Everything that was found out.
+#[derive(Debug)]
+pub struct Acceptance {
+    /// Whether this was the short form of the run.
+    pub quick: bool,
+    /// The engines of this machine, and what is missing.
+    pub discovery: Discovery,
+    /// Kernels against the oracle.
+    pub checks: Vec<Check>,
+    /// What every setting costs on each scene.
+    pub scenes: Vec<SceneReport>,
+    /// What was not exercised, and why.
+    pub not_exercised: Vec<String>,
+    /// What went wrong with the machine, not with a kernel.
+    pub faults: Vec<String>,
+}
+
+/// One campaign.
+#[derive(Debug)]
+pub struct Check {
+    /// What the kernels were judged on.
+    pub subject: String,
+    /// What came of it.
+    pub reports: Vec<EngineReport>,
+    /// The findings' reproducers, engine by engine.
+    pub files: Vec<Vec<String>>,
+}
+
+impl Acceptance {
+    /// The worst verdict of all campaigns.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let reports = self.checks.iter().flat_map(|check| &check.reports);
+        reports.map(EngineReport::verdict).max().unwrap_or(Verdict::NotExercised)
+    }
+}
+
+/// One scene: what there is to do, what is sent to memory, how long it takes.
+#[derive(Clone, Debug)]
+pub struct SceneReport {
+    /// Its name.
+    pub name: String,
+    /// Number of Gaussians.
+    pub gaussians: usize,
+    /// Width and height, pixels.
+    pub size: [u32; 2],
+    /// What the stage has to compute and to move.
+    pub work: Work,
+    /// The traffic of every setting, by lane width.
+    pub traffic: Vec<(u32, Vec<TrafficRow>)>,
+    /// Engine by engine.
+    pub times: Vec<EngineTimes>,
+}
+
+/// The traffic of one setting in figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrafficRow {
+    /// The setting.
+    pub setting: BackwardConfig,
+    /// Atomic instructions on global memory.
+    pub issued: u64,
+    /// Additions to words of global memory.
+    pub additions: u64,
+    /// Lanes that an atomic has on average.
+    pub lanes_per_atomic: f64,
+    /// Additions to the address with the most.
+    pub longest_chain: u32,
+    /// Additions per address.
+    pub mean_chain: f64,
+    /// Atomic instructions on shared memory.
+    pub shared: u64,
+}
+
+impl From<Traffic> for TrafficRow {
+    fn from(traffic: Traffic) -> Self {
+        Self {
+            setting: traffic.setting,
+            issued: traffic.global.issued(),
+            additions: traffic.global.operations(),
+            lanes_per_atomic: traffic.lanes_per_atomic(),
+            longest_chain: traffic.longest_chain(),
+            mean_chain: traffic.mean_chain(),
+            shared: traffic.shared.issued(),
+        }
+    }
+}
+
+/// Every setting of a lane width: all thresholds 0 to W + 1, or those of the sweep.
+#[must_use]
+pub fn settings(lane_width: u32, all: bool) -> Vec<BackwardConfig> {
+    if !all {
+        return BackwardConfig::sweep(lane_width);
+    }
+    let thresholds = |reduction: Reduction| {
+        let last = if reduction.has_threshold() { lane_width + 1 } else { 0 };
+        (0..=last).map(move |threshold| BackwardConfig { reduction, threshold })
+    };
+    Reduction::ALL.into_iter().flat_map(thresholds).collect()
+}
+
+impl SceneReport {
+    /// Counts a scene's work, and its traffic for each of the lane widths.
+    ///
+    /// # Errors
+    /// Why the stage cannot be walked.
+    pub fn new(name: &str, stage: &Stage, lane_widths: &[u32]) -> Result<Self, String> {
+        let raster = &stage.inputs.raster;
+        let failed = |error: &dyn std::fmt::Display| format!("scene {name}: {error}");
+        let mut traffic = Vec::new();
+        let mut work = None;
+        for &lane_width in lane_widths {
+            let counts = Counts::new(stage, lane_width).map_err(|e| failed(&e))?;
+            let rows = settings(lane_width, true)
+                .into_iter()
+                .map(|setting| counts.traffic(setting).map(TrafficRow::from))
+                .collect::<Result<_, _>>()
+                .map_err(|e| failed(&e))?;
+            traffic.push((lane_width, rows));
+            work = Some(counts.work);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            gaussians: raster.len(),
+            size: [raster.width, raster.height],
+            work: work.ok_or_else(|| failed(&"no lane width to count for"))?,
+            traffic,
+            times: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,400 @@
+//! `splatcheck acceptance`: everything that a machine with a GPU allows, in one report folder.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::ProgressBar;
+use splat_gpu::{EngineError, Reduction};
+use splat_reference::convention::{Convention, Profile};
+use splat_reference::synthetic::frustum;
+
+use super::args::{CheckPlan, ScenePlan, Subject, default_corpus, resolve_scene};
+use super::check::{judge, progress_bar, reproducer};
+use super::devices::describe;
+use super::exit::{CliError, Outcome, one_line};
+use super::gate::GatePlan;
+use super::judged::outcome;
+use super::scene::scene_case;
+use super::{engines_here, paths};
+use crate::acceptance::folder::Staged;
+use crate::acceptance::speed::{EngineTimes, Times, measure};
+use crate::acceptance::{Acceptance, Check, SceneReport, json, settings, text};
+use crate::case::Case;
+use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
+use crate::stage::Stage;
+
+/// The lane width of NVIDIA's GPUs, whose traffic is counted on every machine.
+const NVIDIA_LANES: u32 = 32;
+
+/// Options of `acceptance`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct AcceptanceArgs {
+    /// The report's folder; must not exist or be empty
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Few random cases, few runs, a small generated scene: minutes instead of an hour
+    #[arg(long)]
+    pub quick: bool,
+    /// Use this engine only, by its id or its family; repeatable [default: every engine found]
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+    /// Number of random cases of the check [default: 200, quick: 10]
+    #[arg(long, value_name = "N")]
+    pub cases: Option<u32>,
+    /// A trained scene; repeatable
+    #[arg(long, value_name = "FILE", requires = "cameras")]
+    pub ply: Vec<PathBuf>,
+    /// Its cameras (JSON), in the order of the scenes
+    #[arg(long, value_name = "FILE", requires = "ply")]
+    pub cameras: Vec<PathBuf>,
+    /// A folder of trained scenes: every NAME.ply with its NAME.cameras.json
+    #[arg(long, value_name = "DIR")]
+    pub scenes: Option<PathBuf>,
+    /// Folder of named scenes for the check [default: corpora/scenes]
+    #[arg(long, value_name = "DIR")]
+    pub corpus: Option<PathBuf>,
+}
+
+/// A checked `acceptance`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AcceptancePlan {
+    /// The report's folder: nothing is there yet.
+    pub out: PathBuf,
+    /// How much is done.
+    pub size: Size,
+    /// The engines that were named; none means every engine.
+    pub engines: Vec<String>,
+    /// Trained scenes.
+    pub scenes: Vec<ScenePlan>,
+    /// Folder of named scenes; `None` if none was named and the default is not there.
+    pub corpus: Option<PathBuf>,
+}
+
+/// How much is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Whether this is the short form.
+    pub quick: bool,
+    /// Random cases of the check.
+    pub cases: u32,
+    /// Timed runs of every setting.
+    pub repeats: u32,
+    /// Gaussians, width and height of the generated scene.
+    pub generated: (usize, [u32; 2]),
+}
+
+impl Size {
+    const FULL: Self =
+        Self { quick: false, cases: 200, repeats: 50, generated: (100_000, [1920, 1080]) };
+    const QUICK: Self =
+        Self { quick: true, cases: 10, repeats: 11, generated: (10_000, [640, 360]) };
+}
+
+impl AcceptanceArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self) -> Result<AcceptancePlan, CliError> {
+        if self.ply.len() != self.cameras.len() {
+            return Err(CliError::new(format!(
+                "--ply, --cameras: {} scenes but {} files of cameras, each scene needs its own",
+                self.ply.len(),
+                self.cameras.len()
+            )));
+        }
+        let mut scenes = self
+            .ply
+            .iter()
+            .zip(&self.cameras)
+            .map(|(ply, cameras)| resolve_scene(ply, cameras, None))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(folder) = &self.scenes {
+            scenes.extend(scenes_in(folder)?);
+        }
+        let mut size = if self.quick { Size::QUICK } else { Size::FULL };
+        size.cases = self.cases.unwrap_or(size.cases);
+        Ok(AcceptancePlan {
+            out: paths::writable_folder("--out", &self.out)?,
+            size,
+            engines: self.engine,
+            scenes,
+            corpus: match self.corpus {
+                Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
+                None => default_corpus(),
+            },
+        })
+    }
+}
+
+/// Every scene of a folder, in the order of names.
+fn scenes_in(folder: &Path) -> Result<Vec<ScenePlan>, CliError> {
+    let folder = paths::readable_folder("--scenes", folder)?;
+    let entries = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "ply")).collect();
+    files.sort();
+    if files.is_empty() {
+        let what = format!("--scenes {}: there is no .ply file", folder.display());
+        return Err(CliError::new(what));
+    }
+    files.iter().map(|ply| resolve_scene(ply, &ply.with_extension("cameras.json"), None)).collect()
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]: the files are wrong, the folder cannot be written, nothing was judged, or the
+/// machine failed. In the last two cases the report is there.
+pub fn run(plan: &AcceptancePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let cannot = |error| {
+        CliError::caused(format!("--out {}: cannot write the report", plan.out.display()), error)
+    };
+    let folder = Staged::new(&plan.out).map_err(cannot)?;
+    // All files are read before anything is run.
+    let cases = subjects(plan)?;
+    let (discovery, left_out) = chosen(&plan.engines, engines_here()?)?;
+    out.write_all(describe(&discovery).as_bytes())?;
+    out.flush()?;
+    let mut acceptance = Acceptance {
+        quick: plan.size.quick,
+        discovery,
+        checks: Vec::new(),
+        scenes: Vec::new(),
+        not_exercised: left_out,
+        faults: Vec::new(),
+    };
+    note_missing(&mut acceptance, plan);
+    check_all(&mut acceptance, plan, &folder.path());
+    measure_all(&mut acceptance, plan, cases)?;
+    write(&acceptance, &folder.path()).map_err(cannot)?;
+    folder.publish().map_err(cannot)?;
+    conclude(&acceptance, plan, out)
+}
+
+/// The engines that were named, and what is left out on that account.
+fn chosen(
+    names: &[String],
+    mut discovery: Discovery,
+) -> Result<(Discovery, Vec<String>), CliError> {
+    if names.is_empty() {
+        return Ok((discovery, Vec::new()));
+    }
+    let named = discovery.select(names).map_err(CliError::new)?;
+    let others = discovery.found.iter().filter(|found| !named.contains(found));
+    let others: Vec<_> = others.map(|found| found.spec.id.clone()).collect();
+    discovery.found = named;
+    let what = format!("engines that were not asked for: {}", others.join(", "));
+    Ok((discovery, if others.is_empty() { Vec::new() } else { vec![what] }))
+}
+
+/// The last words, and the exit code's side.
+fn conclude(
+    acceptance: &Acceptance,
+    plan: &AcceptancePlan,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    for what in &acceptance.not_exercised {
+        writeln!(out, "NOT EXERCISED: {what}")?;
+    }
+    let report = plan.out.join("report.md");
+    writeln!(out, "{}: the report is {}", acceptance.verdict(), report.display())?;
+    out.flush()?;
+    let reports: Vec<_> = acceptance.checks.iter().flat_map(|c| c.reports.clone()).collect();
+    match (outcome(&reports), acceptance.faults.first()) {
+        (Ok(Outcome::Disagree), _) => Ok(Outcome::Disagree),
+        (_, Some(fault)) => Err(CliError::new(fault.clone())),
+        (judged, None) => judged,
+    }
+}
+
+fn write(acceptance: &Acceptance, folder: &Path) -> std::io::Result<()> {
+    fs::write(folder.join("devices.txt"), describe(&acceptance.discovery))?;
+    fs::write(folder.join("report.md"), text::markdown(acceptance))?;
+    let json = serde_json::to_string_pretty(&json::value(acceptance))?;
+    fs::write(folder.join("report.json"), json + "\n")
+}
+
+/// The scenes that are counted and timed: the generated one, then trained ones, the first camera of
+/// each in the short form.
+fn subjects(plan: &AcceptancePlan) -> Result<Vec<Case>, CliError> {
+    let (gaussians, [width, height]) = plan.size.generated;
+    let mut cases = vec![Case {
+        name: format!("random-{gaussians}"),
+        purpose: "the size of a small trained scene".to_owned(),
+        hazards: Vec::new(),
+        convention: Convention::inria(),
+        scene: frustum(gaussians, width, height, 1),
+    }];
+    for scene in &plan.scenes {
+        let views = scene_case(scene, &Convention::inria())?;
+        cases.extend(views.into_iter().take(if plan.size.quick { 1 } else { usize::MAX }));
+    }
+    Ok(cases)
+}
+
+/// What is known not to be exercised before anything runs.
+fn note_missing(acceptance: &mut Acceptance, plan: &AcceptancePlan) {
+    let missing = acceptance.discovery.missing.iter().map(|m| m.candidate.as_str());
+    let missing: Vec<_> = missing.collect();
+    if !missing.is_empty() {
+        let what =
+            format!("engines that are not here: {} ('Devices' says why)", missing.join(", "));
+        acceptance.not_exercised.push(what);
+    }
+    if plan.corpus.is_none() {
+        let what = "the corpus: no folder corpora/scenes here (--corpus names another)";
+        acceptance.not_exercised.push(what.to_owned());
+    }
+    if plan.scenes.is_empty() {
+        let what = "trained scenes: none was given (--scenes, or --ply with --cameras)";
+        acceptance.not_exercised.push(what.to_owned());
+    }
+}
+
+/// Judges every engine on the corpus and random cases, and those that are hardware on the trained
+/// scenes.
+fn check_all(acceptance: &mut Acceptance, plan: &AcceptancePlan, folder: &Path) {
+    let all = acceptance.discovery.found.clone();
+    if all.is_empty() {
+        acceptance.not_exercised.push("the check: there is no engine".to_owned());
+        return;
+    }
+    let hardware: Vec<Found> = all.iter().filter(|found| !found.is_software()).cloned().collect();
+    let subject =
+        Subject::Campaign { corpus: plan.corpus.clone(), cases: plan.size.cases, seed: 0 };
+    let name = format!("the corpus and {} random cases", plan.size.cases);
+    check_one(acceptance, plan, folder, all, (name, subject));
+    if hardware.is_empty() && !plan.scenes.is_empty() {
+        let what = "the check on trained scenes: no engine here is a GPU ('check --ply' judges \
+                    software drivers on one)";
+        acceptance.not_exercised.push(what.to_owned());
+        return;
+    }
+    for scene in &plan.scenes {
+        let name = scene.ply.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let subject = (name, Subject::Scene(scene.clone()));
+        check_one(acceptance, plan, folder, hardware.clone(), subject);
+    }
+}
+
+/// One campaign; one that cannot be carried out does not take the rest of the report with it.
+fn check_one(
+    acceptance: &mut Acceptance,
+    plan: &AcceptancePlan,
+    folder: &Path,
+    engines: Vec<Found>,
+    subject: (String, Subject),
+) {
+    let name = subject.0.clone();
+    match check(plan, folder, &acceptance.discovery, engines, subject) {
+        Ok(judged) => acceptance.checks.push(judged),
+        Err(error) => acceptance.faults.push(format!("check on {name}: {}", one_line(&error))),
+    }
+}
+
+/// One campaign, with its findings as reproducers.
+fn check(
+    plan: &AcceptancePlan,
+    folder: &Path,
+    discovery: &Discovery,
+    engines: Vec<Found>,
+    (name, subject): (String, Subject),
+) -> Result<Check, CliError> {
+    let check = CheckPlan {
+        engines,
+        named: true,
+        discovery: discovery.clone(),
+        reductions: Reduction::ALL.to_vec(),
+        thresholds: None,
+        subject,
+        out: plan.out.clone(),
+        convention: Convention::of(Profile::Inria),
+        gate: GatePlan::default(),
+    };
+    let reports = judge(&check)?;
+    let findings = folder.join("findings");
+    let shown = |finding| -> Result<String, CliError> {
+        let path = PathBuf::from(reproducer(&findings, finding)?);
+        let file = path.file_name().unwrap_or_default();
+        Ok(plan.out.join("findings").join(file).display().to_string())
+    };
+    let files = reports
+        .iter()
+        .map(|report| report.findings.iter().map(shown).collect())
+        .collect::<Result<_, CliError>>()?;
+    Ok(Check { subject: name, reports, files })
+}
+
+/// Counts every scene, and times it on every engine that has a clock.
+fn measure_all(
+    acceptance: &mut Acceptance,
+    plan: &AcceptancePlan,
+    cases: Vec<Case>,
+) -> Result<(), CliError> {
+    let program = Program::find().map_err(CliError::new)?;
+    let engines: Vec<Found> = acceptance.discovery.found.clone();
+    let mut lane_widths: Vec<u32> =
+        engines.iter().filter(|e| !e.is_software()).map(|e| e.info.lane_width).collect();
+    lane_widths.push(NVIDIA_LANES);
+    lane_widths.sort_unstable();
+    lane_widths.dedup();
+    let bar = progress_bar(cases.len() as u64 * engines.len() as u64 * Reduction::ALL.len() as u64);
+    // An engine that gave no times is not asked again.
+    let mut silent: Vec<(String, EngineError)> = Vec::new();
+    for case in cases {
+        let stage = Stage::new(&case, 0)
+            .map_err(|error| CliError::new(format!("scene {}: {error}", case.name)))?;
+        let mut scene =
+            SceneReport::new(&case.name, &stage, &lane_widths).map_err(CliError::new)?;
+        for found in &engines {
+            let known = silent.iter().find(|(id, _)| *id == found.spec.id);
+            let outcome = match known {
+                Some((_, error)) => Err(error.to_string()),
+                None => times(found, &program, &stage, plan.size, &bar).map_err(|error| {
+                    let text = error.to_string();
+                    silent.push((found.spec.id.clone(), error));
+                    text
+                }),
+            };
+            let engine = found.spec.id.clone();
+            scene.times.push(EngineTimes { engine, lane_width: found.info.lane_width, outcome });
+        }
+        acceptance.scenes.push(scene);
+    }
+    bar.finish_and_clear();
+    note_silent(acceptance, &silent);
+    Ok(())
+}
+
+/// Says which engines gave no times: those without a clock, and those that failed.
+fn note_silent(acceptance: &mut Acceptance, silent: &[(String, EngineError)]) {
+    let clockless = |error: &EngineError| matches!(error, EngineError::Missing { .. });
+    let without: Vec<_> =
+        silent.iter().filter(|(_, e)| clockless(e)).map(|(id, _)| id.as_str()).collect();
+    if !without.is_empty() {
+        let what = format!("times on {}: no clock that times one kernel", without.join(", "));
+        acceptance.not_exercised.push(what);
+    }
+    for (id, error) in silent.iter().filter(|(_, error)| !clockless(error)) {
+        acceptance.faults.push(format!("timing on {id}: {error}"));
+    }
+    if acceptance.scenes.iter().all(|scene| scene.times.iter().all(|t| t.outcome.is_err())) {
+        let what = "speed against the paper's figure, and the floor: no engine here has a clock";
+        acceptance.not_exercised.push(what.to_owned());
+    }
+}
+
+fn times(
+    found: &Found,
+    program: &Program,
+    stage: &Stage,
+    size: Size,
+    bar: &ProgressBar,
+) -> Result<Times, EngineError> {
+    let mut engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())?;
+    let settings = settings(found.info.lane_width, !size.quick);
+    measure(&mut engine, &stage.inputs, &settings, size.repeats, &|| bar.inc(1))
+}

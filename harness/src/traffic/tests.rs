@@ -1,0 +1,131 @@
+use std::path::Path;
+
+use splat_gpu::Engine;
+use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report};
+use splat_reference::convention::Convention;
+use splat_reference::synthetic::frustum;
+
+use super::*;
+use crate::case::Case;
+
+fn corpus_stage(name: &str) -> Stage {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/scenes");
+    let case = crate::io::corpus::read_corpus_case(&path.join(format!("{name}.toml")));
+    Stage::new(&case.expect("a scene of the corpus"), 0).expect("few pairs")
+}
+
+/// Overlapping Gaussians over partial tiles, more of them than a batch.
+fn crowd() -> Stage {
+    let case = Case {
+        name: "crowd".into(),
+        purpose: "more Gaussians than a batch".into(),
+        hazards: Vec::new(),
+        convention: Convention::gsplat(),
+        scene: frustum(500, 37, 21, 3),
+    };
+    Stage::new(&case, 0).expect("few pairs")
+}
+
+/// All thresholds of all reductions.
+fn every_setting() -> Vec<BackwardConfig> {
+    let thresholds = |reduction: Reduction| if reduction.has_threshold() { 0..=33 } else { 0..=0 };
+    Reduction::ALL
+        .into_iter()
+        .flat_map(|reduction| {
+            thresholds(reduction).map(move |threshold| BackwardConfig { reduction, threshold })
+        })
+        .collect()
+}
+
+/// The emulator's counts are these, address by address; whether `block` sent every sum.
+fn compare(name: &str, traffic: &Traffic, report: &Report) -> bool {
+    let setting = traffic.setting;
+    let chains = |chains: &[u32]| -> Vec<u32> {
+        let sent = chains.iter().filter(|&&chain| chain > 0);
+        sent.flat_map(|&chain| std::iter::repeat_n(chain, traffic.values as usize)).collect()
+    };
+    let [global, shared] = [&report.global_atomics, &report.shared_atomics].map(|atomics| {
+        let mut lanes = atomics.lanes.clone();
+        lanes.resize(33, 0);
+        (lanes, atomics.operations)
+    });
+    let found: Vec<u32> = report.chains.values().copied().collect();
+    assert_eq!(shared.0, traffic.shared.lanes, "{name}, {setting}: lanes of shared atomics");
+    assert_eq!(shared.1, traffic.shared.operations(), "{name}, {setting}: shared operations");
+    let same = global.0 == traffic.global.lanes && found == chains(&traffic.chains);
+    if setting.reduction == Reduction::Block {
+        let most = traffic.global.operations();
+        assert!(global.1 <= most, "{name}, {setting}: {} operations, at most {most}", global.1);
+    } else {
+        assert_eq!(global.0, traffic.global.lanes, "{name}, {setting}: lanes of global atomics");
+        assert_eq!(global.1, traffic.global.operations(), "{name}, {setting}: operations");
+        assert!(same, "{name}, {setting}: chains differ");
+    }
+    same
+}
+
+#[test]
+fn counts_are_those_of_the_emulator() {
+    // Whether some sum of `block` comes out as exactly zero and is not sent.
+    let scenes = [
+        ("every-leader-lane", false),
+        ("one-to-sixteen-lanes", false),
+        ("early-stop-in-a-subgroup", false),
+        ("image-33x31", true),
+        ("list-of-257", false),
+        ("channels-5", false),
+        ("checkerboard", false),
+        ("crowd", false),
+    ];
+    scenes.into_par_iter().for_each(|(name, zeros)| {
+        let stage = if name == "crowd" { crowd() } else { corpus_stage(name) };
+        let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("always there");
+        let counts = Counts::new(&stage, 32).expect("a valid stage");
+        for setting in every_setting() {
+            let traffic = counts.traffic(setting).expect("in range");
+            engine.rasterize_backward(&[(&stage.inputs, &[setting])]).expect("correct kernels");
+            let same = compare(name, &traffic, engine.report());
+            let fewer = zeros && setting.reduction == Reduction::Block;
+            assert_eq!(same, !fewer, "{name}, {setting}: global atomics");
+        }
+    });
+}
+
+#[test]
+fn additions_do_not_depend_on_the_lane_width_where_lanes_are_alone() {
+    let stage = crowd();
+    let at = |lane_width, reduction, threshold| {
+        let counts = Counts::new(&stage, lane_width).expect("a valid stage");
+        counts.traffic(BackwardConfig { reduction, threshold }).expect("in range")
+    };
+    let plain = at(32, Reduction::Atomic, 0);
+    assert_eq!(plain.global.operations(), 9 * at_work(&stage).contributing, "9 for each pair");
+    for lane_width in [4, 8, 16, 64] {
+        let other = at(lane_width, Reduction::Atomic, 0);
+        assert_eq!(other.chains, plain.chains, "atomic at {lane_width} lanes");
+        assert_eq!(at(lane_width, Reduction::Block, 0).chains, at(32, Reduction::Block, 7).chains);
+        let never = at(lane_width, Reduction::SwB, lane_width + 1);
+        assert_eq!(never.global, other.global, "never reducing is atomic, {lane_width} lanes");
+        let always = at(lane_width, Reduction::SwB, 0);
+        assert_eq!(always.chains, at(lane_width, Reduction::PerGaussian, 0).chains, "one a warp");
+        assert!((always.lanes_per_atomic() - 1.0).abs() < f64::EPSILON, "one lane sends");
+    }
+    let longest = plain.chains.iter().max();
+    assert_eq!(Some(&plain.longest_chain()), longest, "the longest");
+    assert!(plain.mean_chain() > 1.0 && plain.mean_chain() < f64::from(plain.longest_chain()));
+}
+
+fn at_work(stage: &Stage) -> Work {
+    Counts::new(stage, 32).expect("a valid stage").work
+}
+
+#[test]
+fn a_threshold_out_of_range_is_named() {
+    let counts = Counts::new(&corpus_stage("empty"), 8).expect("a valid stage");
+    let setting = |reduction| BackwardConfig { reduction, threshold: 10 };
+    let error = counts.traffic(setting(Reduction::SwS)).expect_err("10 of 8 lanes");
+    assert!(error.to_string().contains("expected 0..=9"), "unhelpful: {error}");
+    let atomic = counts.traffic(setting(Reduction::Atomic)).expect("no threshold");
+    assert_eq!((atomic.global.issued(), atomic.longest_chain()), (0, 0), "nothing to send");
+    assert_eq!((atomic.mean_chain(), atomic.lanes_per_atomic()), (0.0, 0.0), "nor to divide");
+}
