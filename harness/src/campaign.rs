@@ -15,6 +15,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+pub mod merge;
+
 /// Name of the forward stage.
 pub const FORWARD: &str = "rasterize";
 /// Name of the backward stage.

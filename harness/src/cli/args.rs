@@ -10,6 +10,7 @@ use splat_reference::convention::{Convention, Profile};
 use super::case::EXTENSIONS;
 use super::exit::CliError;
 use super::paths;
+use super::schedule::ScheduleArgs;
 use crate::engines::{Discovery, Found};
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
@@ -128,6 +129,9 @@ pub struct CheckArgs {
     /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threshold: Vec<u32>,
+    /// How the emulator runs.
+    #[command(flatten)]
+    pub order: ScheduleArgs,
     /// Number of random scenes
     #[arg(long, value_name = "N", default_value_t = 200, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["ply", "case"])]
@@ -333,6 +337,7 @@ impl CheckArgs {
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
         let engines = discovery.select(&self.engine).map_err(CliError::new)?;
+        let engines = self.order.resolve(engines)?;
         let reductions: Vec<_> = Reduction::ALL
             .into_iter()
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))

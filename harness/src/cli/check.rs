@@ -12,7 +12,8 @@ use super::case::read_case;
 use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
 use super::scene::scene_case;
-use crate::campaign::{Contender, EngineReport, Finding, Item, run as run_campaign};
+use crate::campaign::merge::join_seeds;
+use crate::campaign::{EngineReport, Finding, Item, run as run_campaign};
 use crate::case::Case;
 use crate::engines::{Found, Program};
 use crate::generators::draw;
@@ -28,19 +29,25 @@ use crate::report::{report, reproducer_path};
 pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(plan)?;
-    let contenders = start(plan)?;
-    let runs: u64 = contenders.iter().map(|c| 1 + c.settings.len() as u64).sum();
-    let total = cases.len() * runs;
-    let bar = progress_bar(total);
+    let settings = |found: &Found| plan.settings(found.info.lane_width);
+    let runs: u64 = plan.engines.iter().map(|found| 1 + settings(found).len() as u64).sum();
+    let bar = progress_bar(cases.len() * runs);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
             Some(index) => shrink(cases.draw(index), fails),
             None => drop_gaussians(&item.case, fails),
         };
-    let reports = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
+    let mut reports = Vec::new();
+    let lots = at_once(&plan.engines)?;
+    let program = Program::find().map_err(CliError::new)?;
+    for engines in lots {
+        let start = |found: &Found| contender(found, &program, settings(found));
+        let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let some = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
+        reports.extend(some.map_err(CliError::new)?);
+    }
     bar.finish_and_clear();
-    let reports = reports.map_err(CliError::new)?;
-    conclude(&reports, plan, out)
+    conclude(&join_seeds(reports), plan, out)
 }
 
 /// Writes the reproducers and the report.
@@ -89,17 +96,18 @@ fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
     Ok(path.display().to_string())
 }
 
-/// Starts the plan's engines, each in its own process.
-fn start(plan: &CheckPlan) -> Result<Vec<Contender<'static>>, CliError> {
-    if plan.engines.is_empty() {
+/// The engines in the lots that run together: all of them, but of the emulator's schedules, which
+/// may be a thousand and need a processor core each, only a few.
+fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError> {
+    if engines.is_empty() {
         return Err(CliError::new(
             "no engine on this machine, so nothing was judged: run tests/setup to install \
              drivers, and 'splatcheck devices' to see what is missing",
         ));
     }
-    let program = Program::find().map_err(CliError::new)?;
-    let settings = |found: &Found| plan.settings(found.info.lane_width);
-    plan.engines.iter().map(|found| contender(found, &program, settings(found))).collect()
+    let emulated = engines.iter().all(|found| found.emulation().is_some());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(engines.chunks(if emulated { cores } else { engines.len() }))
 }
 
 /// A bar on standard error; nothing where that is no terminal.

@@ -17,6 +17,7 @@ pub mod paths;
 pub mod render;
 pub mod replay;
 pub mod scene;
+pub mod schedule;
 mod sharpness;
 pub mod table;
 
