@@ -5,17 +5,21 @@
 //! all engines. Nothing that an engine does stops the campaign: a fault is a finding of its own.
 
 use crate::case::Case;
+use crate::engines::Emulation;
 use crate::judge::{Arithmetic, Expectation};
 use crate::stage::Stage;
 use crate::verdict::{Difference, Tally, Verdict};
+use once::once;
 use rayon::prelude::*;
 use splat_gpu::{BackwardConfig, DeviceInfo, Engine, EngineError, RasterGradients, RasterOutputs};
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
 pub mod merge;
+pub mod once;
 
 /// Name of the forward stage.
 pub const FORWARD: &str = "rasterize";
@@ -90,6 +94,8 @@ pub struct Finding {
     pub camera: usize,
     /// How many runs failed in the same way (stage, reduction and output).
     pub runs: u64,
+    /// More for the reader, a line each.
+    pub notes: Vec<String>,
 }
 
 impl Finding {
@@ -248,6 +254,18 @@ fn feed(
             .collect::<Result<Vec<_>, _>>()?;
         send(Arc::new(items));
     }
+}
+
+/// Runs prepared cases on one contender, in this thread.
+pub fn judge(
+    contender: Contender<'_>,
+    items: &[Item],
+    minimize: &Minimizer<'_>,
+    progress: &(dyn Fn(u64) + Sync),
+) -> EngineReport {
+    let mut judge = Judge::new(contender, minimize, progress);
+    items.chunks(CHUNK).for_each(|chunk| judge.chunk(chunk));
+    judge.report
 }
 
 /// One engine's thread.
@@ -428,47 +446,46 @@ impl<'a, 'm> Judge<'a, 'm> {
             case: item.case.clone(),
             camera: item.camera,
             runs: 1,
+            notes: Vec::new(),
         };
-        if let Fault::Difference(_) = finding.fault {
+        if self.repeats(&finding.fault) {
             self.shrink(item, &mut finding);
         }
         self.report.findings.push(finding);
     }
 
-    /// Replaces the finding's case by a smaller one that still differs.
+    /// Whether the same run fails again, at no harm: a device's fault may cost its process, but the
+    /// emulator's is that of the kernel.
+    fn repeats(&self, fault: &Fault) -> bool {
+        match fault {
+            Fault::Difference(_) => true,
+            Fault::Engine(EngineError::Device(_)) => self.report.id.parse::<Emulation>().is_ok(),
+            Fault::Engine(_) => false,
+        }
+    }
+
+    /// Replaces the finding's case by a smaller one that still fails in the same way.
     fn shrink(&mut self, item: &Item, finding: &mut Finding) {
         let minimize = self.minimize;
         let (setting, camera) = (finding.setting, finding.camera);
+        let kind = discriminant(&finding.fault);
         let mut smallest = None;
         minimize(item, &mut |case| {
             let Ok(item) = Item::new(case.clone(), camera) else { return false };
-            match self.difference(&item, setting) {
-                Some(difference) => {
-                    smallest = Some((item.case, difference));
+            let fault = match once(self.contender.engine.as_mut(), &item, setting) {
+                Ok(tally) => tally.worst.map(Fault::Difference),
+                Err(error) => Some(Fault::Engine(error)),
+            };
+            match fault.filter(|fault| discriminant(fault) == kind && self.repeats(fault)) {
+                Some(fault) => {
+                    smallest = Some((item.case, fault));
                     true
                 }
                 None => false,
             }
         });
-        if let Some((case, difference)) = smallest {
-            finding.case = case;
-            finding.fault = Fault::Difference(difference);
+        if let Some((case, fault)) = smallest {
+            (finding.case, finding.fault) = (case, fault);
         }
-    }
-
-    /// Runs one stage of one case; the worst difference, if there is one.
-    fn difference(&mut self, item: &Item, setting: Option<BackwardConfig>) -> Option<Difference> {
-        let info = self.report.info.clone();
-        let tally = match setting {
-            None => {
-                let outputs = self.contender.engine.rasterize(&[&item.stage.inputs.raster]).ok()?;
-                item.expectation(&info).judge_forward(outputs.first()?)
-            }
-            Some(setting) => {
-                let gradients = self.gradients(item, setting).ok()?;
-                item.expectation(&info).judge_backward(&gradients, setting, info.lane_width)
-            }
-        };
-        tally.worst
     }
 }

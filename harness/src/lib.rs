@@ -15,6 +15,7 @@
 pub mod campaign;
 pub mod case;
 pub mod cli;
+pub mod emulated;
 pub mod engines;
 pub mod generators;
 pub mod io;

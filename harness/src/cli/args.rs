@@ -10,7 +10,9 @@ use splat_reference::convention::{Convention, Profile};
 use super::case::EXTENSIONS;
 use super::exit::CliError;
 use super::paths;
-use super::schedule::ScheduleArgs;
+use super::ptx::PtxArgs;
+use super::schedule::EmulationArgs;
+use super::schedules::SchedulesArgs;
 use crate::engines::{Discovery, Found};
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
@@ -39,6 +41,10 @@ pub enum Command {
     Render(RenderArgs),
     /// Run a reproducer again
     Replay(ReplayArgs),
+    /// Judge your own kernel of rasterize_backward, as PTX, on the emulator
+    Ptx(PtxArgs),
+    /// Judge every CUDA kernel on the emulator under many schedules
+    Schedules(SchedulesArgs),
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),
@@ -131,7 +137,7 @@ pub struct CheckArgs {
     pub threshold: Vec<u32>,
     /// How the emulator runs.
     #[command(flatten)]
-    pub order: ScheduleArgs,
+    pub emulation: EmulationArgs,
     /// Number of random scenes
     #[arg(long, value_name = "N", default_value_t = 200, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["ply", "case"])]
@@ -337,7 +343,7 @@ impl CheckArgs {
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
         let engines = discovery.select(&self.engine).map_err(CliError::new)?;
-        let engines = self.order.resolve(engines)?;
+        let engines = self.emulation.resolve(engines)?;
         let reductions: Vec<_> = Reduction::ALL
             .into_iter()
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
@@ -472,7 +478,7 @@ fn resolve_scene(
 }
 
 /// The corpus of the working folder, else the one of the source this program was built from.
-fn default_corpus() -> Option<PathBuf> {
+pub(super) fn default_corpus() -> Option<PathBuf> {
     let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     [Some(Path::new("")), built_from]
         .into_iter()

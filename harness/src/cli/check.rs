@@ -1,8 +1,6 @@
 //! `splatcheck check`: judges every kernel on every engine.
 
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use splat_reference::convention::Convention;
@@ -11,15 +9,16 @@ use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
+use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{EngineReport, Finding, Item, run as run_campaign};
+use crate::campaign::{EngineReport, Item, run as run_campaign};
 use crate::case::Case;
 use crate::engines::{Found, Program};
 use crate::generators::draw;
-use crate::io::{case_file, corpus};
-use crate::minimize::{drop_gaussians, shrink};
-use crate::report::{report, reproducer_path};
+use crate::io::corpus;
+use crate::minimize::{reduce, shrink};
+use crate::report::report;
 
 /// Carries out the plan.
 ///
@@ -35,7 +34,7 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
             Some(index) => shrink(cases.draw(index), fails),
-            None => drop_gaussians(&item.case, fails),
+            None => reduce(&item.case, fails),
         };
     let mut reports = Vec::new();
     let lots = at_once(&plan.engines)?;
@@ -47,21 +46,16 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         reports.extend(some.map_err(CliError::new)?);
     }
     bar.finish_and_clear();
-    conclude(&join_seeds(reports), plan, out)
+    conclude(&mut join_seeds(reports), plan, out)
 }
 
 /// Writes the reproducers and the report.
 fn conclude(
-    reports: &[EngineReport],
+    reports: &mut [EngineReport],
     plan: &CheckPlan,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
-    let files: Vec<Vec<String>> = reports
-        .iter()
-        .map(|report| {
-            report.findings.iter().map(|finding| reproducer(&plan.out, finding)).collect()
-        })
-        .collect::<Result<_, CliError>>()?;
+    let files = reproducer::write_all(&plan.out, reports, None)?;
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
     if let Subject::Campaign { corpus: None, .. } = plan.subject {
         writeln!(
@@ -71,29 +65,6 @@ fn conclude(
     }
     out.flush()?;
     outcome(reports)
-}
-
-/// Writes a finding's case with all that `replay` needs; returns its path.
-fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        CliError::caused(format!("cannot make the folder {}", folder.display()), error)
-    })?;
-    let path = reproducer_path(folder, finding);
-    let mut notes = BTreeMap::new();
-    let mut put = |key: &str, value: String| {
-        notes.insert(format!("splatcheck.{key}"), value);
-    };
-    put("engine", finding.engine.clone());
-    put("stage", finding.stage.to_owned());
-    put("camera", finding.camera.to_string());
-    put("lane_width", finding.lane_width.to_string());
-    if let Some(setting) = finding.setting {
-        put("reduction", setting.reduction.to_string());
-        put("threshold", setting.threshold.to_string());
-    }
-    case_file::write_case(&path, &finding.case, &notes)
-        .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
-    Ok(path.display().to_string())
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which
@@ -111,7 +82,7 @@ fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError>
 }
 
 /// A bar on standard error; nothing where that is no terminal.
-fn progress_bar(total: u64) -> ProgressBar {
+pub(super) fn progress_bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::new(total);
     let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {per_sec}, {eta} left");
     if let Ok(style) = style {

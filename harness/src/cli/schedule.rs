@@ -8,8 +8,8 @@ use splat_gpu::artifact::Architecture;
 use super::exit::CliError;
 use crate::engines::{Emulation, Found, Order, emulation};
 
-/// How the emulator runs, as typed.
-#[derive(Clone, Debug, Default, Args)]
+/// In which orders the emulator runs, as typed.
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ScheduleArgs {
     /// Order of execution on the emulator: lockstep, random[:SEED] or adversarial[:SEED]
     #[arg(long, value_name = "NAME")]
@@ -17,6 +17,14 @@ pub struct ScheduleArgs {
     /// Run this many seeds, from the schedule's on
     #[arg(long, value_name = "N", requires = "schedule", allow_negative_numbers = true)]
     pub schedules: Option<NonZeroU32>,
+}
+
+/// How the emulator runs, as typed.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct EmulationArgs {
+    /// The order of execution.
+    #[command(flatten)]
+    pub order: ScheduleArgs,
     /// What the emulator's kernels were compiled for: compute_75 or compute_90
     #[arg(long, value_name = "NAME", value_parser = emulation::architecture)]
     pub architecture: Option<Architecture>,
@@ -40,18 +48,20 @@ impl ScheduleArgs {
         })?;
         Ok((first..=last).map(|seed| order.with_seed(seed)).collect())
     }
+}
 
+impl EmulationArgs {
     /// The engines with the emulator running as typed: every seed is an engine of its own.
     ///
     /// # Errors
-    /// As [`Self::orders`], and an engine that is not the emulator where anything was typed.
+    /// As [`ScheduleArgs::orders`], and an engine that is not the emulator where anything was typed.
     pub fn resolve(&self, engines: Vec<Found>) -> Result<Vec<Found>, CliError> {
-        let option = match (self.schedule, self.architecture) {
+        let option = match (self.order.schedule, self.architecture) {
             (None, None) => return Ok(engines),
             (Some(_), _) => "--schedule",
             (None, Some(_)) => "--architecture",
         };
-        let orders = self.orders()?;
+        let orders = self.order.orders()?;
         let mut resolved = Vec::new();
         for found in engines {
             let Some(Emulation { fast_math, architecture, .. }) = found.emulation() else {
@@ -91,12 +101,12 @@ mod tests {
         }
     }
 
-    fn typed(schedule: Option<&str>, schedules: Option<u32>) -> ScheduleArgs {
-        ScheduleArgs {
+    fn typed(schedule: Option<&str>, schedules: Option<u32>) -> EmulationArgs {
+        let order = ScheduleArgs {
             schedule: schedule.map(|text| text.parse().unwrap()),
             schedules: schedules.map(|n| NonZeroU32::new(n).unwrap()),
-            architecture: None,
-        }
+        };
+        EmulationArgs { order, architecture: None }
     }
 
     #[test]
@@ -119,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_followed_is_named() {
-        let error = |args: ScheduleArgs, engine: &str| {
+        let error = |args: EmulationArgs, engine: &str| {
             one_line(&args.resolve(vec![found(engine)]).expect_err("it cannot be followed"))
         };
         let text = error(typed(Some("random"), None), "lavapipe-8");

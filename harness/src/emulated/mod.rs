@@ -1,0 +1,211 @@
+//! Failing runs of the emulator, taken apart: repeated in this process, their decisions recorded and
+//! made as few as the failure allows.
+//!
+//! The emulator is deterministic and touches nothing but its own memory, so that here, other than
+//! for a device, no process of its own is needed: the same emulation on the same case makes the same
+//! decisions that it made in the child.
+
+mod recording;
+pub mod trace;
+
+pub use recording::Recording;
+
+use crate::campaign::once::once;
+use crate::campaign::{BACKWARD, FORWARD, Fault, Finding, Item};
+use crate::engines::Emulation;
+use splat_gpu::artifact::{Artifact, channels_for, sha256, spelled};
+use splat_gpu::emulator::{EmulatorEngine, OwnKernel, Trace, shrink};
+use splat_gpu::{BackwardConfig, EngineError, Reduction};
+use std::mem::discriminant;
+use std::time::{Duration, Instant};
+
+/// Time granted to the reduction of one trace.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Opens the emulator, with a user's kernel in place of the artifacts of a reduction.
+///
+/// # Errors
+/// As [`EmulatorEngine::open`].
+pub fn open(
+    emulation: Emulation,
+    kernel: Option<(&OwnKernel, Reduction)>,
+) -> Result<EmulatorEngine, EngineError> {
+    let mut engine = EmulatorEngine::open(emulation.options())?;
+    if let Some((kernel, reduction)) = kernel {
+        kernel.install(&mut engine, reduction)?;
+    }
+    Ok(engine)
+}
+
+/// One stage of one case under one setting, with the emulator opened for it.
+struct Rerun<'a> {
+    engine: EmulatorEngine,
+    emulation: Emulation,
+    item: &'a Item,
+    setting: Option<BackwardConfig>,
+}
+
+impl<'a> Rerun<'a> {
+    fn new(
+        emulation: Emulation,
+        kernel: Option<&OwnKernel>,
+        item: &'a Item,
+        setting: Option<BackwardConfig>,
+    ) -> Result<Self, EngineError> {
+        let kernel = kernel.zip(setting.map(|setting| setting.reduction));
+        Ok(Self { engine: open(emulation, kernel)?, emulation, item, setting })
+    }
+
+    /// What fails under the emulation's schedule, or under some decisions of it.
+    fn failure(&mut self, decisions: Option<&Trace>) -> Option<Fault> {
+        let schedule = self.emulation.order.schedule();
+        self.engine.set_schedule(match decisions {
+            Some(trace) => schedule.replay(trace.clone()),
+            None => schedule,
+        });
+        match once(&mut self.engine, self.item, self.setting) {
+            Ok(tally) => tally.worst.map(Fault::Difference),
+            Err(error) => Some(Fault::Engine(error)),
+        }
+    }
+}
+
+/// Repeats a finding and keeps the decisions that it needs; in the finding's place comes what was
+/// seen under those. The finding's notes say what was kept, and show the PTX lines at fault.
+///
+/// # Errors
+/// What the finding was made by is not the emulator, or it does not repeat here: then it is a defect
+/// of this program.
+pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recording, String> {
+    let emulation: Emulation = finding.engine.parse()?;
+    let item = Item::new(finding.case.clone(), finding.camera)?;
+    let mut rerun = Rerun::new(emulation, kernel, &item, finding.setting)
+        .map_err(|error| format!("the emulator does not open: {error}"))?;
+    let same = |fault: &Fault| discriminant(fault) == discriminant(&finding.fault);
+    let repeated = rerun.failure(None).filter(same);
+    let mut fault = repeated.ok_or("the failure does not repeat in this process")?;
+    let whole = rerun.engine.trace().clone();
+    let mut trace = Trace::new();
+    if !whole.is_empty() {
+        let until = Instant::now() + TIME;
+        trace = shrink(&whole, |fewer| {
+            Instant::now() < until && rerun.failure(Some(fewer)).as_ref().is_some_and(same)
+        });
+        let left = rerun.failure(Some(&trace)).filter(same);
+        fault = left.ok_or("the failure does not repeat under its own decisions")?;
+    }
+    let ptx = Ptx::of(emulation, kernel, &item, finding.setting)?;
+    let recording = Recording {
+        emulation,
+        kernel: kernel.cloned(),
+        artifact: ptx.name(),
+        decisions: whole.len(),
+        failure: describe(&fault),
+        trace,
+    };
+    finding.notes = notes(&recording, &rerun.engine, ptx.text);
+    finding.fault = fault;
+    Ok(recording)
+}
+
+/// What a finding's reader is told besides the fault.
+fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
+    let mut notes = vec![format!("program {}", recording.artifact)];
+    if recording.emulation.order.seed().is_some() {
+        notes.push(format!(
+            "schedule {}: {} of its {} decisions are needed, then lockstep",
+            recording.emulation.order,
+            recording.trace.len(),
+            recording.decisions
+        ));
+    }
+    notes.extend(lines_at_fault(engine, ptx));
+    notes
+}
+
+/// The PTX lines that the latest launch's fault names, with their numbers.
+fn lines_at_fault(engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
+    let Some(fault) = engine.fault() else { return Vec::new() };
+    let shown = |line: u32| {
+        let text = ptx.lines().nth((line as usize).checked_sub(1)?)?;
+        Some(format!("line {line}: {}", text.trim()))
+    };
+    fault.lines().into_iter().filter_map(shown).collect()
+}
+
+/// Repeats a recording on its case: what fails now, `None` if nothing does.
+///
+/// # Errors
+/// The emulator does not open.
+pub fn replay(
+    recording: &Recording,
+    item: &Item,
+    setting: Option<BackwardConfig>,
+) -> Result<Option<Fault>, EngineError> {
+    let kernel = recording.kernel.as_ref();
+    let mut rerun = Rerun::new(recording.emulation, kernel, item, setting)?;
+    // Lockstep makes no decisions, and is not the same as following none.
+    let decided = recording.emulation.order.seed().is_some();
+    Ok(rerun.failure(decided.then_some(&recording.trace)))
+}
+
+/// A fault in words: a number that differs has all its digits.
+#[must_use]
+pub fn describe(fault: &Fault) -> String {
+    match fault {
+        Fault::Difference(difference) => difference.to_string(),
+        Fault::Engine(error) => error.to_string(),
+    }
+}
+
+/// The stage that a setting belongs to.
+#[must_use]
+pub fn stage_of(setting: Option<BackwardConfig>) -> &'static str {
+    if setting.is_some() { BACKWARD } else { FORWARD }
+}
+
+/// File and SHA-256 of the PTX that a recording's replay runs.
+///
+/// # Errors
+/// The artifact is missing or was changed.
+pub fn program_now(
+    recording: &Recording,
+    item: &Item,
+    setting: Option<BackwardConfig>,
+) -> Result<String, String> {
+    let kernel = recording.kernel.as_ref();
+    Ok(Ptx::of(recording.emulation, kernel, item, setting)?.name())
+}
+
+/// A program that runs.
+struct Ptx<'a> {
+    file: String,
+    text: &'a str,
+}
+
+impl<'a> Ptx<'a> {
+    fn of(
+        emulation: Emulation,
+        kernel: Option<&'a OwnKernel>,
+        item: &Item,
+        setting: Option<BackwardConfig>,
+    ) -> Result<Self, String> {
+        if let Some(kernel) = kernel {
+            return Ok(Self { file: kernel.entry().to_owned(), text: kernel.ptx() });
+        }
+        let artifact = Artifact {
+            stage: stage_of(setting),
+            reduction: setting.map(|setting| spelled(setting.reduction)),
+            channels: Some(channels_for(item.stage.inputs.raster.channels)),
+            architecture: emulation.architecture,
+            fast_math: emulation.fast_math,
+        };
+        let text = artifact.ptx().map_err(|error| error.to_string())?;
+        Ok(Self { file: artifact.file(), text })
+    }
+
+    /// File or kernel, and hash.
+    fn name(&self) -> String {
+        format!("{} {}", self.file, sha256(self.text.as_bytes()))
+    }
+}
