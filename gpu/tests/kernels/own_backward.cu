@@ -1,7 +1,8 @@
 // A kernel as a user of `splatcheck ptx` would write one: no shared memory, no reduction, one thread
 // a pixel, one atomic a value. Three channels only.
 //
-// BROKEN forgets the background in the gradient of alpha; RACY adds without an atomic.
+// BROKEN forgets the background in the gradient of alpha; RACY adds without an atomic; CONVERGED
+// believes that the lanes of a warp run together until the program parts them.
 
 // The settings, by value: 176 bytes.
 struct Params {
@@ -39,6 +40,11 @@ extern "C" __global__ void __launch_bounds__(256) own_backward(
     const float* v_render_alphas,
     float* gradients
 ) {
+#ifdef CONVERGED
+    if (__activemask() != 0xffffffffu) {
+        return;
+    }
+#endif
     const unsigned x = blockIdx.x * 16 + threadIdx.x % 16;
     const unsigned y = blockIdx.y * 16 + threadIdx.x / 16;
     if (x >= params.width || y >= params.height) {

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::Path;
 
 /// File names with the macro that makes each.
-const VARIANTS: [(&str, Option<&str>); 3] = [
+const VARIANTS: [(&str, Option<&str>); 4] = [
     ("own_backward.ptx", None),
     ("own_backward_broken.ptx", Some("BROKEN")),
     ("own_backward_racy.ptx", Some("RACY")),
+    ("own_backward_converged.ptx", Some("CONVERGED")),
 ];
 
 #[test]
