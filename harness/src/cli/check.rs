@@ -8,7 +8,7 @@ use splat_reference::convention::Convention;
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
-use super::judged::{contender, outcome};
+use super::judged::contender;
 use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
@@ -63,8 +63,8 @@ fn conclude(
             "NOT EXERCISED: the corpus: no folder corpora/scenes here (--corpus names another)"
         )?;
     }
-    out.flush()?;
-    outcome(reports)
+    let missing = if plan.named { &[] } else { plan.discovery.missing.as_slice() };
+    plan.gate.conclude(reports, missing, &files, out)
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which

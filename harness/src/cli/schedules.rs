@@ -139,7 +139,7 @@ impl SchedulesArgs {
         let missing = || CliError::new("no folder corpora/scenes here: --corpus names another");
         let corpus = match self.corpus {
             Some(folder) => folder,
-            None => super::args::default_corpus().ok_or_else(missing)?,
+            None => paths::default_corpus().ok_or_else(missing)?,
         };
         Ok(SchedulesPlan {
             rounds: kinds.iter().flat_map(rounds).collect(),
