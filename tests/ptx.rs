@@ -53,6 +53,23 @@ fn a_right_kernel_agrees_under_every_schedule() {
 }
 
 #[test]
+fn check_runs_every_seed_and_reports_them_as_one_engine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = path("corpora/scenes/tile-corner.toml");
+    let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "sw-b"];
+    let order = ["--threshold", "7", "--schedule", "random:5", "--schedules", "2"];
+    let architecture = ["--architecture", "compute_90"];
+    let said = say(folder.path(), &[&words[..], &order, &architecture].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let line = |id: &str| said.out.lines().find(|l| l.starts_with(id) && l.contains(" sw-b "));
+    let line = line("emulator compute_90 random:5..6 ").expect("a row");
+    assert!(line.split_whitespace().any(|word| word == "2"), "two runs: {line}");
+    let words = ["check", "--engine", "emulator", "--case", &case, "--schedules", "2"];
+    let said = say(folder.path(), &words);
+    assert_eq!(said.code, Some(2), "seeds of what? {said:?}");
+}
+
+#[test]
 fn a_broken_kernel_disagrees_and_its_reproducer_repeats_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["--schedule", "random:7"];
