@@ -99,6 +99,20 @@ fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
 }
 
 #[test]
+fn a_kernel_that_never_ends_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let endless = text.replacen("mov.u32", "AGAIN:\nbra.uni AGAIN;\nmov.u32", 1);
+    assert_ne!(endless, text, "the kernel has changed");
+    fs::write(here.join("endless.ptx"), endless).expect("written");
+    let case = path("corpora/scenes/one-pixel.toml");
+    let said = say(here, &["ptx", "endless.ptx", "--kernel", "own_backward", "--case", &case]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains(" instructions"), "the budget: {said:?}");
+}
+
+#[test]
 fn a_failing_schedule_is_reduced_and_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
     let scene = "tile-corner";

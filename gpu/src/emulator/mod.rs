@@ -36,6 +36,8 @@
 //!   mask, or reaches global memory. A buffer read back with poison left is an error;
 //! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned.
 //!
+//! [`OwnKernel`] puts a user's program in the place of an artifact.
+//!
 //! A fault of the kernel, a launch that does not fit and a defect of the emulator are different
 //! types: [`RunError`].
 //!

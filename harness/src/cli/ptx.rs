@@ -162,7 +162,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
 }
 
 fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<EngineReport, CliError> {
-    let engine = emulated::open(emulation, Some((&plan.kernel, plan.setting.reduction)))
+    let engine = emulated::open_own(emulation, &plan.kernel, plan.setting.reduction, items)
         .map_err(|error| CliError::caused(format!("engine {emulation}"), error))?;
     let settings = vec![plan.setting];
     let contender = Contender { id: emulation.to_string(), engine: Box::new(engine), settings };

@@ -16,7 +16,7 @@ use std::time::Instant;
 use clap::Args;
 use rayon::prelude::*;
 use splat_gpu::artifact::Architecture;
-use splat_gpu::{BackwardConfig, Reduction};
+use splat_gpu::{BackwardConfig, EmulatorEngine, Reduction};
 
 use super::check::progress_bar;
 use super::exit::{CliError, Outcome};
@@ -25,7 +25,6 @@ use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Item, judge};
 use crate::case::Case;
-use crate::emulated;
 use crate::engines::{Emulation, Order};
 use crate::io::corpus;
 use crate::minimize::reduce;
@@ -213,7 +212,7 @@ fn items(plan: &SchedulesPlan) -> Result<Vec<Item>, CliError> {
 }
 
 fn run_one(round: Round, items: &[Item]) -> Result<EngineReport, CliError> {
-    let engine = emulated::open(round.emulation, None)
+    let engine = EmulatorEngine::open(round.emulation.options())
         .map_err(|error| CliError::caused(format!("engine {}", round.emulation), error))?;
     let contender = Contender {
         id: round.emulation.to_string(),

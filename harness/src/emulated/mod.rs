@@ -22,18 +22,28 @@ use std::time::{Duration, Instant};
 /// Time granted to the reduction of one trace.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Opens the emulator, with a user's kernel in place of the artifacts of a reduction.
+/// Warp instructions that a user's kernel may execute on any case, and for every (tile, Gaussian)
+/// pair of the largest: a block of 8 warps whose lanes all run apart has 4096 for each lane and
+/// pair. A kernel that never ends is so reported within seconds on a small case.
+const ANY_CASE: u64 = 1 << 24;
+const EVERY_PAIR: u64 = 1 << 20;
+
+/// Opens the emulator with a user's kernel in place of the artifacts of a reduction, for these cases.
 ///
 /// # Errors
 /// As [`EmulatorEngine::open`].
-pub fn open(
+pub fn open_own(
     emulation: Emulation,
-    kernel: Option<(&OwnKernel, Reduction)>,
+    kernel: &OwnKernel,
+    reduction: Reduction,
+    items: &[Item],
 ) -> Result<EmulatorEngine, EngineError> {
-    let mut engine = EmulatorEngine::open(emulation.options())?;
-    if let Some((kernel, reduction)) = kernel {
-        kernel.install(&mut engine, reduction)?;
-    }
+    let pairs = items.iter().map(|item| item.stage.inputs.raster.flatten_ids.len() as u64);
+    let budget = pairs.max().unwrap_or(0).saturating_mul(EVERY_PAIR).saturating_add(ANY_CASE);
+    let mut options = emulation.options();
+    options.observers.budget = options.observers.budget.min(budget);
+    let mut engine = EmulatorEngine::open(options)?;
+    kernel.install(&mut engine, reduction)?;
     Ok(engine)
 }
 
@@ -52,8 +62,13 @@ impl<'a> Rerun<'a> {
         item: &'a Item,
         setting: Option<BackwardConfig>,
     ) -> Result<Self, EngineError> {
-        let kernel = kernel.zip(setting.map(|setting| setting.reduction));
-        Ok(Self { engine: open(emulation, kernel)?, emulation, item, setting })
+        let engine = match kernel.zip(setting) {
+            Some((kernel, setting)) => {
+                open_own(emulation, kernel, setting.reduction, std::slice::from_ref(item))?
+            }
+            None => EmulatorEngine::open(emulation.options())?,
+        };
+        Ok(Self { engine, emulation, item, setting })
     }
 
     /// What fails under the emulation's schedule, or under some decisions of it.
