@@ -207,7 +207,10 @@ fn a_turn_of_seeds_covers_every_artifact_at_every_threshold() {
     println!("{}", said.out);
     assert_eq!(said.code, Some(0), "{said:?}");
     for kind in ["lockstep", "random", "adversarial"] {
-        let line = said.out.lines().find(|line| line.starts_with(kind) && line.contains(" sw_b "));
+        let line = said
+            .out
+            .lines()
+            .find(|line| line.starts_with(kind) && line.contains(" rasterize_backward  sw-b "));
         let cells: Vec<_> = line.expect("a line").split_whitespace().collect();
         assert_eq!(cells[4..], ["0", "0", "0", "8/8", "34/34", "272/272"], "{kind}");
     }

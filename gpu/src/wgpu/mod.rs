@@ -25,6 +25,7 @@ pub use adapter::{AdapterChoice, AdapterSummary, Options};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, no_panic};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
+use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::{BackwardConfig, Reduction};
 use crate::stages::{self, Params, Variant};
 use device::Gpu;
@@ -194,6 +195,22 @@ impl Engine for WgpuEngine {
             check::settings(configs, self.info.lane_width)?;
         }
         no_panic("wgpu", || self.backward_all(jobs))
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        inputs.iter().try_for_each(|job| check::project(job))?;
+        Err(EngineError::Input("project does not run on this engine".to_owned()))
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        for (inputs, configs) in jobs {
+            check::project_backward(inputs)?;
+            check::project_settings(configs, self.info.lane_width)?;
+        }
+        Err(EngineError::Input("project_backward does not run on this engine".to_owned()))
     }
 }
 

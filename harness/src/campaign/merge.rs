@@ -71,8 +71,8 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BACKWARD, FORWARD};
     use super::*;
+    use crate::stage::StageName;
     use crate::verdict::Verdict;
     use splat_gpu::{BackwardConfig, DeviceInfo, FloatAtomics, Reduction};
 
@@ -87,8 +87,8 @@ mod tests {
         };
         let mut report = EngineReport::new(id.to_owned(), info);
         let setting = BackwardConfig { reduction: Reduction::SwB, threshold: 3 };
-        report.row(BACKWARD, Some(setting)).add_run(verdict, Some(setting));
-        report.row(FORWARD, None).add_run(Verdict::Agree, None);
+        report.row(StageName::RasterizeBackward, Some(setting)).add_run(verdict, Some(setting));
+        report.row(StageName::Rasterize, None).add_run(Verdict::Agree, None);
         report
     }
 

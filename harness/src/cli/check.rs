@@ -12,7 +12,7 @@ use super::judged::contender;
 use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{EngineReport, Item, run as run_campaign};
+use crate::campaign::{Contender, EngineReport, Item, run as run_campaign};
 use crate::case::Case;
 use crate::engines::{Found, Program};
 use crate::generators::draw;
@@ -28,9 +28,7 @@ use crate::report::report;
 pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(plan)?;
-    let settings = |found: &Found| plan.settings(found.info.lane_width);
-    let runs: u64 = plan.engines.iter().map(|found| 1 + settings(found).len() as u64).sum();
-    let bar = progress_bar(cases.len() * runs);
+    let bar = progress_bar(0);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
             Some(index) => shrink(cases.draw(index), fails),
@@ -40,8 +38,10 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let lots = at_once(&plan.engines)?;
     let program = Program::find().map_err(CliError::new)?;
     for engines in lots {
+        let settings = |found: &Found| plan.settings(found.info.lane_width);
         let start = |found: &Found| contender(found, &program, settings(found));
         let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        bar.inc_length(contenders.iter().map(|contender| cases.runs(contender)).sum());
         let some = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
         reports.extend(some.map_err(CliError::new)?);
     }
@@ -116,9 +116,10 @@ impl Cases {
         Ok(cases)
     }
 
-    /// Number of (case, camera) pairs.
-    fn len(&self) -> u64 {
-        self.filed.iter().map(|case| case.scene.cameras.len() as u64).sum::<u64>() + self.random
+    /// Number of runs that an engine makes. A random case is seen by one camera.
+    fn runs(&self, contender: &Contender<'_>) -> u64 {
+        let filed = self.filed.iter().map(|case| contender.runs(case.scene.cameras.len()));
+        filed.sum::<u64>() + self.random * contender.runs(1)
     }
 
     fn draw(&self, index: u64) -> crate::generators::CaseTree {

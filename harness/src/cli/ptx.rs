@@ -21,6 +21,7 @@ use crate::emulated;
 use crate::engines::{Emulation, Order};
 use crate::minimize::reduce;
 use crate::report::report;
+use crate::stage::StageName;
 
 /// Lanes of a warp.
 const LANES: u32 = 32;
@@ -152,7 +153,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     };
     writeln!(
         out,
-        "rasterize_backward is {} of {}, {sums}; rasterize is splatcheck's own kernel\n",
+        "rasterize_backward is {} of {}, {sums}\n",
         plan.kernel.entry(),
         plan.file.display()
     )?;
@@ -165,7 +166,12 @@ fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<Engin
     let engine = emulated::open_own(emulation, &plan.kernel, plan.setting.reduction, items)
         .map_err(|error| CliError::caused(format!("engine {emulation}"), error))?;
     let settings = vec![plan.setting];
-    let contender = Contender { id: emulation.to_string(), engine: Box::new(engine), settings };
+    let contender = Contender {
+        id: emulation.to_string(),
+        engine: Box::new(engine),
+        stages: vec![StageName::RasterizeBackward],
+        settings,
+    };
     let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| reduce(&item.case, fails);
     Ok(judge(contender, items, &minimize, &|_| ()))
 }

@@ -7,6 +7,7 @@ use splat_gpu::BackwardConfig;
 use super::exit::{CliError, Outcome};
 use crate::campaign::Item;
 use crate::emulated::{self, Recording};
+use crate::stage::StageName;
 
 /// Runs the recorded stage, says what fails now, and whether that is bit for bit what was recorded.
 ///
@@ -14,14 +15,14 @@ use crate::emulated::{self, Recording};
 /// The emulator does not open, or standard output failed.
 pub(super) fn run(
     recording: &Recording,
+    run: (StageName, Option<BackwardConfig>),
     item: &Item,
-    setting: Option<BackwardConfig>,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let opened = |error| CliError::caused(format!("engine {}", recording.emulation), error);
-    let fault = emulated::replay(recording, item, setting).map_err(opened)?;
+    let fault = emulated::replay(recording, run, item).map_err(opened)?;
+    let (stage, setting) = run;
     let setting_text = setting.map_or_else(String::new, |setting| format!(", {setting}"));
-    let stage = emulated::stage_of(setting);
     writeln!(
         out,
         "{}: {stage}{setting_text}, {} recorded decisions, then lockstep",
@@ -29,7 +30,7 @@ pub(super) fn run(
         recording.trace.len()
     )?;
     writeln!(out, "  program {}", recording.artifact)?;
-    let program = emulated::program_now(recording, item, setting).map_err(CliError::new)?;
+    let program = emulated::program_now(recording, run, item).map_err(CliError::new)?;
     if program != recording.artifact {
         writeln!(out, "  CHANGED since it was recorded: now it is {program}")?;
     }

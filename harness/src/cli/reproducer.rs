@@ -30,7 +30,7 @@ pub(super) fn write(
         notes.insert(format!("{NOTE_PREFIX}{key}"), value);
     };
     put("engine", finding.engine.clone());
-    put("stage", finding.stage.to_owned());
+    put("stage", finding.stage.to_string());
     put("camera", finding.camera.to_string());
     put("lane_width", finding.lane_width.to_string());
     if let Some(setting) = finding.setting {

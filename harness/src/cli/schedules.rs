@@ -1,7 +1,7 @@
 //! `splatcheck schedules`: every CUDA kernel on the emulator under many schedules.
 //!
 //! A *round* is one schedule with one threshold and one variant of the kernels (architecture, fast
-//! math): every scene of the corpus, forward and backward, with every reduction. Threshold and
+//! math): every stage of every scene of the corpus, with every reduction. Threshold and
 //! variant turn with the seed, so that [`ROUNDS`] seeds in a row have every pair of them. A *cell* is
 //! an artifact with a threshold; a campaign that leaves one out has not done what it is for.
 
@@ -29,6 +29,7 @@ use crate::engines::{Emulation, Order};
 use crate::io::corpus;
 use crate::minimize::reduce;
 use crate::report::finding_text;
+use crate::stage::StageName;
 use coverage::Coverage;
 
 /// Thresholds of a warp of 32 lanes, from always to never.
@@ -217,6 +218,7 @@ fn run_one(round: Round, items: &[Item]) -> Result<EngineReport, CliError> {
     let contender = Contender {
         id: round.emulation.to_string(),
         engine: Box::new(engine),
+        stages: StageName::ALL.to_vec(),
         settings: round.settings(),
     };
     let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| reduce(&item.case, fails);

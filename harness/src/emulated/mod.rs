@@ -11,8 +11,9 @@ pub mod trace;
 pub use recording::Recording;
 
 use crate::campaign::once::once;
-use crate::campaign::{BACKWARD, FORWARD, Fault, Finding, Item};
+use crate::campaign::{Fault, Finding, Item};
 use crate::engines::Emulation;
+use crate::stage::StageName;
 use splat_gpu::artifact::{Artifact, channels_for, sha256, spelled};
 use splat_gpu::emulator::{EmulatorEngine, OwnKernel, Trace, shrink};
 use splat_gpu::{BackwardConfig, EngineError, Reduction};
@@ -51,6 +52,7 @@ pub fn open_own(
 struct Rerun<'a> {
     engine: EmulatorEngine,
     emulation: Emulation,
+    stage: StageName,
     item: &'a Item,
     setting: Option<BackwardConfig>,
 }
@@ -59,8 +61,8 @@ impl<'a> Rerun<'a> {
     fn new(
         emulation: Emulation,
         kernel: Option<&OwnKernel>,
+        (stage, setting): (StageName, Option<BackwardConfig>),
         item: &'a Item,
-        setting: Option<BackwardConfig>,
     ) -> Result<Self, EngineError> {
         let engine = match kernel.zip(setting) {
             Some((kernel, setting)) => {
@@ -68,7 +70,7 @@ impl<'a> Rerun<'a> {
             }
             None => EmulatorEngine::open(emulation.options())?,
         };
-        Ok(Self { engine, emulation, item, setting })
+        Ok(Self { engine, emulation, stage, item, setting })
     }
 
     /// What fails under the emulation's schedule, or under some decisions of it.
@@ -78,7 +80,7 @@ impl<'a> Rerun<'a> {
             Some(trace) => schedule.replay(trace.clone()),
             None => schedule,
         });
-        match once(&mut self.engine, self.item, self.setting) {
+        match once(&mut self.engine, self.stage, self.item, self.setting) {
             Ok(tally) => tally.worst.map(Fault::Difference),
             Err(error) => Some(Fault::Engine(error)),
         }
@@ -94,7 +96,8 @@ impl<'a> Rerun<'a> {
 pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recording, String> {
     let emulation: Emulation = finding.engine.parse()?;
     let item = Item::new(finding.case.clone(), finding.camera)?;
-    let mut rerun = Rerun::new(emulation, kernel, &item, finding.setting)
+    let run = (finding.stage, finding.setting);
+    let mut rerun = Rerun::new(emulation, kernel, run, &item)
         .map_err(|error| format!("the emulator does not open: {error}"))?;
     let same = |fault: &Fault| discriminant(fault) == discriminant(&finding.fault);
     let repeated = rerun.failure(None).filter(same);
@@ -109,7 +112,7 @@ pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recor
         let left = rerun.failure(Some(&trace)).filter(same);
         fault = left.ok_or("the failure does not repeat under its own decisions")?;
     }
-    let ptx = Ptx::of(emulation, kernel, &item, finding.setting)?;
+    let ptx = Ptx::of(emulation, kernel, run, &item)?;
     let recording = Recording {
         emulation,
         kernel: kernel.cloned(),
@@ -154,11 +157,11 @@ fn lines_at_fault(engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
 /// The emulator does not open.
 pub fn replay(
     recording: &Recording,
+    run: (StageName, Option<BackwardConfig>),
     item: &Item,
-    setting: Option<BackwardConfig>,
 ) -> Result<Option<Fault>, EngineError> {
     let kernel = recording.kernel.as_ref();
-    let mut rerun = Rerun::new(recording.emulation, kernel, item, setting)?;
+    let mut rerun = Rerun::new(recording.emulation, kernel, run, item)?;
     // Lockstep makes no decisions, and is not the same as following none.
     let decided = recording.emulation.order.seed().is_some();
     Ok(rerun.failure(decided.then_some(&recording.trace)))
@@ -173,10 +176,22 @@ pub fn describe(fault: &Fault) -> String {
     }
 }
 
-/// The stage that a setting belongs to.
+/// The artifact that the emulator runs for a stage of a case.
 #[must_use]
-pub fn stage_of(setting: Option<BackwardConfig>) -> &'static str {
-    if setting.is_some() { BACKWARD } else { FORWARD }
+pub fn artifact(
+    emulation: Emulation,
+    stage: StageName,
+    setting: Option<BackwardConfig>,
+    item: &Item,
+) -> Artifact {
+    let channels = channels_for(item.stage.inputs.raster.channels);
+    Artifact {
+        stage: stage.name(),
+        reduction: setting.map(|setting| spelled(setting.reduction)),
+        channels: (!stage.takes_all_cameras()).then_some(channels),
+        architecture: emulation.architecture,
+        fast_math: emulation.fast_math,
+    }
 }
 
 /// File and SHA-256 of the PTX that a recording's replay runs.
@@ -185,11 +200,11 @@ pub fn stage_of(setting: Option<BackwardConfig>) -> &'static str {
 /// The artifact is missing or was changed.
 pub fn program_now(
     recording: &Recording,
+    run: (StageName, Option<BackwardConfig>),
     item: &Item,
-    setting: Option<BackwardConfig>,
 ) -> Result<String, String> {
     let kernel = recording.kernel.as_ref();
-    Ok(Ptx::of(recording.emulation, kernel, item, setting)?.name())
+    Ok(Ptx::of(recording.emulation, kernel, run, item)?.name())
 }
 
 /// A program that runs.
@@ -202,19 +217,13 @@ impl<'a> Ptx<'a> {
     fn of(
         emulation: Emulation,
         kernel: Option<&'a OwnKernel>,
+        (stage, setting): (StageName, Option<BackwardConfig>),
         item: &Item,
-        setting: Option<BackwardConfig>,
     ) -> Result<Self, String> {
         if let Some(kernel) = kernel {
             return Ok(Self { file: kernel.entry().to_owned(), text: kernel.ptx() });
         }
-        let artifact = Artifact {
-            stage: stage_of(setting),
-            reduction: setting.map(|setting| spelled(setting.reduction)),
-            channels: Some(channels_for(item.stage.inputs.raster.channels)),
-            architecture: emulation.architecture,
-            fast_math: emulation.fast_math,
-        };
+        let artifact = artifact(emulation, stage, setting, item);
         let text = artifact.ptx().map_err(|error| error.to_string())?;
         Ok(Self { file: artifact.file(), text })
     }

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use splat_gpu::artifact::{self, Artifact, channels_for, spelled};
+use splat_gpu::artifact::{self, Artifact, spelled};
 use splat_gpu::{BackwardConfig, Reduction};
 
 use super::super::table::table;
 use super::{Round, THRESHOLDS};
-use crate::campaign::{BACKWARD, EngineReport, FORWARD, Fault, Item};
+use crate::campaign::{EngineReport, Fault, Item};
+use crate::emulated;
+use crate::stage::StageName;
 use crate::verdict::Verdict;
 
 /// The counts of one kind of schedule, stage and reduction.
@@ -21,7 +23,7 @@ struct Line {
 }
 
 /// A line of the table: kind of schedule, stage, reduction.
-type Key = (&'static str, &'static str, Option<&'static str>);
+type Key = (&'static str, StageName, Option<Reduction>);
 
 /// What was run, kind by kind.
 #[derive(Clone, Debug, Default)]
@@ -33,14 +35,17 @@ impl Coverage {
     /// Adds a round.
     pub(super) fn add(&mut self, round: Round, report: &EngineReport, items: &[Item]) {
         let kind = round.emulation.order.kind();
-        let settings = round.settings().into_iter().map(Some).chain([None]);
-        for setting in settings {
-            let stage = if setting.is_some() { BACKWARD } else { FORWARD };
-            let reduction = setting.map(|setting| spelled(setting.reduction));
+        let settings = round.settings();
+        let runs = StageName::ALL
+            .into_iter()
+            .flat_map(|stage| stage.settings(&settings).into_iter().map(move |s| (stage, s)));
+        for (stage, setting) in runs {
+            let reduction = setting.map(|setting| setting.reduction);
             let line = self.lines.entry((kind, stage, reduction)).or_default();
-            line.count(report, stage, setting.map(|setting| setting.reduction));
+            line.count(report, stage, reduction);
             if report.given_up.is_none() {
-                line.cells.extend(items.iter().filter_map(|item| cell(round, item, setting)));
+                let cell = |item| cell(round, stage, setting, item);
+                line.cells.extend(items.iter().filter_map(cell));
             }
         }
     }
@@ -76,8 +81,8 @@ impl Coverage {
             };
             rows.push(vec![
                 (*kind).to_owned(),
-                (*stage).to_owned(),
-                reduction.unwrap_or("-").to_owned(),
+                stage.to_string(),
+                reduction.map_or("-", Reduction::name).to_owned(),
                 line.runs.to_string(),
                 line.not_exercised.to_string(),
                 line.disagree.to_string(),
@@ -109,10 +114,8 @@ impl Coverage {
 }
 
 impl Line {
-    fn count(&mut self, report: &EngineReport, stage: &str, reduction: Option<Reduction>) {
-        let name = reduction.map_or("-", Reduction::name);
-        let rows = report.rows.iter().filter(|((_, s, r), _)| *s == stage && *r == name);
-        for (_, row) in rows {
+    fn count(&mut self, report: &EngineReport, stage: StageName, reduction: Option<Reduction>) {
+        if let Some(row) = report.rows.get(&(stage, reduction)) {
             self.runs += row.runs.values().sum::<u64>();
             self.not_exercised += row.count(Verdict::NotExercised);
         }
@@ -128,29 +131,27 @@ impl Line {
 }
 
 /// What a run covers; nothing where there is no Gaussian, so that nothing is added up.
-fn cell(round: Round, item: &Item, setting: Option<BackwardConfig>) -> Option<(Artifact, u32)> {
-    let raster = &item.stage.inputs.raster;
-    if raster.is_empty() {
+fn cell(
+    round: Round,
+    stage: StageName,
+    setting: Option<BackwardConfig>,
+    item: &Item,
+) -> Option<(Artifact, u32)> {
+    if item.case.scene.gaussians.is_empty() || !item.has(stage) {
         return None;
     }
-    let artifact = Artifact {
-        stage: if setting.is_some() { BACKWARD } else { FORWARD },
-        reduction: setting.map(|setting| spelled(setting.reduction)),
-        channels: Some(channels_for(raster.channels)),
-        architecture: round.emulation.architecture,
-        fast_math: round.emulation.fast_math,
-    };
+    let artifact = emulated::artifact(round.emulation, stage, setting, item);
     Some((artifact, setting.map_or(0, |setting| setting.threshold)))
 }
 
 /// The cells of a line: its artifacts with every threshold, or with none.
 fn expected((_, stage, reduction): Key) -> BTreeSet<(Artifact, u32)> {
-    let with = Reduction::ALL.into_iter().filter(|r| r.has_threshold());
-    let swept = reduction.is_some_and(|name| with.into_iter().any(|r| spelled(r) == name));
+    let swept = reduction.is_some_and(Reduction::has_threshold);
+    let name = reduction.map(spelled);
     let thresholds = if swept { u32::try_from(THRESHOLDS).unwrap_or(u32::MAX) } else { 1 };
     artifact::all()
         .into_iter()
-        .filter(|artifact| artifact.stage == stage && artifact.reduction == reduction)
+        .filter(|artifact| artifact.stage == stage.name() && artifact.reduction == name)
         .flat_map(|artifact| (0..thresholds).map(move |threshold| (artifact, threshold)))
         .collect()
 }
@@ -177,9 +178,14 @@ mod tests {
 
     #[test]
     fn every_artifact_of_the_stages_has_its_cells() {
-        let swept = expected(("random", BACKWARD, Some("sw_b")));
+        let backward = |reduction| ("random", StageName::RasterizeBackward, Some(reduction));
+        let swept = expected(backward(Reduction::SwB));
         assert_eq!(swept.len(), 8 * 34, "two numbers of channels, four variants, 34 thresholds");
-        assert_eq!(expected(("random", BACKWARD, Some("atomic"))).len(), 8, "no threshold");
-        assert_eq!(expected(("lockstep", FORWARD, None)).len(), 8, "the forward stage");
+        assert_eq!(expected(backward(Reduction::Atomic)).len(), 8, "no threshold");
+        assert_eq!(
+            expected(("lockstep", StageName::Rasterize, None)).len(),
+            8,
+            "the forward stage"
+        );
     }
 }
