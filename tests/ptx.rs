@@ -17,16 +17,14 @@ fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
     say(folder, &[&words[..], more].concat())
 }
 
-/// The only reproducer in the folder.
-fn reproducer(folder: &Path) -> PathBuf {
-    let files = fs::read_dir(folder.join("splatcheck-out")).expect("a reproducer was written");
-    let files: Vec<_> = files.map(|entry| entry.expect("readable").path()).collect();
-    files.first().expect("a reproducer").clone()
+/// The reproducer of the first finding that a report tells of.
+fn reproducer(folder: &Path, said: &Said) -> PathBuf {
+    let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
+    folder.join(told.lines().next().expect("its path"))
 }
 
-/// Replays it and expects the recorded failure to the bit.
-fn replays(folder: &Path) -> Said {
-    let file = reproducer(folder);
+/// Replays a reproducer and expects the recorded failure to the bit.
+fn replays(folder: &Path, file: &Path) -> Said {
     let said = say(folder, &["replay", file.to_str().expect("a plain name")]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains("exactly the recorded failure"), "{said:?}");
@@ -77,7 +75,7 @@ fn a_broken_kernel_disagrees_and_its_reproducer_repeats_it() {
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains("DISAGREE emulator random:7: rasterize_backward"), "{said:?}");
     assert!(said.out.contains("schedule random:7: 0 of its "), "any order shows it: {said:?}");
-    replays(folder.path());
+    replays(folder.path(), &reproducer(folder.path(), &said));
 }
 
 #[test]
@@ -91,11 +89,11 @@ fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
     let shown: Vec<_> =
         said.out.lines().filter(|line| line.trim_start().starts_with("line ")).collect();
     assert!(shown.iter().any(|line| line.contains("st.global")), "the PTX lines: {shown:?}");
-    let file = case_file::read_case(&reproducer(folder.path())).expect("readable");
+    let file = case_file::read_case(&reproducer(folder.path(), &said)).expect("readable");
     let scene = file.case.scene;
     assert_eq!(scene.gaussians.len(), 1, "one Gaussian is enough");
     assert!(scene.width <= 16 && scene.height <= 16, "one block is enough");
-    replays(folder.path());
+    replays(folder.path(), &reproducer(folder.path(), &said));
 }
 
 #[test]
@@ -127,7 +125,7 @@ fn a_failing_schedule_is_reduced_and_replayed() {
         (words[2].parse().expect("a number"), words[5].parse().expect("a number"));
     assert!(kept >= 1, "without a decision warps stay together: {words:?}");
     assert!(kept <= 3 && 10 * kept < all, "not reduced: {words:?}");
-    let replayed = replays(folder.path());
+    let replayed = replays(folder.path(), &reproducer(folder.path(), &said));
     assert!(replayed.out.contains(&format!("{kept} recorded decisions")), "{replayed:?}");
 }
 
@@ -137,7 +135,7 @@ fn a_damaged_trace_is_refused() {
     let words = ["--schedule", "random:7"];
     let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
     assert_eq!(said.code, Some(1), "{said:?}");
-    let file = reproducer(folder.path());
+    let file = reproducer(folder.path(), &said);
     let good = case_file::read_case(&file).expect("readable");
     for (key, text, expected) in [
         ("trace", "0.0.ffffffff.1.1 7.7", "decision 2 is not of the form"),
@@ -155,7 +153,7 @@ fn a_damaged_trace_is_refused() {
     let mut notes = good.notes.clone();
     notes.insert("splatcheck.trace".into(), "4000000000.9.0.0.0 0.31.1.4294967295.1".into());
     case_file::write_case(&file, &good.case, &notes).expect("written");
-    replays(folder.path());
+    replays(folder.path(), &file);
 }
 
 #[test]
@@ -175,8 +173,8 @@ fn what_is_no_kernel_of_the_interface_is_refused_with_the_reason() {
     refused(good.as_bytes(), &["--kernel", "mine"], &["'mine'", "there are own_backward"]);
     refused(b"\xff\xfe", &own, &["k.ptx: not PTX: not a text"]);
     refused(b"int main() {}", &own, &["k.ptx: not PTX: PTX line 1"]);
-    let texture = good.replacen("ret;", "tex.2d.v4.f32.f32 {%f1,%f1,%f1,%f1}, [t, {%f1,%f1}];", 1);
-    refused(texture.as_bytes(), &own, &["PTX line ", "outside the emulated subset"]);
+    let unknown = good.replacen("ret;", "wgmma.fence;", 1);
+    refused(unknown.as_bytes(), &own, &["PTX line ", "outside the emulated subset"]);
     let probe = fs::read(path("gpu/kernels/ptx/probe.compute_75.ptx")).expect("readable");
     refused(&probe, &["--kernel", "probe"], &["expected 9", "float* gradients"]);
     refused(good.as_bytes(), &[&own[..], &["--threshold", "34"]].concat(), &["--threshold", "33"]);
