@@ -16,6 +16,8 @@ pub mod check;
 pub mod cuda;
 pub mod emulator;
 pub mod engine;
+#[cfg(test)]
+mod exact;
 pub mod layout;
 pub mod projection;
 pub mod reduction;

@@ -8,7 +8,7 @@
 
 mod records;
 #[cfg(test)]
-pub(crate) mod test_inputs;
+pub(crate) mod tests;
 
 pub(crate) use records::project_blocks;
 pub use records::{PROJECT_BLOCK, ProjectParams};

@@ -73,6 +73,17 @@ fn color_vjp(
     harmonics_vjp(camera, mean, first, v, out, v_camera);
 }
 
+// The upper three rows of the [4,4].
+fn upper_rows(v_camera: CameraGradient) -> array<f32, VALUES> {
+    let r = v_camera.rotation.row;
+    let t = v_camera.translation;
+    return array<f32, VALUES>(
+        r[0].x, r[0].y, r[0].z, t.x,
+        r[1].x, r[1].y, r[1].z, t.y,
+        r[2].x, r[2].y, r[2].z, t.z,
+    );
+}
+
 fn store(id: u32, sum: GaussianGradient) {
     let at = id * GEOMETRY;
     for (var i = 0u; i < 3u; i++) {
@@ -124,31 +135,20 @@ fn project_backward(
             var v_camera: CameraGradient;
             var one = geometry_vjp(camera, g, &p, row, &v_camera);
             color_vjp(camera, g.mean, first, row + COLOR, &one, &v_camera);
-            sum.mean = sum.mean + one.mean;
-            sum.quat = sum.quat + one.quat;
-            sum.scale = sum.scale + one.scale;
-            sum.opacity = sum.opacity + one.opacity;
-            for (var i = 0u; i < 3u; i++) {
-                let r = v_camera.rotation.row[i];
-                values[4u * i] = r.x;
-                values[4u * i + 1u] = r.y;
-                values[4u * i + 2u] = r.z;
-                values[4u * i + 3u] = v_camera.translation[i];
-            }
+            sum = GaussianGradient(
+                sum.mean + one.mean,
+                sum.quat + one.quat,
+                sum.scale + one.scale,
+                sum.opacity + one.opacity,
+            );
+            values = upper_rows(v_camera);
         }
         // One ballot gives both the group and its size (hazard 2); the camera is the same in all
         // lanes, so the lanes that contribute are the lanes that match.
         let contributing = subgroupBallot(contributes);
         if any(contributing != vec4<u32>(0u)) {
-            add_up(
-                0u,
-                camera_row,
-                contributes,
-                contributing,
-                subgroup_lane,
-                subgroup_size,
-                &values,
-            );
+            let row = camera_row;
+            add_up(0u, row, contributes, contributing, subgroup_lane, subgroup_size, &values);
         }
         end_batch(lane, 1u);
     }

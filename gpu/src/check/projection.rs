@@ -88,7 +88,7 @@ pub(crate) fn project_settings(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::projection::test_inputs::{gaussians, with_gradients};
+    use crate::projection::tests::inputs::{gaussians, with_gradients};
 
     #[test]
     fn valid_inputs_pass() {

@@ -60,7 +60,7 @@ pub(super) fn gaussians(inputs: &ProjectInputs) -> Geometry {
 mod tests {
     use super::*;
     use crate::layout::{ClampGradient, RasterConstants, StopRule};
-    use crate::projection::test_inputs;
+    use crate::projection::tests::inputs;
 
     fn image(width: u32, height: u32, channels: u32) -> RasterInputs {
         RasterInputs {
@@ -105,13 +105,13 @@ mod tests {
     #[test]
     fn a_thread_a_gaussian_and_a_row_a_camera() {
         for (n, blocks) in [(0, 1), (1, 1), (256, 1), (257, 2), (100_000, 391)] {
-            let inputs = test_inputs::gaussians(n, 3);
+            let inputs = inputs::gaussians(n, 3);
             let forward = cameras(&inputs).expect("it fits");
             assert_eq!(forward, Geometry { grid: [blocks, 3], block: 256 }, "{n} Gaussians");
             let backward = gaussians(&inputs);
             assert_eq!(backward, Geometry { grid: [blocks, 1], block: 256 }, "{n} Gaussians");
         }
-        let many = test_inputs::gaussians(1, 65_536);
+        let many = inputs::gaussians(1, 65_536);
         let error = cameras(&many).expect_err("too many cameras").to_string();
         assert!(error.contains("there are 65536 cameras"), "unhelpful: {error}");
     }

@@ -166,7 +166,7 @@ fn collected<T: bytemuck::Pod>(words: &[u32]) -> Vec<T> {
 mod tests {
     use super::*;
     use crate::artifact::{Architecture, Artifact};
-    use crate::projection::test_inputs::gaussians;
+    use crate::projection::tests::inputs::gaussians;
     use crate::reduction::Reduction;
 
     fn parameters(stage: &'static str, reduction: Option<Reduction>) -> usize {

@@ -19,7 +19,6 @@ use crate::stages::{Access, Stage, Variant};
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) stage: &'static Stage,
-    pub(super) variant: Variant,
     pub(super) layout: BindGroupLayout,
     pub(super) pipeline: ComputePipeline,
 }
@@ -111,5 +110,5 @@ fn compile(gpu: &Gpu, stage: &'static Stage, variant: Variant) -> Result<Kernel,
         EngineError::Device(message) => EngineError::Compile { kernel: label.clone(), message },
         other => other,
     })?;
-    Ok(Kernel { stage, variant, layout, pipeline })
+    Ok(Kernel { stage, layout, pipeline })
 }

@@ -67,3 +67,62 @@ fn a_gaussian_on_the_axis() {
         assert_eq!(found.v_viewmats, [rows], "{config}: v_mean times (mean, 1)");
     }
 }
+
+/// `count` Gaussians on a line through what three cameras see, one of which is behind them.
+fn line(count: u16, colors: ProjectColors) -> ProjectBackwardInputs {
+    let mut project = inputs();
+    let places = (0..count).map(|k| f32::from(k) / 16.0 - 1.0);
+    let n = usize::from(count);
+    project.means = places.clone().map(|x| [x, -0.5 * x, 1.5 - x]).collect();
+    project.quats = places.clone().map(|x| [1.0, x, -0.25, 0.5 * x]).collect();
+    project.scales = places.map(|x| [0.25, 0.5 + 0.1 * x.abs(), 0.125]).collect();
+    project.opacities = vec![0.5; n];
+    project.colors = colors;
+    let mut behind = project.cameras[0];
+    behind.viewmat[2][2] = -1.0;
+    let mut aside = project.cameras[0];
+    aside.viewmat[0][3] = 0.75;
+    project.cameras.extend([behind, aside]);
+    project.constants.antialiased = true;
+    let rows = project.projections();
+    let channels = project.colors.channels() as usize;
+    ProjectBackwardInputs {
+        v_means2d: vec![[0.5, -0.25]; rows],
+        v_conics: vec![[0.1, 0.2, -0.3]; rows],
+        v_opacities: vec![1.0; rows],
+        v_colors: vec![0.3; rows * channels],
+        project,
+    }
+}
+
+#[test]
+fn no_projection_kernel_misuses_the_machine_under_any_schedule() {
+    let configs: Vec<_> = Reduction::OF_PROJECT_BACKWARD
+        .into_iter()
+        .flat_map(|reduction| [0, 2, 33].map(|threshold| BackwardConfig { reduction, threshold }))
+        .collect();
+    let harmonics = |n: usize| ProjectColors::Harmonics {
+        coefficients: 16,
+        values: (0..48 * n).map(|k| 0.1 * ((k % 7) as f32 - 3.0)).collect(),
+    };
+    let direct = |n: usize| ProjectColors::Direct { channels: 5, values: vec![0.5; 5 * n] };
+    let scenes = [line(40, harmonics(40)), line(0, direct(0)), line(300, direct(300))];
+    for architecture in Architecture::ALL {
+        for fast_math in [false, true] {
+            let mut engine = engine(architecture, fast_math, Schedule::lockstep());
+            for schedule in [Schedule::lockstep(), Schedule::random(1), Schedule::adversarial(2)] {
+                engine.set_schedule(schedule.clone());
+                for scene in &scenes {
+                    let name = schedule.policy.clone();
+                    let found = engine.project(&[&scene.project]);
+                    let seen = found.unwrap_or_else(|e| panic!("{name:?}: {e}")).remove(0).visible;
+                    let some = seen.contains(&1) && seen.contains(&0);
+                    assert!(some || seen.is_empty(), "cameras see all or nothing: {seen:?}");
+                    let jobs = [(scene, configs.as_slice())];
+                    let found = engine.project_backward(&jobs);
+                    found.unwrap_or_else(|e| panic!("{name:?}: {e}"));
+                }
+            }
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! Inputs for tests that need some, whatever they hold.
 
-use super::{Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectInputs};
+use crate::projection::{
+    Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectInputs,
+};
 
 /// Looks along z from the origin, focal length 4 pixels.
 pub(crate) fn camera() -> Camera {
