@@ -42,7 +42,7 @@ pub enum Command {
     Render(RenderArgs),
     /// Run a reproducer again
     Replay(ReplayArgs),
-    /// Judge your own kernel of rasterize_backward, as PTX, on the emulator
+    /// Judge your own kernel of `rasterize_backward`, as PTX, on the emulator
     Ptx(PtxArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),

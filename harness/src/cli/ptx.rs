@@ -42,10 +42,10 @@ pub struct PtxArgs {
     /// How it adds up, for tighter bounds [default: in any order, the widest]
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Option<Reduction>,
-    /// Its Params::threshold, 0 to 33
+    /// The threshold in its settings, 0 to 33
     #[arg(long, value_name = "T", default_value_t = 0, allow_negative_numbers = true)]
     pub threshold: u32,
-    /// Judge it as compiled with --use_fast_math
+    /// Judge it as compiled with `--use_fast_math`
     #[arg(long)]
     pub fast_math: bool,
     /// In which orders it runs.

@@ -25,7 +25,7 @@ pub struct EmulationArgs {
     /// The order of execution.
     #[command(flatten)]
     pub order: ScheduleArgs,
-    /// What the emulator's kernels were compiled for: compute_75 or compute_90
+    /// What the emulator's kernels were compiled for: `compute_75` or `compute_90`
     #[arg(long, value_name = "NAME", value_parser = emulation::architecture)]
     pub architecture: Option<Architecture>,
 }
