@@ -17,6 +17,7 @@ pub mod campaign;
 pub mod case;
 pub mod cli;
 pub mod contributions;
+pub mod emulated;
 pub mod engines;
 pub mod gate;
 pub mod generators;

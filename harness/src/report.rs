@@ -140,6 +140,9 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
         Fault::Difference(difference) => writeln!(text, "  {difference}"),
         Fault::Engine(error) => writeln!(text, "  no result: {error}"),
     };
+    for note in &finding.notes {
+        let _ = writeln!(text, "  {note}");
+    }
     let scene = &finding.case.scene;
     let camera = if finding.stage.takes_all_cameras() {
         format!("{} camera(s)", scene.cameras.len())

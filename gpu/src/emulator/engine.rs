@@ -8,7 +8,7 @@ use std::collections::btree_map::Entry;
 use bytemuck::Pod;
 
 use super::count::Report;
-use super::fault::RunError;
+use super::fault::{Fault, RunError};
 use super::ir::Module;
 use super::launch::{Argument, Launch, Observers, run_traced};
 use super::memory::{Buffer, DeviceMemory};
@@ -59,6 +59,7 @@ pub struct EmulatorEngine {
     replaced: BTreeMap<Replaced, Replacement>,
     report: Report,
     trace: Trace,
+    fault: Option<Box<Fault>>,
 }
 
 /// Stage and reduction of the artifacts that are not run.
@@ -102,6 +103,7 @@ impl EmulatorEngine {
             replaced: BTreeMap::new(),
             report: Report::default(),
             trace: Trace::new(),
+            fault: None,
         };
         engine.info.exp_of_zero_is_one = engine.probe()?;
         Ok(engine)
@@ -142,6 +144,12 @@ impl EmulatorEngine {
         &self.report
     }
 
+    /// The misuse that ended the latest launch, if one did.
+    #[must_use]
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_deref()
+    }
+
     /// The decisions of the latest launch, also if it failed.
     #[must_use]
     pub fn trace(&self) -> &Trace {
@@ -167,11 +175,17 @@ impl EmulatorEngine {
         let launch = Launch { grid, block: [block, 1, 1], dynamic_shared: 0, arguments };
         let EmulatorOptions { schedule, observers, .. } = &self.options;
         let trace = &mut self.trace;
-        self.report = run_traced(module, entry, &launch, memory, schedule, *observers, trace)
-            .map_err(|error| match error {
-                RunError::Launch(error) => EngineError::Input(error.to_string()),
-                error => EngineError::Device(error.to_string()),
-            })?;
+        self.fault = None;
+        let result = run_traced(module, entry, &launch, memory, schedule, *observers, trace);
+        self.report = result.map_err(|error| {
+            let text = error.to_string();
+            match error {
+                RunError::Launch(_) => return EngineError::Input(text),
+                RunError::Program(fault) => self.fault = Some(fault),
+                RunError::Emulator(_) => {}
+            }
+            EngineError::Device(text)
+        })?;
         Ok(())
     }
 

@@ -100,6 +100,28 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
+impl Fault {
+    /// The lines of the PTX source that have a part in it, each once, its own first.
+    #[must_use]
+    pub fn lines(&self) -> Vec<u32> {
+        let mut lines = vec![self.line];
+        match &self.kind {
+            FaultKind::Race(race) => lines.extend([race.first.line, race.second.line]),
+            FaultKind::DivergentBarrier { other_line } => lines.extend(other_line),
+            FaultKind::Deadlock { waiting } => lines.extend(waiting),
+            _ => {}
+        }
+        let mut seen = Vec::new();
+        lines.retain(|line| {
+            !seen.contains(line) && {
+                seen.push(*line);
+                true
+            }
+        });
+        lines
+    }
+}
+
 /// The kinds of misuse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

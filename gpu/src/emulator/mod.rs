@@ -38,6 +38,8 @@
 //!   mask, or reaches global memory. A buffer read back with poison left is an error;
 //! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned.
 //!
+//! [`OwnKernel`] puts a user's program in the place of an artifact.
+//!
 //! A fault of the kernel, a launch that does not fit and a defect of the emulator are different
 //! types: [`RunError`].
 //!
@@ -62,6 +64,7 @@ mod launch;
 mod lex;
 mod memory;
 mod mix;
+mod own;
 mod parse;
 mod race;
 mod registers;
@@ -83,6 +86,7 @@ pub use ir::{InstructionClass, Module, Space};
 pub use launch::{Argument, Launch, Observers, run, run_traced};
 pub use memory::{Buffer, DeviceMemory, NeverWritten};
 pub use mix::mix;
+pub use own::{OwnKernel, PARAMETERS};
 pub use parse::ParseError;
 pub use registers::LANES;
 pub use schedule::{Decision, Policy, Schedule, Trace};

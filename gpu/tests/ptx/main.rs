@@ -6,6 +6,7 @@
 //! its own, so the test program starts itself again for each.
 
 mod nvrtc;
+mod own;
 mod subset;
 mod tools;
 

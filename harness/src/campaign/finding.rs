@@ -33,6 +33,8 @@ pub struct Finding {
     pub camera: usize,
     /// How many runs failed in the same way (stage, reduction and output).
     pub runs: u64,
+    /// More for the reader, a line each.
+    pub notes: Vec<String>,
 }
 
 impl Finding {

@@ -1,11 +1,14 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
+use super::once::once;
 use super::run_stage::tallies;
 use super::{Contender, EngineReport, Fault, Finding, Item, Minimizer};
+use crate::engines::Emulation;
 use crate::stage::StageName;
-use crate::verdict::{Difference, Tally, Verdict};
+use crate::verdict::{Tally, Verdict};
 use splat_gpu::{BackwardConfig, EngineError};
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
 /// Runs with more lanes (pixels or Gaussians) are made one setting a request: a software device
 /// takes seconds for each, and the time limit and the progress bar are per request.
@@ -69,23 +72,11 @@ impl<'a, 'm> Judge<'a, 'm> {
                 (self.progress)(1);
                 continue;
             }
-            match self.tally(stage, item, setting) {
+            match once(self.contender.engine.as_mut(), stage, item, setting) {
                 Ok(tally) => self.count(item, stage, setting, &tally),
                 Err(error) => self.note_fault(item, stage, setting, error),
             }
         }
-    }
-
-    /// Runs one stage of one case under one setting.
-    fn tally(
-        &mut self,
-        stage: StageName,
-        item: &Item,
-        setting: Option<BackwardConfig>,
-    ) -> Result<Tally, EngineError> {
-        let mut tallies = tallies(self.contender.engine.as_mut(), stage, &[item], &[setting])?;
-        let one = tallies.pop().and_then(|mut settings| settings.pop());
-        one.ok_or_else(|| EngineError::Device("no result came back".to_owned()))
     }
 
     fn count(
@@ -145,41 +136,46 @@ impl<'a, 'm> Judge<'a, 'm> {
             case: item.case.clone(),
             camera: item.camera,
             runs: 1,
+            notes: Vec::new(),
         };
-        if let Fault::Difference(_) = finding.fault {
+        if self.repeats(&finding.fault) {
             self.shrink(item, &mut finding);
         }
         self.report.findings.push(finding);
     }
 
-    /// Replaces the finding's case by a smaller one that still differs.
+    /// Whether the same run fails again, at no harm: a device's fault may cost its process, but the
+    /// emulator's is that of the kernel.
+    fn repeats(&self, fault: &Fault) -> bool {
+        match fault {
+            Fault::Difference(_) => true,
+            Fault::Engine(EngineError::Device(_)) => self.report.id.parse::<Emulation>().is_ok(),
+            Fault::Engine(_) => false,
+        }
+    }
+
+    /// Replaces the finding's case by a smaller one that still fails in the same way.
     fn shrink(&mut self, item: &Item, finding: &mut Finding) {
         let minimize = self.minimize;
         let (stage, setting, camera) = (finding.stage, finding.setting, finding.camera);
+        let kind = discriminant(&finding.fault);
         let mut smallest = None;
         minimize(item, &mut |case| {
             let Ok(item) = Item::new(case.clone(), camera) else { return false };
-            match self.difference(stage, &item, setting) {
-                Some(difference) => {
-                    smallest = Some((item.case, difference));
+            let fault = match once(self.contender.engine.as_mut(), stage, &item, setting) {
+                Ok(tally) => tally.worst.map(Fault::Difference),
+                Err(error) => Some(Fault::Engine(error)),
+            };
+            match fault.filter(|fault| discriminant(fault) == kind && self.repeats(fault)) {
+                Some(fault) => {
+                    smallest = Some((item.case, fault));
                     true
                 }
                 None => false,
             }
         });
-        if let Some((case, difference)) = smallest {
-            finding.case = case;
-            finding.fault = Fault::Difference(difference);
+        if let Some((case, fault)) = smallest {
+            (finding.case, finding.fault) = (case, fault);
         }
-    }
-
-    /// The worst difference of one run, if there is one.
-    fn difference(
-        &mut self,
-        stage: StageName,
-        item: &Item,
-        setting: Option<BackwardConfig>,
-    ) -> Option<Difference> {
-        self.tally(stage, item, setting).ok()?.worst
     }
 }

@@ -7,6 +7,8 @@
 mod finding;
 mod item;
 mod judge;
+pub mod merge;
+pub mod once;
 mod rows;
 mod run_stage;
 
@@ -106,6 +108,18 @@ fn feed(
             .collect::<Result<Vec<_>, _>>()?;
         send(Arc::new(items));
     }
+}
+
+/// Runs prepared cases on one contender, in this thread.
+pub fn judge(
+    contender: Contender<'_>,
+    items: &[Item],
+    minimize: &Minimizer<'_>,
+    progress: &(dyn Fn(u64) + Sync),
+) -> EngineReport {
+    let mut judge = Judge::new(contender, minimize, progress);
+    items.chunks(CHUNK).for_each(|chunk| judge.chunk(chunk));
+    judge.report
 }
 
 /// One engine's thread.

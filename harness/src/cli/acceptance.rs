@@ -10,12 +10,13 @@ use splat_gpu::{EngineError, Reduction};
 use splat_reference::convention::{Convention, Profile};
 use splat_reference::synthetic::frustum;
 
-use super::args::{CheckPlan, ScenePlan, Subject, default_corpus, resolve_scene};
-use super::check::{judge, progress_bar, reproducer};
+use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
+use super::check::{judge, progress_bar};
 use super::devices::describe;
 use super::exit::{CliError, Outcome, one_line};
 use super::gate::GatePlan;
 use super::judged::outcome;
+use super::reproducer;
 use super::scene::scene_case;
 use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
@@ -123,7 +124,7 @@ impl AcceptanceArgs {
             scenes,
             corpus: match self.corpus {
                 Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                None => default_corpus(),
+                None => paths::default_corpus(),
             },
         })
     }
@@ -314,17 +315,13 @@ fn check(
         convention: Convention::of(Profile::Inria),
         gate: GatePlan::default(),
     };
-    let reports = judge(&check)?;
-    let findings = folder.join("findings");
-    let shown = |finding| -> Result<String, CliError> {
-        let path = PathBuf::from(reproducer(&findings, finding)?);
-        let file = path.file_name().unwrap_or_default();
-        Ok(plan.out.join("findings").join(file).display().to_string())
-    };
-    let files = reports
-        .iter()
-        .map(|report| report.findings.iter().map(shown).collect())
-        .collect::<Result<_, CliError>>()?;
+    let mut reports = judge(&check)?;
+    let mut files = reproducer::write_all(&folder.join("findings"), &mut reports, None)?;
+    // As they are named once the folder has taken its own name.
+    for file in files.iter_mut().flatten() {
+        let name = Path::new(file).file_name().unwrap_or_default();
+        *file = plan.out.join("findings").join(name).display().to_string();
+    }
     Ok(Check { subject: name, reports, files })
 }
 

@@ -12,6 +12,9 @@ use super::case::EXTENSIONS;
 use super::exit::CliError;
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
+use super::ptx::PtxArgs;
+use super::schedule::EmulationArgs;
+use super::schedules::SchedulesArgs;
 use crate::engines::{Discovery, Found};
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
@@ -42,6 +45,10 @@ pub enum Command {
     Render(RenderArgs),
     /// Run a reproducer again
     Replay(ReplayArgs),
+    /// Judge your own kernel of `rasterize_backward`, as PTX, on the emulator
+    Ptx(PtxArgs),
+    /// Judge every CUDA kernel on the emulator under many schedules
+    Schedules(SchedulesArgs),
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),
@@ -132,6 +139,9 @@ pub struct CheckArgs {
     /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threshold: Vec<u32>,
+    /// How the emulator runs.
+    #[command(flatten)]
+    pub emulation: EmulationArgs,
     /// Number of random scenes
     #[arg(long, value_name = "N", default_value_t = 200, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["ply", "case"])]
@@ -344,6 +354,7 @@ impl CheckArgs {
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
         let engines = discovery.select(&self.engine).map_err(CliError::new)?;
+        let engines = self.emulation.resolve(engines)?;
         let reductions: Vec<_> = Reduction::ALL
             .into_iter()
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
@@ -360,7 +371,7 @@ impl CheckArgs {
             _ => Subject::Campaign {
                 corpus: match self.corpus {
                     Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                    None => default_corpus(),
+                    None => paths::default_corpus(),
                 },
                 cases: self.cases,
                 seed: self.seed,
@@ -477,16 +488,6 @@ pub(super) fn resolve_scene(
         cameras: paths::readable_file("--cameras", cameras)?,
         camera,
     })
-}
-
-/// The corpus of the working folder, else the one of the source this program was built from.
-pub(super) fn default_corpus() -> Option<PathBuf> {
-    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    [Some(Path::new("")), built_from]
-        .into_iter()
-        .flatten()
-        .map(|root| root.join("corpora/scenes"))
-        .find(|folder| folder.is_dir())
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! `splatcheck check`: judges every kernel on every engine.
 
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use splat_reference::convention::Convention;
@@ -11,14 +9,16 @@ use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
 use super::judged::contender;
+use super::reproducer;
 use super::scene::scene_case;
-use crate::campaign::{Contender, EngineReport, Finding, Item, run as run_campaign};
+use crate::campaign::merge::join_seeds;
+use crate::campaign::{Contender, EngineReport, Item, run as run_campaign};
 use crate::case::Case;
 use crate::engines::{Found, Program};
 use crate::generators::draw;
-use crate::io::{case_file, corpus};
-use crate::minimize::{drop_gaussians, shrink};
-use crate::report::{report, reproducer_path};
+use crate::io::corpus;
+use crate::minimize::{reduce, shrink};
+use crate::report::report;
 
 /// Carries out the plan.
 ///
@@ -26,7 +26,7 @@ use crate::report::{report, reproducer_path};
 /// See [`CliError`]; that no engine is there to judge is one too, because nothing judged must not
 /// look like a pass.
 pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    conclude(&judge(plan)?, plan, out)
+    conclude(&mut judge(plan)?, plan, out)
 }
 
 /// Judges the plan's engines on its cases.
@@ -36,30 +36,34 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
 pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(plan)?;
-    let contenders = start(plan)?;
-    let bar = progress_bar(contenders.iter().map(|contender| cases.runs(contender)).sum());
+    let bar = progress_bar(0);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
             Some(index) => shrink(cases.draw(index), fails),
-            None => drop_gaussians(&item.case, fails),
+            None => reduce(&item.case, fails),
         };
-    let reports = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
+    let mut reports = Vec::new();
+    let lots = at_once(&plan.engines)?;
+    let program = Program::find().map_err(CliError::new)?;
+    for engines in lots {
+        let settings = |found: &Found| plan.settings(found.info.lane_width);
+        let start = |found: &Found| contender(found, &program, settings(found));
+        let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        bar.inc_length(contenders.iter().map(|contender| cases.runs(contender)).sum());
+        let some = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
+        reports.extend(some.map_err(CliError::new)?);
+    }
     bar.finish_and_clear();
-    reports.map_err(CliError::new)
+    Ok(join_seeds(reports))
 }
 
 /// Writes the reproducers and the report.
 fn conclude(
-    reports: &[EngineReport],
+    reports: &mut [EngineReport],
     plan: &CheckPlan,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
-    let files: Vec<Vec<String>> = reports
-        .iter()
-        .map(|report| {
-            report.findings.iter().map(|finding| reproducer(&plan.out, finding)).collect()
-        })
-        .collect::<Result<_, CliError>>()?;
+    let files = reproducer::write_all(&plan.out, reports, None)?;
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
     if let Subject::Campaign { corpus: None, .. } = plan.subject {
         writeln!(
@@ -71,40 +75,18 @@ fn conclude(
     plan.gate.conclude(reports, missing, &files, out)
 }
 
-/// Writes a finding's case with all that `replay` needs; returns its path.
-pub(super) fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        CliError::caused(format!("cannot make the folder {}", folder.display()), error)
-    })?;
-    let path = reproducer_path(folder, finding);
-    let mut notes = BTreeMap::new();
-    let mut put = |key: &str, value: String| {
-        notes.insert(format!("splatcheck.{key}"), value);
-    };
-    put("engine", finding.engine.clone());
-    put("stage", finding.stage.to_string());
-    put("camera", finding.camera.to_string());
-    put("lane_width", finding.lane_width.to_string());
-    if let Some(setting) = finding.setting {
-        put("reduction", setting.reduction.to_string());
-        put("threshold", setting.threshold.to_string());
-    }
-    case_file::write_case(&path, &finding.case, &notes)
-        .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
-    Ok(path.display().to_string())
-}
-
-/// Starts the plan's engines, each in its own process.
-fn start(plan: &CheckPlan) -> Result<Vec<Contender<'static>>, CliError> {
-    if plan.engines.is_empty() {
+/// The engines in the lots that run together: all of them, but of the emulator's schedules, which
+/// may be a thousand and need a processor core each, only a few.
+fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError> {
+    if engines.is_empty() {
         return Err(CliError::new(
             "no engine on this machine, so nothing was judged: run tests/setup to install \
              drivers, and 'splatcheck devices' to see what is missing",
         ));
     }
-    let program = Program::find().map_err(CliError::new)?;
-    let settings = |found: &Found| plan.settings(found.info.lane_width);
-    plan.engines.iter().map(|found| contender(found, &program, settings(found))).collect()
+    let emulated = engines.iter().all(|found| found.emulation().is_some());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(engines.chunks(if emulated { cores } else { engines.len() }))
 }
 
 /// A bar on standard error; nothing where that is no terminal.

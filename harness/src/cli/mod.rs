@@ -16,9 +16,14 @@ pub mod gate;
 pub mod judged;
 pub mod oracle;
 pub mod paths;
+pub mod ptx;
 pub mod render;
 pub mod replay;
+mod replay_trace;
+mod reproducer;
 pub mod scene;
+pub mod schedule;
+pub mod schedules;
 mod sharpness;
 pub mod table;
 
@@ -52,6 +57,8 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
         Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
+        Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Engine(typed) => engine::run(typed),
     }
 }

@@ -99,6 +99,17 @@ pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(),
     )))
 }
 
+/// The corpus of the working folder, else the one of the source this program was built from.
+#[must_use]
+pub fn default_corpus() -> Option<PathBuf> {
+    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    [Some(Path::new("")), built_from]
+        .into_iter()
+        .flatten()
+        .map(|root| root.join("corpora/scenes"))
+        .find(|folder| folder.is_dir())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::exit::one_line;

@@ -9,11 +9,16 @@ use splat_gpu::{BackwardConfig, Reduction};
 use super::args::ReplayPlan;
 use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
-use crate::campaign::{Contender, run as run_campaign};
-use crate::engines::{Found, Program};
+use super::replay_trace;
+use crate::campaign::{Contender, Item, run as run_campaign};
+use crate::emulated::Recording;
+use crate::engines::{Emulation, Found, Program};
 use crate::io::case_file::{self, CaseFile};
 use crate::report::report;
 use crate::stage::StageName;
+
+/// Lanes of a warp on the emulator.
+const LANES: u32 = 32;
 
 /// What a reproducer recorded besides the case.
 #[derive(Debug, PartialEq)]
@@ -56,12 +61,22 @@ impl Recorded {
         if let Some(engines) = &plan.engines {
             return Ok(engines.clone());
         }
-        let names: Vec<String> = self.engine.iter().cloned().collect();
-        plan.discovery.select(&names).map_err(|error| {
+        let emulation: Option<Emulation> = self.engine.as_ref().and_then(|id| id.parse().ok());
+        let name = match emulation {
+            Some(emulation) => Some(emulation.family().to_owned()),
+            None => self.engine.clone(),
+        };
+        let names: Vec<String> = name.into_iter().collect();
+        let mut engines = plan.discovery.select(&names).map_err(|error| {
             CliError::new(format!(
                 "the reproducer's engine is not here: {error}; --engine names another"
             ))
-        })
+        })?;
+        if let Some(emulation) = emulation {
+            engines.retain(|found| found.spec.id == emulation.family());
+            engines = engines.iter().map(|found| found.emulating(emulation)).collect();
+        }
+        Ok(engines)
     }
 }
 
@@ -81,6 +96,13 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
             case.scene.cameras.len()
         )));
     }
+    let recording = Recording::of_notes(&notes).map_err(|problem| {
+        CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
+    })?;
+    if let Some(recording) = recording.filter(|_| plan.engines.is_none()) {
+        let item = Item::new(case, recorded.camera).map_err(CliError::new)?;
+        return replay_trace::run(&recording, recorded.run(&item)?, &item, out);
+    }
     let program = Program::find().map_err(CliError::new)?;
     let contenders = recorded
         .engines(plan)?
@@ -91,9 +113,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
     let camera = recorded.camera;
-    let keep = |item: &crate::campaign::Item, _: &mut dyn FnMut(&crate::case::Case) -> bool| {
-        item.case.clone()
-    };
+    let keep = |item: &Item, _: &mut dyn FnMut(&crate::case::Case) -> bool| item.case.clone();
     let reports = run_campaign([Ok((case, camera))].into_iter(), contenders, &keep, &|_| ())
         .map_err(CliError::new)?;
     let file = plan.file.display().to_string();
@@ -104,6 +124,24 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
 }
 
 impl Recorded {
+    /// The one run that a trace was recorded of.
+    fn run(&self, item: &Item) -> Result<(StageName, Option<BackwardConfig>), CliError> {
+        let stage = self.stage.ok_or_else(|| CliError::new("splatcheck.stage is missing"))?;
+        if !item.has(stage) {
+            let camera = self.camera;
+            return Err(CliError::new(format!("camera {camera} has no stage {stage} of its own")));
+        }
+        let settings: Vec<BackwardConfig> = self.setting.into_iter().collect();
+        for setting in &settings {
+            setting.check(LANES).map_err(|e| CliError::new(format!("the reproducer: {e}")))?;
+        }
+        let setting = stage.settings(&settings).first().copied();
+        let setting = setting.ok_or_else(|| {
+            CliError::new(format!("splatcheck.reduction is missing, or none of stage {stage}"))
+        })?;
+        Ok((stage, setting))
+    }
+
     /// An engine with the recorded stage and setting; with all of them for a plain case.
     fn contender(&self, found: &Found, program: &Program) -> Result<Contender<'static>, CliError> {
         let width = found.info.lane_width;

@@ -11,9 +11,9 @@ use std::thread;
 use splat_gpu::{DeviceInfo, Engine, EngineError};
 
 use super::drivers::{
-    Candidate, EMULATOR, EMULATOR_FAST, Family, Surroundings, cuda_candidates, default_candidate,
-    emulator_candidates,
+    Candidate, Family, Surroundings, cuda_candidates, default_candidate, emulator_candidates,
 };
+use super::emulation::Emulation;
 use super::process::{EngineProcess, Limits};
 use super::program::Program;
 use super::spec::EngineSpec;
@@ -34,12 +34,25 @@ impl Found {
     /// Whether this is a driver or an emulator that runs on the processor.
     #[must_use]
     pub fn is_software(&self) -> bool {
-        ["lavapipe", "swiftshader", EMULATOR].iter().any(|name| self.spec.answers_to(name))
+        self.is_emulated()
+            || ["lavapipe", "swiftshader"].iter().any(|name| self.spec.answers_to(name))
     }
 
     /// Whether this is the PTX emulator.
     fn is_emulated(&self) -> bool {
-        [EMULATOR, EMULATOR_FAST].contains(&self.spec.id.as_str())
+        self.emulation().is_some()
+    }
+
+    /// How the PTX emulator runs, if this is it.
+    #[must_use]
+    pub fn emulation(&self) -> Option<Emulation> {
+        self.spec.id.parse().ok()
+    }
+
+    /// The emulator running in another way. What discovery measured does not depend on it.
+    #[must_use]
+    pub fn emulating(&self, emulation: Emulation) -> Self {
+        Self { spec: emulation.spec(), info: self.info.clone() }
     }
 }
 

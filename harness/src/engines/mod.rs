@@ -19,6 +19,7 @@ pub mod batch;
 mod child;
 pub mod discover;
 pub mod drivers;
+pub mod emulation;
 pub mod process;
 pub mod program;
 pub mod protocol;
@@ -27,6 +28,7 @@ pub mod spec;
 mod tail;
 
 pub use discover::{Discovery, Found, Missing, discover};
+pub use emulation::{Emulation, Order};
 pub use process::{EngineProcess, Limits};
 pub use program::Program;
 pub use spec::EngineSpec;

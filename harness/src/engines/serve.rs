@@ -15,12 +15,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use splat_gpu::emulator::EmulatorOptions;
 use splat_gpu::{
     AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, WgpuEngine,
 };
 
 use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE};
+use super::emulation::Emulation;
 use super::protocol::{
     Answer, FrameError, MAX_FRAME, Request, RequestRef, decode_request, encode_response,
     read_frame, write_frame,
@@ -40,15 +40,13 @@ pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError
         return match engine.to_str() {
             Some(CUDA) => Ok(Box::new(CudaEngine::open(0, false)?)),
             Some(CUDA_FAST) => Ok(Box::new(CudaEngine::open(0, true)?)),
-            Some(name @ (EMULATOR | EMULATOR_FAST)) => {
-                let fast_math = name == EMULATOR_FAST;
-                let options = EmulatorOptions { fast_math, ..EmulatorOptions::default() };
-                Ok(Box::new(EmulatorEngine::open(options)?))
-            }
-            _ => Err(EngineError::NoDevice(format!(
-                "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
-                 {EMULATOR_FAST}"
-            ))),
+            name => match name.and_then(|name| name.parse::<Emulation>().ok()) {
+                Some(emulation) => Ok(Box::new(EmulatorEngine::open(emulation.options())?)),
+                None => Err(EngineError::NoDevice(format!(
+                    "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
+                     {EMULATOR_FAST}, the latter two perhaps with an architecture and a schedule"
+                ))),
+            },
         };
     }
     let choice = adapter.map_or(AdapterChoice::First, |name| AdapterChoice::Name(name.to_owned()));

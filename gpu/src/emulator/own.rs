@@ -1,0 +1,160 @@
+//! A user's own kernel with the interface of `rasterize_backward`, in place of an artifact.
+
+use std::fmt::Write as _;
+
+use super::engine::EmulatorEngine;
+use super::ir::{Kernel, Module};
+use crate::artifact;
+use crate::engine::EngineError;
+use crate::reduction::Reduction;
+use crate::stages::{Params, WORKGROUP_SIZE};
+
+/// The stage whose interface it has.
+const STAGE: &str = "rasterize_backward";
+
+/// Bytes of a pointer.
+const POINTER: u32 = 8;
+
+/// The parameters of the interface, in order, as CUDA C++ declares them, with their shapes: N
+/// Gaussians, D channels, T tiles of 16x16 pixels, M (tile, Gaussian) pairs, image H x W.
+pub const PARAMETERS: [(&str, &str); 9] = [
+    ("Params params", "by value, 176 bytes: see the struct"),
+    ("const float* gaussians", "[N,6+D] rows: mean (2), conic (3), opacity, colour (D)"),
+    ("const unsigned* tile_offsets", "[T+1] tile t owns flatten_ids[offsets[t]..offsets[t+1]]"),
+    ("const unsigned* flatten_ids", "[M] Gaussians of each tile, front to back"),
+    ("const float* render_transmittance", "[H,W] after the last contributor"),
+    ("const int* last_ids", "[H,W] place in flatten_ids of the last contributor, -1 for none"),
+    ("const float* v_render_colors", "[H,W,D]"),
+    ("const float* v_render_alphas", "[H,W]"),
+    ("float* gradients", "[N,6+D] rows as in gaussians: zeros, to be added to"),
+];
+
+/// The bytes that a kernel of the interface takes for each parameter.
+fn parameter_sizes() -> [u32; PARAMETERS.len()] {
+    let mut sizes = [POINTER; PARAMETERS.len()];
+    sizes[0] = u32::try_from(size_of::<Params>()).unwrap_or(u32::MAX);
+    sizes
+}
+
+/// A kernel that fits the interface: its program parses, has the entry point, and that takes the
+/// parameters and the blocks of 256 threads. What it does is not known before it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnKernel {
+    ptx: String,
+    entry: String,
+}
+
+impl OwnKernel {
+    /// Checks a program.
+    ///
+    /// # Errors
+    /// What does not fit, with the line of the program, its entry points or the parameters expected.
+    pub fn new(ptx: String, entry: String) -> Result<Self, String> {
+        let module = Module::parse(&ptx).map_err(|error| {
+            // Without the directive that every module begins with it is something else.
+            let what = if ptx.contains(".version") { "" } else { "not PTX: " };
+            format!("{what}{error}")
+        })?;
+        let Some(kernel) = module.kernels.get(&entry) else {
+            let names: Vec<&str> = module.kernels().collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(format!("no entry point is named '{entry}': there are {names}"));
+        };
+        fits(kernel)?;
+        Ok(Self { ptx, entry })
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn ptx(&self) -> &str {
+        &self.ptx
+    }
+
+    /// The name of its entry point.
+    #[must_use]
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// Lets an engine run it in place of the artifacts of a reduction.
+    ///
+    /// # Errors
+    /// As [`EmulatorEngine::replace`].
+    pub fn install(
+        &self,
+        engine: &mut EmulatorEngine,
+        reduction: Reduction,
+    ) -> Result<(), EngineError> {
+        engine.replace(STAGE, Some(artifact::spelled(reduction)), &self.ptx, &self.entry)
+    }
+}
+
+fn fits(kernel: &Kernel) -> Result<(), String> {
+    let found: Vec<u32> = kernel.params.iter().map(|parameter| parameter.size).collect();
+    let expected = parameter_sizes();
+    if found != expected {
+        let mut text = format!(
+            "entry point '{}' takes {} parameters of {found:?} bytes, expected {}:",
+            kernel.name,
+            found.len(),
+            expected.len()
+        );
+        for ((declaration, shape), size) in PARAMETERS.iter().zip(expected) {
+            let _ = write!(text, "\n  {declaration} ({size} bytes): {shape};");
+        }
+        return Err(text);
+    }
+    let threads = kernel.max_threads.map(|sizes| sizes.iter().product::<u32>());
+    match threads {
+        Some(threads) if threads < WORKGROUP_SIZE => Err(format!(
+            "entry point '{}' allows {threads} threads a block, the stage has {WORKGROUP_SIZE}",
+            kernel.name
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(parameters: &str, more: &str) -> String {
+        format!(
+            ".version 8.4\n.target sm_75\n.address_size 64\n\
+             .visible .entry mine({parameters})\n{more}\n{{\nret;\n}}\n"
+        )
+    }
+
+    fn parameters() -> String {
+        let mut text = ".param .align 4 .b8 p0[176]".to_owned();
+        (1..9).for_each(|i| text += &format!(",\n.param .u64 p{i}"));
+        text
+    }
+
+    #[test]
+    fn the_structure_has_the_size_that_is_told() {
+        assert!(PARAMETERS[0].1.contains(&format!("{} bytes", parameter_sizes()[0])), "its words");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let refused = |ptx: &str, entry: &str| {
+            OwnKernel::new(ptx.to_owned(), entry.to_owned()).expect_err("it does not fit")
+        };
+        let good = program(&parameters(), "");
+        assert!(OwnKernel::new(good.clone(), "mine".to_owned()).is_ok(), "it fits");
+        assert_eq!(refused(&good, "yours"), "no entry point is named 'yours': there are mine");
+        assert!(refused("PNG and so on", "mine").starts_with("not PTX: PTX line 1"), "no PTX");
+        let unknown = good.replace("ret;", "wgmma.fence;\nret;");
+        assert!(refused(&unknown, "mine").contains("PTX line 15"), "{}", refused(&unknown, "mine"));
+        let short = program(".param .u64 p0", "");
+        let text = refused(&short, "mine");
+        assert!(text.contains("takes 1 parameters of [8] bytes, expected 9"), "{text}");
+        assert!(text.contains("float* gradients (8 bytes): [N,6+D]"), "the list: {text}");
+        let small = program(&parameters(), ".maxntid 128, 1, 1");
+        assert!(
+            refused(&small, "mine").contains("128 threads a block, the stage has 256"),
+            "block"
+        );
+    }
+}

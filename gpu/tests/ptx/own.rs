@@ -1,0 +1,45 @@
+//! The kernels of users that tests run (`tests/kernels`) are what their source gives, and fit the
+//! interface as NVRTC compiles it.
+
+use super::{NVRTC, NVRTC_VERSION, read};
+use crate::nvrtc::Nvrtc;
+use crate::tools::{find, folder};
+use splat_gpu::emulator::OwnKernel;
+use std::fs;
+use std::path::Path;
+
+/// File names with the macro that makes each.
+const VARIANTS: [(&str, Option<&str>); 4] = [
+    ("own_backward.ptx", None),
+    ("own_backward_broken.ptx", Some("BROKEN")),
+    ("own_backward_racy.ptx", Some("RACY")),
+    ("own_backward_converged.ptx", Some("CONVERGED")),
+];
+
+#[test]
+fn own_kernels_derive_and_fit_the_interface() {
+    let kernels = folder("tests/kernels");
+    if let Some(library) = find(NVRTC) {
+        derive(&kernels, &library);
+    }
+    for (file, _) in VARIANTS {
+        let kernel = OwnKernel::new(read(&kernels.join(file)), "own_backward".to_owned());
+        assert!(kernel.is_ok(), "{file}: {kernel:?}");
+    }
+}
+
+/// Compiles every variant anew.
+fn derive(kernels: &Path, library: &Path) {
+    let nvrtc = Nvrtc::load(library);
+    assert_eq!(nvrtc.version(), NVRTC_VERSION, "the kernels were made by another NVRTC");
+    let source = read(&kernels.join("own_backward.cu"));
+    for (file, variant) in VARIANTS {
+        let mut options = vec!["--gpu-architecture=compute_75".to_owned()];
+        options.extend(variant.map(|name| format!("--define-macro={name}")));
+        let ptx = nvrtc.compile(&source, "own_backward.cu", &options);
+        if std::env::var("SPLAT_PTX").is_ok_and(|mode| mode == "write") {
+            fs::write(kernels.join(file), &ptx).expect("the folder is writable");
+        }
+        assert_eq!(read(&kernels.join(file)), ptx, "{file}: SPLAT_PTX=write derives it");
+    }
+}

@@ -1,0 +1,109 @@
+//! Reports of one engine under several schedules as one.
+
+use super::{EngineReport, Finding, Row};
+use crate::engines::Emulation;
+use std::collections::btree_map::Entry;
+
+/// Joins the reports of the emulator that differ only in the schedule's seed, in their order.
+#[must_use]
+pub fn join_seeds(reports: Vec<EngineReport>) -> Vec<EngineReport> {
+    let mut joined: Vec<(Option<Emulation>, u64, EngineReport)> = Vec::new();
+    for report in reports {
+        let emulation: Option<Emulation> = report.id.parse().ok();
+        let same = |other: &Option<Emulation>| {
+            emulation.is_some_and(|e| {
+                e.order.seed().is_some()
+                    && other.is_some_and(|o| o.without_seed() == e.without_seed())
+            })
+        };
+        match joined.iter_mut().find(|(other, ..)| same(other)) {
+            Some((_, seeds, first)) => {
+                *seeds += 1;
+                first.merge(report);
+            }
+            None => joined.push((emulation, 1, report)),
+        }
+    }
+    joined
+        .into_iter()
+        .map(|(emulation, seeds, mut report)| {
+            let seed = emulation.and_then(|e| e.order.seed()).filter(|_| seeds > 1);
+            if let Some(first) = seed {
+                report.id = format!("{}..{}", report.id, first.saturating_add(seeds - 1));
+            }
+            report
+        })
+        .collect()
+}
+
+impl EngineReport {
+    /// Adds what another run of the same engine came to.
+    pub fn merge(&mut self, other: Self) {
+        for (key, theirs) in other.rows {
+            match self.rows.entry(key) {
+                Entry::Vacant(place) => drop(place.insert(theirs)),
+                Entry::Occupied(mut place) => place.get_mut().merge(theirs),
+            }
+        }
+        for finding in other.findings {
+            let key = |f: &Finding| Finding::key(f.stage, f.setting, &f.fault);
+            match self.findings.iter_mut().find(|known| key(known) == key(&finding)) {
+                Some(known) => known.runs += finding.runs,
+                None => self.findings.push(finding),
+            }
+        }
+        self.given_up = self.given_up.take().or(other.given_up);
+    }
+}
+
+impl Row {
+    /// Adds the counts of another row.
+    fn merge(&mut self, other: Self) {
+        for (verdict, runs) in other.runs {
+            *self.runs.entry(verdict).or_default() += runs;
+        }
+        self.tally.merge(&other.tally);
+        for (threshold, runs) in other.disagree_at {
+            *self.disagree_at.entry(threshold).or_default() += runs;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::StageName;
+    use crate::verdict::Verdict;
+    use splat_gpu::{BackwardConfig, DeviceInfo, FloatAtomics, Reduction};
+
+    fn report(id: &str, verdict: Verdict) -> EngineReport {
+        let info = DeviceInfo {
+            adapter: String::new(),
+            driver: String::new(),
+            backend: String::new(),
+            lane_width: 32,
+            float_atomics: FloatAtomics::Native,
+            exp_of_zero_is_one: true,
+        };
+        let mut report = EngineReport::new(id.to_owned(), info);
+        let setting = BackwardConfig { reduction: Reduction::SwB, threshold: 3 };
+        report.row(StageName::RasterizeBackward, Some(setting)).add_run(verdict, Some(setting));
+        report.row(StageName::Rasterize, None).add_run(Verdict::Agree, None);
+        report
+    }
+
+    #[test]
+    fn seeds_are_joined_and_nothing_else() {
+        let ids = ["lavapipe-8", "emulator random:5", "emulator", "emulator random:6"];
+        let verdicts = [Verdict::Agree, Verdict::Agree, Verdict::Agree, Verdict::Disagree];
+        let reports = ids.iter().zip(verdicts).map(|(id, verdict)| report(id, verdict)).collect();
+        let joined = join_seeds(reports);
+        let ids: Vec<_> = joined.iter().map(|report| report.id.as_str()).collect();
+        assert_eq!(ids, ["lavapipe-8", "emulator random:5..6", "emulator"], "two seeds are one");
+        let rows: Vec<_> = joined[1].rows.values().collect();
+        assert_eq!(rows[0].count(Verdict::Agree), 2, "forward runs of both seeds");
+        assert_eq!(rows[1].count(Verdict::Disagree), 1, "the second seed's");
+        assert_eq!(rows[1].disagree_at[&3], 1, "at its threshold");
+        assert_eq!(joined[1].verdict(), Verdict::Disagree, "the worst of both");
+    }
+}

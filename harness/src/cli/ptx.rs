@@ -1,0 +1,177 @@
+//! `splatcheck ptx`: judges a user's own kernel with the interface of `rasterize_backward`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use rayon::prelude::*;
+use splat_gpu::artifact::Architecture;
+use splat_gpu::emulator::OwnKernel;
+use splat_gpu::{BackwardConfig, Reduction};
+
+use super::case::{EXTENSIONS, read_case};
+use super::exit::{CliError, Outcome};
+use super::judged::outcome;
+use super::schedule::ScheduleArgs;
+use super::{paths, reproducer};
+use crate::campaign::merge::join_seeds;
+use crate::campaign::{Contender, EngineReport, Item, judge};
+use crate::case::Case;
+use crate::emulated;
+use crate::engines::{Emulation, Order};
+use crate::minimize::reduce;
+use crate::report::report;
+use crate::stage::StageName;
+
+/// Lanes of a warp.
+const LANES: u32 = 32;
+
+/// Options of `ptx`, as typed.
+#[derive(Clone, Debug, Args)]
+#[command(after_long_help = INTERFACE)]
+pub struct PtxArgs {
+    /// The program, as nvcc --ptx or NVRTC writes it
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Its entry point
+    #[arg(long, value_name = "NAME")]
+    pub kernel: String,
+    /// The case to judge it on (.safetensors or .toml)
+    #[arg(long, value_name = "CASE")]
+    pub case: PathBuf,
+    /// How it adds up, for tighter bounds [default: in any order, the widest]
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
+    pub reduction: Option<Reduction>,
+    /// The threshold in its settings, 0 to 33
+    #[arg(long, value_name = "T", default_value_t = 0, allow_negative_numbers = true)]
+    pub threshold: u32,
+    /// Judge it as compiled with `--use_fast_math`
+    #[arg(long)]
+    pub fast_math: bool,
+    /// In which orders it runs.
+    #[command(flatten)]
+    pub order: ScheduleArgs,
+    /// Folder for reproducers
+    #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
+    pub out: PathBuf,
+}
+
+/// What a user's kernel gets, for `--help`.
+const INTERFACE: &str = "\
+The kernel is launched with one block of 256 threads (x) for each tile of 16x16 pixels (grid x, y) and
+no dynamic shared memory. Its parameters, for N Gaussians, D channels, T tiles, M (tile, Gaussian)
+pairs and an image of H x W pixels:
+  Params params                      by value, 176 bytes: unsigned width, height, tiles_x, threshold;
+                                     float alpha_max, alpha_min, transmittance_min, pixel_center;
+                                     unsigned stop_when_equal, clamp_stops_gradient, channels, padding;
+                                     float background[32]
+  const float* gaussians             [N,6+D] rows: mean (2), conic (3), opacity, colour (D)
+  const unsigned* tile_offsets       [T+1] tile t owns flatten_ids[offsets[t]..offsets[t+1]]
+  const unsigned* flatten_ids        [M] Gaussians of each tile, front to back
+  const float* render_transmittance  [H,W] after the last contributor
+  const int* last_ids                [H,W] place in flatten_ids of the last contributor, -1 for none
+  const float* v_render_colors       [H,W,D]
+  const float* v_render_alphas       [H,W]
+  float* gradients                   [N,6+D] rows as in gaussians: holds zeros, to be added to
+Pixel (x, y) is sampled at (x, y) + pixel_center. Everything is in pixels; the conic's gradient is that
+of its three numbers.";
+
+/// A checked `ptx`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PtxPlan {
+    /// The program's file, for messages.
+    pub file: PathBuf,
+    /// A kernel that fits the interface.
+    pub kernel: OwnKernel,
+    /// A case that can be opened.
+    pub case: PathBuf,
+    /// What it is judged as, with its threshold; `atomic` for sums in any order.
+    pub setting: BackwardConfig,
+    /// Whether the reduction was named.
+    pub named: bool,
+    /// How it runs, once for each.
+    pub emulations: Vec<Emulation>,
+    /// Folder for reproducers.
+    pub out: PathBuf,
+}
+
+impl PtxArgs {
+    /// Checks every option and the program.
+    ///
+    /// # Errors
+    /// The first that cannot be followed: what in the program does not fit, and where.
+    pub fn resolve(self) -> Result<PtxPlan, CliError> {
+        let file = paths::readable_file("ptx", &self.file)?;
+        let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+        let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|_| bad("not PTX: not a text".to_owned()))?;
+        let kernel = OwnKernel::new(text, self.kernel).map_err(bad)?;
+        paths::expect_extension("--case", &self.case, &EXTENSIONS)?;
+        let case = paths::readable_file("--case", &self.case)?;
+        // Of all orders of addition, one term after another has the longest chain.
+        let reduction = self.reduction.unwrap_or(Reduction::Atomic);
+        let setting = BackwardConfig { reduction, threshold: self.threshold };
+        let setting =
+            setting.check(LANES).map_err(|e| CliError::new(format!("--threshold: {e}")))?;
+        let emulation = |order: Order| Emulation {
+            fast_math: self.fast_math,
+            architecture: Architecture::Compute75,
+            order,
+        };
+        Ok(PtxPlan {
+            file,
+            kernel,
+            case,
+            setting,
+            named: self.reduction.is_some(),
+            emulations: self.order.orders()?.into_iter().map(emulation).collect(),
+            out: paths::writable_folder("--out", &self.out)?,
+        })
+    }
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let case = read_case(&plan.case, None)?;
+    let items = (0..case.scene.cameras.len())
+        .map(|camera| Item::new(case.clone(), camera).map_err(CliError::new))
+        .collect::<Result<Vec<_>, _>>()?;
+    let reports = plan
+        .emulations
+        .par_iter()
+        .map(|&emulation| run_one(plan, emulation, &items))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut reports = join_seeds(reports);
+    let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
+    let sums = if plan.named {
+        format!("bounds for {}", plan.setting)
+    } else {
+        "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
+    };
+    writeln!(
+        out,
+        "rasterize_backward is {} of {}, {sums}\n",
+        plan.kernel.entry(),
+        plan.file.display()
+    )?;
+    out.write_all(report(&reports, &[], &files).as_bytes())?;
+    out.flush()?;
+    outcome(&reports)
+}
+
+fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<EngineReport, CliError> {
+    let engine = emulated::open_own(emulation, &plan.kernel, plan.setting.reduction, items)
+        .map_err(|error| CliError::caused(format!("engine {emulation}"), error))?;
+    let settings = vec![plan.setting];
+    let contender = Contender {
+        id: emulation.to_string(),
+        engine: Box::new(engine),
+        stages: vec![StageName::RasterizeBackward],
+        settings,
+    };
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| reduce(&item.case, fails);
+    Ok(judge(contender, items, &minimize, &|_| ()))
+}

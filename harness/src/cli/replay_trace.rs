@@ -1,0 +1,51 @@
+//! `splatcheck replay` of a failure on the emulator: the recorded decisions and no others.
+
+use std::io::Write;
+
+use splat_gpu::BackwardConfig;
+
+use super::exit::{CliError, Outcome};
+use crate::campaign::Item;
+use crate::emulated::{self, Recording};
+use crate::stage::StageName;
+
+/// Runs the recorded stage, says what fails now, and whether that is bit for bit what was recorded.
+///
+/// # Errors
+/// The emulator does not open, or standard output failed.
+pub(super) fn run(
+    recording: &Recording,
+    run: (StageName, Option<BackwardConfig>),
+    item: &Item,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    let opened = |error| CliError::caused(format!("engine {}", recording.emulation), error);
+    let fault = emulated::replay(recording, run, item).map_err(opened)?;
+    let (stage, setting) = run;
+    let setting_text = setting.map_or_else(String::new, |setting| format!(", {setting}"));
+    writeln!(
+        out,
+        "{}: {stage}{setting_text}, {} recorded decisions, then lockstep",
+        recording.emulation,
+        recording.trace.len()
+    )?;
+    writeln!(out, "  program {}", recording.artifact)?;
+    let program = emulated::program_now(recording, run, item).map_err(CliError::new)?;
+    if program != recording.artifact {
+        writeln!(out, "  CHANGED since it was recorded: now it is {program}")?;
+    }
+    let found = fault.as_ref().map(emulated::describe);
+    match &found {
+        Some(failure) => writeln!(out, "  {failure}")?,
+        None => writeln!(out, "  nothing fails")?,
+    }
+    if found.as_deref() == Some(&recording.failure) {
+        writeln!(out, "  exactly the recorded failure")?;
+    } else {
+        writeln!(out, "  recorded was: {}", recording.failure)?;
+    }
+    let verdict = if fault.is_some() { Outcome::Disagree } else { Outcome::Agree };
+    writeln!(out, "\n{}", if fault.is_some() { "DISAGREE" } else { "agree" })?;
+    out.flush()?;
+    Ok(verdict)
+}

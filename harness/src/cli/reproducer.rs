@@ -1,0 +1,65 @@
+//! Reproducers: what failed, as a file that `splatcheck replay` runs again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use splat_gpu::emulator::OwnKernel;
+
+use super::exit::CliError;
+use crate::campaign::Finding;
+use crate::emulated;
+use crate::engines::Emulation;
+use crate::io::case_file::{self, NOTE_PREFIX};
+use crate::report::reproducer_path;
+
+/// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
+/// emulator, perhaps with `kernel` in an artifact's place, is repeated and its decisions are kept.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub(super) fn write(
+    folder: &Path,
+    finding: &mut Finding,
+    kernel: Option<&OwnKernel>,
+) -> Result<String, CliError> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CliError::caused(format!("cannot make the folder {}", folder.display()), error)
+    })?;
+    let mut notes = BTreeMap::new();
+    let mut put = |key: &str, value: String| {
+        notes.insert(format!("{NOTE_PREFIX}{key}"), value);
+    };
+    put("engine", finding.engine.clone());
+    put("stage", finding.stage.to_string());
+    put("camera", finding.camera.to_string());
+    put("lane_width", finding.lane_width.to_string());
+    if let Some(setting) = finding.setting {
+        put("reduction", setting.reduction.to_string());
+        put("threshold", setting.threshold.to_string());
+    }
+    if finding.engine.parse::<Emulation>().is_ok() {
+        match emulated::record(finding, kernel) {
+            Ok(recording) => notes.extend(recording.notes()),
+            Err(error) => finding.notes.push(format!("NOT RECORDED: {error}")),
+        }
+    }
+    let path = reproducer_path(folder, finding);
+    case_file::write_case(&path, &finding.case, &notes)
+        .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
+    Ok(path.display().to_string())
+}
+
+/// [`write()`] for all findings, report by report.
+///
+/// # Errors
+/// As [`write()`].
+pub(super) fn write_all(
+    folder: &Path,
+    reports: &mut [crate::campaign::EngineReport],
+    kernel: Option<&OwnKernel>,
+) -> Result<Vec<Vec<String>>, CliError> {
+    reports
+        .iter_mut()
+        .map(|report| report.findings.iter_mut().map(|f| write(folder, f, kernel)).collect())
+        .collect()
+}

@@ -1,0 +1,143 @@
+//! The options that say how the PTX emulator runs, shared by the commands that use it.
+
+use std::num::NonZeroU32;
+
+use clap::Args;
+use splat_gpu::artifact::Architecture;
+
+use super::exit::CliError;
+use crate::engines::{Emulation, Found, Order, emulation};
+
+/// In which orders the emulator runs, as typed.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ScheduleArgs {
+    /// Order of execution on the emulator: lockstep, random[:SEED] or adversarial[:SEED]
+    #[arg(long, value_name = "NAME")]
+    pub schedule: Option<Order>,
+    /// Run this many seeds, from the schedule's on
+    #[arg(long, value_name = "N", requires = "schedule", allow_negative_numbers = true)]
+    pub schedules: Option<NonZeroU32>,
+}
+
+/// How the emulator runs, as typed.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct EmulationArgs {
+    /// The order of execution.
+    #[command(flatten)]
+    pub order: ScheduleArgs,
+    /// What the emulator's kernels were compiled for: `compute_75` or `compute_90`
+    #[arg(long, value_name = "NAME", value_parser = emulation::architecture)]
+    pub architecture: Option<Architecture>,
+}
+
+impl ScheduleArgs {
+    /// The orders of execution asked for: lockstep where nothing was typed.
+    ///
+    /// # Errors
+    /// More than one seed of a schedule that has none, or seeds beyond the last.
+    pub fn orders(&self) -> Result<Vec<Order>, CliError> {
+        let order = self.schedule.unwrap_or_default();
+        let Some(count) = self.schedules else { return Ok(vec![order]) };
+        let Some(first) = order.seed() else {
+            return Err(CliError::new(
+                "--schedules: lockstep has no seeds, give --schedule random or adversarial",
+            ));
+        };
+        let last = first.checked_add(u64::from(count.get()) - 1).ok_or_else(|| {
+            CliError::new(format!("--schedules {count}: there are no such seeds after {first}"))
+        })?;
+        Ok((first..=last).map(|seed| order.with_seed(seed)).collect())
+    }
+}
+
+impl EmulationArgs {
+    /// The engines with the emulator running as typed: every seed is an engine of its own.
+    ///
+    /// # Errors
+    /// As [`ScheduleArgs::orders`], and an engine that is not the emulator where anything was typed.
+    pub fn resolve(&self, engines: Vec<Found>) -> Result<Vec<Found>, CliError> {
+        let option = match (self.order.schedule, self.architecture) {
+            (None, None) => return Ok(engines),
+            (Some(_), _) => "--schedule",
+            (None, Some(_)) => "--architecture",
+        };
+        let orders = self.order.orders()?;
+        let mut resolved = Vec::new();
+        for found in engines {
+            let Some(Emulation { fast_math, architecture, .. }) = found.emulation() else {
+                return Err(CliError::new(format!(
+                    "{option}: only the emulator follows it, not {}: choose with --engine \
+                     emulator",
+                    found.spec.id
+                )));
+            };
+            let architecture = self.architecture.unwrap_or(architecture);
+            let emulations =
+                orders.iter().map(|&order| Emulation { fast_math, architecture, order });
+            resolved.extend(emulations.map(|emulation| found.emulating(emulation)));
+        }
+        Ok(resolved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::exit::one_line;
+    use super::*;
+    use crate::engines::EngineSpec;
+    use splat_gpu::{DeviceInfo, FloatAtomics};
+
+    fn found(id: &str) -> Found {
+        Found {
+            spec: EngineSpec { id: id.into(), env: Vec::new(), adapter: None },
+            info: DeviceInfo {
+                adapter: String::new(),
+                driver: String::new(),
+                backend: String::new(),
+                lane_width: 32,
+                float_atomics: FloatAtomics::Native,
+                exp_of_zero_is_one: true,
+            },
+        }
+    }
+
+    fn typed(schedule: Option<&str>, schedules: Option<u32>) -> EmulationArgs {
+        let order = ScheduleArgs {
+            schedule: schedule.map(|text| text.parse().unwrap()),
+            schedules: schedules.map(|n| NonZeroU32::new(n).unwrap()),
+        };
+        EmulationArgs { order, architecture: None }
+    }
+
+    #[test]
+    fn every_seed_is_an_engine() {
+        let engines = vec![found("emulator"), found("emulator-fast")];
+        let mut args = typed(Some("random:7"), Some(2));
+        args.architecture = Some(Architecture::Compute90);
+        let ids: Vec<_> =
+            args.resolve(engines.clone()).unwrap().into_iter().map(|f| f.spec.id).collect();
+        let expected = [
+            "emulator compute_90 random:7",
+            "emulator compute_90 random:8",
+            "emulator-fast compute_90 random:7",
+            "emulator-fast compute_90 random:8",
+        ];
+        assert_eq!(ids, expected, "two seeds of two engines");
+        let untouched = typed(None, None).resolve(engines.clone()).unwrap();
+        assert_eq!(untouched, engines, "nothing was typed");
+    }
+
+    #[test]
+    fn what_cannot_be_followed_is_named() {
+        let error = |args: EmulationArgs, engine: &str| {
+            one_line(&args.resolve(vec![found(engine)]).expect_err("it cannot be followed"))
+        };
+        let text = error(typed(Some("random"), None), "lavapipe-8");
+        assert!(text.contains("--schedule") && text.contains("not lavapipe-8"), "{text}");
+        let text = error(typed(Some("lockstep"), Some(3)), "emulator");
+        assert!(text.contains("lockstep has no seeds"), "{text}");
+        let last = format!("random:{}", u64::MAX);
+        let text = error(typed(Some(&last), Some(2)), "emulator");
+        assert!(text.contains("no such seeds"), "{text}");
+    }
+}

@@ -1,0 +1,226 @@
+//! `splatcheck schedules`: every CUDA kernel on the emulator under many schedules.
+//!
+//! A *round* is one schedule with one threshold and one variant of the kernels (architecture, fast
+//! math): every stage of every scene of the corpus, with every reduction. Threshold and
+//! variant turn with the seed, so that [`ROUNDS`] seeds in a row have every pair of them. A *cell* is
+//! an artifact with a threshold; a campaign that leaves one out has not done what it is for.
+
+mod coverage;
+
+use std::io::Write;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use clap::Args;
+use rayon::prelude::*;
+use splat_gpu::artifact::Architecture;
+use splat_gpu::{BackwardConfig, EmulatorEngine, Reduction};
+
+use super::check::progress_bar;
+use super::exit::{CliError, Outcome};
+use super::judged::outcome;
+use super::{paths, reproducer};
+use crate::campaign::merge::join_seeds;
+use crate::campaign::{Contender, EngineReport, Item, judge};
+use crate::case::Case;
+use crate::engines::{Emulation, Order};
+use crate::io::corpus;
+use crate::minimize::reduce;
+use crate::report::finding_text;
+use crate::stage::StageName;
+use coverage::Coverage;
+
+/// Thresholds of a warp of 32 lanes, from always to never.
+const THRESHOLDS: u64 = 34;
+/// Architectures, each with and without fast math.
+const VARIANTS: u64 = 4;
+/// Seeds in a row after which every threshold has met every variant.
+pub const ROUNDS: u64 = THRESHOLDS * VARIANTS;
+
+/// Options of `schedules`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct SchedulesArgs {
+    /// Seeds of each kind of schedule; 136 have every threshold with every variant of the kernels
+    #[arg(long, value_name = "N", default_value = "136", allow_negative_numbers = true)]
+    pub seeds: NonZeroU32,
+    /// The first seed
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    pub first: u32,
+    /// This kind of schedule only: lockstep, random or adversarial; repeatable
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    pub kind: Vec<Order>,
+    /// Rounds at the same time [default: one a processor]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Folder of named scenes [default: corpora/scenes]
+    #[arg(long, value_name = "DIR")]
+    pub corpus: Option<PathBuf>,
+    /// Folder for reproducers
+    #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
+    pub out: PathBuf,
+}
+
+/// A kind of schedule, of any seed.
+fn kind(name: &str) -> Result<Order, String> {
+    match name {
+        "lockstep" => Ok(Order::Lockstep),
+        "random" => Ok(Order::Random(0)),
+        "adversarial" => Ok(Order::Adversarial(0)),
+        _ => Err(format!("unknown kind '{name}': expected lockstep, random or adversarial")),
+    }
+}
+
+/// A checked `schedules`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchedulesPlan {
+    /// The rounds, kind by kind.
+    pub rounds: Vec<Round>,
+    /// Rounds at the same time.
+    pub jobs: usize,
+    /// Folder of named scenes.
+    pub corpus: PathBuf,
+    /// Folder for reproducers.
+    pub out: PathBuf,
+}
+
+/// One schedule with the kernels and the threshold that it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Kernels and schedule.
+    pub emulation: Emulation,
+    /// For the reductions that have one.
+    pub threshold: u32,
+}
+
+impl Round {
+    /// The round of a seed.
+    #[must_use]
+    pub fn new(order: Order, seed: u64) -> Self {
+        let threshold = u32::try_from(seed % THRESHOLDS).unwrap_or(0);
+        // The next seed has the next variant, and so has the next seed with the same threshold, which
+        // without the second term would have but every other (34 and 4 share a factor).
+        let variant = (seed % VARIANTS + seed / THRESHOLDS) % VARIANTS;
+        let architecture = Architecture::ALL[usize::from(variant % 2 == 1)];
+        let emulation =
+            Emulation { fast_math: variant >= 2, architecture, order: order.with_seed(seed) };
+        Self { emulation, threshold }
+    }
+
+    /// Every reduction, at the threshold where it has one.
+    fn settings(self) -> Vec<BackwardConfig> {
+        let at = |reduction: Reduction| {
+            let threshold = if reduction.has_threshold() { self.threshold } else { 0 };
+            BackwardConfig { reduction, threshold }
+        };
+        Reduction::ALL.map(at).to_vec()
+    }
+}
+
+impl SchedulesArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed.
+    pub fn resolve(self) -> Result<SchedulesPlan, CliError> {
+        let mut kinds = self.kind;
+        if kinds.is_empty() {
+            kinds = vec![Order::Lockstep, Order::Random(0), Order::Adversarial(0)];
+        }
+        kinds.dedup();
+        let (first, seeds) = (u64::from(self.first), u64::from(self.seeds.get()));
+        let rounds = |order: &Order| {
+            // Lockstep knows no seed: after a full turn it would only repeat itself.
+            let seeds = if *order == Order::Lockstep { seeds.min(ROUNDS) } else { seeds };
+            let order = *order;
+            (first..first + seeds).map(move |seed| Round::new(order, seed))
+        };
+        let missing = || CliError::new("no folder corpora/scenes here: --corpus names another");
+        let corpus = match self.corpus {
+            Some(folder) => folder,
+            None => paths::default_corpus().ok_or_else(missing)?,
+        };
+        Ok(SchedulesPlan {
+            rounds: kinds.iter().flat_map(rounds).collect(),
+            jobs: self.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
+            corpus: paths::readable_folder("--corpus", &corpus)?,
+            out: paths::writable_folder("--out", &self.out)?,
+        })
+    }
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]; cells that were not covered are one too.
+pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let items = items(plan)?;
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs).build();
+    let threads = threads.map_err(|error| CliError::caused("cannot start threads", error))?;
+    let bar = progress_bar(plan.rounds.len() as u64);
+    let start = Instant::now();
+    let round = |round: &Round| {
+        let report = run_one(*round, &items);
+        bar.inc(1);
+        report
+    };
+    let reports: Result<Vec<_>, _> =
+        threads.install(|| plan.rounds.par_iter().with_max_len(1).map(round).collect());
+    let seconds = start.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+    let reports = reports?;
+    let mut coverage = Coverage::default();
+    for (round, report) in plan.rounds.iter().zip(&reports) {
+        coverage.add(*round, report, &items);
+    }
+    writeln!(out, "{}", coverage.table())?;
+    let runs = coverage.runs();
+    writeln!(
+        out,
+        "{} rounds, {runs} runs in {seconds:.1} s on {} threads: {:.0} runs a second and thread",
+        plan.rounds.len(),
+        plan.jobs,
+        runs as f64 / (seconds * plan.jobs as f64)
+    )?;
+    let mut reports = join_seeds(reports);
+    let files = reproducer::write_all(&plan.out, &mut reports, None)?;
+    for (report, files) in reports.iter().zip(&files) {
+        for (finding, file) in report.findings.iter().zip(files) {
+            out.write_all(finding_text(finding, file).as_bytes())?;
+        }
+    }
+    out.flush()?;
+    match (outcome(&reports)?, coverage.uncovered()) {
+        (Outcome::Disagree, _) => Ok(Outcome::Disagree),
+        (Outcome::Agree, None) => Ok(Outcome::Agree),
+        (Outcome::Agree, Some(uncovered)) => Err(CliError::new(format!(
+            "{uncovered}: {ROUNDS} seeds in a row of a kind and scenes with 3 and with other \
+             numbers of channels have everything"
+        ))),
+    }
+}
+
+fn items(plan: &SchedulesPlan) -> Result<Vec<Item>, CliError> {
+    let cases = corpus::read_corpus(&plan.corpus)
+        .map_err(|error| CliError::caused("cannot read the corpus", error))?;
+    let views: Vec<(&Case, usize)> = cases
+        .iter()
+        .flat_map(|case| (0..case.scene.cameras.len()).map(move |camera| (case, camera)))
+        .collect();
+    let item = |&(case, camera): &(&Case, usize)| Item::new(case.clone(), camera);
+    views.par_iter().map(item).collect::<Result<_, _>>().map_err(CliError::new)
+}
+
+fn run_one(round: Round, items: &[Item]) -> Result<EngineReport, CliError> {
+    let engine = EmulatorEngine::open(round.emulation.options())
+        .map_err(|error| CliError::caused(format!("engine {}", round.emulation), error))?;
+    let contender = Contender {
+        id: round.emulation.to_string(),
+        engine: Box::new(engine),
+        stages: StageName::ALL.to_vec(),
+        settings: round.settings(),
+    };
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| reduce(&item.case, fails);
+    Ok(judge(contender, items, &minimize, &|_| ()))
+}

@@ -1,0 +1,104 @@
+//! The decisions of a schedule as text: what a reproducer keeps of a run on the emulator.
+//!
+//! One word a decision, in order, its fields separated by points: block, warp, lanes (hexadecimal),
+//! instructions, 1 or 0 for whether it merges, what memory does meanwhile. Any text of that form is a schedule: decisions that
+//! cannot be followed are passed over, and lockstep follows the last.
+
+use splat_gpu::emulator::{Decision, Trace};
+use std::fmt::Write as _;
+
+/// The trace as text.
+#[must_use]
+pub fn to_text(trace: &Trace) -> String {
+    let mut text = String::new();
+    for decision in trace {
+        let Decision { block, warp, lanes, instructions, merge, memory } = decision;
+        let space = if text.is_empty() { "" } else { " " };
+        let merge = u32::from(*merge);
+        // Writing to a text does not fail.
+        let _ = write!(text, "{space}{block}.{warp}.{lanes:x}.{instructions}.{merge}.{memory}");
+    }
+    text
+}
+
+/// The trace that a text holds.
+///
+/// # Errors
+/// The first word that is no decision, by its number from 1.
+pub fn of_text(text: &str) -> Result<Trace, String> {
+    let words = text.split_ascii_whitespace().enumerate();
+    words
+        .map(|(index, word)| {
+            decision(word).ok_or_else(|| {
+                format!(
+                    "decision {} is not of the form \
+                     BLOCK.WARP.LANES.INSTRUCTIONS.MERGE.MEMORY",
+                    index + 1
+                )
+            })
+        })
+        .collect()
+}
+
+fn decision(word: &str) -> Option<Decision> {
+    let mut fields = word.split('.');
+    let mut number = |radix| u32::from_str_radix(fields.next()?, radix).ok();
+    let decision = Decision {
+        block: number(10)?,
+        warp: number(10)?,
+        lanes: number(16)?,
+        instructions: number(10)?,
+        merge: match number(10)? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        },
+        memory: number(10)?,
+    };
+    fields.next().is_none().then_some(decision)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    prop_compose! {
+        fn any_decision()(
+            (block, warp, lanes, instructions) in any::<(u32, u32, u32, u32)>(),
+            (merge, memory) in any::<(bool, u32)>(),
+        ) -> Decision {
+            Decision { block, warp, lanes, instructions, merge, memory }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_trace_is_read_back(trace in prop::collection::vec(any_decision(), 0..40)) {
+            prop_assert_eq!(of_text(&to_text(&trace)), Ok(trace));
+        }
+
+        /// No text panics, and what is read means the same when it is written again.
+        #[test]
+        fn any_text_is_a_trace_or_an_error(text in "[0-9a-f. :+-]{0,60}|.{0,20}") {
+            if let Ok(trace) = of_text(&text) {
+                prop_assert_eq!(of_text(&to_text(&trace)), Ok(trace));
+            }
+        }
+    }
+
+    #[test]
+    fn the_word_at_fault_is_counted() {
+        for bad in [
+            "1.2.3.4.1",
+            "1.2.3.4.1.1.1",
+            "1.2.g.4.1.0",
+            "1.2.3.4.2.0",
+            "4294967296.0.0.0.0.0",
+            "..",
+        ] {
+            let error = of_text(&format!("0.0.ffffffff.1.1.7 {bad}")).expect_err(bad);
+            assert!(error.starts_with("decision 2 "), "{bad}: {error}");
+        }
+    }
+}

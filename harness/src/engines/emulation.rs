@@ -1,0 +1,233 @@
+//! How the PTX emulator is to run a kernel: the part of an engine's id after `emulator`.
+//!
+//! An id says everything: `emulator[-fast] [compute_90] [random:SEED | adversarial:SEED]`, where
+//! what is left out means the kernels as compiled by default for `compute_75`, in lockstep. So the
+//! command line, the child's environment, reports and reproducers all hold the same words.
+
+use std::fmt;
+use std::str::FromStr;
+
+use splat_gpu::artifact::Architecture;
+use splat_gpu::emulator::{EmulatorOptions, Schedule};
+
+use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE};
+use super::spec::EngineSpec;
+
+/// An order of execution, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Order {
+    /// Lowest place of the program first, approximate instructions correctly rounded.
+    #[default]
+    Lockstep,
+    /// A random order from this seed, which also perturbs approximate instructions.
+    Random(u64),
+    /// A hostile order from this seed, which also perturbs approximate instructions.
+    Adversarial(u64),
+}
+
+impl Order {
+    /// The word before the seed.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Lockstep => "lockstep",
+            Self::Random(_) => "random",
+            Self::Adversarial(_) => "adversarial",
+        }
+    }
+
+    /// The same kind of order from another seed; lockstep has none.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        match self {
+            Self::Lockstep => Self::Lockstep,
+            Self::Random(_) => Self::Random(seed),
+            Self::Adversarial(_) => Self::Adversarial(seed),
+        }
+    }
+
+    /// The seed, where there is one.
+    #[must_use]
+    pub fn seed(self) -> Option<u64> {
+        match self {
+            Self::Lockstep => None,
+            Self::Random(seed) | Self::Adversarial(seed) => Some(seed),
+        }
+    }
+
+    /// The emulator's schedule of that name.
+    #[must_use]
+    pub fn schedule(self) -> Schedule {
+        match self {
+            Self::Lockstep => Schedule::lockstep(),
+            Self::Random(seed) => Schedule::random(seed),
+            Self::Adversarial(seed) => Schedule::adversarial(seed),
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.seed() {
+            Some(seed) => write!(f, "{}:{seed}", self.kind()),
+            None => f.write_str(self.kind()),
+        }
+    }
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (kind, seed) = match text.split_once(':') {
+            Some((kind, seed)) => (kind, Some(seed)),
+            None => (text, None),
+        };
+        let order = match kind {
+            "lockstep" if seed.is_none() => Self::Lockstep,
+            "random" => Self::Random(0),
+            "adversarial" => Self::Adversarial(0),
+            _ => {
+                return Err(format!(
+                    "unknown schedule '{text}': expected lockstep, random[:SEED] or \
+                     adversarial[:SEED]"
+                ));
+            }
+        };
+        let seed = seed.map_or(Ok(0), str::parse);
+        seed.map(|seed| order.with_seed(seed)).map_err(|error| {
+            format!("the seed of schedule '{text}' is not a number from 0 to 2^64 - 1: {error}")
+        })
+    }
+}
+
+/// Which artifacts the emulator runs, and in which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Emulation {
+    /// Whether the kernels are those compiled with `--use_fast_math`.
+    pub fast_math: bool,
+    /// What they were compiled for.
+    pub architecture: Architecture,
+    /// The order of execution.
+    pub order: Order,
+}
+
+impl Emulation {
+    /// The family of its engine: `emulator` or `emulator-fast`.
+    #[must_use]
+    pub fn family(self) -> &'static str {
+        if self.fast_math { EMULATOR_FAST } else { EMULATOR }
+    }
+
+    /// How to start its process. Its id is this emulation as text.
+    #[must_use]
+    pub fn spec(self) -> EngineSpec {
+        let id = self.to_string();
+        EngineSpec { env: vec![(ENGINE.into(), id.clone().into())], id, adapter: None }
+    }
+
+    /// How the emulator itself is opened.
+    #[must_use]
+    pub fn options(self) -> EmulatorOptions {
+        EmulatorOptions {
+            architecture: self.architecture,
+            fast_math: self.fast_math,
+            schedule: self.order.schedule(),
+            ..EmulatorOptions::default()
+        }
+    }
+
+    /// The id without the seed: what the runs of several seeds are reported under.
+    #[must_use]
+    pub fn without_seed(self) -> String {
+        let text = self.to_string();
+        match self.order.seed() {
+            Some(seed) => text.trim_end_matches(&format!(":{seed}")).to_owned(),
+            None => text,
+        }
+    }
+}
+
+impl fmt::Display for Emulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.family())?;
+        if self.architecture != Architecture::Compute75 {
+            write!(f, " {}", self.architecture.name())?;
+        }
+        if self.order != Order::Lockstep {
+            write!(f, " {}", self.order)?;
+        }
+        Ok(())
+    }
+}
+
+/// The architecture of that name.
+///
+/// # Errors
+/// The names there are.
+pub fn architecture(name: &str) -> Result<Architecture, String> {
+    Architecture::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| {
+        let known = Architecture::ALL.map(Architecture::name);
+        format!("unknown architecture '{name}': expected {}", known.join(" or "))
+    })
+}
+
+impl FromStr for Emulation {
+    type Err = String;
+
+    fn from_str(id: &str) -> Result<Self, Self::Err> {
+        let mut words = id.split(' ').peekable();
+        let fast_math = match words.next() {
+            Some(EMULATOR) => false,
+            Some(EMULATOR_FAST) => true,
+            _ => return Err(format!("'{id}' is not the emulator")),
+        };
+        let named = words.next_if(|word| word.starts_with("compute_"));
+        let architecture = named.map_or(Ok(Architecture::Compute75), architecture)?;
+        let order = words.next().map_or(Ok(Order::Lockstep), str::parse)?;
+        match words.next() {
+            Some(word) => Err(format!("'{id}': nothing is expected from '{word}' on")),
+            None => Ok(Self { fast_math, architecture, order }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_back_as_it_is_written() {
+        for fast_math in [false, true] {
+            for architecture in Architecture::ALL {
+                for order in [Order::Lockstep, Order::Random(7), Order::Adversarial(u64::MAX)] {
+                    let emulation = Emulation { fast_math, architecture, order };
+                    assert_eq!(emulation.to_string().parse(), Ok(emulation), "{emulation}");
+                }
+            }
+        }
+        assert_eq!("random".parse(), Ok(Order::Random(0)), "the first seed");
+        let emulation: Emulation = "emulator-fast compute_90 random:11".parse().unwrap();
+        assert_eq!(emulation.without_seed(), "emulator-fast compute_90 random", "no seed");
+        assert_eq!(emulation.spec().id, emulation.to_string(), "the id is the emulation");
+    }
+
+    #[test]
+    fn what_is_no_emulation_is_refused_by_word() {
+        for (id, word) in [
+            ("lavapipe-8", "lavapipe-8"),
+            ("", "''"),
+            ("emulator compute_20", "expected compute_75 or compute_90"),
+            ("emulator random:", "not a number"),
+            ("emulator random:-1", "not a number"),
+            ("emulator random:18446744073709551616", "not a number"),
+            ("emulator lockstep:1", "unknown schedule 'lockstep:1'"),
+            ("emulator chaotic", "expected lockstep, random[:SEED]"),
+            ("emulator random:1 random:2", "from 'random:2' on"),
+            ("emulator  random:1", "unknown schedule ''"),
+        ] {
+            let error = id.parse::<Emulation>().expect_err(id);
+            assert!(error.contains(word), "'{id}': {error}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! `splatcheck ptx`, `schedules` and replays on the emulator, as their users meet them.
+
+use splat_harness::io::case_file;
+use splat_tests::{Said, root, say};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn path(below: &str) -> String {
+    root().join(below).to_str().expect("a plain name").to_owned()
+}
+
+/// Judges a kernel of `gpu/tests/kernels` on a scene of the corpus.
+fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
+    let file = path(&format!("gpu/tests/kernels/{kernel}.ptx"));
+    let case = path(&format!("corpora/scenes/{scene}.toml"));
+    let words = ["ptx", &file, "--kernel", "own_backward", "--case", &case];
+    say(folder, &[&words[..], more].concat())
+}
+
+/// The reproducer of the first finding that a report tells of.
+fn reproducer(folder: &Path, said: &Said) -> PathBuf {
+    let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
+    folder.join(told.lines().next().expect("its path"))
+}
+
+/// Replays a reproducer and expects the recorded failure to the bit.
+fn replays(folder: &Path, file: &Path) -> Said {
+    let said = say(folder, &["replay", file.to_str().expect("a plain name")]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("exactly the recorded failure"), "{said:?}");
+    assert!(!said.out.contains("CHANGED"), "{said:?}");
+    said
+}
+
+#[test]
+fn a_right_kernel_agrees_under_every_schedule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for order in ["lockstep", "random:3", "adversarial:5"] {
+        for more in [&[][..], &["--fast-math"]] {
+            let words = [&["--schedule", order][..], more].concat();
+            let said = judge(folder.path(), "own_backward", "tile-corner", &words);
+            assert_eq!(said.code, Some(0), "{order}: {said:?}");
+            assert!(said.out.contains("bounds for sums in any order, the widest"), "{said:?}");
+        }
+    }
+    let words = ["--reduction", "atomic", "--schedule", "random", "--schedules", "3"];
+    let said = judge(folder.path(), "own_backward", "checkerboard", &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("emulator random:0..2"), "the seeds as one: {said:?}");
+    assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
+}
+
+#[test]
+fn check_runs_every_seed_and_reports_them_as_one_engine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = path("corpora/scenes/tile-corner.toml");
+    let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "sw-b"];
+    let order = ["--threshold", "7", "--schedule", "random:5", "--schedules", "2"];
+    let architecture = ["--architecture", "compute_90"];
+    let said = say(folder.path(), &[&words[..], &order, &architecture].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let line = |id: &str| said.out.lines().find(|l| l.starts_with(id) && l.contains(" sw-b "));
+    let line = line("emulator compute_90 random:5..6 ").expect("a row");
+    assert!(line.split_whitespace().any(|word| word == "2"), "two runs: {line}");
+    let words = ["check", "--engine", "emulator", "--case", &case, "--schedules", "2"];
+    let said = say(folder.path(), &words);
+    assert_eq!(said.code, Some(2), "seeds of what? {said:?}");
+}
+
+#[test]
+fn a_broken_kernel_disagrees_and_its_reproducer_repeats_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["--schedule", "random:7"];
+    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("DISAGREE emulator random:7: rasterize_backward"), "{said:?}");
+    assert!(said.out.contains("schedule random:7: 0 of its "), "any order shows it: {said:?}");
+    replays(folder.path(), &reproducer(folder.path(), &said));
+}
+
+#[test]
+fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = judge(folder.path(), "own_backward_racy", "large-over-many-tiles", &[]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    for words in ["kernel 'own_backward' line ", "race on Global memory at ", "lanes 0x", "line "] {
+        assert!(said.out.contains(words), "no '{words}': {said:?}");
+    }
+    let shown: Vec<_> =
+        said.out.lines().filter(|line| line.trim_start().starts_with("line ")).collect();
+    assert!(shown.iter().any(|line| line.contains("st.global")), "the PTX lines: {shown:?}");
+    let file = case_file::read_case(&reproducer(folder.path(), &said)).expect("readable");
+    let scene = file.case.scene;
+    assert_eq!(scene.gaussians.len(), 1, "one Gaussian is enough");
+    assert!(scene.width <= 16 && scene.height <= 16, "one block is enough");
+    replays(folder.path(), &reproducer(folder.path(), &said));
+}
+
+#[test]
+fn a_kernel_that_never_ends_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let endless = text.replacen("mov.u32", "AGAIN:\nbra.uni AGAIN;\nmov.u32", 1);
+    assert_ne!(endless, text, "the kernel has changed");
+    fs::write(here.join("endless.ptx"), endless).expect("written");
+    let case = path("corpora/scenes/one-pixel.toml");
+    let said = say(here, &["ptx", "endless.ptx", "--kernel", "own_backward", "--case", &case]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains(" instructions"), "the budget: {said:?}");
+}
+
+#[test]
+fn a_failing_schedule_is_reduced_and_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scene = "tile-corner";
+    let calm = judge(folder.path(), "own_backward_converged", scene, &[]);
+    assert_eq!(calm.code, Some(0), "lockstep keeps warps together: {calm:?}");
+    let words = ["--schedule", "adversarial:0", "--schedules", "4"];
+    let said = judge(folder.path(), "own_backward_converged", scene, &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let line = said.out.lines().find(|line| line.contains("decisions are needed"));
+    let words: Vec<_> = line.expect("what was reduced").split_whitespace().collect();
+    let (kept, all): (usize, usize) =
+        (words[2].parse().expect("a number"), words[5].parse().expect("a number"));
+    assert!(kept >= 1, "without a decision warps stay together: {words:?}");
+    assert!(kept <= 3 && 10 * kept < all, "not reduced: {words:?}");
+    let replayed = replays(folder.path(), &reproducer(folder.path(), &said));
+    assert!(replayed.out.contains(&format!("{kept} recorded decisions")), "{replayed:?}");
+}
+
+#[test]
+fn a_damaged_trace_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["--schedule", "random:7"];
+    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let file = reproducer(folder.path(), &said);
+    let good = case_file::read_case(&file).expect("readable");
+    for (key, text, expected) in [
+        ("trace", "0.0.ffffffff.1.1 7.7", "decision 2 is not of the form"),
+        ("engine", "emulator random:x", "not a number"),
+        ("ptx", "mov this;", "not PTX"),
+    ] {
+        let mut notes = good.notes.clone();
+        notes.insert(format!("splatcheck.{key}"), text.to_owned());
+        case_file::write_case(&file, &good.case, &notes).expect("written");
+        let said = say(folder.path(), &["replay", file.to_str().expect("a plain name")]);
+        assert_eq!(said.code, Some(2), "{key}: {said:?}");
+        assert!(said.err.contains(expected) && said.err.contains(key), "{key}: {said:?}");
+    }
+    // A trace that names blocks and lanes which are not there is a schedule all the same.
+    let mut notes = good.notes.clone();
+    notes.insert("splatcheck.trace".into(), "4000000000.9.0.0.0 0.31.1.4294967295.1".into());
+    case_file::write_case(&file, &good.case, &notes).expect("written");
+    replays(folder.path(), &file);
+}
+
+#[test]
+fn what_is_no_kernel_of_the_interface_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let good = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let refused = |text: &[u8], more: &[&str], words: &[&str]| {
+        fs::write(here.join("k.ptx"), text).expect("written");
+        let case = path("corpora/scenes/one-pixel.toml");
+        let args = [&["ptx", "k.ptx", "--case", &case][..], more].concat();
+        let said = say(here, &args);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {said:?}");
+        words.iter().for_each(|word| assert!(said.err.contains(word), "no '{word}': {said:?}"));
+    };
+    let own = ["--kernel", "own_backward"];
+    refused(good.as_bytes(), &["--kernel", "mine"], &["'mine'", "there are own_backward"]);
+    refused(b"\xff\xfe", &own, &["k.ptx: not PTX: not a text"]);
+    refused(b"int main() {}", &own, &["k.ptx: not PTX: PTX line 1"]);
+    let unknown = good.replacen("ret;", "wgmma.fence;", 1);
+    refused(unknown.as_bytes(), &own, &["PTX line ", "outside the emulated subset"]);
+    let probe = fs::read(path("gpu/kernels/ptx/probe.compute_75.ptx")).expect("readable");
+    refused(&probe, &["--kernel", "probe"], &["expected 9", "float* gradients"]);
+    refused(good.as_bytes(), &[&own[..], &["--threshold", "34"]].concat(), &["--threshold", "33"]);
+    refused(
+        good.as_bytes(),
+        &[&own[..], &["--schedule", "chaotic"]].concat(),
+        &["expected lockstep, random[:SEED]"],
+    );
+    let said = say(here, &["ptx", "nowhere.ptx", "--kernel", "k", "--case", "nowhere.toml"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("nowhere.ptx"), "{said:?}");
+}
+
+/// Two small scenes: three channels, and another number.
+fn small_corpus(folder: &Path) {
+    fs::create_dir(folder.join("scenes")).expect("a folder");
+    for scene in ["one-pixel.toml", "channels-1.toml"] {
+        let from = path(&format!("corpora/scenes/{scene}"));
+        fs::copy(from, folder.join("scenes").join(scene)).expect("copied");
+    }
+}
+
+#[test]
+fn a_turn_of_seeds_covers_every_artifact_at_every_threshold() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_corpus(folder.path());
+    let said = say(folder.path(), &["schedules", "--corpus", "scenes"]);
+    println!("{}", said.out);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for kind in ["lockstep", "random", "adversarial"] {
+        let line = said
+            .out
+            .lines()
+            .find(|line| line.starts_with(kind) && line.contains(" rasterize_backward  sw-b "));
+        let cells: Vec<_> = line.expect("a line").split_whitespace().collect();
+        assert_eq!(cells[4..], ["0", "0", "0", "8/8", "34/34", "272/272"], "{kind}");
+    }
+}
+
+#[test]
+fn seeds_that_leave_something_out_are_no_success() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_corpus(folder.path());
+    let words = ["schedules", "--corpus", "scenes", "--kind", "random", "--seeds", "2"];
+    let said = say(folder.path(), &words);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("NOT EXERCISED: "), "{said:?}");
+}
