@@ -17,6 +17,7 @@ pub mod cuda;
 pub mod emulator;
 pub mod engine;
 pub mod layout;
+pub mod mutation;
 pub mod projection;
 pub mod reduction;
 pub mod stages;

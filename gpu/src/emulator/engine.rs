@@ -53,6 +53,7 @@ pub struct EmulatorEngine {
     replaced: BTreeMap<Replaced, Replacement>,
     report: Report,
     trace: Trace,
+    misuse: Option<&'static str>,
 }
 
 /// Stage and reduction of the artifacts that are not run.
@@ -95,6 +96,7 @@ impl EmulatorEngine {
             replaced: BTreeMap::new(),
             report: Report::default(),
             trace: Trace::new(),
+            misuse: None,
         };
         engine.info.exp_of_zero_is_one = engine.probe()?;
         Ok(engine)
@@ -134,6 +136,14 @@ impl EmulatorEngine {
         &self.report
     }
 
+    /// What noticed the misuse for which the latest run gave no result (see
+    /// [`FaultKind::observer`](super::fault::FaultKind::observer)); `None` where there was none, or
+    /// where the launch or the emulator itself was at fault.
+    #[must_use]
+    pub fn misuse(&self) -> Option<&'static str> {
+        self.misuse
+    }
+
     /// The decisions of the latest launch, also if it failed.
     #[must_use]
     pub fn trace(&self) -> &Trace {
@@ -159,12 +169,30 @@ impl EmulatorEngine {
         let launch = Launch { grid, block: [block, 1, 1], dynamic_shared: 0, arguments };
         let EmulatorOptions { schedule, observers, .. } = &self.options;
         let trace = &mut self.trace;
-        self.report = run_traced(module, entry, &launch, memory, schedule, *observers, trace)
-            .map_err(|error| match error {
-                RunError::Launch(error) => EngineError::Input(error.to_string()),
-                error => EngineError::Device(error.to_string()),
-            })?;
+        let result = run_traced(module, entry, &launch, memory, schedule, *observers, trace);
+        self.misuse = match &result {
+            Err(RunError::Program(fault)) => Some(fault.kind.observer()),
+            _ => None,
+        };
+        self.report = result.map_err(|error| match error {
+            RunError::Launch(error) => EngineError::Input(error.to_string()),
+            error => EngineError::Device(error.to_string()),
+        })?;
         Ok(())
+    }
+
+    /// An output of the latest launch.
+    fn download<T: Pod>(
+        &mut self,
+        memory: &DeviceMemory,
+        what: &str,
+        buffer: Buffer,
+    ) -> Result<Vec<T>, EngineError> {
+        let bytes = memory.read(buffer).map_err(|error| {
+            self.misuse = Some("output not written");
+            EngineError::Device(format!("{what}: {error}"))
+        })?;
+        Ok(bytemuck::pod_collect_to_vec(&bytes))
     }
 
     fn artifact(
@@ -186,7 +214,7 @@ impl EmulatorEngine {
         let arguments = vec![arguments.into(), 2_u32.into(), exponentials.into()];
         let artifact = self.artifact("probe", None, None);
         self.launch(artifact, [1, 1, 1], WARP, arguments, &mut memory)?;
-        let exponentials = download::<f32>(&memory, "exponentials", exponentials)?;
+        let exponentials = self.download::<f32>(&memory, "exponentials", exponentials)?;
         Ok(exponentials.iter().all(|e| e.to_bits() == 1.0_f32.to_bits()))
     }
 
@@ -201,10 +229,10 @@ impl EmulatorEngine {
         let artifact = self.artifact("rasterize", None, Some(inputs.channels));
         self.launch(artifact, raster.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
         Ok(RasterOutputs {
-            render_colors: download(&memory, "render_colors", colors)?,
-            render_alphas: download(&memory, "render_alphas", alphas)?,
-            render_transmittance: download(&memory, "render_transmittance", transmittance)?,
-            last_ids: download(&memory, "last_ids", last)?,
+            render_colors: self.download(&memory, "render_colors", colors)?,
+            render_alphas: self.download(&memory, "render_alphas", alphas)?,
+            render_transmittance: self.download(&memory, "render_transmittance", transmittance)?,
+            last_ids: self.download(&memory, "last_ids", last)?,
         })
     }
 
@@ -235,7 +263,7 @@ impl EmulatorEngine {
         arguments.extend(buffers.map(Argument::from));
         let artifact = self.artifact("rasterize_backward", Some(reduction), Some(raster.channels));
         self.launch(artifact, uploaded.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
-        let rows = download(&memory, "gradients", gradients)?;
+        let rows = self.download(&memory, "gradients", gradients)?;
         Ok(RasterGradients::from_rows(&rows, raster.channels))
     }
 }
@@ -278,15 +306,6 @@ fn load(artifact: &Artifact) -> Result<Module, EngineError> {
 
 fn upload<T: Pod>(memory: &mut DeviceMemory, values: &[T]) -> Buffer {
     memory.upload(bytemuck::cast_slice(values))
-}
-
-fn download<T: Pod>(
-    memory: &DeviceMemory,
-    what: &str,
-    buffer: Buffer,
-) -> Result<Vec<T>, EngineError> {
-    let bytes = memory.read(buffer).map_err(|e| EngineError::Device(format!("{what}: {e}")))?;
-    Ok(bytemuck::pod_collect_to_vec(&bytes))
 }
 
 impl Engine for EmulatorEngine {

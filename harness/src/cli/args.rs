@@ -12,6 +12,10 @@ use super::exit::CliError;
 use super::paths;
 use crate::engines::{Discovery, Found};
 
+mod mutants;
+
+pub use mutants::{MutantsArgs, MutantsPlan};
+
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "splatcheck", version, args_conflicts_with_subcommands = true)]
@@ -38,6 +42,8 @@ pub enum Command {
     Render(RenderArgs),
     /// Run a reproducer again
     Replay(ReplayArgs),
+    /// Run kernels made wrong on purpose and say what notices them
+    Mutants(MutantsArgs),
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),

@@ -12,6 +12,7 @@ pub mod devices;
 pub mod engine;
 pub mod exit;
 pub mod judged;
+pub mod mutants;
 pub mod oracle;
 pub mod paths;
 pub mod render;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
         Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Mutants(typed) => mutants::run(&typed.resolve(&engines_here()?)?, out),
         Command::Engine(typed) => engine::run(typed),
     }
 }
