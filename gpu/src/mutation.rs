@@ -7,6 +7,7 @@
 //! purpose: lane 0 sends the sum only where it contributes itself
 //! hazards: 3
 //! stands-for: a port whose leader leaves the loop          (optional: a bug seen in public)
+//! needs: compare exchange                                 (optional: or 'native atomics')
 //! equivalent: why no input can tell it from the original   (optional: it then need not be caught)
 //! kernels: rasterize_backward_sw_b.d3, rasterize_backward_subgroup.d3
 //! --- a/reduce_sw_b.cuh
@@ -19,6 +20,7 @@
 //! named without one. The mutant's own name is the file's.
 
 use crate::artifact::{self, Architecture, Artifact};
+use crate::engine::FloatAtomics;
 use diffy::Patch;
 use include_dir::{Dir, include_dir};
 
@@ -37,6 +39,8 @@ pub struct Mutation {
     pub stands_for: Option<String>,
     /// Why no input can tell it from the original, if that is so.
     pub equivalent: Option<String>,
+    /// The only engines on which its file is part of the kernels: those that add floats in this way.
+    pub needs: Option<FloatAtomics>,
     /// What it is compiled into.
     pub kernels: Vec<Artifact>,
     /// The file of the kernels that it changes.
@@ -69,7 +73,7 @@ pub struct MutationError {
     pub problem: String,
 }
 
-const KEYS: [&str; 5] = ["purpose", "hazards", "stands-for", "equivalent", "kernels"];
+const KEYS: [&str; 6] = ["purpose", "hazards", "stands-for", "needs", "equivalent", "kernels"];
 
 /// Why the lines in front of the diff, or its first line, are not understood.
 type Problem = String;
@@ -107,6 +111,7 @@ impl Mutation {
             purpose: need("purpose")?,
             hazards: need("hazards")?.split(',').map(hazard).collect::<Result<_, _>>()?,
             stands_for: get("stands-for"),
+            needs: get("needs").as_deref().map(atomics).transpose()?,
             equivalent: get("equivalent"),
             kernels: need("kernels")?.split(',').map(kernel).collect::<Result<_, _>>()?,
             file: file.unwrap_or_default().trim().to_owned(),
@@ -142,6 +147,14 @@ impl Mutation {
     #[must_use]
     pub fn ptx_file(&self, kernel: &Artifact) -> String {
         format!("{}.{}", self.name, kernel.file())
+    }
+}
+
+fn atomics(text: &str) -> Result<FloatAtomics, Problem> {
+    match text {
+        "native atomics" => Ok(FloatAtomics::Native),
+        "compare exchange" => Ok(FloatAtomics::CompareExchange),
+        _ => Err(format!("'needs: {text}', expected 'native atomics' or 'compare exchange'")),
     }
 }
 
@@ -186,12 +199,47 @@ mod tests {
             ("hazards: 3", "hazards: 21", "'21' is no hazard"),
             ("hazards: 3", "hazard: 3", "unknown line 'hazard: 3, 20'"),
             ("purpose: b becomes c\n", "", "it has no line 'purpose: ...'"),
+            ("kernels:", "needs: luck\nkernels:", "'needs: luck', expected"),
             ("rasterize.d3", "rasterize.d4", "there is no kernel 'rasterize.d4'"),
             ("--- a/x.cu", "", "it has no diff"),
             ("@@ -1,2 +1,2 @@", "@@ -1,9 +1,2 @@", "its diff is not understood"),
         ] {
             let error = Mutation::parse("m", &TEXT.replace(from, to)).expect_err(expected);
             assert!(error.to_string().contains(expected), "wanted '{expected}', got '{error}'");
+        }
+    }
+
+    /// A mutant that is no program would not be caught but refused.
+    #[test]
+    fn wgsl_mutants_are_other_valid_programs() {
+        use crate::reduction::Reduction;
+        use crate::stages::{RASTERIZE, RASTERIZE_BACKWARD, Variant};
+        use wgpu::naga::front::wgsl;
+        use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
+
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/mutants/wgsl");
+        for entry in std::fs::read_dir(folder).expect("the mutants are there") {
+            let path = entry.expect("the folder is readable").path();
+            let name = path.file_stem().expect("a file has a name").to_string_lossy();
+            let text = std::fs::read_to_string(&path).expect("it is text");
+            let mutant = Mutation::parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
+            let edit = mutant.wgsl_edit().unwrap_or_else(|e| panic!("{e}"));
+            for kernel in &mutant.kernels {
+                let stage = if kernel.reduction.is_some() { RASTERIZE_BACKWARD } else { RASTERIZE };
+                let spelled = |r: &Reduction| kernel.reduction == Some(artifact::spelled(*r));
+                let reduction = Reduction::ALL.into_iter().find(spelled);
+                let atomics = mutant.needs.unwrap_or(FloatAtomics::CompareExchange);
+                let reduction = reduction.unwrap_or(Reduction::Atomic);
+                let right = stage.source(Variant { channels: 5, reduction, atomics });
+                let wrong = edit.apply(&right);
+                assert!(wrong != right, "{name} does not touch {}", kernel.entry());
+                let module = wgsl::parse_str(&wrong);
+                let module =
+                    module.unwrap_or_else(|e| panic!("{name}: {}", e.emit_to_string(&wrong)));
+                let needs = Capabilities::SUBGROUP | Capabilities::SHADER_FLOAT32_ATOMIC;
+                let valid = Validator::new(ValidationFlags::all(), needs).validate(&module);
+                assert!(valid.is_ok(), "{name}: {:?}", valid.err().map(|e| e.into_inner()));
+            }
         }
     }
 }

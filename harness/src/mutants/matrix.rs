@@ -47,6 +47,8 @@ pub struct Budget {
     pub seeds: u32,
     /// Cases of each class that is drawn.
     pub cases: u32,
+    /// Cases of any class that are run at most, those that aim at the mutant first.
+    pub limit: usize,
 }
 
 /// What one mutant came to on one engine and class.
@@ -80,10 +82,11 @@ pub struct Cell {
 
 impl Cell {
     fn new(mutant: &str, kernel: &Artifact, engine: &str, order: Order, class: &Class) -> Self {
-        let file = kernel.file();
+        // A device compiles a kernel for any number of channels.
+        let name = if order == Order::Device { kernel.entry() } else { kernel.file() };
         Self {
             mutant: mutant.to_owned(),
-            kernel: file.split(".compute").next().unwrap_or_default().to_owned(),
+            kernel: name.split(".compute").next().unwrap_or_default().to_owned(),
             engine: engine.to_owned(),
             order,
             class: class.name,
@@ -183,6 +186,7 @@ fn hunt(
 ) -> Result<Option<Cell>, EngineError> {
     let mut trials = class.aimed(subject.hazards());
     trials.retain(|trial| emulated.takes(trial));
+    trials.truncate(budget.limit);
     if trials.is_empty() {
         return Ok(None);
     }
@@ -219,6 +223,11 @@ pub fn on_device(
 ) -> Result<Vec<Cell>, EngineError> {
     let mut cells = Vec::new();
     for subject in subjects(mutants, Language::Wgsl) {
+        progress();
+        let needs = subject.mutant.and_then(|mutant| mutant.mutation.needs);
+        if needs.is_some_and(|atomics| atomics != found.info.float_atomics) {
+            continue;
+        }
         let patch = subject.mutant.map(|mutant| mutant.patch.as_path());
         let mut device = Device::start(found, program, patch, subject.kernel)?;
         for class in classes.iter().filter(|class| !class.cuda_only) {
@@ -231,7 +240,6 @@ pub fn on_device(
             cell.seconds = start.elapsed().as_secs_f64();
             cells.push(cell);
         }
-        progress();
     }
     Ok(cells)
 }

@@ -76,7 +76,7 @@ impl MutantsArgs {
             emulator: selected.iter().any(|found| found.spec.id == EMULATOR),
             engines: selected.into_iter().filter(runs_wgsl).collect(),
             mutants: self.mutant,
-            budget: Budget { seeds: self.seeds, cases: self.cases },
+            budget: Budget { seeds: self.seeds, cases: self.cases, limit: usize::MAX },
             out,
             folder,
             corpus,
