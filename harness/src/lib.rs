@@ -16,6 +16,7 @@
 pub mod campaign;
 pub mod case;
 pub mod cli;
+pub mod contributions;
 pub mod engines;
 pub mod gate;
 pub mod generators;

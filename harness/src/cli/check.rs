@@ -67,7 +67,7 @@ fn conclude(
 }
 
 /// Writes a finding's case with all that `replay` needs; returns its path.
-fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
+pub(super) fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
     std::fs::create_dir_all(folder).map_err(|error| {
         CliError::caused(format!("cannot make the folder {}", folder.display()), error)
     })?;
@@ -155,7 +155,7 @@ impl Cases {
 
     /// The number of a random case, by its name.
     fn random(&self, case: &Case) -> Option<u64> {
-        let index = case.name.strip_prefix(&format!("random-{}-", self.seed))?;
+        let index = case.name.strip_prefix(&format!("typical-{}-", self.seed))?;
         index.parse().ok().filter(|&index| index < self.random)
     }
 }
