@@ -181,18 +181,12 @@ impl EmulatorEngine {
         Ok(())
     }
 
-    /// An output of the latest launch.
-    fn download<T: Pod>(
-        &mut self,
-        memory: &DeviceMemory,
-        what: &str,
-        buffer: Buffer,
-    ) -> Result<Vec<T>, EngineError> {
-        let bytes = memory.read(buffer).map_err(|error| {
+    /// Notes that the latest launch left an output unwritten, if it could not be read.
+    fn noted<T>(&mut self, outputs: Result<T, EngineError>) -> Result<T, EngineError> {
+        if outputs.is_err() {
             self.misuse = Some("output not written");
-            EngineError::Device(format!("{what}: {error}"))
-        })?;
-        Ok(bytemuck::pod_collect_to_vec(&bytes))
+        }
+        outputs
     }
 
     fn artifact(
@@ -214,7 +208,7 @@ impl EmulatorEngine {
         let arguments = vec![arguments.into(), 2_u32.into(), exponentials.into()];
         let artifact = self.artifact("probe", None, None);
         self.launch(artifact, [1, 1, 1], WARP, arguments, &mut memory)?;
-        let exponentials = self.download::<f32>(&memory, "exponentials", exponentials)?;
+        let exponentials = download::<f32>(&memory, "exponentials", exponentials)?;
         Ok(exponentials.iter().all(|e| e.to_bits() == 1.0_f32.to_bits()))
     }
 
@@ -228,12 +222,15 @@ impl EmulatorEngine {
         arguments.extend([colors, alphas, transmittance, last].map(Argument::from));
         let artifact = self.artifact("rasterize", None, Some(inputs.channels));
         self.launch(artifact, raster.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
-        Ok(RasterOutputs {
-            render_colors: self.download(&memory, "render_colors", colors)?,
-            render_alphas: self.download(&memory, "render_alphas", alphas)?,
-            render_transmittance: self.download(&memory, "render_transmittance", transmittance)?,
-            last_ids: self.download(&memory, "last_ids", last)?,
-        })
+        let outputs = || {
+            Ok(RasterOutputs {
+                render_colors: download(&memory, "render_colors", colors)?,
+                render_alphas: download(&memory, "render_alphas", alphas)?,
+                render_transmittance: download(&memory, "render_transmittance", transmittance)?,
+                last_ids: download(&memory, "last_ids", last)?,
+            })
+        };
+        self.noted(outputs())
     }
 
     /// Runs the backward stage with any of [`artifact::REDUCTIONS`] and a threshold, which those
@@ -263,7 +260,7 @@ impl EmulatorEngine {
         arguments.extend(buffers.map(Argument::from));
         let artifact = self.artifact("rasterize_backward", Some(reduction), Some(raster.channels));
         self.launch(artifact, uploaded.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
-        let rows = self.download(&memory, "gradients", gradients)?;
+        let rows = self.noted(download(&memory, "gradients", gradients))?;
         Ok(RasterGradients::from_rows(&rows, raster.channels))
     }
 }
@@ -306,6 +303,15 @@ fn load(artifact: &Artifact) -> Result<Module, EngineError> {
 
 fn upload<T: Pod>(memory: &mut DeviceMemory, values: &[T]) -> Buffer {
     memory.upload(bytemuck::cast_slice(values))
+}
+
+fn download<T: Pod>(
+    memory: &DeviceMemory,
+    what: &str,
+    buffer: Buffer,
+) -> Result<Vec<T>, EngineError> {
+    let bytes = memory.read(buffer).map_err(|e| EngineError::Device(format!("{what}: {e}")))?;
+    Ok(bytemuck::pod_collect_to_vec(&bytes))
 }
 
 impl Engine for EmulatorEngine {

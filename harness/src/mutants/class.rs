@@ -2,7 +2,7 @@
 
 use crate::campaign::Item;
 use crate::case::Case;
-use crate::generators::draw;
+use crate::generators::{self, Draw};
 use crate::verdict::Tally;
 use rayon::prelude::*;
 use splat_gpu::{BackwardConfig, BackwardInputs, DeviceInfo, RasterGradients, RasterOutputs};
@@ -29,8 +29,11 @@ pub struct Trial {
     poisoned: Option<BackwardInputs>,
 }
 
+/// Lane width that the generators aim at: the emulator's and CUDA's.
+const LANE_WIDTH: u32 = 32;
+
 /// All classes: the corpus, the corpus with a NaN Gaussian in front of every list, and `count` cases
-/// of each generator.
+/// of each generator whose outputs are promised and whose scenes are here.
 ///
 /// # Errors
 /// Says why a case cannot be rasterized.
@@ -40,16 +43,21 @@ pub fn classes(corpus: Vec<Case>, count: u32) -> Result<Vec<Class>, String> {
         .flat_map(|case| (0..case.scene.cameras.len()).map(move |camera| (case.clone(), camera)));
     let corpus = trials(views.collect())?;
     let poisoned = corpus.iter().map(Trial::with_nan).collect();
-    let typical = |index| (draw(Profile::Inria, 0, u64::from(index)).current(), 0);
-    Ok(vec![
+    let mut classes = vec![
         Class { name: "corpus", cuda_only: false, trials: corpus },
         Class { name: "nan", cuda_only: true, trials: poisoned },
-        Class {
-            name: "typical",
-            cuda_only: false,
-            trials: trials((0..count).map(typical).collect())?,
-        },
-    ])
+    ];
+    for generator in generators::ALL.iter().filter(|generator| generator.promised) {
+        let cases = (0..u64::from(count)).map_while(|index| {
+            let draw = Draw { profile: Profile::Inria, lane_width: LANE_WIDTH, turn: index };
+            Some((generator.draw(draw, 0, index)?.current(), 0))
+        });
+        let trials = trials(cases.collect())?;
+        if !trials.is_empty() {
+            classes.push(Class { name: generator.name, cuda_only: false, trials });
+        }
+    }
+    Ok(classes)
 }
 
 fn trials(cases: Vec<(Case, usize)>) -> Result<Vec<Trial>, String> {
