@@ -236,7 +236,9 @@ mod tests {
                 let module = wgsl::parse_str(&wrong);
                 let module =
                     module.unwrap_or_else(|e| panic!("{name}: {}", e.emit_to_string(&wrong)));
-                let needs = Capabilities::SUBGROUP | Capabilities::SHADER_FLOAT32_ATOMIC;
+                let needs = Capabilities::SUBGROUP
+                    | Capabilities::SHADER_FLOAT32_ATOMIC
+                    | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
                 let valid = Validator::new(ValidationFlags::all(), needs).validate(&module);
                 assert!(valid.is_ok(), "{name}: {:?}", valid.err().map(|e| e.into_inner()));
             }
