@@ -29,8 +29,10 @@ fn every_hazard_has_its_mutant() {
 #[test]
 fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
     let mutants = mutants();
-    let budget = Budget { seeds: 1, cases: 3, limit: 12 };
-    let classes = classes(corpus(), budget.cases).expect("the corpus can be rasterized");
+    let budget = Budget { seeds: 1, cases: 2, limit: 12 };
+    let mut classes = classes(corpus(), budget.cases).expect("the corpus can be rasterized");
+    // What these do not show, no mutant needs: the command runs the other generators.
+    classes.retain(|class| ["corpus", "nan", "poison"].contains(&class.name));
     let cells = emulated(&mutants, &classes, budget, &|| ()).expect("the mutants are PTX");
     let summary = summary(&mutants, &cells);
     println!("{}", conclusion(&summary));
