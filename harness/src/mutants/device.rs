@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Cases in one request.
 const CHUNK: usize = 8;
 
+/// How many cases were run, and what the last of them was caught by.
+pub type Hunt<'t> = (u32, Option<(&'t Trial, Catch)>);
+
 /// An engine whose kernels are those of a mutant.
 #[derive(Debug)]
 pub struct Device {
@@ -44,10 +47,7 @@ impl Device {
     /// # Errors
     /// [`EngineError::Compile`] and what else tells of the mutant's text or of the case; that the
     /// device failed tells of the kernel and is a catch.
-    pub fn hunt<'t>(
-        &mut self,
-        trials: &[&'t Trial],
-    ) -> Result<(u32, Option<(&'t Trial, Catch)>), EngineError> {
+    pub fn hunt<'t>(&mut self, trials: &[&'t Trial]) -> Result<Hunt<'t>, EngineError> {
         let mut cases = 0;
         for chunk in trials.chunks(CHUNK) {
             let caught = match self.run(chunk) {
