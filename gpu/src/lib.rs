@@ -19,6 +19,7 @@ pub mod engine;
 #[cfg(test)]
 mod exact;
 pub mod layout;
+pub mod mutation;
 pub mod projection;
 pub mod reduction;
 pub mod stages;

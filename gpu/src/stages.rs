@@ -26,7 +26,7 @@ pub const MAX_CHANNELS: u32 = 32;
 /// Gaussians of a batch of [`Reduction::Block`], which keeps a row of sums for each: as many as keep
 /// every kernel within the 16 KiB of workgroup memory that WebGPU guarantees
 /// (`maxComputeWorkgroupStorageSize`).
-const BLOCK_BATCH_SIZE: u32 = 32;
+pub const BLOCK_BATCH_SIZE: u32 = 32;
 
 /// Bytes of workgroup memory of the largest kernel: row, mean, conic and opacity of a batch, one
 /// counter, and the sums of [`Reduction::Block`].

@@ -72,23 +72,31 @@ pub fn drop_gaussians(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case
 fn without(case: &Case, start: usize, count: usize) -> Case {
     let cut = start..start + count;
     let kept: Vec<usize> = (0..case.scene.gaussians.len()).filter(|id| !cut.contains(id)).collect();
-    let Gaussians { means, quats, scales, opacities, colors } = &case.scene.gaussians;
+    let mut smaller = case.clone();
+    smaller.scene.gaussians = only(&case.scene.gaussians, &kept);
+    smaller
+}
+
+/// The Gaussians with these numbers, in that order.
+///
+/// # Panics
+/// For a number that is not there.
+#[must_use]
+pub fn only(gaussians: &Gaussians<f32>, ids: &[usize]) -> Gaussians<f32> {
+    let Gaussians { means, quats, scales, opacities, colors } = gaussians;
     let stride = colors.stride();
-    let values: Vec<f32> = kept
+    let values: Vec<f32> = ids
         .iter()
         .flat_map(|&id| colors.values()[id * stride..(id + 1) * stride].iter().copied())
         .collect();
     let colors: Colors<f32> = colors.with_values(values);
-    let gaussians = Gaussians {
-        means: kept.iter().map(|&id| means[id]).collect(),
-        quats: kept.iter().map(|&id| quats[id]).collect(),
-        scales: kept.iter().map(|&id| scales[id]).collect(),
-        opacities: kept.iter().map(|&id| opacities[id]).collect(),
+    Gaussians {
+        means: ids.iter().map(|&id| means[id]).collect(),
+        quats: ids.iter().map(|&id| quats[id]).collect(),
+        scales: ids.iter().map(|&id| scales[id]).collect(),
+        opacities: ids.iter().map(|&id| opacities[id]).collect(),
         colors,
-    };
-    let mut smaller = case.clone();
-    smaller.scene.gaussians = gaussians;
-    smaller
+    }
 }
 
 /// Shrinks any case: fewer Gaussians, then fewer tiles.

@@ -60,6 +60,8 @@ pub struct EmulatorEngine {
     report: Report,
     trace: Trace,
     fault: Option<Box<Fault>>,
+    /// Whether the latest launch left an output unwritten.
+    unwritten: bool,
 }
 
 /// Stage and reduction of the artifacts that are not run.
@@ -104,6 +106,7 @@ impl EmulatorEngine {
             report: Report::default(),
             trace: Trace::new(),
             fault: None,
+            unwritten: false,
         };
         engine.info.exp_of_zero_is_one = engine.probe()?;
         Ok(engine)
@@ -150,6 +153,15 @@ impl EmulatorEngine {
         self.fault.as_deref()
     }
 
+    /// What noticed the misuse for which the latest run gave no result (see
+    /// [`FaultKind::observer`](super::fault::FaultKind::observer)); `None` where there was none, or
+    /// where the launch or the emulator itself was at fault.
+    #[must_use]
+    pub fn misuse(&self) -> Option<&'static str> {
+        let fault = self.fault().map(|fault| fault.kind.observer());
+        fault.or(self.unwritten.then_some("output not written"))
+    }
+
     /// The decisions of the latest launch, also if it failed.
     #[must_use]
     pub fn trace(&self) -> &Trace {
@@ -176,6 +188,7 @@ impl EmulatorEngine {
         let EmulatorOptions { schedule, observers, .. } = &self.options;
         let trace = &mut self.trace;
         self.fault = None;
+        self.unwritten = false;
         let result = run_traced(module, entry, &launch, memory, schedule, *observers, trace);
         self.report = result.map_err(|error| {
             let text = error.to_string();
@@ -187,6 +200,12 @@ impl EmulatorEngine {
             EngineError::Device(text)
         })?;
         Ok(())
+    }
+
+    /// Notes that the latest launch left an output unwritten, if it could not be read.
+    fn noted<T>(&mut self, outputs: Result<T, EngineError>) -> Result<T, EngineError> {
+        self.unwritten = outputs.is_err();
+        outputs
     }
 
     fn artifact(
@@ -222,12 +241,15 @@ impl EmulatorEngine {
         arguments.extend([colors, alphas, transmittance, last].map(Argument::from));
         let artifact = self.artifact("rasterize", None, Some(inputs.channels));
         self.launch(artifact, raster.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
-        Ok(RasterOutputs {
-            render_colors: download(&memory, "render_colors", colors)?,
-            render_alphas: download(&memory, "render_alphas", alphas)?,
-            render_transmittance: download(&memory, "render_transmittance", transmittance)?,
-            last_ids: download(&memory, "last_ids", last)?,
-        })
+        let outputs = || {
+            Ok(RasterOutputs {
+                render_colors: download(&memory, "render_colors", colors)?,
+                render_alphas: download(&memory, "render_alphas", alphas)?,
+                render_transmittance: download(&memory, "render_transmittance", transmittance)?,
+                last_ids: download(&memory, "last_ids", last)?,
+            })
+        };
+        self.noted(outputs())
     }
 
     /// Runs the backward stage with any of [`artifact::REDUCTIONS`] and a threshold, which those
@@ -257,7 +279,7 @@ impl EmulatorEngine {
         arguments.extend(buffers.map(Argument::from));
         let artifact = self.artifact("rasterize_backward", Some(reduction), Some(raster.channels));
         self.launch(artifact, uploaded.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
-        let rows = download(&memory, "gradients", gradients)?;
+        let rows = self.noted(download(&memory, "gradients", gradients))?;
         Ok(RasterGradients::from_rows(&rows, raster.channels))
     }
 }

@@ -245,6 +245,31 @@ pub enum AccessKind {
     Atomic,
 }
 
+impl FaultKind {
+    /// What noticed it, in a word or two for tables.
+    #[must_use]
+    pub fn observer(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } => "out of bounds",
+            Self::Misaligned { .. } => "misaligned",
+            Self::PoisonAddress
+            | Self::PoisonBranch
+            | Self::PoisonOutput { .. }
+            | Self::PoisonControl => "poison",
+            Self::NotInOwnMask { .. }
+            | Self::ExitedLaneNamed { .. }
+            | Self::ShuffleFromAbsentLane { .. } => "warp mask",
+            Self::UniformBranchDiverged => "uniform branch",
+            Self::DivergentBarrier { .. }
+            | Self::BarrierAfterExit { .. }
+            | Self::BarrierNumber { .. } => "barrier",
+            Self::Deadlock { .. } => "deadlock",
+            Self::Budget { .. } => "budget",
+            Self::Race(_) => "race",
+        }
+    }
+}
+
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

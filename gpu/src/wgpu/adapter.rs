@@ -6,6 +6,7 @@ use wgpu::{Adapter, AdapterInfo, Backends, Features, Instance, InstanceDescripto
 
 use super::device::Gpu;
 use crate::engine::{EngineError, FloatAtomics};
+use crate::mutation::Edit;
 use crate::stages::{Params, STAGES, WORKGROUP_SIZE, WORKGROUP_STORAGE};
 
 /// One adapter of this machine.
@@ -51,10 +52,12 @@ impl FromStr for AdapterChoice {
 }
 
 /// How to open an adapter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Add gradients by compare-exchange even where the device has atomic float addition.
     pub force_compare_exchange: bool,
+    /// Run a mutant of the kernels.
+    pub edit: Option<Edit>,
 }
 
 /// An opened adapter, not yet measured.

@@ -66,7 +66,7 @@ impl WgpuEngine {
     pub fn open(choice: &AdapterChoice, options: &Options) -> Result<Self, EngineError> {
         no_panic("wgpu", || {
             let opened = adapter::open(choice, options)?;
-            let mut kernels = Kernels::default();
+            let mut kernels = Kernels::new(options.edit.clone());
             let mut arenas = Arenas::default();
             let probed = probe::probe(&opened.gpu, &mut kernels, &mut arenas, &opened.info)?;
             let info = DeviceInfo {

@@ -12,6 +12,7 @@ use wgpu::{
 
 use super::device::Gpu;
 use crate::engine::EngineError;
+use crate::mutation::Edit;
 use crate::reduction::Reduction;
 use crate::stages::{Access, Stage, Variant};
 
@@ -25,9 +26,17 @@ pub(super) struct Kernel {
 
 /// The kernels compiled so far. An engine keeps its kind of atomics, so that it is not in the key.
 #[derive(Debug, Default)]
-pub(super) struct Kernels(BTreeMap<(&'static str, u32, Reduction), Rc<Kernel>>);
+pub(super) struct Kernels {
+    compiled: BTreeMap<(&'static str, u32, Reduction), Rc<Kernel>>,
+    edit: Option<Edit>,
+}
 
 impl Kernels {
+    /// None compiled yet; each will be with the edit, if there is one.
+    pub(super) fn new(edit: Option<Edit>) -> Self {
+        Self { compiled: BTreeMap::new(), edit }
+    }
+
     /// The kernel of a stage, compiled if it is not there yet.
     pub(super) fn get(
         &mut self,
@@ -37,11 +46,11 @@ impl Kernels {
     ) -> Result<Rc<Kernel>, EngineError> {
         let variant = stage.normalized(variant);
         let key = (stage.name, variant.channels, variant.reduction);
-        if let Some(kernel) = self.0.get(&key) {
+        if let Some(kernel) = self.compiled.get(&key) {
             return Ok(kernel.clone());
         }
-        let kernel = Rc::new(compile(gpu, stage, variant)?);
-        self.0.insert(key, kernel.clone());
+        let kernel = Rc::new(compile(gpu, stage, variant, self.edit.as_ref())?);
+        self.compiled.insert(key, kernel.clone());
         Ok(kernel)
     }
 }
@@ -60,21 +69,29 @@ fn layout_entry(number: usize, access: Access) -> BindGroupLayoutEntry {
     }
 }
 
-fn compile(gpu: &Gpu, stage: &'static Stage, variant: Variant) -> Result<Kernel, EngineError> {
+fn compile(
+    gpu: &Gpu,
+    stage: &'static Stage,
+    variant: Variant,
+    edit: Option<&Edit>,
+) -> Result<Kernel, EngineError> {
     let label = stage.label(variant);
+    let source = stage.source(variant);
+    let source = edit.map_or_else(|| source.clone(), |edit| edit.apply(&source));
     let build = || {
         let device = &gpu.device;
         let descriptor = ShaderModuleDescriptor {
             label: Some(&label),
-            source: ShaderSource::Wgsl(stage.source(variant).into()),
+            source: ShaderSource::Wgsl(source.as_str().into()),
         };
         // wgpu would count every loop's steps to end a loop that does not; lavapipe then unrolls
         // nothing, and `sw-s` takes four times as long. All other checks stay.
         let checks =
             ShaderRuntimeChecks { force_loop_bounding: false, ..ShaderRuntimeChecks::checked() };
         // SAFETY: every loop of the kernels ends: `crate::check` bounds the lists, loops over
-        // channels, harmonics, cameras, values, lanes and batches have fixed ends, and a compare-exchange on bits is
-        // repeated only while other lanes make progress.
+        // channels, harmonics, cameras, values, lanes and batches have fixed ends, and a
+        // compare-exchange on bits is repeated only while other lanes make progress. Mutants keep
+        // to that.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let entries: Vec<_> = stage
             .bindings

@@ -5,6 +5,7 @@
 //! is the same byte for byte in every folder as long as each artifact is compiled by a process of
 //! its own, so the test program starts itself again for each.
 
+mod mutants;
 mod nvrtc;
 mod own;
 mod subset;
@@ -14,12 +15,13 @@ use nvrtc::Nvrtc;
 use splat_gpu::artifact::{self, Architecture, Artifact, Derived, MANIFEST, Manifest, sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tools::{find, folder, in_parallel};
 
-/// Tells a child which artifact to compile, and where to put it.
+/// Tells a child which artifact to compile, from the sources of which folder, and where to put it.
 const ARTIFACT: &str = "SPLAT_PTX_ARTIFACT";
+const SOURCES: &str = "SPLAT_PTX_SOURCES";
 const OUT: &str = "SPLAT_PTX_OUT";
 
 /// The compiler's file below `target/cuda`, and its version: the artifacts were made by this one.
@@ -46,15 +48,29 @@ fn ptx(file: &str) -> String {
     read(&folder("kernels/ptx").join(file))
 }
 
-/// The names and SHA-256 of all sources.
-fn sources() -> BTreeMap<String, String> {
-    let entries = fs::read_dir(folder("kernels/cuda")).expect("the sources are there");
-    let path = |entry: std::io::Result<fs::DirEntry>| entry.expect("the folder is readable").path();
-    let hash = |path: &Path| {
+/// The names of a folder's files with their texts.
+fn texts(folder: &Path) -> BTreeMap<String, String> {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let text = |entry: std::io::Result<fs::DirEntry>| {
+        let path = entry.expect("the folder is readable").path();
         let name = path.file_name().and_then(|n| n.to_str()).expect("names are ASCII");
-        (name.to_owned(), sha256(read(path).as_bytes()))
+        (name.to_owned(), read(&path))
     };
-    entries.map(path).map(|path| hash(&path)).collect()
+    entries.map(text).collect()
+}
+
+/// The names and SHA-256 of a folder's files.
+fn hashes(folder: &Path) -> BTreeMap<String, String> {
+    texts(folder).into_iter().map(|(name, text)| (name, sha256(text.as_bytes()))).collect()
+}
+
+fn sources() -> BTreeMap<String, String> {
+    hashes(&folder("kernels/cuda"))
+}
+
+/// Whether the files are to be written and not only compared.
+fn writes() -> bool {
+    std::env::var("SPLAT_PTX").is_ok_and(|mode| mode == "write")
 }
 
 #[test]
@@ -62,38 +78,40 @@ fn sources() -> BTreeMap<String, String> {
 fn compile_one() {
     let name = std::env::var(ARTIFACT).expect("the parent says which artifact");
     let out = std::env::var(OUT).expect("the parent says where to");
+    let headers = PathBuf::from(std::env::var(SOURCES).expect("the parent says from where"));
     let artifact = artifacts()[&name];
     let nvrtc = Nvrtc::load(&find(NVRTC).expect("the parent has found it"));
     assert_eq!(nvrtc.version(), NVRTC_VERSION, "the artifacts were made by another NVRTC");
-    let headers = folder("kernels/cuda");
     let mut options = artifact.options();
     options.push(format!("--include-path={}", headers.display()));
     let source = read(&headers.join(artifact.source()));
     fs::write(out, nvrtc.compile(&source, &artifact.source(), &options)).expect("it is writable");
 }
 
-/// Compiles one artifact in a process of its own.
-fn derive(name: &str) -> String {
+/// Compiles one artifact in a process of its own, from the sources of a folder.
+fn derive(name: &str, sources: &Path) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("out.ptx");
     let mut child = Command::new(std::env::current_exe().expect("a test program has a path"));
     child.args(["--exact", "compile_one", "--ignored", "--nocapture"]);
-    let output = child.env(ARTIFACT, name).env(OUT, &out).output().expect("it starts again");
+    child.env(ARTIFACT, name).env(SOURCES, sources).env(OUT, &out);
+    let output = child.output().expect("it starts again");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{text}", output.status);
     read(&out)
 }
 
-fn write(derived: &[(String, String)]) {
-    let entry = |(name, ptx): &(String, String)| {
-        let options = artifacts()[name].options();
-        (name.clone(), Derived { sha256: sha256(ptx.as_bytes()), options })
+/// Writes texts, each the derivative of an artifact's options, and their manifest into a folder.
+fn write(to: &Path, sources: BTreeMap<String, String>, derived: &[(String, Artifact, String)]) {
+    let entry = |(name, artifact, ptx): &(String, Artifact, String)| {
+        let derived = Derived { sha256: sha256(ptx.as_bytes()), options: artifact.options() };
+        (name.clone(), derived)
     };
-    let manifest = Manifest { sources: sources(), artifacts: derived.iter().map(entry).collect() };
-    let to = folder("kernels/ptx");
+    let manifest = Manifest { sources, artifacts: derived.iter().map(entry).collect() };
     let mut text = serde_json::to_string_pretty(&manifest).expect("plain data");
     text.push('\n');
-    for (name, text) in derived.iter().chain([&(MANIFEST.to_owned(), text)]) {
+    fs::write(to.join(MANIFEST), text).expect("the folder is writable");
+    for (name, _, text) in derived {
         fs::write(to.join(name), text).expect("the folder is writable");
     }
 }
@@ -103,13 +121,15 @@ fn every_artifact_derives_byte_for_byte() {
     if find(NVRTC).is_none() {
         return;
     }
-    let names: Vec<_> = artifacts().into_keys().collect();
-    let derived = in_parallel(&names, |name| (name.clone(), derive(name)));
-    if std::env::var("SPLAT_PTX").is_ok_and(|mode| mode == "write") {
-        write(&derived);
+    let artifacts: Vec<_> = artifacts().into_iter().collect();
+    let from = folder("kernels/cuda");
+    let derived =
+        in_parallel(&artifacts, |(name, artifact)| (name.clone(), *artifact, derive(name, &from)));
+    if writes() {
+        write(&folder("kernels/ptx"), sources(), &derived);
     }
-    let differ: Vec<_> =
-        derived.iter().filter(|(name, text)| ptx(name) != *text).map(|(name, _)| name).collect();
+    let changed = derived.iter().filter(|(name, _, text)| ptx(name) != *text);
+    let differ: Vec<_> = changed.map(|(name, ..)| name).collect();
     assert!(
         differ.is_empty(),
         "not what the sources give: {differ:?}; SPLAT_PTX=write derives all"

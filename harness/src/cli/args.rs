@@ -17,6 +17,10 @@ use super::schedule::EmulationArgs;
 use super::schedules::SchedulesArgs;
 use crate::engines::{Discovery, Found};
 
+mod mutants;
+
+pub use mutants::{MutantsArgs, MutantsPlan};
+
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "splatcheck", version, args_conflicts_with_subcommands = true)]
@@ -49,6 +53,8 @@ pub enum Command {
     Ptx(PtxArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
+    /// Run kernels made wrong on purpose and say what notices them
+    Mutants(MutantsArgs),
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),

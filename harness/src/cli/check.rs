@@ -143,7 +143,7 @@ impl Cases {
 
     /// The number of a random case, by its name.
     fn random(&self, case: &Case) -> Option<u64> {
-        let index = case.name.strip_prefix(&format!("random-{}-", self.seed))?;
+        let index = case.name.strip_prefix(&format!("typical-{}-", self.seed))?;
         index.parse().ok().filter(|&index| index < self.random)
     }
 }

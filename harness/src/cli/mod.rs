@@ -14,6 +14,7 @@ pub mod engine;
 pub mod exit;
 pub mod gate;
 pub mod judged;
+pub mod mutants;
 pub mod oracle;
 pub mod paths;
 pub mod ptx;
@@ -59,6 +60,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),
         Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
+        Command::Mutants(typed) => mutants::run(&typed.resolve(&engines_here()?)?, out),
         Command::Engine(typed) => engine::run(typed),
     }
 }

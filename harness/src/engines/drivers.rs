@@ -27,6 +27,8 @@ const LAVAPIPE_BITS: [u32; 3] = [128, 256, 512];
 
 /// Environment variable that says which engine a child opens; without it wgpu's.
 pub const ENGINE: &str = "SPLATCHECK_ENGINE";
+/// Environment variable that names the patch of a mutant, which a wgpu engine then runs.
+pub const MUTANT: &str = "SPLATCHECK_MUTANT";
 /// CUDA's, with the kernels compiled by default.
 pub const CUDA: &str = "cuda";
 /// CUDA's, with the kernels compiled with `--use_fast_math`.

@@ -15,11 +15,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use splat_gpu::mutation::{Edit, Mutation};
 use splat_gpu::{
     AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, WgpuEngine,
 };
 
-use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE};
+use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT};
 use super::emulation::Emulation;
 use super::protocol::{
     Answer, FrameError, MAX_FRAME, Request, RequestRef, decode_request, encode_response,
@@ -50,7 +51,19 @@ pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError
         };
     }
     let choice = adapter.map_or(AdapterChoice::First, |name| AdapterChoice::Name(name.to_owned()));
-    Ok(Box::new(WgpuEngine::open(&choice, &Options::default())?))
+    let options = Options { edit: mutant()?, ..Options::default() };
+    Ok(Box::new(WgpuEngine::open(&choice, &options)?))
+}
+
+/// The change of the kernels that the environment asks for ([`MUTANT`]).
+fn mutant() -> Result<Option<Edit>, EngineError> {
+    let Some(patch) = std::env::var_os(MUTANT) else { return Ok(None) };
+    let failed = |error: &dyn std::fmt::Display| {
+        EngineError::Input(format!("{MUTANT} = {}: {error}", patch.display()))
+    };
+    let text = std::fs::read_to_string(&patch).map_err(|error| failed(&error))?;
+    let mutation = Mutation::parse("", &text).map_err(|error| failed(&error))?;
+    mutation.wgsl_edit().map(Some).map_err(|error| failed(&error))
 }
 
 /// Serves standard input and output until the input ends.

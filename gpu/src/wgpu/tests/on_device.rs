@@ -12,7 +12,7 @@ use crate::wgpu::{AdapterChoice, Options, WgpuEngine};
 
 /// The engine, or nothing where this machine has no driver.
 fn open(force_compare_exchange: bool) -> Option<WgpuEngine> {
-    match WgpuEngine::open(&AdapterChoice::First, &Options { force_compare_exchange }) {
+    match WgpuEngine::open(&AdapterChoice::First, &Options { force_compare_exchange, edit: None }) {
         Ok(engine) => {
             let info = engine.info();
             eprintln!("{info:?}");

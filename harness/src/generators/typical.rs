@@ -3,13 +3,12 @@
 //!
 //! A Gaussian is drawn as its observer sees it (where on the screen, how deep, how many pixels
 //! wide) and then placed in the world, because hardly any scene drawn in world coordinates puts
-//! anything on the screen. Values are stored in cases, never seeds.
+//! anything on the screen.
 
+use super::sheet::single;
 use crate::case::Case;
 use crate::io::loss::loss_gradient;
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use splat_reference::convention::{Convention, Profile};
 use splat_reference::{Camera, Colors, Gaussians, Scene};
 use std::array::from_fn;
@@ -157,11 +156,6 @@ fn rotation(quat: [f32; 4]) -> [[f64; 3]; 3] {
     splat_reference::rotation(q.map(|x| x / norm))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "cases hold f32")]
-fn single(x: f64) -> f32 {
-    x as f32
-}
-
 impl Eye {
     fn camera(&self, size: [u32; 2]) -> Camera<f32> {
         let r = rotation(self.quat).map(|row| row.map(single));
@@ -202,7 +196,7 @@ impl Blob {
 }
 
 impl Draft {
-    fn into_case(self, profile: Profile, name: String) -> Case {
+    fn into_case(self, profile: Profile) -> Case {
         let camera = self.eye.camera(self.size);
         let (channels, take) = match self.palette {
             Palette::Direct(channels) => (channels, channels),
@@ -226,8 +220,8 @@ impl Draft {
             colors,
         };
         Case {
-            name,
-            purpose: "a random scene".to_owned(),
+            name: String::new(),
+            purpose: String::new(),
             hazards: Vec::new(),
             convention: Convention::of(profile),
             scene: Scene {
@@ -244,58 +238,15 @@ impl Draft {
 }
 
 /// Random scenes of up to 120 Gaussians on images of up to 48 pixels a side.
-pub fn typical(profile: Profile) -> impl Strategy<Value = Case> {
-    draft().prop_map(move |draft| draft.into_case(profile, "typical".to_owned()))
-}
-
-/// A case that was drawn and can be shrunk.
-pub type CaseTree = Box<dyn ValueTree<Value = Case>>;
-
-/// Draws case number `index` of the run with seed `seed`. The same two numbers give the same case
-/// on every machine: the generator is `ChaCha` with the numbers as its key, and the strategies use
-/// it alone.
-///
-/// # Panics
-/// Never: the strategies' only filter rejects one quaternion in 10^8.
-#[must_use]
-pub fn draw(profile: Profile, seed: u64, index: u64) -> CaseTree {
-    let mut key = [0; 32];
-    key[..8].copy_from_slice(&seed.to_le_bytes());
-    key[8..16].copy_from_slice(&index.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &key);
-    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    match typical(profile).boxed().new_tree(&mut runner) {
-        Ok(tree) => Box::new(Named { tree, name: format!("random-{seed}-{index}") }),
-        Err(reason) => unreachable!("the strategy rejects hardly anything: {reason}"),
-    }
-}
-
-/// A drawn case under a name of its own.
-struct Named<T> {
-    tree: T,
-    name: String,
-}
-
-impl<T: ValueTree<Value = Case>> ValueTree for Named<T> {
-    type Value = Case;
-
-    fn current(&self) -> Case {
-        Case { name: self.name.clone(), ..self.tree.current() }
-    }
-
-    fn simplify(&mut self) -> bool {
-        self.tree.simplify()
-    }
-
-    fn complicate(&mut self) -> bool {
-        self.tree.complicate()
-    }
+pub(super) fn typical(profile: Profile) -> impl Strategy<Value = Case> {
+    draft().prop_map(move |draft| draft.into_case(profile))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::generators::draw;
     use crate::stage::Stage;
+    use splat_reference::convention::Profile;
 
     #[test]
     fn the_same_numbers_give_the_same_case() {

@@ -1,0 +1,97 @@
+//! The options of `splatcheck mutants`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::exit::CliError;
+use crate::cli::paths;
+use crate::engines::drivers::EMULATOR;
+use crate::engines::{Discovery, Found};
+use crate::mutants::matrix::Budget;
+
+/// Options of `mutants`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct MutantsArgs {
+    /// Use this engine only, by its id or its family; repeatable [default: the emulator for CUDA's
+    /// mutants, every other engine but CUDA's own for WGSL's]
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+    /// Run this mutant only; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub mutant: Vec<String>,
+    /// Number of cases of each generator
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub cases: u32,
+    /// Number of random and of adversarial schedules on the emulator
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub seeds: u32,
+    /// Write every cell of the matrix to DIR/mutants.json
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Folder of mutants [default: tests/mutants]
+    #[arg(long, value_name = "DIR")]
+    pub mutants: Option<PathBuf>,
+}
+
+/// A checked `mutants`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MutantsPlan {
+    /// Whether CUDA's mutants run on the emulator.
+    pub emulator: bool,
+    /// The engines for WGSL's.
+    pub engines: Vec<Found>,
+    /// The mutants by name; none means all.
+    pub mutants: Vec<String>,
+    /// How much is run.
+    pub budget: Budget,
+    /// Folder for the matrix.
+    pub out: Option<PathBuf>,
+    /// Folder of the mutants.
+    pub folder: PathBuf,
+    /// Folder of named scenes.
+    pub corpus: PathBuf,
+}
+
+impl MutantsArgs {
+    /// Checks every option, against the engines of this machine.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self, discovery: &Discovery) -> Result<MutantsPlan, CliError> {
+        let selected = if self.engine.is_empty() {
+            discovery.found.clone()
+        } else {
+            discovery.select(&self.engine).map_err(CliError::new)?
+        };
+        let folder = match &self.mutants {
+            Some(folder) => paths::readable_folder("--mutants", folder)?,
+            None => default_folder()?,
+        };
+        let corpus = paths::default_corpus()
+            .ok_or_else(|| CliError::new("no folder corpora/scenes here, which mutants need"))?;
+        let out = self.out.map(|out| paths::writable_folder("--out", &out)).transpose()?;
+        Ok(MutantsPlan {
+            emulator: selected.iter().any(|found| found.spec.id == EMULATOR),
+            engines: selected.into_iter().filter(runs_wgsl).collect(),
+            mutants: self.mutant,
+            budget: Budget { seeds: self.seeds, cases: self.cases, limit: usize::MAX },
+            out,
+            folder,
+            corpus,
+        })
+    }
+}
+
+/// CUDA's engines and the emulator load PTX; all others compile WGSL.
+fn runs_wgsl(found: &Found) -> bool {
+    !["cuda", "cuda-fast", "emulator", "emulator-fast"].contains(&found.info.backend.as_str())
+}
+
+/// The mutants of the working folder, else those of the source this program was built from.
+fn default_folder() -> Result<PathBuf, CliError> {
+    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let roots = [Some(Path::new("")), built_from].into_iter().flatten();
+    let found = roots.map(|root| root.join("tests/mutants")).find(|folder| folder.is_dir());
+    found.ok_or_else(|| CliError::new("no folder tests/mutants here (--mutants names another)"))
+}

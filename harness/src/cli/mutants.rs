@@ -1,0 +1,92 @@
+//! `splatcheck mutants`: runs kernels made wrong on purpose and says what noticed them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::args::MutantsPlan;
+use super::exit::{CliError, Outcome};
+use crate::engines::Program;
+use crate::io::corpus;
+use crate::mutants::class::{Class, classes};
+use crate::mutants::matrix::{self, Cell};
+use crate::mutants::table::{conclusion, summary, summary_table};
+use crate::mutants::{Language, Mutant, read_mutants};
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]; a survivor, a mutant caught by luck and a false alarm are outcomes.
+pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let mutants = chosen(plan)?;
+    let scenes = corpus::read_corpus(&plan.corpus)
+        .map_err(|error| CliError::caused("cannot read the corpus", error))?;
+    let classes = classes(scenes, plan.budget.cases).map_err(CliError::new)?;
+    let cells = cells(plan, &mutants, &classes)?;
+    if cells.is_empty() {
+        return Err(CliError::new("nothing was run: no engine for the mutants that were chosen"));
+    }
+    let summary = summary(&mutants, &cells);
+    if let Some(folder) = &plan.out {
+        write_json(folder, &cells)?;
+    }
+    out.write_all(summary_table(&mutants, &cells).as_bytes())?;
+    out.write_all(conclusion(&summary).as_bytes())?;
+    out.flush()?;
+    let good = summary.survivors.is_empty() && summary.false_alarms.is_empty();
+    Ok(if good { Outcome::Agree } else { Outcome::Disagree })
+}
+
+/// The mutants of the plan.
+fn chosen(plan: &MutantsPlan) -> Result<Vec<Mutant>, CliError> {
+    let mut mutants = read_mutants(&plan.folder)
+        .map_err(|error| CliError::caused("cannot run the mutants", error))?;
+    for name in &plan.mutants {
+        if !mutants.iter().any(|mutant| mutant.mutation.name == *name) {
+            let what = format!("--mutant {name}: none in {}", plan.folder.display());
+            return Err(CliError::new(what));
+        }
+    }
+    mutants.retain(|m| plan.mutants.is_empty() || plan.mutants.contains(&m.mutation.name));
+    Ok(mutants)
+}
+
+/// Runs them all.
+fn cells(plan: &MutantsPlan, mutants: &[Mutant], classes: &[Class]) -> Result<Vec<Cell>, CliError> {
+    let failed = |engine: &str| {
+        let what = format!("engine {engine}");
+        move |error| CliError::caused(what, error)
+    };
+    let wgsl = matrix::kernels(mutants, Language::Wgsl) * plan.engines.len();
+    let cuda = if plan.emulator { matrix::kernels(mutants, Language::Cuda) } else { 0 };
+    let bar = ProgressBar::new((wgsl + cuda) as u64);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} kernels, {eta} left") {
+        bar.set_style(style);
+    }
+    let progress = || bar.inc(1);
+    let mut cells = Vec::new();
+    if plan.emulator {
+        let run = matrix::emulated(mutants, classes, plan.budget, &progress);
+        cells.extend(run.map_err(failed("emulator"))?);
+    }
+    if wgsl > 0 {
+        let program = Program::find().map_err(CliError::new)?;
+        for found in &plan.engines {
+            let run = matrix::on_device(mutants, found, &program, classes, &progress);
+            cells.extend(run.map_err(failed(&found.spec.id))?);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(cells)
+}
+
+/// Writes every cell of the matrix.
+fn write_json(folder: &Path, cells: &[Cell]) -> Result<PathBuf, CliError> {
+    let file = folder.join("mutants.json");
+    let cannot = |error| CliError::caused(format!("cannot write {}", file.display()), error);
+    std::fs::create_dir_all(folder).map_err(cannot)?;
+    let text = serde_json::to_string_pretty(cells)
+        .map_err(|error| CliError::caused("cannot write the matrix as JSON", error))?;
+    std::fs::write(&file, text + "\n").map_err(cannot)?;
+    Ok(file)
+}

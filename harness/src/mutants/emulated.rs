@@ -1,0 +1,162 @@
+//! A mutant's PTX on the emulator, watched by everybody.
+
+use super::Catch;
+use super::class::Trial;
+use crate::verdict::Tally;
+use splat_gpu::artifact::{Artifact, Channels};
+use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Observers, Policy, Schedule};
+use splat_gpu::{BackwardConfig, Engine, EngineError, Reduction};
+
+/// Warp instructions that a launch may execute: hundreds of times what the right kernels need for
+/// the largest case, and a second of time for one that never ends.
+const BUDGET: u64 = 1 << 25;
+
+/// A kernel on the emulator, right or wrong, beside the right one.
+#[derive(Debug)]
+pub struct Emulated {
+    kernel: Artifact,
+    engine: EmulatorEngine,
+    right: EmulatorEngine,
+    settings: Vec<BackwardConfig>,
+}
+
+/// The reduction of an artifact.
+#[must_use]
+pub fn reduction_of(kernel: &Artifact) -> Option<Reduction> {
+    Reduction::ALL.into_iter().find(|&r| kernel.reduction == Some(splat_gpu::artifact::spelled(r)))
+}
+
+/// The settings of a sweep that concern a kernel; none for the forward stage.
+#[must_use]
+pub fn settings_of(kernel: &Artifact, lane_width: u32) -> Vec<BackwardConfig> {
+    let reduction = reduction_of(kernel);
+    let mut settings = BackwardConfig::sweep(lane_width);
+    settings.retain(|setting| Some(setting.reduction) == reduction);
+    settings
+}
+
+impl Emulated {
+    /// Opens the emulator with `ptx` in the place of a kernel; with the kernel itself for `None`.
+    ///
+    /// # Errors
+    /// Why the PTX is not one.
+    pub fn new(kernel: Artifact, ptx: Option<&str>) -> Result<Self, EngineError> {
+        let observers = Observers { budget: BUDGET, ..Observers::default() };
+        let options = EmulatorOptions { observers, ..EmulatorOptions::default() };
+        let mut engine = EmulatorEngine::open(options.clone())?;
+        if let Some(ptx) = ptx {
+            engine.replace(kernel.stage, kernel.reduction, ptx, &kernel.entry())?;
+        }
+        let right = EmulatorEngine::open(options)?;
+        let settings = settings_of(&kernel, engine.info().lane_width);
+        Ok(Self { kernel, engine, right, settings })
+    }
+
+    /// Whether the kernel is made for the case.
+    #[must_use]
+    pub fn takes(&self, trial: &Trial) -> bool {
+        let channels = trial.inputs().raster.channels;
+        match self.kernel.channels {
+            Some(Channels::Exactly(d)) => channels == d,
+            Some(Channels::UpTo(d)) => channels <= d,
+            None => true,
+        }
+    }
+
+    /// Runs a case under a schedule, in lockstep with every setting, else with the one whose turn it
+    /// is, and says who noticed something first.
+    ///
+    /// # Errors
+    /// A defect of the emulator or of this procedure: nothing that tells of the kernel.
+    pub fn run(
+        &mut self,
+        trial: &Trial,
+        schedule: &Schedule,
+        turn: u64,
+    ) -> Result<Option<Catch>, EngineError> {
+        self.engine.set_schedule(schedule.clone());
+        let approximation = schedule.approximation;
+        self.right.set_schedule(Schedule { policy: Policy::Lockstep, approximation });
+        if self.settings.is_empty() {
+            return self.forward(trial);
+        }
+        let settings = self.settings.clone();
+        if schedule.policy == Policy::Lockstep {
+            for setting in settings {
+                if let Some(catch) = self.backward(trial, setting)? {
+                    return Ok(Some(catch));
+                }
+            }
+            return Ok(None);
+        }
+        let count = settings.len() as u64;
+        let index = usize::try_from(turn % count).unwrap_or(0);
+        self.backward(trial, settings[index])
+    }
+
+    fn forward(&mut self, trial: &Trial) -> Result<Option<Catch>, EngineError> {
+        let result = self.engine.rasterize(&[&trial.inputs().raster]).map(|mut all| all.pop());
+        match result {
+            Ok(Some(outputs)) => {
+                Ok(disagrees(&trial.judge_forward(outputs, self.engine.info()), "rasterize"))
+            }
+            Ok(None) => Ok(None),
+            Err(error) => self.noticed(error, "rasterize").map(Some),
+        }
+    }
+
+    fn backward(
+        &mut self,
+        trial: &Trial,
+        setting: BackwardConfig,
+    ) -> Result<Option<Catch>, EngineError> {
+        let spelled = splat_gpu::artifact::spelled(setting.reduction);
+        let inputs = trial.inputs();
+        let gradients = match self.engine.backward_by(inputs, spelled, setting.threshold) {
+            Ok(gradients) => gradients,
+            Err(error) => return self.noticed(error, &setting.to_string()).map(Some),
+        };
+        let tally = trial.judge_backward(gradients, setting, self.engine.info());
+        if let Some(catch) = disagrees(&tally, &setting.to_string()) {
+            return Ok(Some(catch));
+        }
+        self.right.backward_by(inputs, spelled, setting.threshold)?;
+        Ok(self.miscounts(setting))
+    }
+
+    /// What the engine's error says of the kernel.
+    fn noticed(&self, error: EngineError, setting: &str) -> Result<Catch, EngineError> {
+        match self.engine.misuse() {
+            Some(by) => Ok(Catch { by: by.to_owned(), words: format!("{setting}: {error}") }),
+            None => Err(error),
+        }
+    }
+
+    /// Whether a word of the gradients was added to more or less often than by the right kernel, or
+    /// shared memory was.
+    fn miscounts(&self, setting: BackwardConfig) -> Option<Catch> {
+        let (found, expected) = (self.engine.report(), self.right.report());
+        let shared = |report: &splat_gpu::emulator::Report| report.shared_atomics.operations;
+        let same = match setting.reduction {
+            // A sum that an order of additions makes zero is not sent, one that is not zero is.
+            Reduction::Block => shared(found) == shared(expected),
+            _ => found.chains == expected.chains,
+        };
+        if same {
+            return None;
+        }
+        let total = |report: &splat_gpu::emulator::Report| {
+            report.global_atomics.operations + report.shared_atomics.operations
+        };
+        let words =
+            format!("{setting}: {} atomic operations for {}", total(found), total(expected));
+        Some(Catch { by: "counts".to_owned(), words })
+    }
+}
+
+/// The worst difference, as a catch by the oracle.
+pub(super) fn disagrees(tally: &Tally, setting: &str) -> Option<Catch> {
+    let worst = tally.worst.as_ref()?;
+    let by = format!("oracle: {}", worst.output);
+    Some(Catch { by, words: format!("{setting}: {worst}, {:.1e} bounds away", worst.ratio()) })
+}

@@ -1,0 +1,251 @@
+//! The matrix: every mutant on every engine that can run it, on every class of cases.
+
+use super::class::{Class, Trial};
+use super::device::Device;
+use super::emulated::Emulated;
+use super::{Catch, Language, Mutant};
+use crate::engines::{Found, Program};
+use rayon::prelude::*;
+use serde::Serialize;
+use splat_gpu::EngineError;
+use splat_gpu::artifact::Artifact;
+use splat_gpu::emulator::Schedule;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// The name under which right kernels go through the procedure.
+pub const UNCHANGED: &str = "(unchanged)";
+
+/// How a kernel is run: an engine, and on the emulator a kind of schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// The emulator's fast schedule: one run says all.
+    Lockstep,
+    /// Random orders, by seed.
+    Random,
+    /// Hostile orders, by seed.
+    Adversarial,
+    /// As the device likes.
+    Device,
+}
+
+impl Order {
+    fn schedule(self, seed: u64) -> Schedule {
+        match self {
+            Self::Lockstep | Self::Device => Schedule::lockstep(),
+            Self::Random => Schedule::random(seed),
+            Self::Adversarial => Schedule::adversarial(seed),
+        }
+    }
+}
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Seeds of each kind of schedule but lockstep.
+    pub seeds: u32,
+    /// Cases of each class that is drawn.
+    pub cases: u32,
+    /// Cases of any class that are run at most, those that aim at the mutant first.
+    pub limit: usize,
+}
+
+/// What one mutant came to on one engine and class.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The mutant, or [`UNCHANGED`].
+    pub mutant: String,
+    /// The kernel that was changed.
+    pub kernel: String,
+    /// Id of the engine.
+    pub engine: String,
+    /// How it ran.
+    pub order: Order,
+    /// The class of cases.
+    pub class: &'static str,
+    /// Times that the class was gone through: once, or once for each seed.
+    pub runs: u32,
+    /// Runs in which somebody noticed the mutant.
+    pub killed: u32,
+    /// Cases up to the one that killed, for each run that did, sorted.
+    pub cases_to_kill: Vec<u32>,
+    /// Cases that were run.
+    pub cases: u64,
+    /// Seconds that all runs took.
+    pub seconds: f64,
+    /// Who noticed it, and in how many runs.
+    pub caught_by: BTreeMap<String, u32>,
+    /// The first catch in full: case, setting, words.
+    pub example: Option<String>,
+}
+
+impl Cell {
+    fn new(mutant: &str, kernel: &Artifact, engine: &str, order: Order, class: &Class) -> Self {
+        // A device compiles a kernel for any number of channels.
+        let name = if order == Order::Device { kernel.entry() } else { kernel.file() };
+        Self {
+            mutant: mutant.to_owned(),
+            kernel: name.split(".compute").next().unwrap_or_default().to_owned(),
+            engine: engine.to_owned(),
+            order,
+            class: class.name,
+            runs: 0,
+            killed: 0,
+            cases_to_kill: Vec::new(),
+            cases: 0,
+            seconds: 0.0,
+            caught_by: BTreeMap::new(),
+            example: None,
+        }
+    }
+
+    fn add(&mut self, cases: u32, caught: Option<(&Trial, Catch)>) {
+        self.runs += 1;
+        self.cases += u64::from(cases);
+        let Some((trial, catch)) = caught else { return };
+        self.killed += 1;
+        self.cases_to_kill.push(cases);
+        self.cases_to_kill.sort_unstable();
+        self.example.get_or_insert_with(|| format!("{}, {}", trial.name(), catch.words));
+        *self.caught_by.entry(catch.by).or_default() += 1;
+    }
+
+    /// Cases to kill in the median of the runs that killed.
+    #[must_use]
+    pub fn median(&self) -> Option<u32> {
+        self.cases_to_kill.get(self.cases_to_kill.len() / 2).copied()
+    }
+}
+
+/// One kernel to go through the procedure.
+#[derive(Clone, Copy)]
+struct Subject<'m> {
+    mutant: Option<&'m Mutant>,
+    kernel: Artifact,
+    ptx: Option<&'m str>,
+}
+
+impl Subject<'_> {
+    fn name(&self) -> &str {
+        self.mutant.map_or(UNCHANGED, |mutant| &mutant.mutation.name)
+    }
+
+    fn hazards(&self) -> &[u8] {
+        self.mutant.map_or(&[], |mutant| &mutant.mutation.hazards)
+    }
+}
+
+/// The kernels of the mutants in one language, the unchanged ones first.
+fn subjects(mutants: &[Mutant], language: Language) -> Vec<Subject<'_>> {
+    let mut right = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for mutant in mutants.iter().filter(|mutant| mutant.language == language) {
+        for (index, &kernel) in mutant.mutation.kernels.iter().enumerate() {
+            right.insert(kernel, Subject { mutant: None, kernel, ptx: None });
+            let ptx = mutant.ptx.get(index).map(String::as_str);
+            wrong.push(Subject { mutant: Some(mutant), kernel, ptx });
+        }
+    }
+    right.into_values().chain(wrong).collect()
+}
+
+/// CUDA's mutants on the emulator under every kind of schedule. `progress` hears of every kernel.
+///
+/// # Errors
+/// [`EngineError`] for PTX that is none, and for a defect of the emulator.
+pub fn emulated(
+    mutants: &[Mutant],
+    classes: &[Class],
+    budget: Budget,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Cell>, EngineError> {
+    let subjects = subjects(mutants, Language::Cuda);
+    let cells = subjects.par_iter().map(|subject| {
+        let mut emulated = Emulated::new(subject.kernel, subject.ptx)?;
+        let mut cells = Vec::new();
+        for order in [Order::Lockstep, Order::Random, Order::Adversarial] {
+            for class in classes {
+                cells.extend(hunt(subject, &mut emulated, order, class, budget)?);
+            }
+        }
+        progress();
+        Ok(cells)
+    });
+    cells.collect::<Result<Vec<_>, _>>().map(|cells| cells.into_iter().flatten().collect())
+}
+
+/// One kernel under one kind of schedule on one class, seed by seed; `None` where no case of the
+/// class is for the kernel.
+fn hunt(
+    subject: &Subject<'_>,
+    emulated: &mut Emulated,
+    order: Order,
+    class: &Class,
+    budget: Budget,
+) -> Result<Option<Cell>, EngineError> {
+    let mut trials = class.aimed(subject.hazards());
+    trials.retain(|trial| emulated.takes(trial));
+    trials.truncate(budget.limit);
+    if trials.is_empty() {
+        return Ok(None);
+    }
+    let mut cell = Cell::new(subject.name(), &subject.kernel, "emulator", order, class);
+    let start = Instant::now();
+    let seeds = if order == Order::Lockstep { 1 } else { budget.seeds };
+    for seed in 0..u64::from(seeds) {
+        let schedule = order.schedule(seed);
+        let mut caught = None;
+        let mut cases = 0;
+        for (trial, turn) in trials.iter().zip(seed..) {
+            cases += 1;
+            if let Some(catch) = emulated.run(trial, &schedule, turn)? {
+                caught = Some((*trial, catch));
+                break;
+            }
+        }
+        cell.add(cases, caught);
+    }
+    cell.seconds = start.elapsed().as_secs_f64();
+    Ok(Some(cell))
+}
+
+/// WGSL's mutants on one engine, each in a process of its own. `progress` hears of every kernel.
+///
+/// # Errors
+/// [`EngineError`] where the engine does not start, or does not compile a mutant.
+pub fn on_device(
+    mutants: &[Mutant],
+    found: &Found,
+    program: &Program,
+    classes: &[Class],
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Cell>, EngineError> {
+    let mut cells = Vec::new();
+    for subject in subjects(mutants, Language::Wgsl) {
+        progress();
+        let needs = subject.mutant.and_then(|mutant| mutant.mutation.needs);
+        if needs.is_some_and(|atomics| atomics != found.info.float_atomics) {
+            continue;
+        }
+        let patch = subject.mutant.map(|mutant| mutant.patch.as_path());
+        let mut device = Device::start(found, program, patch, subject.kernel)?;
+        for class in classes.iter().filter(|class| !class.cuda_only) {
+            let id = found.spec.id.as_str();
+            let mut cell = Cell::new(subject.name(), &subject.kernel, id, Order::Device, class);
+            let start = Instant::now();
+            let trials = class.aimed(subject.hazards());
+            let (cases, caught) = device.hunt(&trials)?;
+            cell.add(cases, caught);
+            cell.seconds = start.elapsed().as_secs_f64();
+            cells.push(cell);
+        }
+    }
+    Ok(cells)
+}
+
+/// How many kernels go through the procedure for a language.
+#[must_use]
+pub fn kernels(mutants: &[Mutant], language: Language) -> usize {
+    subjects(mutants, language).len()
+}

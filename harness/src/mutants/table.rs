@@ -1,0 +1,157 @@
+//! The matrix in words: a summary, all cells, and what is wrong with them.
+
+use super::Mutant;
+use super::matrix::{Cell, Order, UNCHANGED};
+use crate::cli::table::table;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Share of the seeds that must notice a mutant which one seed notices: else it was luck.
+const RELIABLE: (u32, u32) = (19, 20);
+
+/// What the matrix comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Mutants, without repetitions for their kernels.
+    pub mutants: usize,
+    /// Kernels with the engine on which nobody noticed anything, though they are not equivalent.
+    pub survivors: Vec<String>,
+    /// Kernels that no kind of schedule shows in at least 19 of 20 seeds.
+    pub luck: Vec<String>,
+    /// Right kernels that somebody noticed something about.
+    pub false_alarms: Vec<String>,
+    /// Cases to kill of every kernel on every engine that killed it, by the quickest kind of
+    /// schedule and class, sorted.
+    pub cases_to_kill: Vec<u32>,
+}
+
+/// The cells of one kernel on one engine.
+type Group<'c> = BTreeMap<(String, String, String), Vec<&'c Cell>>;
+
+fn groups(cells: &[Cell]) -> Group<'_> {
+    let mut groups = Group::new();
+    for cell in cells {
+        let key = (cell.mutant.clone(), cell.kernel.clone(), cell.engine.clone());
+        groups.entry(key).or_default().push(cell);
+    }
+    groups
+}
+
+fn reliable(cell: &Cell) -> bool {
+    cell.killed * RELIABLE.1 >= cell.runs * RELIABLE.0 && cell.killed > 0
+}
+
+/// Draws the conclusions.
+#[must_use]
+pub fn summary(mutants: &[Mutant], cells: &[Cell]) -> Summary {
+    let equivalent = |name: &str| {
+        let named = mutants.iter().filter(|mutant| mutant.mutation.name == name);
+        named.into_iter().any(|mutant| mutant.mutation.equivalent.is_some())
+    };
+    let wrong = cells.iter().filter(|cell| cell.mutant != UNCHANGED);
+    let names: BTreeSet<_> =
+        wrong.map(|cell| (&cell.mutant, cell.order == Order::Device)).collect();
+    let mut summary = Summary { mutants: names.len(), ..Summary::default() };
+    for ((mutant, kernel, engine), cells) in groups(cells) {
+        let label = format!("{mutant} ({kernel} on {engine})");
+        let killed = cells.iter().any(|cell| cell.killed > 0);
+        if mutant == UNCHANGED {
+            let noticed = cells.iter().filter_map(|cell| cell.example.as_ref());
+            let alarm = |example: &String| format!("{label}: {example}");
+            summary.false_alarms.extend(noticed.map(alarm));
+        } else if !killed && !equivalent(&mutant) {
+            summary.survivors.push(label);
+        } else if killed && !cells.iter().any(|cell| reliable(cell)) {
+            summary.luck.push(label);
+        }
+        if mutant != UNCHANGED {
+            let quickest = cells.iter().filter(|cell| reliable(cell)).filter_map(|c| c.median());
+            summary.cases_to_kill.extend(quickest.min());
+        }
+    }
+    summary.cases_to_kill.sort_unstable();
+    summary
+}
+
+/// How often and how quickly: `20/20 in 3`.
+fn pace(cell: &Cell) -> String {
+    let rate = match cell.order {
+        Order::Lockstep | Order::Device => String::new(),
+        Order::Random | Order::Adversarial => format!("{}/{} ", cell.killed, cell.runs),
+    };
+    match cell.median() {
+        Some(cases) => format!("{rate}in {cases}"),
+        None => format!("{rate}no"),
+    }
+}
+
+/// The best of the classes under one kind of schedule.
+fn best<'c>(cells: &[&'c Cell], order: Order) -> Option<&'c Cell> {
+    let of = cells.iter().filter(|cell| cell.order == order);
+    of.max_by_key(|cell| (cell.killed, std::cmp::Reverse(cell.median()))).copied()
+}
+
+/// Who noticed it in any run, most often first.
+fn caught_by(cells: &[&Cell]) -> String {
+    let mut by: BTreeMap<&str, u32> = BTreeMap::new();
+    for (who, runs) in cells.iter().flat_map(|cell| &cell.caught_by) {
+        *by.entry(who).or_default() += runs;
+    }
+    let mut by: Vec<_> = by.into_iter().collect();
+    by.sort_by_key(|&(_, runs)| std::cmp::Reverse(runs));
+    let names: Vec<_> = by.into_iter().map(|(who, _)| who).collect();
+    if names.is_empty() { "nobody".to_owned() } else { names.join(", ") }
+}
+
+/// One line for every kernel on every engine: who noticed it, and for each kind of schedule the rate
+/// and the median of cases on the class that shows it best.
+#[must_use]
+pub fn summary_table(mutants: &[Mutant], cells: &[Cell]) -> String {
+    let hazards: BTreeMap<&str, String> = mutants
+        .iter()
+        .map(|mutant| {
+            let numbers: Vec<_> = mutant.mutation.hazards.iter().map(u8::to_string).collect();
+            (mutant.mutation.name.as_str(), numbers.join(" "))
+        })
+        .collect();
+    let head = ["mutant", "hazard", "kernel", "engine", "lockstep / run", "random", "adversarial"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows[0].push("caught by".to_owned());
+    for ((mutant, kernel, engine), cells) in groups(cells) {
+        let pace = |orders: &[Order]| {
+            let cell = orders.iter().find_map(|&order| best(&cells, order));
+            cell.map_or_else(|| "-".to_owned(), pace)
+        };
+        let hazard = hazards.get(mutant.as_str()).cloned().unwrap_or_default();
+        rows.push(vec![
+            mutant,
+            hazard,
+            kernel,
+            engine,
+            pace(&[Order::Lockstep, Order::Device]),
+            pace(&[Order::Random]),
+            pace(&[Order::Adversarial]),
+            caught_by(&cells),
+        ]);
+    }
+    table(&rows)
+}
+
+/// The conclusions in words.
+#[must_use]
+pub fn conclusion(summary: &Summary) -> String {
+    let list = |what: &str, names: &[String]| match names {
+        [] => format!("{what}: none\n"),
+        names => format!("{what}: {}\n  {}\n", names.len(), names.join("\n  ")),
+    };
+    let cases = &summary.cases_to_kill;
+    let at = |index: usize| cases.get(index).map_or_else(|| "-".to_owned(), u32::to_string);
+    format!(
+        "{} mutants; cases to kill: median {}, most {}\n{}{}{}",
+        summary.mutants,
+        at(cases.len() / 2),
+        at(cases.len().saturating_sub(1)),
+        list("survivors", &summary.survivors),
+        list("caught by luck only (fewer than 19 of 20 seeds)", &summary.luck),
+        list("false alarms", &summary.false_alarms),
+    )
+}

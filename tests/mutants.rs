@@ -1,0 +1,48 @@
+//! Kernels made wrong on purpose die, and the right ones go through the same procedure unnoticed.
+
+use splat_harness::mutants::class::classes;
+use splat_harness::mutants::matrix::{Budget, emulated};
+use splat_harness::mutants::table::{conclusion, summary};
+use splat_harness::mutants::{Language, Mutant, read_mutants};
+use splat_tests::{corpus, root};
+use std::collections::BTreeSet;
+
+fn mutants() -> Vec<Mutant> {
+    read_mutants(&root().join("tests/mutants")).expect("the mutants can be run")
+}
+
+#[test]
+fn every_hazard_has_its_mutant() {
+    let mutants = mutants();
+    let of = |language| mutants.iter().filter(move |mutant| mutant.language == language);
+    for language in [Language::Cuda, Language::Wgsl] {
+        assert!(of(language).count() >= 30, "too few mutants in {language:?}");
+    }
+    let aimed: BTreeSet<u8> = mutants.iter().flat_map(|m| m.mutation.hazards.clone()).collect();
+    for hazard in 1..=19 {
+        assert!(aimed.contains(&hazard), "no mutant stands for hazard {hazard}");
+    }
+}
+
+/// The rates over 20 seeds and all cases stand in tests/mutants/README.md; this is the same procedure,
+/// cut short.
+#[test]
+fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
+    let mutants = mutants();
+    let budget = Budget { seeds: 1, cases: 2, limit: 12 };
+    let mut classes = classes(corpus(), budget.cases).expect("the corpus can be rasterized");
+    // What these do not show, no mutant needs: the command runs the other generators.
+    classes.retain(|class| ["corpus", "nan", "poison"].contains(&class.name));
+    let cells = emulated(&mutants, &classes, budget, &|| ()).expect("the mutants are PTX");
+    let summary = summary(&mutants, &cells);
+    println!("{}", conclusion(&summary));
+    assert!(summary.survivors.is_empty(), "survivors: {:?}", summary.survivors);
+    assert!(summary.luck.is_empty(), "a seed in which no schedule shows: {:?}", summary.luck);
+    assert!(summary.false_alarms.is_empty(), "false alarms: {:?}", summary.false_alarms);
+    let equivalent = mutants.iter().filter(|mutant| mutant.mutation.equivalent.is_some());
+    for mutant in equivalent {
+        let name = &mutant.mutation.name;
+        let killed: u32 = cells.iter().filter(|c| c.mutant == *name).map(|c| c.killed).sum();
+        assert_eq!(killed, 0, "{name} is said to be equivalent, but somebody noticed it");
+    }
+}
