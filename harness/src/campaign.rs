@@ -4,16 +4,19 @@
 //! thread prepares stage inputs and bounds, a chunk of cases at a time, and hands every chunk to
 //! all engines. Nothing that an engine does stops the campaign: a fault is a finding of its own.
 
+mod watch;
+
 use crate::case::Case;
 use crate::judge::{Arithmetic, Expectation};
 use crate::stage::Stage;
 use crate::verdict::{Difference, Tally, Verdict};
 use rayon::prelude::*;
-use splat_gpu::{BackwardConfig, DeviceInfo, Engine, EngineError, RasterGradients, RasterOutputs};
+use splat_gpu::{BackwardConfig, DeviceInfo, EngineError, RasterGradients, RasterOutputs};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
+pub use watch::{Contender, Watch};
 
 /// Name of the forward stage.
 pub const FORWARD: &str = "rasterize";
@@ -91,14 +94,18 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What makes two findings the same: stage, reduction, output.
-    fn key(stage: &str, setting: Option<BackwardConfig>, fault: &Fault) -> String {
+    /// What makes two findings of an engine the same: stage, reduction, output, kind of failure and
+    /// the case's class.
+    fn key(stage: &str, setting: Option<BackwardConfig>, fault: &Fault, class: &str) -> String {
         let reduction = setting.map_or("-", |setting| setting.reduction.name());
         let what = match fault {
-            Fault::Difference(difference) => difference.output,
-            Fault::Engine(_) => "no result",
+            Fault::Difference(difference) => {
+                let kind = if difference.value.is_finite() { "wrong" } else { "not finite" };
+                format!("{} {kind}", difference.output)
+            }
+            Fault::Engine(_) => "no result".to_owned(),
         };
-        format!("{stage} {reduction} {what}")
+        format!("{stage} {reduction} {what} {class}")
     }
 
     /// The name of its reproducer, without an extension.
@@ -182,22 +189,11 @@ impl EngineReport {
     }
 }
 
-/// An engine of a campaign.
-pub struct Contender<'a> {
-    /// Its id.
-    pub id: String,
-    /// The engine.
-    pub engine: Box<dyn Engine + Send + 'a>,
-    /// The settings of the backward stage to run.
-    pub settings: Vec<BackwardConfig>,
-}
-
 /// Makes a failing case smaller: gets the case and a predicate that says whether a smaller one
 /// still fails; returns the smallest that does.
 pub type Minimizer<'a> = dyn Fn(&Item, &mut dyn FnMut(&Case) -> bool) -> Case + Sync + 'a;
 
-/// Runs every case on every contender. `progress` hears how many (case, engine, stage, setting) runs
-/// are done.
+/// Runs every case on every contender.
 ///
 /// # Errors
 /// The first case that cannot be prepared; engines' faults are findings, not errors.
@@ -205,17 +201,32 @@ pub fn run(
     cases: impl Iterator<Item = Result<(Case, usize), String>>,
     contenders: Vec<Contender<'_>>,
     minimize: &Minimizer<'_>,
-    progress: &(dyn Fn(u64) + Sync),
+    watch: &dyn Watch,
 ) -> Result<Vec<EngineReport>, String> {
+    run_in_chunks(CHUNK, cases, contenders, minimize, watch)
+}
+
+/// As [`run`], with `chunk` cases to a submission.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_chunks(
+    chunk: usize,
+    cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    contenders: Vec<Contender<'_>>,
+    minimize: &Minimizer<'_>,
+    watch: &dyn Watch,
+) -> Result<Vec<EngineReport>, String> {
+    let devices: Vec<_> = contenders.iter().map(|c| c.engine.info().clone()).collect();
     thread::scope(|scope| {
         let mut senders = Vec::new();
         let mut threads = Vec::new();
         for contender in contenders {
             let (sender, receiver) = sync_channel::<Arc<Vec<Item>>>(WAITING);
             senders.push(sender);
-            threads.push(scope.spawn(move || serve(contender, &receiver, minimize, progress)));
+            threads.push(scope.spawn(move || serve(contender, &receiver, minimize, watch)));
         }
-        let fed = feed(cases, |chunk| {
+        let fed = feed(chunk, cases, &devices, |chunk| {
             for sender in &senders {
                 // An engine's thread ends early only by a panic, which `join` reports.
                 let _ = sender.send(Arc::clone(&chunk));
@@ -230,20 +241,29 @@ pub fn run(
     })
 }
 
-/// Prepares the cases chunk by chunk, in parallel within a chunk.
+/// Prepares the cases chunk by chunk, in parallel within a chunk: stage inputs, and the bounds for
+/// every device, which work on the chunk before in the meantime.
 fn feed(
+    size: usize,
     mut cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    devices: &[DeviceInfo],
     mut send: impl FnMut(Arc<Vec<Item>>),
 ) -> Result<(), String> {
     loop {
-        let chunk: Vec<_> = cases.by_ref().take(CHUNK).collect::<Result<_, _>>()?;
+        let chunk: Vec<_> = cases.by_ref().take(size).collect::<Result<_, _>>()?;
         if chunk.is_empty() {
             return Ok(());
         }
         let items = chunk
             .into_par_iter()
-            .map(|(case, camera)| Item::new(case, camera))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|(case, camera)| {
+                let item = Item::new(case, camera)?;
+                for device in devices {
+                    item.expectation(device);
+                }
+                Ok(item)
+            })
+            .collect::<Result<Vec<_>, String>>()?;
         send(Arc::new(items));
     }
 }
@@ -253,9 +273,9 @@ fn serve(
     contender: Contender<'_>,
     chunks: &Receiver<Arc<Vec<Item>>>,
     minimize: &Minimizer<'_>,
-    progress: &(dyn Fn(u64) + Sync),
+    watch: &dyn Watch,
 ) -> EngineReport {
-    let mut judge = Judge::new(contender, minimize, progress);
+    let mut judge = Judge::new(contender, minimize, watch);
     for chunk in chunks {
         judge.chunk(&chunk);
     }
@@ -266,21 +286,17 @@ fn serve(
 struct Judge<'a, 'm> {
     contender: Contender<'a>,
     minimize: &'m Minimizer<'m>,
-    progress: &'m (dyn Fn(u64) + Sync),
+    watch: &'m dyn Watch,
     report: EngineReport,
     known: BTreeMap<String, usize>,
     faults_in_a_row: u32,
 }
 
 impl<'a, 'm> Judge<'a, 'm> {
-    fn new(
-        contender: Contender<'a>,
-        minimize: &'m Minimizer<'m>,
-        progress: &'m (dyn Fn(u64) + Sync),
-    ) -> Self {
+    fn new(contender: Contender<'a>, minimize: &'m Minimizer<'m>, watch: &'m dyn Watch) -> Self {
         let report = EngineReport::new(contender.id.clone(), contender.engine.info().clone());
         let known = BTreeMap::new();
-        Self { contender, minimize, progress, report, known, faults_in_a_row: 0 }
+        Self { contender, minimize, watch, report, known, faults_in_a_row: 0 }
     }
 
     /// Runs the small cases of a chunk in one request each way; large ones, and all where that
@@ -311,21 +327,32 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     fn backward_one(&mut self, item: &Item) {
-        for setting in self.contender.settings.clone() {
+        for setting in self.settings(item) {
             if self.report.given_up.is_some() {
                 self.not_exercised(BACKWARD, Some(setting));
                 continue;
             }
             match self.gradients(item, setting) {
-                Ok(gradients) => self.judge_backward(item, setting, &gradients),
+                Ok(gradients) => {
+                    self.judge_backward(item, setting, &gradients);
+                    self.exercised(item, &[setting]);
+                }
                 Err(error) => self.note_fault(item, BACKWARD, Some(setting), error),
             }
         }
     }
 
+    fn settings(&self, item: &Item) -> Vec<BackwardConfig> {
+        self.watch.settings(&item.case, &self.contender.settings)
+    }
+
+    fn exercised(&self, item: &Item, settings: &[BackwardConfig]) {
+        self.watch.exercised(&self.report.id, self.report.info.lane_width, item, settings);
+    }
+
     fn not_exercised(&mut self, stage: &'static str, setting: Option<BackwardConfig>) {
         self.report.row(stage, setting).add(&Tally::default(), setting);
-        (self.progress)(1);
+        self.watch.done(1);
     }
 
     fn forward(&mut self, items: &[&Item]) -> Result<(), EngineError> {
@@ -338,14 +365,15 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     fn backward(&mut self, items: &[&Item]) -> Result<(), EngineError> {
-        let settings = self.contender.settings.clone();
-        let jobs: Vec<_> =
-            items.iter().map(|item| (&item.stage.inputs, settings.as_slice())).collect();
+        let settings: Vec<_> = items.iter().map(|item| self.settings(item)).collect();
+        let jobs = items.iter().zip(&settings);
+        let jobs: Vec<_> = jobs.map(|(item, s)| (&item.stage.inputs, s.as_slice())).collect();
         let gradients = self.contender.engine.rasterize_backward(&jobs)?;
-        for (item, gradients) in items.iter().zip(&gradients) {
+        for ((item, settings), gradients) in items.iter().zip(&settings).zip(&gradients) {
             for (&setting, gradients) in settings.iter().zip(gradients) {
                 self.judge_backward(item, setting, gradients);
             }
+            self.exercised(item, settings);
         }
         Ok(())
     }
@@ -380,7 +408,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         tally: &Tally,
     ) {
         self.faults_in_a_row = 0;
-        (self.progress)(1);
+        self.watch.done(1);
         self.report.row(stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
             self.found(item, stage, setting, Fault::Difference(difference.clone()));
@@ -394,7 +422,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         setting: Option<BackwardConfig>,
         error: EngineError,
     ) {
-        (self.progress)(1);
+        self.watch.done(1);
         self.report.row(stage, setting).add_run(Verdict::Disagree, setting);
         self.faults_in_a_row += 1;
         if self.faults_in_a_row >= GIVE_UP {
@@ -411,7 +439,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         setting: Option<BackwardConfig>,
         fault: Fault,
     ) {
-        let key = Finding::key(stage, setting, &fault);
+        let key = Finding::key(stage, setting, &fault, &self.watch.class(&item.case));
         if let Some(&index) = self.known.get(&key) {
             self.report.findings[index].runs += 1;
             return;
@@ -427,8 +455,11 @@ impl<'a, 'm> Judge<'a, 'm> {
             camera: item.camera,
             runs: 1,
         };
+        // Before it is made smaller: whoever kills the process in the meantime loses nothing.
+        self.watch.found(&finding, false);
         if let Fault::Difference(_) = finding.fault {
             self.shrink(item, &mut finding);
+            self.watch.found(&finding, true);
         }
         self.report.findings.push(finding);
     }

@@ -38,6 +38,8 @@ pub enum Command {
     Render(RenderArgs),
     /// Run a reproducer again
     Replay(ReplayArgs),
+    /// Judge generated cases until time is up
+    Fuzz(super::fuzz::FuzzArgs),
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),

@@ -1,6 +1,5 @@
 //! `splatcheck check`: judges every kernel on every engine.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -16,9 +15,9 @@ use crate::campaign::{Contender, EngineReport, Finding, Item, run as run_campaig
 use crate::case::Case;
 use crate::engines::{Found, Program};
 use crate::generators::draw;
-use crate::io::{case_file, corpus};
+use crate::io::corpus;
 use crate::minimize::{drop_gaussians, shrink};
-use crate::report::{report, reproducer_path};
+use crate::report::report;
 
 /// Carries out the plan.
 ///
@@ -66,25 +65,9 @@ fn conclude(
     outcome(reports)
 }
 
-/// Writes a finding's case with all that `replay` needs; returns its path.
-pub(super) fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        CliError::caused(format!("cannot make the folder {}", folder.display()), error)
-    })?;
-    let path = reproducer_path(folder, finding);
-    let mut notes = BTreeMap::new();
-    let mut put = |key: &str, value: String| {
-        notes.insert(format!("splatcheck.{key}"), value);
-    };
-    put("engine", finding.engine.clone());
-    put("stage", finding.stage.to_owned());
-    put("camera", finding.camera.to_string());
-    put("lane_width", finding.lane_width.to_string());
-    if let Some(setting) = finding.setting {
-        put("reduction", setting.reduction.to_string());
-        put("threshold", setting.threshold.to_string());
-    }
-    case_file::write_case(&path, &finding.case, &notes)
+/// Writes a finding's reproducer; returns its path.
+fn reproducer(folder: &Path, finding: &Finding) -> Result<String, CliError> {
+    let path = crate::reproducer::write(folder, finding)
         .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
     Ok(path.display().to_string())
 }

@@ -11,6 +11,7 @@ pub mod check;
 pub mod devices;
 pub mod engine;
 pub mod exit;
+pub mod fuzz;
 pub mod judged;
 pub mod oracle;
 pub mod paths;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
         Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Fuzz(typed) => fuzz::run(&typed.resolve(&engines_here()?)?, out),
         Command::Engine(typed) => engine::run(typed),
     }
 }
