@@ -2,27 +2,14 @@
 //! and planted defects are found, named and made small.
 
 use splat_gpu::{BackwardConfig, Reduction};
-use splat_harness::campaign::{Contender, EngineReport, Fault, Item, run};
+use splat_harness::campaign::Fault;
 use splat_harness::case::Case;
 use splat_harness::generators::draw;
-use splat_harness::minimize::{drop_gaussians, shrink};
+use splat_harness::minimize::shrink;
 use splat_harness::report::{report, verdicts};
 use splat_harness::verdict::Verdict;
 use splat_reference::convention::Profile;
-use splat_tests::{Defect, Mirror, corpus};
-
-fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> EngineReport {
-    let contender =
-        Contender { id: "mirror".to_owned(), engine: Box::new(Mirror::new(8, defect)), settings };
-    let all = cases.iter().flat_map(|case| {
-        (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera)))
-    });
-    let minimize =
-        |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| drop_gaussians(&item.case, fails);
-    let mut reports =
-        run(all, vec![contender], &minimize, &|_: u64| ()).expect("the cases are legal");
-    reports.pop().expect("one engine, one report")
-}
+use splat_tests::{Defect, corpus, judge};
 
 fn random(count: u64) -> Vec<Case> {
     (0..count)

@@ -5,7 +5,7 @@
 //! own ([`engines`]) runs the kernels; [`judge`] compares every output element with the oracle's
 //! bound, which for sums [`tolerance`] completes by the order of summation; [`campaign`] does that
 //! for many cases on many engines, [`minimize`] makes what failed small, and [`report`] says what
-//! was found. [`cli`] is the command `splatcheck`.
+//! was found, [`gate`] what a build must stop on. [`cli`] is the command `splatcheck`.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
 //! cases; a *verdict* is agree, disagree, inconclusive or not exercised ([`verdict`]); a
@@ -19,6 +19,7 @@ pub mod contributions;
 pub mod coverage;
 pub mod engines;
 pub mod fuzz;
+pub mod gate;
 pub mod generators;
 pub mod io;
 pub mod judge;

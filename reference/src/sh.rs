@@ -114,6 +114,8 @@ pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::roundoff;
+    use crate::scalar::{Bounded, Ieee};
     use approx::assert_abs_diff_eq;
 
     /// Gauss-Legendre nodes and weights for n = 4: exact for polynomials of degree 7 (Abramowitz and
@@ -130,14 +132,15 @@ mod tests {
     /// Points of the sphere with weights that integrate products of two basis functions (degree 6)
     /// exactly, up to rounding. Azimuths are turned from one another by 45 degrees, starting at
     /// (cos, sin) = (0.8, 0.6).
-    fn sphere() -> Vec<([f64; 3], f64)> {
+    fn sphere<S: Scalar>() -> Vec<(V3<S>, S)> {
         let mut points = Vec::new();
-        let half = std::f64::consts::FRAC_1_SQRT_2;
-        for (z, weight) in LEGENDRE {
-            let radius = (1.0 - z * z).sqrt();
-            let (mut cos, mut sin) = (0.8, 0.6);
+        let c = S::from_f64;
+        let half = c(std::f64::consts::FRAC_1_SQRT_2);
+        let turn = c(2.0 * std::f64::consts::PI / AZIMUTHS as f64);
+        for (z, weight) in LEGENDRE.map(|(z, weight)| (c(z), c(weight))) {
+            let radius = (c(1.0) - z * z).sqrt();
+            let (mut cos, mut sin) = (c(0.8), c(0.6));
             for _ in 0..AZIMUTHS {
-                let turn = 2.0 * std::f64::consts::PI / AZIMUTHS as f64;
                 points.push(([radius * cos, radius * sin, z], weight * turn));
                 (cos, sin) = (half * (cos - sin), half * (cos + sin));
             }
@@ -147,18 +150,19 @@ mod tests {
 
     #[test]
     fn the_basis_is_orthonormal() {
+        let points = sphere::<Bounded<Ieee>>();
         for i in 0..MAX_COEFFICIENTS {
             for j in 0..MAX_COEFFICIENTS {
-                let product: f64 = sphere()
-                    .iter()
-                    .map(|&(d, weight)| {
-                        let b = basis(d, MAX_COEFFICIENTS);
-                        weight * b[i] * b[j]
-                    })
-                    .sum();
+                let mut product = Bounded::from_f64(0.0);
+                for &(d, weight) in &points {
+                    let b = basis(d, MAX_COEFFICIENTS);
+                    product = product + weight * b[i] * b[j];
+                }
                 let expected = if i == j { 1.0 } else { 0.0 };
-                // 32 terms below 1 in magnitude, each with a few roundings: 32 * 8 * 2^-53 < 3e-14.
-                assert_abs_diff_eq!(product, expected, epsilon = 3e-14);
+                // What f64 may round; a constant that is off in its tenth digit is far outside.
+                let radius = roundoff::radii([product])[0];
+                assert!(radius < 1e-10, "the bound for {i}, {j} is too wide to tell: {radius}");
+                assert_abs_diff_eq!(product.value(), expected, epsilon = radius);
             }
         }
     }

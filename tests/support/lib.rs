@@ -4,7 +4,9 @@ use splat_gpu::{
     BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, FloatAtomics, RasterGradients,
     RasterInputs, RasterOutputs,
 };
+use splat_harness::campaign::{Contender, EngineReport, Item, run};
 use splat_harness::case::Case;
+use splat_harness::minimize::drop_gaussians;
 use splat_harness::stage::Stage;
 use splat_reference::backward::rasterize::SplatGradients;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,24 @@ pub fn root() -> PathBuf {
 pub fn corpus() -> Vec<Case> {
     splat_harness::io::corpus::read_corpus(&root().join("corpora/scenes"))
         .expect("the corpus is readable")
+}
+
+/// Judges the mirror with a defect on the cases; findings keep the fewest Gaussians that fail.
+///
+/// # Panics
+/// Where a case is not legal.
+#[must_use]
+pub fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> EngineReport {
+    let contender =
+        Contender { id: "mirror".to_owned(), engine: Box::new(Mirror::new(8, defect)), settings };
+    let all = cases.iter().flat_map(|case| {
+        (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera)))
+    });
+    let minimize =
+        |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| drop_gaussians(&item.case, fails);
+    let mut reports =
+        run(all, vec![contender], &minimize, &|_: u64| ()).expect("the cases are legal");
+    reports.pop().expect("one engine, one report")
 }
 
 /// A defect planted into the mirror engine.

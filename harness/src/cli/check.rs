@@ -9,7 +9,7 @@ use splat_reference::convention::Convention;
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
-use super::judged::{contender, outcome};
+use super::judged::contender;
 use super::scene::scene_case;
 use crate::campaign::{Contender, EngineReport, Finding, Item, run as run_campaign};
 use crate::case::Case;
@@ -61,8 +61,8 @@ fn conclude(
             "NOT EXERCISED: the corpus: no folder corpora/scenes here (--corpus names another)"
         )?;
     }
-    out.flush()?;
-    outcome(reports)
+    let missing = if plan.named { &[] } else { plan.discovery.missing.as_slice() };
+    plan.gate.conclude(reports, missing, &files, out)
 }
 
 /// Writes a finding's reproducer; returns its path.

@@ -12,6 +12,7 @@ pub mod devices;
 pub mod engine;
 pub mod exit;
 pub mod fuzz;
+pub mod gate;
 pub mod judged;
 pub mod oracle;
 pub mod paths;
@@ -44,7 +45,7 @@ pub fn main() -> ExitCode {
 /// # Errors
 /// See [`CliError`].
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    match cli.command.unwrap_or(Command::Check(cli.check)) {
+    match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
         Command::Check(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
         Command::Devices => devices::run(&engines_here()?, out),
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),

@@ -26,7 +26,7 @@ fn check(words: &[&str]) -> Result<CheckPlan, String> {
     let cli = Cli::try_parse_from(words).map_err(|e| e.to_string())?;
     let typed = match cli.command {
         None => cli.check,
-        Some(Command::Check(typed)) => typed,
+        Some(Command::Check(typed)) => *typed,
         Some(other) => return Err(format!("not check: {other:?}")),
     };
     typed.resolve(&machine()).map_err(|e| one_line(&e))

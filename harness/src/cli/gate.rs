@@ -1,0 +1,141 @@
+//! The options of a gate, and carrying them out: which verdicts stop a build, and the files that CI
+//! systems read.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::exit::{CliError, Outcome};
+use super::paths;
+use crate::campaign::EngineReport;
+use crate::engines::Missing;
+use crate::gate::{FailOn, Gate, KnownFailures, Summary, junit, step_summary};
+
+/// A verdict that stops the build, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOnName {
+    /// a kernel disagrees or gives no result (always fails)
+    Disagree,
+    /// a bound is infinite: the kernel could have returned anything there
+    Inconclusive,
+    /// an engine is missing or was given up, or a stage had nothing to compare
+    NotExercised,
+}
+
+/// Options of a gate, as typed.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Gate")]
+pub struct GateArgs {
+    /// Exit with code 1 on this as well; repeatable, or separated by commas
+    #[arg(long, value_name = "VERDICT", value_delimiter = ',')]
+    pub fail_on: Vec<FailOnName>,
+    /// Failures of a driver that do not fail the run (.toml); one that passes again does
+    #[arg(long, value_name = "FILE")]
+    pub known_failures: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the report as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Append the report as Markdown, for GitHub's page of a step
+    #[arg(long, value_name = "FILE")]
+    pub step_summary: Option<PathBuf>,
+}
+
+/// A checked gate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatePlan {
+    /// What stops the build.
+    pub gate: Gate,
+    /// A .json in a folder that can be written to.
+    pub json: Option<PathBuf>,
+    /// An .xml in a folder that can be written to.
+    pub junit: Option<PathBuf>,
+    /// A file to append to.
+    pub step_summary: Option<PathBuf>,
+}
+
+impl GateArgs {
+    /// Checks every option and reads the known failures.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed.
+    pub fn resolve(self) -> Result<GatePlan, CliError> {
+        let known = self.known_failures.as_deref().map(read_known).transpose()?;
+        let fail_on = |name: FailOnName| match name {
+            FailOnName::Disagree => FailOn::Disagree,
+            FailOnName::Inconclusive => FailOn::Inconclusive,
+            FailOnName::NotExercised => FailOn::NotExercised,
+        };
+        let fail_on = self.fail_on.into_iter().map(fail_on).collect();
+        let writable = |option, path: Option<PathBuf>, extension| {
+            path.map(|path| paths::writable_file(option, &path, extension)).transpose()
+        };
+        Ok(GatePlan {
+            gate: Gate { fail_on, known: known.unwrap_or_default() },
+            json: writable("--json", self.json, "json")?,
+            junit: writable("--junit", self.junit, "xml")?,
+            step_summary: self.step_summary,
+        })
+    }
+}
+
+fn read_known(path: &Path) -> Result<KnownFailures, CliError> {
+    let path = paths::readable_file("--known-failures", path)?;
+    let what = || format!("--known-failures: cannot read {}", path.display());
+    let text = std::fs::read_to_string(&path).map_err(|e| CliError::caused(what(), e))?;
+    KnownFailures::parse(&text).map_err(|e| CliError::caused(what(), e))
+}
+
+impl GatePlan {
+    /// Writes the files, prints what the report does not say, and decides the outcome; `missing`
+    /// are the engines that were asked for in vain.
+    ///
+    /// # Errors
+    /// A file that cannot be written; that nothing was judged: it must not look like a pass.
+    pub fn conclude(
+        &self,
+        reports: &[EngineReport],
+        missing: &[Missing],
+        files: &[Vec<String>],
+        out: &mut dyn Write,
+    ) -> Result<Outcome, CliError> {
+        let conclusion = self.gate.conclude(reports, missing);
+        let summary = Summary::new(&self.gate, &conclusion, reports, missing, files);
+        self.write(&summary)?;
+        for excused in &conclusion.excused {
+            writeln!(out, "KNOWN FAILURE: {excused}")?;
+        }
+        for reason in &conclusion.reasons {
+            writeln!(out, "FAILS: {reason}")?;
+        }
+        out.flush()?;
+        // An error first: what was not judged is no pass, whatever the gate is told to let through.
+        super::judged::outcome(reports)?;
+        Ok(if conclusion.reasons.is_empty() { Outcome::Agree } else { Outcome::Disagree })
+    }
+
+    fn write(&self, summary: &Summary) -> Result<(), CliError> {
+        let write = |path: &Option<PathBuf>, text: String| match path {
+            Some(path) => crate::io::write::write_file(path, text.as_bytes())
+                .map_err(|error| CliError::caused("cannot write the report", error)),
+            None => Ok(()),
+        };
+        write(&self.json, summary.json())?;
+        write(&self.junit, junit(summary))?;
+        let Some(path) = &self.step_summary else { return Ok(()) };
+        // GitHub's file is shared by the commands of a step, so it is appended to.
+        let appended = OpenOptions::new().create(true).append(true).open(path);
+        appended.and_then(|mut file| file.write_all(step_summary(summary).as_bytes())).map_err(
+            |error| {
+                CliError::caused(
+                    format!("--step-summary: cannot append to {}", path.display()),
+                    error,
+                )
+            },
+        )
+    }
+}

@@ -1,0 +1,106 @@
+//! The campaign as JUnit XML, the form that most CI systems show: a suite for every engine, a test
+//! case for every stage and reduction of it, and a suite `gate` with every reason to fail.
+
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::summary::{EngineSummary, FindingSummary, RowSummary, Summary};
+
+/// The XML text. A known failure and what was not exercised are skipped test cases with the reason.
+///
+/// # Panics
+/// Never: the serializer writes to memory and drops characters that XML has not.
+#[must_use]
+pub fn junit(summary: &Summary) -> String {
+    let mut report = Report::new("splatcheck");
+    report.add_test_suites(summary.engines.iter().map(engine_suite));
+    if !summary.missing.is_empty() {
+        report.add_test_suite(missing_suite(summary));
+    }
+    report.add_test_suite(gate_suite(summary));
+    report.to_string().expect("memory takes it")
+}
+
+fn engine_suite(engine: &EngineSummary) -> TestSuite {
+    let mut suite = TestSuite::new(engine.id.as_str());
+    for (name, value) in [
+        ("adapter", engine.adapter.as_str()),
+        ("driver", &engine.driver),
+        ("backend", &engine.backend),
+        ("lane width", &engine.lane_width.to_string()),
+    ] {
+        suite.add_property(Property::new(name, value));
+    }
+    for row in &engine.rows {
+        let findings = engine.findings.iter();
+        let findings: Vec<_> = findings
+            .filter(|finding| (finding.stage, finding.reduction) == (row.stage, row.reduction))
+            .collect();
+        let name = match row.reduction {
+            "-" => row.stage.to_owned(),
+            reduction => format!("{} {reduction}", row.stage),
+        };
+        let mut case = TestCase::new(name, status(row, &findings));
+        case.set_classname(engine.id.as_str());
+        suite.add_test_case(case);
+    }
+    suite
+}
+
+fn status(row: &RowSummary, findings: &[&FindingSummary]) -> TestCaseStatus {
+    let lines = |findings: &mut dyn Iterator<Item = &&FindingSummary>| -> String {
+        let texts: Vec<_> = findings.map(|finding| finding_text(finding)).collect();
+        texts.join("\n")
+    };
+    let mut new = findings.iter().filter(|finding| finding.known.is_none()).peekable();
+    if let Some(first) = new.peek() {
+        let kind =
+            if first.element.is_some() { NonSuccessKind::Failure } else { NonSuccessKind::Error };
+        let mut status = TestCaseStatus::non_success(kind);
+        status.set_message(first.what.as_str());
+        status.set_type("disagree");
+        status.set_description(lines(&mut new));
+        return status;
+    }
+    if let Some(reason) = findings.first().and_then(|finding| finding.known.as_ref()) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("known failure: {reason}"));
+        return status;
+    }
+    if row.elements == 0 {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message("not exercised: nothing was compared");
+        return status;
+    }
+    TestCaseStatus::success()
+}
+
+fn finding_text(finding: &FindingSummary) -> String {
+    let threshold = finding.threshold.map_or_else(String::new, |t| format!("threshold {t}: "));
+    format!(
+        "{threshold}{}\ncase {}, camera {}, {} runs\nsplatcheck replay {}",
+        finding.what, finding.case, finding.camera, finding.runs, finding.reproducer
+    )
+}
+
+fn missing_suite(summary: &Summary) -> TestSuite {
+    let mut suite = TestSuite::new("not exercised");
+    for missing in &summary.missing {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(missing.reason.as_str());
+        suite.add_test_case(TestCase::new(missing.candidate.as_str(), status));
+    }
+    suite
+}
+
+fn gate_suite(summary: &Summary) -> TestSuite {
+    let mut suite = TestSuite::new("gate");
+    if summary.pass {
+        suite.add_test_case(TestCase::new("pass", TestCaseStatus::success()));
+    }
+    for reason in &summary.reasons {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(reason.as_str());
+        suite.add_test_case(TestCase::new(reason.as_str(), status));
+    }
+    suite
+}

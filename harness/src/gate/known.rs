@@ -1,0 +1,143 @@
+//! Known failures: defects of a driver, as data with a reason, that expire.
+//!
+//! ```toml
+//! [[failure]]
+//! adapter = "llvmpipe (LLVM 15.0.6, 256 bits)"   # as `splatcheck devices` prints it
+//! driver = "llvmpipe Mesa 22.3.6"                # name and version
+//! stage = "rasterize_backward"
+//! reduction = "block"                            # left out: a stage without one
+//! reason = "the driver drops a barrier in a loop: https://..."
+//! ```
+//!
+//! An entry holds for exactly that adapter and driver version. One whose stage ran and did not fail
+//! any more fails the run: it must be deleted.
+
+use serde::{Deserialize, Serialize};
+
+use super::{place, reduction_of};
+use crate::campaign::{EngineReport, Finding};
+use crate::verdict::Verdict;
+
+/// A failure that does not stop the build.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownFailure {
+    /// The adapter's own name.
+    pub adapter: String,
+    /// Driver name and version.
+    pub driver: String,
+    /// Name of the stage.
+    pub stage: String,
+    /// Name of the reduction; "-" for a stage without one.
+    #[serde(default = "no_reduction")]
+    pub reduction: String,
+    /// Why it fails, and where that is reported.
+    pub reason: String,
+}
+
+fn no_reduction() -> String {
+    "-".to_owned()
+}
+
+/// A file of known failures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownFailures {
+    /// The entries.
+    #[serde(default, rename = "failure")]
+    pub failures: Vec<KnownFailure>,
+}
+
+impl KnownFailures {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// What is wrong and in which line; also an entry without a reason and one that stands twice.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let known: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        for (i, failure) in known.failures.iter().enumerate() {
+            let number = i + 1;
+            if failure.reason.trim().is_empty() {
+                return Err(format!("failure {number}: the reason is empty: say why it fails"));
+            }
+            let same = |other: &KnownFailure| other.covers_as(failure);
+            if known.failures[..i].iter().any(same) {
+                return Err(format!("failure {number} stands twice: delete one"));
+            }
+        }
+        Ok(known)
+    }
+
+    /// The entry that a finding falls under.
+    #[must_use]
+    pub fn excuse(&self, report: &EngineReport, finding: &Finding) -> Option<&KnownFailure> {
+        self.failures.iter().find(|known| {
+            known.is_of(report)
+                && known.stage == finding.stage
+                && known.reduction == reduction_of(finding)
+        })
+    }
+
+    /// A sentence for every entry whose stage ran and did not fail.
+    #[must_use]
+    pub fn passing_again(&self, reports: &[EngineReport]) -> Vec<String> {
+        let mut sentences = Vec::new();
+        for known in &self.failures {
+            for report in reports.iter().filter(|report| known.is_of(report)) {
+                let rows = report.rows.iter().filter(|((_, stage, reduction), _)| {
+                    known.stage == *stage && known.reduction == *reduction
+                });
+                for (_, row) in rows {
+                    if row.count(Verdict::Agree) > 0 && row.count(Verdict::Disagree) == 0 {
+                        let place = place(&report.id, &known.stage, &known.reduction);
+                        let reason = &known.reason;
+                        sentences.push(format!(
+                            "{place} passes again: delete the known failure ({reason})"
+                        ));
+                    }
+                }
+            }
+        }
+        sentences
+    }
+}
+
+impl KnownFailure {
+    fn is_of(&self, report: &EngineReport) -> bool {
+        self.adapter == report.info.adapter && self.driver == report.info.driver
+    }
+
+    /// Whether both cover the same findings.
+    fn covers_as(&self, other: &Self) -> bool {
+        let key = |known: &Self| {
+            let Self { adapter, driver, stage, reduction, .. } = known;
+            [adapter, driver, stage, reduction].map(String::clone)
+        };
+        key(self) == key(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTRY: &str = "[[failure]]\nadapter = \"a\"\ndriver = \"d 1\"\nstage = \"rasterize\"\n";
+
+    #[test]
+    fn an_entry_is_read_and_a_wrong_one_refused_by_name() {
+        let known = KnownFailures::parse(&format!("{ENTRY}reason = \"r\"\n")).expect("it is right");
+        assert_eq!(known.failures[0].reduction, "-", "no reduction");
+        assert_eq!(KnownFailures::parse("").expect("none"), KnownFailures::default(), "empty");
+        let twice = format!("{ENTRY}reason = \"r\"\n{ENTRY}reason = \"s\"\n");
+        for (text, words) in [
+            (ENTRY.to_owned(), "reason"),
+            (format!("{ENTRY}reason = \" \"\n"), "failure 1: the reason is empty"),
+            (format!("{ENTRY}reason = \"r\"\nreductoin = \"sw-b\"\n"), "reductoin"),
+            (twice, "failure 2 stands twice"),
+            ("failure = 3".to_owned(), "failure"),
+        ] {
+            let message = KnownFailures::parse(&text).expect_err("it is wrong");
+            assert!(message.contains(words), "no '{words}' in: {message}");
+        }
+    }
+}

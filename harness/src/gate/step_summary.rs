@@ -1,0 +1,97 @@
+//! The campaign as the page of a GitHub step: Markdown, appended to `$GITHUB_STEP_SUMMARY`.
+
+use std::fmt::Write as _;
+
+use super::summary::{EngineSummary, FindingSummary, Summary};
+
+/// The Markdown text: the result, the findings, then a table of everything that ran.
+#[must_use]
+pub fn step_summary(summary: &Summary) -> String {
+    let mut text = String::new();
+    let sign = if summary.pass { "passes" } else { "FAILS" };
+    let _ = writeln!(text, "## splatcheck {sign}: {}\n", summary.verdict);
+    for reason in &summary.reasons {
+        let _ = writeln!(text, "- **fails**: {}", plain(reason));
+    }
+    for excused in &summary.excused {
+        let _ = writeln!(text, "- known failure: {}", plain(excused));
+    }
+    for missing in &summary.missing {
+        let (candidate, reason) = (plain(&missing.candidate), plain(&missing.reason));
+        let _ = writeln!(text, "- not exercised: {candidate}: {reason}");
+    }
+    text.push('\n');
+    for engine in &summary.engines {
+        for finding in &engine.findings {
+            text += &finding_text(engine, finding);
+        }
+    }
+    text += &table(summary);
+    text
+}
+
+fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
+    let threshold = finding.threshold.map_or_else(String::new, |t| format!(" threshold {t}"));
+    let reduction = match finding.reduction {
+        "-" => String::new(),
+        reduction => format!(", {reduction}{threshold}"),
+    };
+    format!(
+        "<details open><summary>{}: {}{reduction}, lane width {} ({} runs)</summary>\n\n\
+         ```text\n{}\ncase {}, camera {}\nsplatcheck replay {}\n```\n\n</details>\n\n",
+        plain(&engine.id),
+        finding.stage,
+        engine.lane_width,
+        finding.runs,
+        finding.what.replace("```", "'''"),
+        finding.case,
+        finding.camera,
+        finding.reproducer,
+    )
+}
+
+fn table(summary: &Summary) -> String {
+    let mut text = String::from(
+        "| engine | stage | reduction | agree | disagree | inconclusive | not exercised | elements \
+         | median | max |\n|---|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for engine in &summary.engines {
+        for row in &engine.rows {
+            let count = |verdict: &str| row.runs.get(verdict).copied().unwrap_or(0);
+            let median = row.median.map_or_else(|| "-".to_owned(), |x| format!("{x:.1e}"));
+            let max = match &row.max {
+                serde_json::Value::Null => "-".to_owned(),
+                max => max.as_f64().map_or_else(|| "inf".to_owned(), |x| format!("{x:.1e}")),
+            };
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {} | {} | {} | {} | {} | {} | {median} | {max} |",
+                plain(&engine.id),
+                row.stage,
+                row.reduction,
+                count("agree"),
+                count("disagree"),
+                count("inconclusive"),
+                count("not exercised"),
+                row.elements,
+            );
+        }
+    }
+    text + "\nmedian, max: error / bound; at most 1 agrees.\n"
+}
+
+/// A text of a driver or a file as Markdown shows it: on one line, without markup.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => plain.push(' '),
+            '\\' | '`' | '*' | '_' | '<' | '>' | '|' | '[' | ']' => {
+                plain.push('\\');
+                plain.push(c);
+            }
+            c => plain.push(c),
+        }
+    }
+    plain
+}

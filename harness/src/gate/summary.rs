@@ -1,0 +1,257 @@
+//! A campaign as data: what the JSON file holds.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Number, Value};
+
+use super::{Conclusion, Gate, reduction_of};
+use crate::campaign::{EngineReport, Fault, Finding, Row};
+use crate::engines::Missing;
+use crate::verdict::{Difference, Verdict};
+
+/// The whole campaign. Numbers that JSON cannot write are the texts `NaN`, `inf` and `-inf`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Version of this program.
+    pub splatcheck: &'static str,
+    /// Whether nothing stops the build.
+    pub pass: bool,
+    /// The worst verdict of all runs.
+    pub verdict: String,
+    /// Every reason to fail.
+    pub reasons: Vec<String>,
+    /// Known failures that were seen.
+    pub excused: Vec<String>,
+    /// The engines that ran.
+    pub engines: Vec<EngineSummary>,
+    /// The engines that are missing.
+    pub missing: Vec<MissingSummary>,
+}
+
+/// One engine's part.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EngineSummary {
+    /// Its id.
+    pub id: String,
+    /// The adapter's own name.
+    pub adapter: String,
+    /// Driver name and version.
+    pub driver: String,
+    /// Graphics interface.
+    pub backend: String,
+    /// Lanes that execute together.
+    pub lane_width: u32,
+    /// Why it was given up, if it was.
+    pub given_up: Option<String>,
+    /// By stage and reduction.
+    pub rows: Vec<RowSummary>,
+    /// What was wrong.
+    pub findings: Vec<FindingSummary>,
+}
+
+/// One stage and reduction on one engine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowSummary {
+    /// Name of the stage.
+    pub stage: &'static str,
+    /// Name of the reduction; "-" for a stage without one.
+    pub reduction: &'static str,
+    /// Runs by verdict.
+    pub runs: BTreeMap<String, u64>,
+    /// Elements compared.
+    pub elements: u64,
+    /// Comparisons that rounding leaves open, followed both ways.
+    pub undecided: u64,
+    /// Elements whose bound would also accept 0.
+    pub blind: u64,
+    /// Median of error / bound over the elements that are not exact.
+    pub median: Option<f64>,
+    /// The ratio below which 99 % of them lie.
+    pub p99: Option<f64>,
+    /// The largest; above 1 disagrees.
+    pub max: Value,
+    /// Runs that disagree, by threshold.
+    pub disagree_at: BTreeMap<u32, u64>,
+}
+
+/// One thing that was wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FindingSummary {
+    /// Name of the stage.
+    pub stage: &'static str,
+    /// Name of the reduction; "-" for a stage without one.
+    pub reduction: &'static str,
+    /// Contributing lanes from which the reduction is used, where there is one.
+    pub threshold: Option<u32>,
+    /// What was wrong, as the text report says it.
+    pub what: String,
+    /// The element outside its bound; `None` where the engine gave no result.
+    pub element: Option<ElementSummary>,
+    /// Name of the smallest case that fails.
+    pub case: String,
+    /// Number of its camera.
+    pub camera: usize,
+    /// Runs that failed in the same way.
+    pub runs: u64,
+    /// Path of the reproducer.
+    pub reproducer: String,
+    /// Why it is a known failure, if it is.
+    pub known: Option<String>,
+}
+
+/// An element outside its bound.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ElementSummary {
+    /// Name of the output.
+    pub output: &'static str,
+    /// Index in the output's shape.
+    pub index: Vec<usize>,
+    /// What the kernel returned.
+    pub value: Value,
+    /// What the oracle returned.
+    pub oracle: Value,
+    /// How far a conforming kernel may be.
+    pub bound: Value,
+    /// Error over bound.
+    pub ratio: Value,
+}
+
+/// An engine that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissingSummary {
+    /// What was looked for.
+    pub candidate: String,
+    /// Why it gave no engine.
+    pub reason: String,
+    /// What to do about it.
+    pub advice: Option<String>,
+}
+
+impl Summary {
+    /// The campaign as data; `files` are the findings' reproducers, engine by engine.
+    #[must_use]
+    pub fn new(
+        gate: &Gate,
+        conclusion: &Conclusion,
+        reports: &[EngineReport],
+        missing: &[Missing],
+        files: &[Vec<String>],
+    ) -> Self {
+        let verdict = reports.iter().map(EngineReport::verdict).max();
+        Self {
+            splatcheck: env!("CARGO_PKG_VERSION"),
+            pass: conclusion.reasons.is_empty(),
+            verdict: verdict.unwrap_or(Verdict::NotExercised).to_string(),
+            reasons: conclusion.reasons.clone(),
+            excused: conclusion.excused.clone(),
+            engines: reports
+                .iter()
+                .zip(files)
+                .map(|(report, files)| EngineSummary::new(gate, report, files))
+                .collect(),
+            missing: missing.iter().map(MissingSummary::new).collect(),
+        }
+    }
+
+    /// The JSON text, ended by a newline.
+    #[must_use]
+    pub fn json(&self) -> String {
+        // Every key is a text and every number is one that JSON has.
+        let text = serde_json::to_string_pretty(self).expect("it is made of plain data");
+        text + "\n"
+    }
+}
+
+impl EngineSummary {
+    fn new(gate: &Gate, report: &EngineReport, files: &[String]) -> Self {
+        let findings = report.findings.iter().zip(files);
+        Self {
+            id: report.id.clone(),
+            adapter: report.info.adapter.clone(),
+            driver: report.info.driver.clone(),
+            backend: report.info.backend.clone(),
+            lane_width: report.info.lane_width,
+            given_up: report.given_up.clone(),
+            rows: report
+                .rows
+                .iter()
+                .map(|(&(_, stage, reduction), row)| RowSummary::new(stage, reduction, row))
+                .collect(),
+            findings: findings
+                .map(|(finding, file)| {
+                    let known = gate.known.excuse(report, finding).map(|k| k.reason.clone());
+                    FindingSummary::new(finding, file, known)
+                })
+                .collect(),
+        }
+    }
+}
+
+impl RowSummary {
+    fn new(stage: &'static str, reduction: &'static str, row: &Row) -> Self {
+        let sharpness = &row.tally.sharpness;
+        let worst = row.tally.worst.as_ref().map(Difference::ratio);
+        Self {
+            stage,
+            reduction,
+            runs: row.runs.iter().map(|(verdict, &runs)| (verdict.to_string(), runs)).collect(),
+            elements: row.tally.elements(),
+            undecided: row.tally.undecided,
+            blind: row.tally.blind,
+            median: sharpness.quantile(0.5),
+            p99: sharpness.quantile(0.99),
+            max: worst.or(sharpness.quantile(1.0)).map_or(Value::Null, number),
+            disagree_at: row.disagree_at.clone(),
+        }
+    }
+}
+
+impl FindingSummary {
+    fn new(finding: &Finding, file: &str, known: Option<String>) -> Self {
+        let setting = finding.setting.filter(|setting| setting.reduction.has_threshold());
+        let (what, element) = match &finding.fault {
+            Fault::Difference(difference) => {
+                (difference.to_string(), Some(ElementSummary::new(difference)))
+            }
+            Fault::Engine(error) => (format!("no result: {error}"), None),
+        };
+        Self {
+            stage: finding.stage,
+            reduction: reduction_of(finding),
+            threshold: setting.map(|setting| setting.threshold),
+            what,
+            element,
+            case: finding.case.name.clone(),
+            camera: finding.camera,
+            runs: finding.runs,
+            reproducer: file.to_owned(),
+            known,
+        }
+    }
+}
+
+impl ElementSummary {
+    fn new(difference: &Difference) -> Self {
+        Self {
+            output: difference.output,
+            index: difference.element.clone(),
+            value: number(difference.value),
+            oracle: number(difference.oracle),
+            bound: number(difference.bound),
+            ratio: number(difference.ratio()),
+        }
+    }
+}
+
+impl MissingSummary {
+    fn new(missing: &Missing) -> Self {
+        let Missing { candidate, reason, advice } = missing.clone();
+        Self { candidate, reason, advice }
+    }
+}
+
+/// A number, or its name where JSON has none for it.
+fn number(x: f64) -> Value {
+    Number::from_f64(x).map_or_else(|| Value::String(x.to_string()), Value::Number)
+}

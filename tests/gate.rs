@@ -1,0 +1,190 @@
+//! The gate: what stops a build, what does not, and the files that CI systems read.
+
+use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
+use splat_gpu::{BackwardConfig, Reduction};
+use splat_harness::campaign::{EngineReport, Finding};
+use splat_harness::engines::Missing;
+use splat_harness::gate::{
+    Conclusion, FailOn, Gate, KnownFailure, KnownFailures, Summary, junit, step_summary,
+};
+use splat_tests::{Defect, corpus, has_engine, judge, root, say};
+use std::fs;
+
+fn judged(defect: Defect, case: &str) -> EngineReport {
+    let cases: Vec<_> = corpus().into_iter().filter(|c| c.name == case).collect();
+    assert_eq!(cases.len(), 1, "one case is named {case}");
+    judge(defect, &cases, vec![BackwardConfig { reduction: Reduction::SwB, threshold: 4 }])
+}
+
+fn known(report: &EngineReport, finding: &Finding) -> KnownFailure {
+    KnownFailure {
+        adapter: report.info.adapter.clone(),
+        driver: report.info.driver.clone(),
+        stage: finding.stage.to_owned(),
+        reduction: finding.setting.map_or("-".to_owned(), |s| s.reduction.to_string()),
+        reason: "the driver loses a lane".to_owned(),
+    }
+}
+
+fn gate(failures: Vec<KnownFailure>) -> Gate {
+    Gate { known: KnownFailures { failures }, ..Gate::default() }
+}
+
+fn missing() -> Missing {
+    let [candidate, reason] = ["cuda", "no libcuda"].map(str::to_owned);
+    Missing { candidate, reason, advice: None }
+}
+
+fn summary(gate: &Gate, reports: &[EngineReport], missing: &[Missing]) -> (Conclusion, Summary) {
+    let conclusion = gate.conclude(reports, missing);
+    let file = |report: &EngineReport| vec!["out/it.safetensors".to_owned(); report.findings.len()];
+    let files: Vec<_> = reports.iter().map(file).collect();
+    let summary = Summary::new(gate, &conclusion, reports, missing, &files);
+    (conclusion, summary)
+}
+
+#[test]
+fn a_disagreement_fails_unless_it_is_known_on_exactly_that_driver() {
+    let report = judged(Defect::LostLane(0), "tile-corner");
+    let entry = known(&report, report.findings.first().expect("a lost lane is found"));
+    let reports = [report];
+    assert!(!gate(Vec::new()).conclude(&reports, &[]).reasons.is_empty(), "it fails");
+
+    let excused = gate(vec![entry.clone()]).conclude(&reports, &[]);
+    assert_eq!(excused.reasons, Vec::<String>::new(), "it is known");
+    assert_eq!(excused.excused.len(), 1, "and said once: {:?}", excused.excused);
+
+    for other in [
+        KnownFailure { driver: "another version".to_owned(), ..entry.clone() },
+        KnownFailure { reduction: "sw-s".to_owned(), ..entry.clone() },
+        KnownFailure { stage: "rasterize".to_owned(), ..entry },
+    ] {
+        let reasons = gate(vec![other.clone()]).conclude(&reports, &[]).reasons;
+        assert!(!reasons.is_empty(), "{other:?} excuses what it does not name");
+    }
+}
+
+#[test]
+fn a_known_failure_that_passes_again_fails_the_run() {
+    let bad = judged(Defect::LostLane(0), "tile-corner");
+    let entry = known(&bad, &bad.findings[0]);
+    let good = judged(Defect::None, "tile-corner");
+    let conclusion = gate(vec![entry.clone()]).conclude(std::slice::from_ref(&good), &[]);
+    assert_eq!(
+        conclusion.reasons,
+        ["mirror: rasterize_backward, sw-b passes again: delete the known failure (the driver \
+          loses a lane)"],
+        "it expires"
+    );
+    // What did not run did not pass.
+    let elsewhere = KnownFailure { adapter: "another".to_owned(), ..entry };
+    assert_eq!(gate(vec![elsewhere]).conclude(&[good], &[]), Conclusion::default(), "not here");
+}
+
+#[test]
+fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
+    let fail_on = |verdict| Gate { fail_on: [verdict].into(), ..Gate::default() };
+    // Sums that may overflow have no finite bound; an image without Gaussians has no gradients.
+    for (case, missing, verdict, words) in [
+        ("empty", vec![], FailOn::NotExercised, "nothing was compared"),
+        ("tile-corner", vec![missing()], FailOn::NotExercised, "cuda was not exercised"),
+    ] {
+        let reports = [judged(Defect::None, case)];
+        assert_eq!(Gate::default().conclude(&reports, &missing).reasons.len(), 0, "{case} passes");
+        let reasons = fail_on(verdict).conclude(&reports, &missing).reasons.join("; ");
+        assert!(reasons.contains(words), "{case}: {reasons}");
+    }
+    let mut reports = [judged(Defect::None, "tile-corner")];
+    let row = reports[0].rows.values_mut().next().expect("a stage ran");
+    row.runs = [(splat_harness::verdict::Verdict::Inconclusive, 3)].into();
+    assert_eq!(Gate::default().conclude(&reports, &[]).reasons.len(), 0, "not by itself");
+    let reasons = fail_on(FailOn::Inconclusive).conclude(&reports, &[]).reasons;
+    assert_eq!(reasons, ["mirror: rasterize is inconclusive in 3 runs"], "asked for");
+    let broken = [judged(Defect::Broken, "tile-corner")];
+    assert!(!Gate::default().conclude(&broken, &[]).reasons.is_empty(), "no result is no pass");
+}
+
+#[test]
+fn junit_says_what_failed_what_was_skipped_and_why() {
+    let reports = [judged(Defect::LostLane(0), "tile-corner")];
+    let (conclusion, summary) = summary(&Gate::default(), &reports, &[missing()]);
+    let report = Report::deserialize(junit(&summary).as_bytes()).expect("it is JUnit XML");
+    let names: Vec<_> = report.test_suites.iter().map(|suite| suite.name.as_str()).collect();
+    assert_eq!(names, ["mirror", "not exercised", "gate"], "the suites");
+    assert_eq!((report.tests, report.failures), (4, 1 + conclusion.reasons.len()), "the counts");
+    let cases = &report.test_suites[0].test_cases;
+    assert!(matches!(cases[0].status, TestCaseStatus::Success { .. }), "rasterize agrees");
+    let TestCaseStatus::NonSuccess { kind, description, .. } = &cases[1].status else {
+        panic!("{:?} is no failure", cases[1])
+    };
+    assert_eq!(*kind, NonSuccessKind::Failure, "a disagreement, not an error");
+    let text = description.as_ref().expect("a description").as_str();
+    assert!(text.contains("splatcheck replay out/it.safetensors"), "no way back: {text}");
+}
+
+#[test]
+fn a_known_failure_is_skipped_with_its_reason() {
+    let report = judged(Defect::LostLane(0), "tile-corner");
+    let gate = gate(vec![known(&report, &report.findings[0])]);
+    let (_, summary) = summary(&gate, &[report], &[]);
+    assert!(summary.pass, "{:?}", summary.reasons);
+    let report = Report::deserialize(junit(&summary).as_bytes()).expect("it is JUnit XML");
+    let TestCaseStatus::Skipped { message, .. } = &report.test_suites[0].test_cases[1].status
+    else {
+        panic!("{:?} is not skipped", report.test_suites[0].test_cases[1])
+    };
+    let message = message.as_ref().expect("a message").as_str();
+    assert_eq!(message, "known failure: the driver loses a lane", "why");
+}
+
+#[test]
+fn json_and_markdown_hold_the_report() {
+    let reports = [judged(Defect::NotANumber, "tile-corner")];
+    let (_, summary) = summary(&Gate::default(), &reports, &[missing()]);
+    let json: serde_json::Value = serde_json::from_str(&summary.json()).expect("it is JSON");
+    let element = &json["engines"][0]["findings"][0]["element"];
+    assert_eq!(element["value"], "NaN", "JSON has no NaN");
+    assert_eq!(json["pass"], false, "the result");
+    assert_eq!(json["engines"][0]["rows"][1]["runs"]["disagree"], 1, "the counts");
+    insta::assert_snapshot!(step_summary(&summary));
+}
+
+#[test]
+fn the_files_are_written_by_check() {
+    if !has_engine("the_files_are_written_by_check") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = root().join("corpora/scenes/one-pixel.toml");
+    let case = case.to_str().expect("a plain name");
+    fs::write(folder.path().join("page.md"), "before\n").expect("written");
+    let plain = ["check", "--case", case, "--reduction", "atomic"];
+    let files = ["--json", "a.json", "--junit", "a.xml", "--step-summary", "page.md"];
+    let said = say(folder.path(), &[&plain[..], &files].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let read = |name| fs::read_to_string(folder.path().join(name)).expect("it is there");
+    let json: serde_json::Value = serde_json::from_str(&read("a.json")).expect("it is JSON");
+    assert_eq!(json["pass"], true, "{json}");
+    Report::deserialize(read("a.xml").as_bytes()).expect("it is JUnit XML");
+    let page = read("page.md");
+    assert!(page.starts_with("before\n## splatcheck passes: agree"), "appended: {page}");
+}
+
+#[test]
+fn a_gate_that_cannot_be_followed_is_refused_before_anything_runs() {
+    if !has_engine("a_gate_that_cannot_be_followed_is_refused_before_anything_runs") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("known.toml"), "[[failure]]\n").expect("written");
+    for (args, words) in [
+        (["--known-failures", "known.toml"], "adapter"),
+        (["--known-failures", "nowhere.toml"], "nowhere.toml"),
+        (["--json", "no/a.json"], "--json"),
+        (["--fail-on", "everything"], "everything"),
+    ] {
+        let said = say(folder.path(), &[&["check", "--cases", "1"], &args[..]].concat());
+        assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
+        assert!(said.err.contains(words), "{args:?} does not say '{words}': {}", said.err);
+    }
+}
