@@ -90,6 +90,7 @@ fn has_file(folder: &Path) -> bool {
 
 /// Kills the victim at that many moments.
 fn nothing_is_lost(moments: u32) {
+    let mut total = 0;
     for moment in 0..moments {
         let folder = tempfile::tempdir().expect("a folder");
         // Spread over 0.2 s by the golden ratio: near and far, never the same.
@@ -98,6 +99,7 @@ fn nothing_is_lost(moments: u32) {
         for path in &announced {
             assert!(path.is_file(), "{} was announced and is lost", path.display());
         }
+        total += announced.len();
         let mut whole = 0;
         for entry in std::fs::read_dir(folder.path()).expect("a folder") {
             let path = entry.expect("an entry").path();
@@ -109,6 +111,7 @@ fn nothing_is_lost(moments: u32) {
         }
         println!("moment {moment}: {} announced, {whole} whole files", announced.len());
     }
+    assert!(total > 0, "nothing was found before it was killed: nothing was tried");
 }
 
 #[test]

@@ -319,7 +319,8 @@ mod tests {
     #[test]
     fn every_reachable_cell_is_met_at_lane_width_4() {
         let mut coverage = Coverage::new(4);
-        for turn in 0..8 * Aim::all(4).count() as u64 {
+        // Each aim many times: one list in four has batches of this reduction's size.
+        for turn in 0..40 * Aim::all(4).count() as u64 {
             coverage.add(&met("lanes", turn, 4), SETTING);
         }
         assert_eq!(coverage.empty(Reduction::SwB), [], "cells that no turn meets");
