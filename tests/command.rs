@@ -129,6 +129,38 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
     assert!(is_empty(folder.path()), "nothing failed, but something was written");
 }
 
+/// A reproducer of a stage of the two cameras' scene.
+fn reproducer(folder: &Path, stage: &str) -> String {
+    let case = corpus::read_corpus_case(&root().join("corpora/scenes/two-cameras.toml"));
+    let notes = [("stage", stage), ("camera", "0"), ("reduction", "sw-s"), ("threshold", "3")];
+    let notes = notes.map(|(key, value)| (format!("splatcheck.{key}"), value.to_owned()));
+    let path = folder.join(format!("{stage}.safetensors"));
+    case_file::write_case(&path, &case.expect("it is readable"), &BTreeMap::from(notes))
+        .expect("written");
+    path.to_str().expect("a plain name").to_owned()
+}
+
+#[test]
+fn a_reproducer_runs_its_stage_and_setting_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let known = ["unknown stage 'projection'", "project_backward"];
+    refuses(here, &["replay", &reproducer(here, "projection")], &known);
+    for stage in ["project", "rasterize", "rasterize_backward", "project_backward"] {
+        let said = say(here, &["replay", &reproducer(here, stage), "--engine", "emulator"]);
+        assert_eq!(said.code, Some(0), "{stage}: {said:?}");
+        let rows = said.out.lines().filter(|line| line.starts_with("emulator")).collect::<Vec<_>>();
+        let [row] = rows[..] else { panic!("{stage}: one row was expected: {}", said.out) };
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        let reduction = if stage.ends_with("backward") { "sw-s" } else { "-" };
+        assert_eq!(
+            cells[1..4],
+            [stage, reduction, "1"],
+            "another stage, setting or number of runs"
+        );
+    }
+}
+
 #[test]
 fn a_trained_scene_is_judged() {
     let Some(data) = trained_scenes("a_trained_scene_is_judged") else { return };

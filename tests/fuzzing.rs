@@ -6,6 +6,7 @@ use splat_harness::case::Case;
 use splat_harness::fuzz::{Plan, settings};
 use splat_harness::io::case_file;
 use splat_harness::reproducer;
+use splat_harness::stage::StageName;
 use splat_reference::convention::Profile;
 use splat_tests::{Defect, Mirror, say};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -49,6 +50,7 @@ fn victim() {
     let contender = Contender {
         id: "mirror".to_owned(),
         engine: Box::new(Mirror::new(8, Defect::LostChannel(0))),
+        stages: vec![StageName::RasterizeBackward],
         settings: settings(8),
     };
     let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();

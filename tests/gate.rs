@@ -20,7 +20,7 @@ fn known(report: &EngineReport, finding: &Finding) -> KnownFailure {
     KnownFailure {
         adapter: report.info.adapter.clone(),
         driver: report.info.driver.clone(),
-        stage: finding.stage.to_owned(),
+        stage: finding.stage.to_string(),
         reduction: finding.setting.map_or("-".to_owned(), |s| s.reduction.to_string()),
         reason: "the driver loses a lane".to_owned(),
     }
@@ -99,7 +99,7 @@ fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
     row.runs = [(splat_harness::verdict::Verdict::Inconclusive, 3)].into();
     assert_eq!(Gate::default().conclude(&reports, &[]).reasons.len(), 0, "not by itself");
     let reasons = fail_on(FailOn::Inconclusive).conclude(&reports, &[]).reasons;
-    assert_eq!(reasons, ["mirror: rasterize is inconclusive in 3 runs"], "asked for");
+    assert_eq!(reasons, ["mirror: project is inconclusive in 3 runs"], "asked for");
     let broken = [judged(Defect::Broken, "tile-corner")];
     assert!(!Gate::default().conclude(&broken, &[]).reasons.is_empty(), "no result is no pass");
 }
@@ -111,11 +111,11 @@ fn junit_says_what_failed_what_was_skipped_and_why() {
     let report = Report::deserialize(junit(&summary).as_bytes()).expect("it is JUnit XML");
     let names: Vec<_> = report.test_suites.iter().map(|suite| suite.name.as_str()).collect();
     assert_eq!(names, ["mirror", "not exercised", "gate"], "the suites");
-    assert_eq!((report.tests, report.failures), (4, 1 + conclusion.reasons.len()), "the counts");
+    assert_eq!((report.tests, report.failures), (6, 1 + conclusion.reasons.len()), "the counts");
     let cases = &report.test_suites[0].test_cases;
-    assert!(matches!(cases[0].status, TestCaseStatus::Success { .. }), "rasterize agrees");
-    let TestCaseStatus::NonSuccess { kind, description, .. } = &cases[1].status else {
-        panic!("{:?} is no failure", cases[1])
+    assert!(matches!(cases[1].status, TestCaseStatus::Success { .. }), "rasterize agrees");
+    let TestCaseStatus::NonSuccess { kind, description, .. } = &cases[2].status else {
+        panic!("{:?} is no failure", cases[2])
     };
     assert_eq!(*kind, NonSuccessKind::Failure, "a disagreement, not an error");
     let text = description.as_ref().expect("a description").as_str();
@@ -129,9 +129,9 @@ fn a_known_failure_is_skipped_with_its_reason() {
     let (_, summary) = summary(&gate, &[report], &[]);
     assert!(summary.pass, "{:?}", summary.reasons);
     let report = Report::deserialize(junit(&summary).as_bytes()).expect("it is JUnit XML");
-    let TestCaseStatus::Skipped { message, .. } = &report.test_suites[0].test_cases[1].status
+    let TestCaseStatus::Skipped { message, .. } = &report.test_suites[0].test_cases[2].status
     else {
-        panic!("{:?} is not skipped", report.test_suites[0].test_cases[1])
+        panic!("{:?} is not skipped", report.test_suites[0].test_cases[2])
     };
     let message = message.as_ref().expect("a message").as_str();
     assert_eq!(message, "known failure: the driver loses a lane", "why");
@@ -145,7 +145,7 @@ fn json_and_markdown_hold_the_report() {
     let element = &json["engines"][0]["findings"][0]["element"];
     assert_eq!(element["value"], "NaN", "JSON has no NaN");
     assert_eq!(json["pass"], false, "the result");
-    assert_eq!(json["engines"][0]["rows"][1]["runs"]["disagree"], 1, "the counts");
+    assert_eq!(json["engines"][0]["rows"][2]["runs"]["disagree"], 1, "the counts");
     insta::assert_snapshot!(step_summary(&summary));
 }
 

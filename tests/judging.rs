@@ -7,6 +7,7 @@ use splat_harness::case::Case;
 use splat_harness::generators::draw;
 use splat_harness::minimize::shrink;
 use splat_harness::report::{report, verdicts};
+use splat_harness::stage::StageName;
 use splat_harness::verdict::Verdict;
 use splat_reference::convention::Profile;
 use splat_tests::{Defect, corpus, judge};
@@ -48,6 +49,14 @@ fn every_planted_defect_is_found_where_it_is() {
         (Defect::NotANumber, Some("v_means2d")),
         (Defect::DeviceCoordinates, Some("v_means2d")),
         (Defect::HalfOffDiagonal, Some("v_conics")),
+        (Defect::LostGaussian(0), Some("v_viewmats")),
+        (Defect::LostGaussian(17), Some("v_viewmats")),
+        (Defect::LastCamera, None),
+        (Defect::FirstViewmat, Some("v_viewmats")),
+        (Defect::ThreeChannels, Some("v_colors")),
+        (Defect::OtherClampGradient, None),
+        (Defect::NoPhase, None),
+        (Defect::LowerDegree, None),
     ] {
         let report = judge(defect, &cases, one_setting());
         assert_eq!(report.verdict(), Verdict::Disagree, "{defect:?} went unnoticed");
@@ -105,6 +114,21 @@ fn what_failed_is_made_small() {
     assert!(small.scene.gaussians.len() <= 2, "{} Gaussians left", small.scene.gaussians.len());
     let pixels = small.scene.width * small.scene.height;
     assert!(pixels <= 4, "{pixels} pixels left");
+}
+
+#[test]
+fn a_failing_projection_is_made_small() {
+    let cases: Vec<Case> = corpus().into_iter().filter(|case| case.name == "two-cameras").collect();
+    assert!(cases[0].scene.gaussians.len() > 1, "there must be something to leave out");
+    for defect in [Defect::LastCamera, Defect::FirstViewmat] {
+        let report = judge(defect, &cases, one_setting());
+        assert!(!report.findings.is_empty(), "{defect:?} went unnoticed");
+        for finding in &report.findings {
+            assert_eq!(finding.stage, StageName::ProjectBackward, "{defect:?} shows elsewhere");
+            assert_eq!(finding.case.scene.gaussians.len(), 1, "{defect:?}: one would do");
+            assert_eq!(finding.case.scene.cameras.len(), 2, "{defect:?}: the cameras stay");
+        }
+    }
 }
 
 #[test]

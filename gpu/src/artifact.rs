@@ -25,8 +25,7 @@ pub const MANIFEST: &str = "manifest.json";
 /// Reductions of `rasterize_backward`, as they are spelled in entry points and file names.
 pub const REDUCTIONS: [&str; 6] = ["atomic", "sw_s", "sw_b", "subgroup", "block", PER_GAUSSIAN];
 
-/// The reduction that is a kernel of its own; the camera's gradient, which has a lane per Gaussian
-/// anyway, does without it.
+/// The reduction that is a kernel of its own.
 const PER_GAUSSIAN: &str = "per_gaussian";
 
 /// How a reduction is spelled in entry points and file names.
@@ -116,7 +115,7 @@ pub fn all() -> Vec<Artifact> {
         kernels.extend(reductions.map(|r| ("rasterize_backward", Some(r), Some(channels))));
     }
     kernels.push(("project", None, None));
-    let reductions = REDUCTIONS.into_iter().filter(|&r| r != PER_GAUSSIAN);
+    let reductions = Reduction::OF_PROJECT_BACKWARD.into_iter().map(spelled);
     kernels.extend(reductions.map(|r| ("project_backward", Some(r), None)));
     let mut all = Vec::new();
     for (stage, reduction, channels) in kernels {

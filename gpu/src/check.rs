@@ -4,6 +4,11 @@
 //! what would make a kernel read or write outside an array, or mean something else than the
 //! caller thinks.
 
+mod projection;
+
+pub(crate) use projection::project_settings;
+pub use projection::{project, project_backward};
+
 use crate::engine::EngineError;
 use crate::layout::{BackwardInputs, RasterInputs};
 use crate::reduction::BackwardConfig;

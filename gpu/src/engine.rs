@@ -1,6 +1,7 @@
 //! What every engine promises: run a stage, or say why it could not.
 
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
+use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::{BackwardConfig, ThresholdError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -87,6 +88,23 @@ pub trait Engine {
         &mut self,
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError>;
+
+    /// Runs the forward projection stage on every input, in one submission where possible.
+    ///
+    /// # Errors
+    /// Any [`EngineError`]; no partial result is returned.
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError>;
+
+    /// Runs the backward projection stage on every input with every setting, in one submission
+    /// where possible; the result is indexed `[input][setting]`. The reduction must be one of
+    /// [`crate::Reduction::OF_PROJECT_BACKWARD`].
+    ///
+    /// # Errors
+    /// Any [`EngineError`]; no partial result is returned.
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError>;
 }
 
 /// Runs calls into a library and turns a panic of it into an error.

@@ -95,16 +95,48 @@ impl RasterInputs {
     /// The Gaussians as the kernels read them: `[N,6+D]`, rows of [`crate::stages::values`].
     #[must_use]
     pub fn rows(&self) -> Vec<f32> {
-        let d = self.channels as usize;
-        let mut rows = Vec::with_capacity(self.len() * (6 + d));
-        for (k, color) in self.colors.chunks_exact(d).enumerate() {
-            rows.extend_from_slice(&self.means2d[k]);
-            rows.extend_from_slice(&self.conics[k]);
-            rows.push(self.opacities[k]);
-            rows.extend_from_slice(color);
-        }
-        rows
+        let Self { means2d, conics, opacities, colors, channels, .. } = self;
+        join_rows(means2d, conics, opacities, colors, *channels)
     }
+}
+
+/// Rows `[N,6+D]` of mean, conic, opacity and colour.
+pub(crate) fn join_rows(
+    means2d: &[[f32; 2]],
+    conics: &[[f32; 3]],
+    opacities: &[f32],
+    colors: &[f32],
+    channels: u32,
+) -> Vec<f32> {
+    let d = channels as usize;
+    let mut rows = Vec::with_capacity(means2d.len() * (6 + d));
+    for (k, color) in colors.chunks_exact(d).enumerate() {
+        rows.extend_from_slice(&means2d[k]);
+        rows.extend_from_slice(&conics[k]);
+        rows.push(opacities[k]);
+        rows.extend_from_slice(color);
+    }
+    rows
+}
+
+/// What [`split_rows`] gives: means `[N,2]`, conics `[N,3]`, opacities `[N]`, colours `[N,D]`.
+type Columns = (Vec<[f32; 2]>, Vec<[f32; 3]>, Vec<f32>, Vec<f32>);
+
+/// The inverse of [`join_rows`].
+pub(crate) fn split_rows(rows: &[f32], channels: u32) -> Columns {
+    let row = 6 + channels as usize;
+    let n = rows.len() / row;
+    let mut means = Vec::with_capacity(n);
+    let mut conics = Vec::with_capacity(n);
+    let mut opacities = Vec::with_capacity(n);
+    let mut colors = Vec::with_capacity(n * (row - 6));
+    for values in rows.chunks_exact(row) {
+        means.push([values[0], values[1]]);
+        conics.push([values[2], values[3], values[4]]);
+        opacities.push(values[5]);
+        colors.extend_from_slice(&values[6..]);
+    }
+    (means, conics, opacities, colors)
 }
 
 /// Outputs of the forward rasterization stage.
@@ -152,20 +184,7 @@ impl RasterGradients {
     /// Takes the kernels' rows of gradients apart: `[N,6+D]`, as [`RasterInputs::rows`].
     #[must_use]
     pub fn from_rows(rows: &[f32], channels: u32) -> Self {
-        let row = 6 + channels as usize;
-        let n = rows.len() / row;
-        let mut result = Self {
-            v_means2d: Vec::with_capacity(n),
-            v_conics: Vec::with_capacity(n),
-            v_opacities: Vec::with_capacity(n),
-            v_colors: Vec::with_capacity(n * (row - 6)),
-        };
-        for values in rows.chunks_exact(row) {
-            result.v_means2d.push([values[0], values[1]]);
-            result.v_conics.push([values[2], values[3], values[4]]);
-            result.v_opacities.push(values[5]);
-            result.v_colors.extend_from_slice(&values[6..]);
-        }
-        result
+        let (v_means2d, v_conics, v_opacities, v_colors) = split_rows(rows, channels);
+        Self { v_means2d, v_conics, v_opacities, v_colors }
     }
 }

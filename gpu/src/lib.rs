@@ -1,6 +1,6 @@
 //! The kernels under test and the engines that run them.
 //!
-//! A *stage* is one step of the renderer (`rasterize`, `rasterize_backward`); a *kernel* is a
+//! A *stage* is one step of the renderer (`project`, `rasterize`, their backward stages); a *kernel* is a
 //! program that computes a stage on a device; an *engine* is a device together with the way its
 //! kernels are reached (wgpu, CUDA's driver). The kernels live in
 //! `kernels/<language>/<stage>.<ext>` and carry the names the stages have in `splat-reference`, but
@@ -16,6 +16,8 @@ pub mod check;
 pub mod cuda;
 pub mod emulator;
 pub mod engine;
+#[cfg(test)]
+mod exact;
 pub mod layout;
 pub mod projection;
 pub mod reduction;
@@ -29,5 +31,9 @@ pub use engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
 pub use layout::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,
     StopRule,
+};
+pub use projection::{
+    Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
+    ProjectInputs, ProjectOutputs,
 };
 pub use reduction::{BackwardConfig, Reduction, ThresholdError};

@@ -1,9 +1,10 @@
-//! The reductions of the rasterization backward stage and their balance threshold.
+//! The reductions of the backward stages and their balance threshold.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How the contributions of a tile's pixels to one Gaussian are added up.
+/// How the contributions of a tile's pixels to one Gaussian, or of Gaussians to one camera, are
+/// added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reduction {
     /// One atomic addition per contributing lane and value: the baseline.
@@ -29,6 +30,11 @@ impl Reduction {
     /// Every reduction, in the order of reports.
     pub const ALL: [Self; 6] =
         [Self::Atomic, Self::SwS, Self::SwB, Self::Subgroup, Self::Block, Self::PerGaussian];
+
+    /// The reductions of the camera's gradient in `project_backward`: all but the one that is a
+    /// kernel of its own, since a lane holds a Gaussian there anyway.
+    pub const OF_PROJECT_BACKWARD: [Self; 5] =
+        [Self::Atomic, Self::SwS, Self::SwB, Self::Subgroup, Self::Block];
 
     /// The name used on the command line, in reports and in files.
     #[must_use]

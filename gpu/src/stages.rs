@@ -2,12 +2,16 @@
 //!
 //! Everything that must agree between a kernel and the program that runs it is written here once:
 //! the binding declarations in front of a kernel's text are made from the same table as the bind
-//! group layouts, and the constants `CHANNELS`, `VALUES`, `TILE_SIZE`, `WORKGROUP_SIZE` and
-//! `BATCH_SIZE` are emitted, so a kernel exists for every number of channels. The files in `kernels/wgsl` are
-//! therefore not complete programs; [`Stage::source`] gives the program a device compiles.
+//! group layouts, and constants such as `CHANNELS` and `WORKGROUP_SIZE` are emitted, so a kernel of
+//! the rasterization exists for every number of channels. The files in `kernels/wgsl` are therefore
+//! not complete programs; [`Stage::source`] gives the program a device compiles.
+
+mod params;
+
+pub use params::Params;
 
 use crate::engine::FloatAtomics;
-use crate::layout::{ClampGradient, RasterConstants, RasterInputs, StopRule};
+use crate::projection::PROJECT_BLOCK;
 use crate::reduction::Reduction;
 
 /// Tile side the kernels are written for, pixels.
@@ -61,6 +65,18 @@ pub struct Binding {
     pub element: &'static str,
 }
 
+/// Stages that share their settings, texts and constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The settings are [`Params`]; a kernel is compiled for one number of channels.
+    Rasterization,
+    /// The settings are [`crate::projection::ProjectParams`]; a kernel serves all numbers of
+    /// channels.
+    Projection,
+    /// None.
+    Probe,
+}
+
 /// A stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
@@ -70,8 +86,8 @@ pub struct Stage {
     pub kernel: &'static str,
     /// Its text for [`Reduction::PerGaussian`], which is no way to end another kernel.
     pub kernel_per_gaussian: Option<&'static str>,
-    /// Whether the kernel uses the pair arithmetic of `pair.wgsl`.
-    pub pairs: bool,
+    /// What it shares with other stages.
+    pub family: Family,
     /// Bindings of group 0.
     pub bindings: &'static [Binding],
     /// Lanes of a workgroup.
@@ -95,7 +111,7 @@ pub const RASTERIZE: Stage = Stage {
     name: "rasterize",
     kernel: include_str!("../kernels/wgsl/rasterize.wgsl"),
     kernel_per_gaussian: None,
-    pairs: true,
+    family: Family::Rasterization,
     bindings: &[
         params(),
         read("gaussians", "f32"),
@@ -114,7 +130,7 @@ pub const RASTERIZE_BACKWARD: Stage = Stage {
     name: "rasterize_backward",
     kernel: include_str!("../kernels/wgsl/rasterize_backward.wgsl"),
     kernel_per_gaussian: Some(include_str!("../kernels/wgsl/rasterize_backward_per_gaussian.wgsl")),
-    pairs: true,
+    family: Family::Rasterization,
     bindings: &[
         params(),
         read("gaussians", "f32"),
@@ -129,12 +145,55 @@ pub const RASTERIZE_BACKWARD: Stage = Stage {
     workgroup_size: WORKGROUP_SIZE,
 };
 
+/// Forward projection. `geometry` are rows `[N,11]` of mean, quat, scale and opacity, `footprints`
+/// rows `[C,N,4]` of 2D covariance and depth.
+pub const PROJECT: Stage = Stage {
+    name: "project",
+    kernel: include_str!("../kernels/wgsl/project.wgsl"),
+    kernel_per_gaussian: None,
+    family: Family::Projection,
+    bindings: &[
+        params(),
+        read("cameras", "Camera"),
+        read("geometry", "f32"),
+        read("colors", "f32"),
+        write("gaussians", "f32"),
+        write("footprints", "f32"),
+        write("visible", "u32"),
+    ],
+    workgroup_size: PROJECT_BLOCK,
+};
+
+/// Backward projection. `v_gaussians` are the rows of the rasterization's gradients, one set a
+/// camera; `gradients` are the cameras' `[C,4,4]`.
+pub const PROJECT_BACKWARD: Stage = Stage {
+    name: "project_backward",
+    kernel: concat!(
+        include_str!("../kernels/wgsl/projection_vjp.wgsl"),
+        "\n",
+        include_str!("../kernels/wgsl/project_backward.wgsl")
+    ),
+    kernel_per_gaussian: None,
+    family: Family::Projection,
+    bindings: &[
+        params(),
+        read("cameras", "Camera"),
+        read("geometry", "f32"),
+        read("colors", "f32"),
+        read("v_gaussians", "f32"),
+        write("v_geometry", "f32"),
+        write("v_colors", "f32"),
+        Binding { name: "gradients", access: Access::Accumulate, element: "f32" },
+    ],
+    workgroup_size: PROJECT_BLOCK,
+};
+
 /// Measures the device: lane width, and exp at chosen arguments.
 pub const PROBE: Stage = Stage {
     name: "probe",
     kernel: include_str!("../kernels/wgsl/probe.wgsl"),
     kernel_per_gaussian: None,
-    pairs: false,
+    family: Family::Probe,
     bindings: &[
         read("arguments", "f32"),
         write("lane_widths", "u32"),
@@ -144,12 +203,12 @@ pub const PROBE: Stage = Stage {
 };
 
 /// Every stage.
-pub const STAGES: [Stage; 3] = [RASTERIZE, RASTERIZE_BACKWARD, PROBE];
+pub const STAGES: [Stage; 5] = [PROJECT, RASTERIZE, RASTERIZE_BACKWARD, PROJECT_BACKWARD, PROBE];
 
 /// What is compiled into a kernel beside its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Channels D, 1..=32.
+    /// Channels D, 1..=32; ignored outside [`Family::Rasterization`].
     pub channels: u32,
     /// How gradients are added up; ignored by stages that accumulate nothing.
     pub reduction: Reduction,
@@ -158,7 +217,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Gaussians that the backward kernel takes up at a time.
+    /// Gaussians that the backward rasterization takes up at a time.
     fn batch_size(&self) -> u32 {
         match self.reduction {
             Reduction::Block => BLOCK_BATCH_SIZE,
@@ -180,29 +239,80 @@ impl Stage {
         self.bindings.iter().filter(|b| b.access != Access::Params).count()
     }
 
+    /// Whether there is a kernel with this reduction.
+    #[must_use]
+    pub fn reduces_by(&self, reduction: Reduction) -> bool {
+        reduction != Reduction::PerGaussian || self.kernel_per_gaussian.is_some()
+    }
+
+    /// The variant with what this stage ignores set to one value: equal variants are one kernel.
+    #[must_use]
+    pub fn normalized(&self, mut variant: Variant) -> Variant {
+        if !self.accumulates() {
+            variant.reduction = Reduction::Atomic;
+            variant.atomics = FloatAtomics::CompareExchange;
+        }
+        if self.family != Family::Rasterization {
+            variant.channels = 1;
+        }
+        variant
+    }
+
     /// The kernel's name in messages.
     #[must_use]
     pub fn label(&self, variant: Variant) -> String {
+        let Variant { channels, reduction, atomics } = variant;
+        let mut traits = Vec::new();
+        if self.family == Family::Rasterization {
+            traits.push(format!("{channels} channels"));
+        }
         if self.accumulates() {
-            let Variant { channels, reduction, atomics } = variant;
-            format!("{} ({channels} channels, {reduction}, {atomics:?} atomics)", self.name)
+            traits.push(format!("{reduction}, {atomics:?} atomics"));
+        }
+        if traits.is_empty() {
+            self.name.to_owned()
         } else {
-            format!("{} ({} channels)", self.name, variant.channels)
+            format!("{} ({})", self.name, traits.join(", "))
+        }
+    }
+
+    /// The constants that the texts need. A lane adds `VALUES` values at a time, to one of the
+    /// `BATCH_SIZE` rows of a batch.
+    fn constants(&self, variant: Variant) -> String {
+        let mut constants = vec![("WORKGROUP_SIZE", self.workgroup_size)];
+        match self.family {
+            Family::Rasterization => constants.extend([
+                ("TILE_SIZE", TILE_SIZE),
+                ("CHANNELS", variant.channels),
+                ("VALUES", values(variant.channels)),
+                ("BATCH_SIZE", variant.batch_size()),
+            ]),
+            // One camera: the upper three rows of its matrix.
+            Family::Projection => constants.extend([("VALUES", 12), ("BATCH_SIZE", 1)]),
+            Family::Probe => {}
+        }
+        let lines =
+            constants.iter().map(|(name, value)| format!("const {name}: u32 = {value}u;\n"));
+        lines.collect()
+    }
+
+    /// The texts that a kernel shares with others of its family.
+    fn shared(&self) -> &'static [&'static str] {
+        match self.family {
+            Family::Rasterization => &[include_str!("../kernels/wgsl/pair.wgsl")],
+            Family::Projection => &[
+                include_str!("../kernels/wgsl/linear.wgsl"),
+                include_str!("../kernels/wgsl/sh.wgsl"),
+                include_str!("../kernels/wgsl/projection.wgsl"),
+            ],
+            Family::Probe => &[],
         }
     }
 
     /// The complete WGSL program of one variant: constants, bindings, shared texts, kernel.
     #[must_use]
     pub fn source(&self, variant: Variant) -> String {
-        let mut text = format!(
-            "const CHANNELS: u32 = {}u;\nconst VALUES: u32 = {}u;\n\
-             const TILE_SIZE: u32 = {TILE_SIZE}u;\nconst WORKGROUP_SIZE: u32 = {}u;\n\
-             const BATCH_SIZE: u32 = {}u;\n",
-            variant.channels,
-            values(variant.channels),
-            self.workgroup_size,
-            variant.batch_size(),
-        );
+        let mut text = self.constants(variant);
         for (number, binding) in self.bindings.iter().enumerate() {
             text.push_str(&declaration(number, binding, variant.atomics));
         }
@@ -210,9 +320,7 @@ impl Stage {
             text.push('\n');
             text.push_str(part);
         };
-        if self.pairs {
-            add(include_str!("../kernels/wgsl/pair.wgsl"));
-        }
+        self.shared().iter().for_each(|part| add(part));
         if self.accumulates() {
             add(match variant.atomics {
                 FloatAtomics::Native => include_str!("../kernels/wgsl/atomic_native.wgsl"),
@@ -229,7 +337,7 @@ impl Stage {
     }
 }
 
-/// What `rasterize_backward.wgsl` adds up by; nothing for the reduction that is a kernel of its own.
+/// What a backward kernel adds up by; nothing for the reduction that is a kernel of its own.
 fn reduction_text(reduction: Reduction) -> &'static str {
     match reduction {
         Reduction::Atomic => include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
@@ -258,80 +366,54 @@ fn declaration(number: usize, binding: &Binding, atomics: FloatAtomics) -> Strin
     format!("@group(0) @binding({number}) var<{space}> {name}: {ty};\n")
 }
 
-/// The settings of both rasterization kernels; mirrors `Params` in `pair.wgsl` and `pair.cuh`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Params {
-    /// Image width, pixels.
-    pub width: u32,
-    /// Image height, pixels.
-    pub height: u32,
-    /// Tiles in a row.
-    pub tiles_x: u32,
-    /// Contributing lanes from which a subgroup reduces in registers.
-    pub threshold: u32,
-    /// See [`RasterConstants`].
-    pub alpha_max: f32,
-    /// See [`RasterConstants`].
-    pub alpha_min: f32,
-    /// See [`RasterConstants`].
-    pub transmittance_min: f32,
-    /// See [`RasterConstants`].
-    pub pixel_center: f32,
-    /// 1 for [`StopRule::LessOrEqual`], else 0.
-    pub stop_when_equal: u32,
-    /// 1 for [`ClampGradient::Zero`], else 0.
-    pub clamp_stops_gradient: u32,
-    /// Channels D, for kernels that are not compiled for one number of them.
-    pub channels: u32,
-    /// Unused.
-    pub padding: u32,
-    /// Background, the first D entries are used.
-    pub background: [f32; MAX_CHANNELS as usize],
-}
-
-impl Params {
-    /// The settings of one dispatch. The inputs must have passed [`crate::check`].
-    #[must_use]
-    pub fn new(inputs: &RasterInputs, threshold: u32) -> Self {
-        let RasterConstants {
-            alpha_max,
-            alpha_min,
-            transmittance_min,
-            stop_rule,
-            clamp_gradient,
-            pixel_center,
-        } = inputs.constants;
-        let mut background = [0.0; MAX_CHANNELS as usize];
-        background[..inputs.background.len()].copy_from_slice(&inputs.background);
-        Self {
-            width: inputs.width,
-            height: inputs.height,
-            tiles_x: inputs.tiles()[0],
-            threshold,
-            alpha_max,
-            alpha_min,
-            transmittance_min,
-            pixel_center,
-            stop_when_equal: u32::from(stop_rule == StopRule::LessOrEqual),
-            clamp_stops_gradient: u32::from(clamp_gradient == ClampGradient::Zero),
-            channels: inputs.channels,
-            padding: 0,
-            background,
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
     use wgpu::naga::{Module, TypeInner, front::wgsl};
+
+    /// Size of a record in a stage's program, and its members with their offsets.
+    pub(crate) fn record(stage: &Stage, name: &str) -> (usize, Vec<(String, usize)>) {
+        let module = parse(stage, variants()[0]);
+        let found = module.types.iter().find_map(|(_, ty)| match (&ty.name, &ty.inner) {
+            (Some(found), TypeInner::Struct { members, span }) if found == name => {
+                let member = |m: &wgpu::naga::StructMember| {
+                    (m.name.clone().unwrap_or_default(), m.offset as usize)
+                };
+                Some((*span as usize, members.iter().map(member).collect()))
+            }
+            _ => None,
+        });
+        found.unwrap_or_else(|| panic!("{} declares {name}", stage.name))
+    }
+
+    /// Asserts that a record of ours lies as a stage's program declares it, padding to 16 bytes
+    /// at its end apart.
+    macro_rules! assert_layout {
+        ($stage:expr, $ours:ident as $theirs:ident, [$($field:ident),*]) => {
+            let (span, members) = $crate::stages::tests::record(&$stage, stringify!($theirs));
+            let size = span.next_multiple_of(16);
+            assert_eq!(size, size_of::<$ours>(), "sizes of {} differ", stringify!($ours));
+            let ours = [
+                $((stringify!($field).to_owned(), std::mem::offset_of!($ours, $field))),*
+            ];
+            assert_eq!(members, ours, "fields or offsets of {} differ", stringify!($ours));
+        };
+    }
+    pub(crate) use assert_layout;
 
     fn parse(stage: &Stage, variant: Variant) -> Module {
         let source = stage.source(variant);
         wgsl::parse_str(&source)
             .unwrap_or_else(|e| panic!("{}: {}", stage.label(variant), e.emit_to_string(&source)))
+    }
+
+    /// Every kernel there is, for some numbers of channels.
+    fn kernels() -> impl Iterator<Item = (Stage, Variant)> {
+        STAGES.into_iter().flat_map(|stage| {
+            let variants = variants().into_iter().filter(move |v| stage.reduces_by(v.reduction));
+            variants.map(move |variant| (stage, variant))
+        })
     }
 
     fn variants() -> Vec<Variant> {
@@ -348,84 +430,36 @@ mod tests {
 
     #[test]
     fn every_variant_of_every_kernel_is_valid() {
-        for stage in STAGES {
-            for variant in variants() {
-                let mut needs = Capabilities::SUBGROUP;
-                if variant.atomics == FloatAtomics::Native {
-                    needs |= Capabilities::SHADER_FLOAT32_ATOMIC;
-                }
-                let label = stage.label(variant);
-                let mut validator = Validator::new(ValidationFlags::all(), needs);
-                let info = validator.validate(&parse(&stage, variant));
-                assert!(info.is_ok(), "{label}: {:?}", info.err().map(|e| e.into_inner()));
+        for (stage, variant) in kernels() {
+            let mut needs = Capabilities::SUBGROUP;
+            if variant.atomics == FloatAtomics::Native {
+                needs |= Capabilities::SHADER_FLOAT32_ATOMIC;
             }
+            let label = stage.label(variant);
+            let mut validator = Validator::new(ValidationFlags::all(), needs);
+            let info = validator.validate(&parse(&stage, variant));
+            assert!(info.is_ok(), "{label}: {:?}", info.err().map(|e| e.into_inner()));
         }
     }
 
     #[test]
     fn workgroup_memory_is_what_the_table_says_and_every_device_has_it() {
         let mut most = 0;
-        for stage in STAGES {
-            for variant in variants() {
-                let module = parse(&stage, variant);
-                let used: u32 = module
-                    .global_variables
-                    .iter()
-                    .filter(|(_, v)| v.space == wgpu::naga::AddressSpace::WorkGroup)
-                    .map(|(_, v)| module.types[v.ty].inner.size(module.to_ctx()))
-                    .sum();
-                let label = stage.label(variant);
-                assert!(used <= WORKGROUP_STORAGE, "{label} uses {used} bytes");
-                most = most.max(used);
-            }
+        for (stage, variant) in kernels() {
+            let module = parse(&stage, variant);
+            let used: u32 = module
+                .global_variables
+                .iter()
+                .filter(|(_, v)| v.space == wgpu::naga::AddressSpace::WorkGroup)
+                .map(|(_, v)| module.types[v.ty].inner.size(module.to_ctx()))
+                .sum();
+            let label = stage.label(variant);
+            assert!(used <= WORKGROUP_STORAGE, "{label} uses {used} bytes");
+            most = most.max(used);
         }
         assert!(most + 16 > WORKGROUP_STORAGE, "the table says more than the {most} in use");
         let guaranteed = wgpu::Limits::default().max_compute_workgroup_storage_size;
         assert!(WORKGROUP_STORAGE <= guaranteed, "{WORKGROUP_STORAGE} of {guaranteed} bytes");
-    }
-
-    #[test]
-    fn params_lie_where_the_kernels_look() {
-        let variant = Variant {
-            channels: 3,
-            reduction: Reduction::Atomic,
-            atomics: FloatAtomics::CompareExchange,
-        };
-        let module = parse(&RASTERIZE, variant);
-        let (span, members) = module
-            .types
-            .iter()
-            .find_map(|(_, ty)| match (&ty.name, &ty.inner) {
-                (Some(name), TypeInner::Struct { members, span }) if name == "Params" => {
-                    Some((*span, members.clone()))
-                }
-                _ => None,
-            })
-            .expect("pair.wgsl declares Params");
-        assert_eq!(span as usize, size_of::<Params>(), "sizes differ");
-        macro_rules! offsets {
-            ($($field:ident),*) => { [$((stringify!($field), std::mem::offset_of!(Params, $field))),*] };
-        }
-        let ours = offsets!(
-            width,
-            height,
-            tiles_x,
-            threshold,
-            alpha_max,
-            alpha_min,
-            transmittance_min,
-            pixel_center,
-            stop_when_equal,
-            clamp_stops_gradient,
-            channels,
-            padding,
-            background
-        );
-        let theirs: Vec<_> = members
-            .iter()
-            .map(|m| (m.name.as_deref().unwrap_or_default(), m.offset as usize))
-            .collect();
-        assert_eq!(theirs, ours, "fields or offsets differ");
     }
 
     #[test]

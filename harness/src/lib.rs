@@ -1,7 +1,7 @@
 //! The harness: judges splat kernels against the oracle within derived tolerances.
 //!
-//! The way of a case: a [`case`] is read ([`io`]) or drawn ([`generators`]); [`stage`] computes the
-//! rasterization's inputs once, in f32, for device and oracle alike; an engine in a process of its
+//! The way of a case: a [`case`] is read ([`io`]) or drawn ([`generators`]); [`stage`] computes every
+//! stage's inputs once, in f32, for device and oracle alike; an engine in a process of its
 //! own ([`engines`]) runs the kernels; [`judge`] compares every output element with the oracle's
 //! bound, which for sums [`tolerance`] completes by the order of summation; [`campaign`] does that
 //! for many cases on many engines, [`minimize`] makes what failed small, and [`report`] says what

@@ -44,7 +44,7 @@ pub fn verdicts(reports: &[EngineReport]) -> String {
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for report in reports {
-        for ((_, stage, reduction), row) in &report.rows {
+        for (stage, reduction, row) in report.named_rows() {
             rows.push(verdict_row(&report.id, stage, reduction, row));
         }
     }
@@ -85,7 +85,7 @@ fn by_threshold(reports: &[EngineReport]) -> String {
     };
     let mut text = String::new();
     for report in reports {
-        for ((_, stage, reduction), row) in &report.rows {
+        for (stage, reduction, row) in report.named_rows() {
             if row.disagree_at.values().all(|&runs| runs == 0) {
                 continue;
             }
@@ -140,14 +140,18 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
         Fault::Engine(error) => writeln!(text, "  no result: {error}"),
     };
     let scene = &finding.case.scene;
+    let camera = if finding.stage.takes_all_cameras() {
+        format!("{} camera(s)", scene.cameras.len())
+    } else {
+        format!("camera {}", finding.camera)
+    };
     let _ = writeln!(
         text,
-        "  case {}: {} Gaussians, {}x{} pixels, camera {}",
+        "  case {}: {} Gaussians, {}x{} pixels, {camera}",
         finding.case.name,
         scene.gaussians.len(),
         scene.width,
         scene.height,
-        finding.camera
     );
     let _ = writeln!(text, "  run it again: splatcheck replay {}", shell_word(file));
     text

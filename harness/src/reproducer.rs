@@ -25,7 +25,7 @@ pub fn write(folder: &Path, finding: &Finding) -> Result<PathBuf, InputError> {
         notes.insert(format!("{}{key}", case_file::NOTE_PREFIX), value);
     };
     put("engine", finding.engine.clone());
-    put("stage", finding.stage.to_owned());
+    put("stage", finding.stage.to_string());
     put("camera", finding.camera.to_string());
     put("lane_width", finding.lane_width.to_string());
     if let Some(setting) = finding.setting {

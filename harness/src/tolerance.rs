@@ -21,15 +21,19 @@
 //! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
 //! CUDA's, a tree of log2 W, is one of them. A compiler that reassociates a lane's own chain (WGSL
 //! allows it) makes another tree with as many leaves.
+//!
+//! A camera's gradient is summed in the same way: Gaussians take the place of pixels, and a workgroup
+//! of 256 consecutive Gaussians that of a tile. A Gaussian's own gradients are added up over the
+//! cameras by one lane; they are bounded for any order.
 
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::bounds::ElementBound;
 use splat_reference::scalar::ArithmeticModel;
 
-/// Lanes of the workgroup that rasterizes a tile.
+/// Lanes of the workgroup that rasterizes a tile, and of one that projects.
 const TILE_LANES: u64 = 256;
 
-/// The summation of one Gaussian's gradient under one kernel setting.
+/// The summation of one Gaussian's or camera's gradient under one kernel setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summation {
     /// Longest chain of rounding additions.
@@ -39,7 +43,8 @@ pub struct Summation {
 }
 
 impl Summation {
-    /// Bounds the chain for a Gaussian whose tiles have `tile_counts` contributing pixels.
+    /// Bounds the chain for a Gaussian whose tiles have `tile_counts` contributing pixels, or a
+    /// camera whose workgroups have as many contributing Gaussians.
     #[must_use]
     pub fn new(tile_counts: &[u32], config: BackwardConfig, lane_width: u32) -> Self {
         let terms = tile_counts.iter().map(|&count| u64::from(count)).sum::<u64>();

@@ -57,5 +57,5 @@ pub mod view;
 pub use bin::TooManyPairs;
 pub use camera::Camera;
 pub use convention::Convention;
-pub use project::{Projection, rotation};
+pub use project::{Lens, Projection, Projections, project_splats, rotation};
 pub use scene::{Colors, Gaussians, Scene};

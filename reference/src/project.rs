@@ -53,19 +53,37 @@ pub struct Projection<S> {
 }
 
 /// A camera ready for projection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lens<S> {
-    pub(crate) rotation: M3<S>,
-    pub(crate) translation: V3<S>,
-    pub(crate) focal: [S; 2],
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lens<S> {
+    /// World to camera: the rotation's rows.
+    pub rotation: [[S; 3]; 3],
+    /// World to camera: the translation, scene units.
+    pub translation: [S; 3],
+    /// Focal lengths, pixels.
+    pub focal: [S; 2],
     /// Added to f x/z: the principal point in the convention's pixel coordinates.
-    principal: [S; 2],
-    /// Lower and upper limits of x/z and y/z.
-    limits: [[S; 2]; 2],
+    pub principal: [S; 2],
+    /// Lower and upper limits of x/z, then of y/z, for the Jacobian.
+    pub limits: [[S; 2]; 2],
+}
+
+impl<S: Copy> Lens<S> {
+    /// The same numbers over another scalar.
+    pub fn map<R>(&self, mut f: impl FnMut(S) -> R) -> Lens<R> {
+        Lens {
+            rotation: self.rotation.map(|row| row.map(&mut f)),
+            translation: self.translation.map(&mut f),
+            focal: self.focal.map(&mut f),
+            principal: self.principal.map(&mut f),
+            limits: self.limits.map(|pair| pair.map(&mut f)),
+        }
+    }
 }
 
 impl<S: Scalar> Lens<S> {
-    pub(crate) fn new(camera: &Camera<S>, size: [u32; 2], convention: &Convention) -> Self {
+    /// A camera that takes images of `size` = width and height, pixels.
+    #[must_use]
+    pub fn new(camera: &Camera<S>, size: [u32; 2], convention: &Convention) -> Self {
         let v = &camera.viewmat;
         let rotation = [0, 1, 2].map(|i| [v[i][0], v[i][1], v[i][2]]);
         let f = [camera.fx, camera.fy].map(S::from_f64);
@@ -241,6 +259,77 @@ pub(crate) fn direction<S: Scalar>(
     let offset = add(gaussians.means[id], position.map(|x| -x));
     let length = norm(offset);
     (scale(S::from_f64(1.0) / length, offset), length)
+}
+
+/// What the stage gives for one camera; zeros for the Gaussians that are certainly left out.
+#[derive(Clone, Debug)]
+pub struct Projections<S> {
+    /// What is rasterized.
+    pub splats: Splats<S>,
+    /// `[N,3]` 2D covariances with the blur: xx, xy, yy, pixels^2.
+    pub covars2d: Vec<[S; 3]>,
+    /// `[N]` depths along the optical axis, scene units.
+    pub depths: Vec<S>,
+    /// `[N]` whether a Gaussian is projected: neither culled nor without area.
+    pub visible: Vec<Truth>,
+}
+
+/// The stage for one camera.
+#[must_use]
+pub fn project_splats<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    convention: &Convention,
+) -> Projections<S> {
+    Projections::new(gaussians, lens, &project_all(gaussians, lens, convention))
+}
+
+impl<S: Scalar> Projections<S> {
+    /// From what [`project_all`] gives.
+    pub(crate) fn new(
+        gaussians: &Gaussians<S>,
+        lens: &Lens<S>,
+        all: &[Option<Projection<S>>],
+    ) -> Self {
+        let zero = S::from_f64(0.0);
+        let of =
+            |p: &Option<Projection<S>>| p.map_or(([zero; 3], zero), |p| (p.covariance, p.depth));
+        let (covars2d, depths) = all.iter().map(of).unzip();
+        Self {
+            splats: splats(gaussians, lens, all),
+            covars2d,
+            depths,
+            visible: all.iter().map(|p| p.map_or(Truth::Never, |p| p.seen)).collect(),
+        }
+    }
+}
+
+/// [`project_one`] for every Gaussian.
+pub(crate) fn project_all<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    convention: &Convention,
+) -> Vec<Option<Projection<S>>> {
+    let ids = (0..gaussians.len()).into_par_iter();
+    ids.map(|id| project_one(gaussians, id, lens, convention)).collect()
+}
+
+/// The rasterization's inputs; certainly culled Gaussians hold zeros.
+pub(crate) fn splats<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    projections: &[Option<Projection<S>>],
+) -> Splats<S> {
+    let (position, channels) = (lens.position(), gaussians.colors.channels());
+    let mut splats = Splats::zeros(gaussians.len(), channels);
+    for (id, p) in projections.iter().enumerate() {
+        let Some(p) = p else { continue };
+        (splats.means2d[id], splats.conics[id]) = (p.mean2d, p.conic);
+        splats.opacities[id] = p.opacity;
+        let color = &mut splats.colors[id * channels..(id + 1) * channels];
+        write_color(gaussians, id, position, color);
+    }
+    splats
 }
 
 /// Gaussians that one thread projects together.

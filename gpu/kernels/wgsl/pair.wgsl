@@ -36,6 +36,11 @@ var<workgroup> batch_row: array<u32, WORKGROUP_SIZE>;
 var<workgroup> batch_mean: array<vec2<f32>, WORKGROUP_SIZE>;
 var<workgroup> batch_conic_opacity: array<vec4<f32>, WORKGROUP_SIZE>;
 
+// Where the reductions add the sums of the k-th Gaussian of the batch.
+fn row_of(k: u32) -> u32 {
+    return batch_row[k];
+}
+
 // Places of the values in a Gaussian's row, of inputs and of gradients alike; the colour's come
 // after them.
 const MEAN: u32 = 0u;

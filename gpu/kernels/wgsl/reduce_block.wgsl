@@ -1,6 +1,6 @@
 // Reduction `block`: each subgroup adds its lanes up in registers where at least `threshold` of them
-// contribute (else lane by lane), the subgroups of the tile add to sums in workgroup memory, and
-// after the batch every sum goes to memory by one atomic: one per tile, Gaussian and value.
+// contribute (else lane by lane), the subgroups of the workgroup add to sums in workgroup memory, and
+// after the batch every sum goes to memory by one atomic: one per workgroup, row and value.
 //
 // A batch is shorter here (BATCH_SIZE), so that the sums of 32 channels fit into the 16 KiB that
 // every WebGPU device has. They are bit patterns, added to by compare-exchange as in
@@ -51,14 +51,14 @@ fn begin_batch(lane: u32) {
     }
 }
 
-// A sum that is +-0 is not sent: adding it would change no bit but that of a -0, and most Gaussians
-// of a tile reach few of its pixels. Bits are compared, so that a NaN is sent.
+// A sum that is +-0 is not sent: adding it would change no bit but that of a -0, and most rows
+// of a batch are reached by few lanes. Bits are compared, so that a NaN is sent.
 fn end_batch(lane: u32, count: u32) {
     workgroupBarrier();
     for (var i = lane; i < count * VALUES; i += WORKGROUP_SIZE) {
         let sum = atomicLoad(&batch_sums[i]);
         if (sum & 0x7fffffffu) != 0u {
-            add(batch_row[i / VALUES] + i % VALUES, bitcast<f32>(sum));
+            add(row_of(i / VALUES) + i % VALUES, bitcast<f32>(sum));
         }
     }
 }

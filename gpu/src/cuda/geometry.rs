@@ -2,6 +2,7 @@
 
 use crate::engine::EngineError;
 use crate::layout::RasterInputs;
+use crate::projection::{PROJECT_BLOCK, ProjectInputs, project_blocks};
 use crate::stages::{WORKGROUP_SIZE, values};
 
 /// Blocks in y and z of a grid (CUDA C++ Programming Guide, table of technical specifications).
@@ -38,10 +39,28 @@ pub(super) fn tiles(inputs: &RasterInputs) -> Result<Geometry, EngineError> {
     Ok(Geometry { grid: [x, y], block: WORKGROUP_SIZE })
 }
 
+/// Of `project`: a row of blocks a camera, a thread a Gaussian.
+pub(super) fn cameras(inputs: &ProjectInputs) -> Result<Geometry, EngineError> {
+    let [x, y] = project_blocks(inputs);
+    if y > MOST_ROWS {
+        return Err(EngineError::Input(format!(
+            "there are {y} cameras, but CUDA launches at most {MOST_ROWS} rows of blocks"
+        )));
+    }
+    Ok(Geometry { grid: [x, y], block: PROJECT_BLOCK })
+}
+
+/// Of `project_backward`: a thread a Gaussian.
+pub(super) fn gaussians(inputs: &ProjectInputs) -> Geometry {
+    let [x, _] = project_blocks(inputs);
+    Geometry { grid: [x, 1], block: PROJECT_BLOCK }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout::{ClampGradient, RasterConstants, StopRule};
+    use crate::projection::tests::inputs;
 
     fn image(width: u32, height: u32, channels: u32) -> RasterInputs {
         RasterInputs {
@@ -81,5 +100,19 @@ mod tests {
         assert!(tall.contains("65536 rows of tiles"), "unhelpful: {tall}");
         let large = tiles(&image(65_536, 65_536, 1)).expect_err("too many pixels").to_string();
         assert!(large.contains("the image hold 4294967296 floats"), "unhelpful: {large}");
+    }
+
+    #[test]
+    fn a_thread_a_gaussian_and_a_row_a_camera() {
+        for (n, blocks) in [(0, 1), (1, 1), (256, 1), (257, 2), (100_000, 391)] {
+            let inputs = inputs::gaussians(n, 3);
+            let forward = cameras(&inputs).expect("it fits");
+            assert_eq!(forward, Geometry { grid: [blocks, 3], block: 256 }, "{n} Gaussians");
+            let backward = gaussians(&inputs);
+            assert_eq!(backward, Geometry { grid: [blocks, 1], block: 256 }, "{n} Gaussians");
+        }
+        let many = inputs::gaussians(1, 65_536);
+        let error = cameras(&many).expect_err("too many cameras").to_string();
+        assert!(error.contains("there are 65536 cameras"), "unhelpful: {error}");
     }
 }

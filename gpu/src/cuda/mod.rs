@@ -9,6 +9,7 @@
 
 mod driver;
 mod geometry;
+mod project;
 
 pub use driver::{CudaDevice, devices};
 
@@ -16,6 +17,7 @@ use crate::artifact::{self, Architecture, Artifact};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics, POISON, no_panic};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
+use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::BackwardConfig;
 use crate::stages::{Params, values};
 use cudarc::driver::sys::CUevent_flags;
@@ -318,6 +320,27 @@ impl Engine for CudaEngine {
         }
         no_panic("CUDA's driver", || {
             jobs.iter().map(|(inputs, configs)| self.backward_all(inputs, configs)).collect()
+        })
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        inputs.iter().try_for_each(|job| check::project(job))?;
+        no_panic("CUDA's driver", || inputs.iter().map(|job| self.project_one(job)).collect())
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        for (inputs, configs) in jobs {
+            check::project_backward(inputs)?;
+            check::project_settings(configs, self.info.lane_width)?;
+        }
+        let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
+            configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()
+        };
+        no_panic("CUDA's driver", || {
+            jobs.iter().map(|(inputs, configs)| run(inputs, configs)).collect()
         })
     }
 }

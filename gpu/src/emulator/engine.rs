@@ -1,5 +1,7 @@
 //! The engine that runs the CUDA kernels' PTX without a GPU.
 
+mod project;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -16,6 +18,7 @@ use crate::artifact::{self, Architecture, Artifact};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
 use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
+use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::{BackwardConfig, Reduction};
 use crate::stages::{Params, WORKGROUP_SIZE, values};
 
@@ -317,5 +320,24 @@ impl Engine for EmulatorEngine {
             results.push(configs.iter().map(run).collect::<Result<_, _>>()?);
         }
         Ok(results)
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        inputs.iter().try_for_each(|job| check::project(job))?;
+        inputs.iter().map(|job| self.project_one(job)).collect()
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        for (inputs, configs) in jobs {
+            check::project_backward(inputs)?;
+            check::project_settings(configs, self.info.lane_width)?;
+        }
+        let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
+            configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()
+        };
+        jobs.iter().map(|(inputs, configs)| run(inputs, configs)).collect()
     }
 }

@@ -11,7 +11,7 @@ use wgpu::{
 };
 
 use super::device::Gpu;
-use crate::engine::{EngineError, FloatAtomics};
+use crate::engine::EngineError;
 use crate::reduction::Reduction;
 use crate::stages::{Access, Stage, Variant};
 
@@ -19,7 +19,6 @@ use crate::stages::{Access, Stage, Variant};
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) stage: &'static Stage,
-    pub(super) variant: Variant,
     pub(super) layout: BindGroupLayout,
     pub(super) pipeline: ComputePipeline,
 }
@@ -34,12 +33,9 @@ impl Kernels {
         &mut self,
         gpu: &Gpu,
         stage: &'static Stage,
-        mut variant: Variant,
+        variant: Variant,
     ) -> Result<Rc<Kernel>, EngineError> {
-        if !stage.accumulates() {
-            variant.reduction = Reduction::Atomic;
-            variant.atomics = FloatAtomics::CompareExchange;
-        }
+        let variant = stage.normalized(variant);
         let key = (stage.name, variant.channels, variant.reduction);
         if let Some(kernel) = self.0.get(&key) {
             return Ok(kernel.clone());
@@ -77,7 +73,7 @@ fn compile(gpu: &Gpu, stage: &'static Stage, variant: Variant) -> Result<Kernel,
         let checks =
             ShaderRuntimeChecks { force_loop_bounding: false, ..ShaderRuntimeChecks::checked() };
         // SAFETY: every loop of the kernels ends: `crate::check` bounds the lists, loops over
-        // channels, values, lanes and batches have fixed ends, and a compare-exchange on bits is
+        // channels, harmonics, cameras, values, lanes and batches have fixed ends, and a compare-exchange on bits is
         // repeated only while other lanes make progress.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
         let entries: Vec<_> = stage
@@ -114,5 +110,5 @@ fn compile(gpu: &Gpu, stage: &'static Stage, variant: Variant) -> Result<Kernel,
         EngineError::Device(message) => EngineError::Compile { kernel: label.clone(), message },
         other => other,
     })?;
-    Ok(Kernel { stage, variant, layout, pipeline })
+    Ok(Kernel { stage, layout, pipeline })
 }

@@ -14,7 +14,7 @@ use wgpu::{
 use super::device::Gpu;
 use super::pipeline::Kernel;
 use crate::engine::{EngineError, POISON};
-use crate::stages::{Access, Params};
+use crate::stages::Access;
 
 /// Bytes of the buffer from which outputs are poisoned.
 const POISON_BYTES: u64 = 1 << 20;
@@ -116,11 +116,11 @@ impl Submission {
     }
 
     /// Adds the settings of a dispatch.
-    pub(super) fn params(&mut self, params: &Params) -> Span {
+    pub(super) fn params<T: bytemuck::Pod>(&mut self, params: &T) -> Span {
         pad(&mut self.params, self.params_alignment);
         let offset = self.params.len() as u64;
         self.params.extend_from_slice(bytemuck::bytes_of(params));
-        Span { offset, size: size_of::<Params>() as u64 }
+        Span { offset, size: size_of::<T>() as u64 }
     }
 
     fn check_binding(&self, field: &str, size: u64) -> Result<(), EngineError> {

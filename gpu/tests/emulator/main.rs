@@ -2,6 +2,7 @@
 //! planted mistakes that a schedule or an observer brings to light.
 
 mod planted;
+mod project;
 mod robust;
 
 use splat_gpu::artifact::{Architecture, REDUCTIONS};

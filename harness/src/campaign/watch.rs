@@ -1,18 +1,8 @@
-//! What a campaign works with: its engines, and whoever wants to hear of it.
+//! Whoever wants to hear of a campaign while it runs.
 
 use super::{Finding, Item};
 use crate::case::Case;
-use splat_gpu::{BackwardConfig, Engine};
-
-/// An engine of a campaign.
-pub struct Contender<'a> {
-    /// Its id.
-    pub id: String,
-    /// The engine.
-    pub engine: Box<dyn Engine + Send + 'a>,
-    /// The settings of the backward stage to run.
-    pub settings: Vec<BackwardConfig>,
-}
+use splat_gpu::BackwardConfig;
 
 /// Hears of a campaign while it runs. A function of the number of runs done is one.
 pub trait Watch: Sync {

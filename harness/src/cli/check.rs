@@ -28,9 +28,7 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(plan)?;
     let contenders = start(plan)?;
-    let runs: u64 = contenders.iter().map(|c| 1 + c.settings.len() as u64).sum();
-    let total = cases.len() * runs;
-    let bar = progress_bar(total);
+    let bar = progress_bar(contenders.iter().map(|contender| cases.runs(contender)).sum());
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
             Some(index) => shrink(cases.draw(index), fails),
@@ -120,9 +118,10 @@ impl Cases {
         Ok(cases)
     }
 
-    /// Number of (case, camera) pairs.
-    fn len(&self) -> u64 {
-        self.filed.iter().map(|case| case.scene.cameras.len() as u64).sum::<u64>() + self.random
+    /// Number of runs that an engine makes. A random case is seen by one camera.
+    fn runs(&self, contender: &Contender<'_>) -> u64 {
+        let filed = self.filed.iter().map(|case| contender.runs(case.scene.cameras.len()));
+        filed.sum::<u64>() + self.random * contender.runs(1)
     }
 
     fn draw(&self, index: u64) -> crate::generators::CaseTree {

@@ -5,9 +5,10 @@ use splat_gpu::BackwardConfig;
 use super::exit::{CliError, Outcome};
 use crate::campaign::{Contender, EngineReport};
 use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::stage::StageName;
 use crate::verdict::Verdict;
 
-/// Starts an engine in a process of its own.
+/// Starts an engine in a process of its own, for all stages.
 ///
 /// # Errors
 /// Why it does not start any more, although it was found.
@@ -18,7 +19,8 @@ pub fn contender(
 ) -> Result<Contender<'static>, CliError> {
     let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
         .map_err(|error| CliError::caused(format!("engine {}", found.spec.id), error))?;
-    Ok(Contender { id: found.spec.id.clone(), engine: Box::new(engine), settings })
+    let stages = StageName::ALL.to_vec();
+    Ok(Contender { id: found.spec.id.clone(), engine: Box::new(engine), stages, settings })
 }
 
 /// The exit code's side of a campaign.

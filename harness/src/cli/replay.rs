@@ -9,20 +9,21 @@ use splat_gpu::{BackwardConfig, Reduction};
 use super::args::ReplayPlan;
 use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
-use crate::campaign::{FORWARD, run as run_campaign};
+use crate::campaign::{Contender, run as run_campaign};
 use crate::engines::{Found, Program};
 use crate::io::case_file::{self, CaseFile};
 use crate::report::report;
+use crate::stage::StageName;
 
 /// What a reproducer recorded besides the case.
 #[derive(Debug, PartialEq)]
 struct Recorded {
     engine: Option<String>,
     camera: usize,
-    /// `None` for the forward stage, and where nothing was recorded.
+    /// The stage; a plain case names none, and all are run.
+    stage: Option<StageName>,
+    /// The setting of a backward stage; where none was recorded, all are run.
     setting: Option<BackwardConfig>,
-    /// Whether the file names a stage: a plain case names none and is swept.
-    plain: bool,
 }
 
 impl Recorded {
@@ -40,17 +41,13 @@ impl Recorded {
             })?;
             Ok(Some(value))
         }
-        let stage: Option<String> = parse(extra, "stage")?;
         let reduction: Option<Reduction> = parse(extra, "reduction")?;
         let threshold = parse(extra, "threshold")?.unwrap_or(0);
-        let forward = stage.as_deref() == Some(FORWARD);
         Ok(Self {
             engine: parse(extra, "engine")?,
             camera: parse(extra, "camera")?.unwrap_or(0),
-            setting: reduction
-                .filter(|_| !forward)
-                .map(|reduction| BackwardConfig { reduction, threshold }),
-            plain: stage.is_none(),
+            stage: parse(extra, "stage")?,
+            setting: reduction.map(|reduction| BackwardConfig { reduction, threshold }),
         })
     }
 
@@ -88,7 +85,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let contenders = recorded
         .engines(plan)?
         .iter()
-        .map(|found| contender(found, &program, recorded.settings(found)?))
+        .map(|found| recorded.contender(found, &program))
         .collect::<Result<Vec<_>, _>>()?;
     if contenders.is_empty() {
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
@@ -107,19 +104,22 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
 }
 
 impl Recorded {
-    /// The setting to run on an engine: the recorded one, none for the forward stage, the sweep for
-    /// a case that records nothing.
-    fn settings(&self, found: &Found) -> Result<Vec<BackwardConfig>, CliError> {
+    /// An engine with the recorded stage and setting; with all of them for a plain case.
+    fn contender(&self, found: &Found, program: &Program) -> Result<Contender<'static>, CliError> {
         let width = found.info.lane_width;
-        match self.setting {
+        let settings = match self.setting {
             Some(setting) => {
                 let setting = setting
                     .check(width)
                     .map_err(|error| CliError::new(format!("engine {}: {error}", found.spec.id)))?;
-                Ok(vec![setting])
+                vec![setting]
             }
-            None if self.plain => Ok(BackwardConfig::sweep(width)),
-            None => Ok(Vec::new()),
+            None => BackwardConfig::sweep(width),
+        };
+        let mut contender = contender(found, program, settings)?;
+        if let Some(stage) = self.stage {
+            contender.stages = vec![stage];
         }
+        Ok(contender)
     }
 }

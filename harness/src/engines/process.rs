@@ -7,11 +7,11 @@
 use std::time::Duration;
 
 use splat_gpu::{
-    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, RasterGradients, RasterInputs,
-    RasterOutputs,
+    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, ProjectBackwardInputs,
+    ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterInputs, RasterOutputs,
 };
 
-use super::batch;
+use super::batch::{self, Piece};
 use super::child::Running;
 use super::program::Program;
 use super::protocol::{Answer, MAX_FRAME, RequestRef, WireError, decode_response, encode_request};
@@ -145,7 +145,8 @@ impl Engine for EngineProcess {
 
     fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
         let mut outputs = Vec::with_capacity(inputs.len());
-        for run in batch::forward(inputs, self.limits.frame_bytes) {
+        let sizes = inputs.iter().map(|inputs| batch::rasterize(inputs));
+        for run in batch::forward(sizes, self.limits.frame_bytes) {
             match self.ask(RequestRef::Rasterize(&inputs[run]))? {
                 Answer::Rasterize(some) => outputs.extend(some),
                 _ => return Err(other_question(&self.spec)),
@@ -159,21 +160,59 @@ impl Engine for EngineProcess {
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         let mut gradients: Vec<Vec<_>> = jobs.iter().map(|_| Vec::new()).collect();
-        for pieces in batch::backward(jobs, self.limits.frame_bytes) {
-            let part: Vec<_> = pieces
-                .iter()
-                .map(|piece| (jobs[piece.job].0, &jobs[piece.job].1[piece.settings.clone()]))
-                .collect();
-            match self.ask(RequestRef::RasterizeBackward(&part))? {
-                Answer::RasterizeBackward(some) => {
-                    for (piece, some) in pieces.iter().zip(some) {
-                        gradients[piece.job].extend(some);
-                    }
-                }
+        let sizes = jobs.iter().map(|(inputs, s)| batch::rasterize_backward(inputs, s.len()));
+        for pieces in batch::backward(sizes, self.limits.frame_bytes) {
+            match self.ask(RequestRef::RasterizeBackward(&part(jobs, &pieces)))? {
+                Answer::RasterizeBackward(some) => gather(&mut gradients, &pieces, some),
                 _ => return Err(other_question(&self.spec)),
             }
         }
         Ok(gradients)
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        let mut outputs = Vec::with_capacity(inputs.len());
+        let sizes = inputs.iter().map(|inputs| batch::project(inputs));
+        for run in batch::forward(sizes, self.limits.frame_bytes) {
+            match self.ask(RequestRef::Project(&inputs[run]))? {
+                Answer::Project(some) => outputs.extend(some),
+                _ => return Err(other_question(&self.spec)),
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        let mut gradients: Vec<Vec<_>> = jobs.iter().map(|_| Vec::new()).collect();
+        let sizes = jobs.iter().map(|(inputs, s)| batch::project_backward(inputs, s.len()));
+        for pieces in batch::backward(sizes, self.limits.frame_bytes) {
+            match self.ask(RequestRef::ProjectBackward(&part(jobs, &pieces)))? {
+                Answer::ProjectBackward(some) => gather(&mut gradients, &pieces, some),
+                _ => return Err(other_question(&self.spec)),
+            }
+        }
+        Ok(gradients)
+    }
+}
+
+/// The jobs of one frame.
+fn part<'a, I>(
+    jobs: &[(&'a I, &'a [BackwardConfig])],
+    pieces: &[Piece],
+) -> Vec<(&'a I, &'a [BackwardConfig])> {
+    pieces
+        .iter()
+        .map(|piece| (jobs[piece.job].0, &jobs[piece.job].1[piece.settings.clone()]))
+        .collect()
+}
+
+/// Adds a frame's answers to the others of their jobs.
+fn gather<G>(gradients: &mut [Vec<G>], pieces: &[Piece], some: Vec<Vec<G>>) {
+    for (piece, some) in pieces.iter().zip(some) {
+        gradients[piece.job].extend(some);
     }
 }
 

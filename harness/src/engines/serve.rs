@@ -101,6 +101,16 @@ fn answer(engine: &mut dyn Engine, request: &Request) -> Vec<u8> {
             let result = engine.rasterize_backward(&jobs).map(Answer::RasterizeBackward);
             finish(RequestRef::RasterizeBackward(&jobs), &result)
         }
+        Request::Project(inputs) => {
+            let inputs: Vec<_> = inputs.iter().collect();
+            let result = engine.project(&inputs).map(Answer::Project);
+            finish(RequestRef::Project(&inputs), &result)
+        }
+        Request::ProjectBackward(jobs) => {
+            let jobs: Vec<_> = jobs.iter().map(|(inputs, s)| (inputs, s.as_slice())).collect();
+            let result = engine.project_backward(&jobs).map(Answer::ProjectBackward);
+            finish(RequestRef::ProjectBackward(&jobs), &result)
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::thread;
 
 use splat_gpu::{
-    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, RasterGradients, RasterInputs,
-    RasterOutputs,
+    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, ProjectBackwardInputs,
+    ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterInputs, RasterOutputs,
 };
 
 /// Engines with the same device, which share every request.
@@ -63,6 +63,17 @@ impl Engine for Team<'_> {
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         self.share(jobs, |member, part| member.rasterize_backward(part))
     }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        self.share(inputs, |member, part| member.project(part))
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        self.share(jobs, |member, part| member.project_backward(part))
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +106,17 @@ mod tests {
             &mut self,
             _: &[(&BackwardInputs, &[BackwardConfig])],
         ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
+            Ok(Vec::new())
+        }
+
+        fn project(&mut self, _: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+            Ok(Vec::new())
+        }
+
+        fn project_backward(
+            &mut self,
+            _: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+        ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
             Ok(Vec::new())
         }
     }

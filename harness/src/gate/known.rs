@@ -73,7 +73,7 @@ impl KnownFailures {
     pub fn excuse(&self, report: &EngineReport, finding: &Finding) -> Option<&KnownFailure> {
         self.failures.iter().find(|known| {
             known.is_of(report)
-                && known.stage == finding.stage
+                && known.stage == finding.stage.name()
                 && known.reduction == reduction_of(finding)
         })
     }
@@ -84,10 +84,10 @@ impl KnownFailures {
         let mut sentences = Vec::new();
         for known in &self.failures {
             for report in reports.iter().filter(|report| known.is_of(report)) {
-                let rows = report.rows.iter().filter(|((_, stage, reduction), _)| {
-                    known.stage == *stage && known.reduction == *reduction
+                let rows = report.named_rows().filter(|&(stage, reduction, _)| {
+                    known.stage == stage && known.reduction == reduction
                 });
-                for (_, row) in rows {
+                for (_, _, row) in rows {
                     if row.count(Verdict::Agree) > 0 && row.count(Verdict::Disagree) == 0 {
                         let place = place(&report.id, &known.stage, &known.reduction);
                         let reason = &known.reason;

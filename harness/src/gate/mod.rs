@@ -58,7 +58,7 @@ impl Gate {
         let mut conclusion = Conclusion::default();
         for report in reports {
             for finding in &report.findings {
-                let what = place(&report.id, finding.stage, reduction_of(finding));
+                let what = place(&report.id, finding.stage.name(), reduction_of(finding));
                 match self.known.excuse(report, finding) {
                     Some(known) => conclusion.excused.push(format!("{what}: {}", known.reason)),
                     None => conclusion.reasons.push(format!("{what} disagrees")),
@@ -92,9 +92,9 @@ fn place(engine: &str, stage: &str, reduction: &str) -> String {
 }
 
 fn inconclusive(reports: &[EngineReport]) -> Vec<String> {
-    let rows = reports.iter().flat_map(|r| r.rows.iter().map(move |row| (r, row)));
-    rows.filter(|(_, (_, row))| row.count(Verdict::Inconclusive) > 0)
-        .map(|(report, ((_, stage, reduction), row))| {
+    let rows = reports.iter().flat_map(|r| r.named_rows().map(move |row| (r, row)));
+    rows.filter(|(_, (_, _, row))| row.count(Verdict::Inconclusive) > 0)
+        .map(|(report, (stage, reduction, row))| {
             let runs = row.count(Verdict::Inconclusive);
             format!("{} is inconclusive in {runs} runs", place(&report.id, stage, reduction))
         })
@@ -110,7 +110,7 @@ fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {
         if let Some(why) = &report.given_up {
             reasons.push(format!("{} was given up: {why}", report.id));
         }
-        for ((_, stage, reduction), row) in &report.rows {
+        for (stage, reduction, row) in report.named_rows() {
             if row.tally.elements() == 0 && row.count(Verdict::Disagree) == 0 {
                 let place = place(&report.id, stage, reduction);
                 reasons.push(format!("{place} was not exercised: nothing was compared"));

@@ -174,9 +174,8 @@ impl EngineSummary {
             lane_width: report.info.lane_width,
             given_up: report.given_up.clone(),
             rows: report
-                .rows
-                .iter()
-                .map(|(&(_, stage, reduction), row)| RowSummary::new(stage, reduction, row))
+                .named_rows()
+                .map(|(stage, reduction, row)| RowSummary::new(stage, reduction, row))
                 .collect(),
             findings: findings
                 .map(|(finding, file)| {
@@ -217,7 +216,7 @@ impl FindingSummary {
             Fault::Engine(error) => (format!("no result: {error}"), None),
         };
         Self {
-            stage: finding.stage,
+            stage: finding.stage.name(),
             reduction: reduction_of(finding),
             threshold: setting.map(|setting| setting.threshold),
             what,

@@ -60,7 +60,7 @@ const PART: usize = 256;
 /// Differentiates the projection of every Gaussian for one camera. The projection is computed
 /// again: that is cheaper than to keep it in memory.
 #[must_use]
-pub(crate) fn project<S: Scalar>(
+pub fn project<S: Scalar>(
     gaussians: &Gaussians<S>,
     lens: &Lens<S>,
     splats: &SplatGradients<S>,

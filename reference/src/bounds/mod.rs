@@ -1,8 +1,8 @@
-//! Bounds: what any conforming f32 program may return, for the rasterization stages by themselves
-//! ([`forward()`], [`backward()`]: their inputs are exact) and for the whole way from a scene to its images
-//! and gradients ([`pipeline()`]: only the scene is exact).
+//! Bounds: what any conforming f32 program may return, for the stages by themselves ([`project()`],
+//! [`forward()`], [`backward()`], [`project_backward()`]: their inputs are exact) and for the whole
+//! way from a scene to its images and gradients ([`pipeline()`]: only the scene is exact).
 //!
-//! The walk is the one of [`crate::rasterize`], over [`Bounded`], pixel by pixel. A comparison that
+//! The rasterization's walk is the one of [`crate::rasterize`], over [`Bounded`], pixel by pixel. A comparison that
 //! is decided whatever the roundings is followed as usual. An *undecided* one is followed both
 //! ways: the pixel's walk splits into paths. The first path is always the one that the f64 oracle
 //! takes; every result's value is the first path's, and its radius reaches over all paths. Nothing
@@ -23,6 +23,7 @@ mod lanes;
 mod merge_tests;
 mod order;
 mod pipeline;
+mod project;
 mod radii;
 mod sum;
 #[cfg(test)]
@@ -34,6 +35,7 @@ mod walk;
 pub use backward::{GradientBounds, backward};
 pub use forward::{RasterBounds, forward};
 pub use pipeline::{PipelineBounds, pipeline};
+pub use project::{ProjectionBounds, ProjectionGradientBounds, project, project_backward};
 pub use sum::ElementBound;
 pub use undecided::Undecided;
 

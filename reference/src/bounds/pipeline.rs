@@ -13,18 +13,18 @@
 use super::backward::GradientBounds;
 use super::bin::Candidates;
 use super::image::Image;
+use super::project::undecided_projections;
 use super::sum::{ElementBound, in_any_order};
 use super::undecided::Undecided;
 use crate::backward::project::{Row, row};
 use crate::backward::rasterize::{GEOMETRY, SplatGradients};
 use crate::bin::TooManyPairs;
 use crate::convention::Convention;
-use crate::project::{Lens, Projection, direction, project_one, write_color};
+use crate::project::{Lens, Projection, project_all, splats};
 use crate::rasterize::Raster;
 use crate::render::{Gradients, Stage};
 use crate::scalar::{Bounded, Model, Scalar, Truth};
-use crate::scene::{Colors, Gaussians, Scene};
-use crate::sh;
+use crate::scene::{Gaussians, Scene};
 use crate::view::{RasterView, Splats};
 use rayon::prelude::*;
 
@@ -104,10 +104,7 @@ fn one_camera<M: Model>(
 ) -> Result<OneCamera<M>, TooManyPairs> {
     let (gaussians, size) = (&scene.gaussians, [scene.width, scene.height]);
     let lens = Lens::new(&scene.cameras[camera], size, convention);
-    let projections: Vec<_> = (0..gaussians.len())
-        .into_par_iter()
-        .map(|id| project_one(gaussians, id, &lens, convention))
-        .collect();
+    let projections = project_all(gaussians, &lens, convention);
     undecided.add(&undecided_projections(gaussians, &lens, &projections, convention));
     let candidates = Candidates::new(&projections, convention, size)?;
     let mut splats = splats(gaussians, &lens, &projections);
@@ -133,24 +130,6 @@ fn one_camera<M: Model>(
         v_background: image.v_background,
         stage: Stage { splats, gradients: v_splats },
     })
-}
-
-/// The rasterization's inputs; certainly culled Gaussians hold zeros.
-fn splats<M: Model>(
-    gaussians: &Gaussians<Bounded<M>>,
-    lens: &Lens<Bounded<M>>,
-    projections: &[Option<Projection<Bounded<M>>>],
-) -> Splats<Bounded<M>> {
-    let (position, channels) = (lens.position(), gaussians.colors.channels());
-    let mut splats = Splats::zeros(gaussians.len(), channels);
-    for (id, p) in projections.iter().enumerate() {
-        let Some(p) = p else { continue };
-        (splats.means2d[id], splats.conics[id]) = (p.mean2d, p.conic);
-        splats.opacities[id] = p.opacity;
-        let color = &mut splats.colors[id * channels..(id + 1) * channels];
-        write_color(gaussians, id, position, color);
-    }
-    splats
 }
 
 /// What every Gaussian gets, and the gradients of the colours as they were given.
@@ -188,34 +167,6 @@ fn culled_to_zero<M: Model>(
             numbers.chain([&mut splats.opacities[g]]).chain(colors).for_each(|x| *x = x.or(zero));
         }
     }
-}
-
-/// Counts the undecided comparisons of the projection.
-fn undecided_projections<M: Model>(
-    gaussians: &Gaussians<Bounded<M>>,
-    lens: &Lens<Bounded<M>>,
-    projections: &[Option<Projection<Bounded<M>>>],
-    convention: &Convention,
-) -> Undecided {
-    let zero = Bounded::from_f64(0.0);
-    let open =
-        |truths: &[Truth]| truths.iter().filter(|&&truth| truth == Truth::Undecided).count() as u64;
-    let mut undecided = Undecided::default();
-    let stride = gaussians.colors.stride();
-    for (g, p) in projections.iter().enumerate() {
-        let Some(p) = p else { continue };
-        undecided.culling += open(&[p.seen]);
-        undecided.jacobian_limit += open(&p.limited);
-        if convention.antialiased {
-            undecided.compensation += open(&[zero.less(p.dets[0] / p.dets[1])]);
-        }
-        if let Colors::Harmonics { .. } = gaussians.colors {
-            let values = &gaussians.colors.values()[g * stride..(g + 1) * stride];
-            let (d, _) = direction(gaussians, g, lens.position());
-            undecided.color_clamp += open(&sh::unclamped(values, d).map(|c| zero.less(c)));
-        }
-    }
-    undecided
 }
 
 /// The sums over pixels as the projection's backward stage reads them.

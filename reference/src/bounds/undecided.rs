@@ -40,6 +40,12 @@ impl Undecided {
         ]
     }
 
+    /// All kinds together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.named().iter().map(|(_, count)| count).sum()
+    }
+
     /// Adds the counts of another part.
     pub(super) fn add(&mut self, other: &Self) {
         self.culling += other.culling;

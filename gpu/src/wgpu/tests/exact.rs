@@ -8,21 +8,10 @@
 //! operation for which Vulkan allows an error (2.5 ulp) even where the result is an f32; the
 //! divisor is always 1/2, and a device that does not get a change of exponent right should fail.
 
+use crate::exact::{Sum, f, single};
 use crate::layout::{
     BackwardInputs, ClampGradient, RasterGradients, RasterInputs, RasterOutputs, StopRule,
 };
-
-/// Asserts that a number is an f32.
-#[track_caller]
-fn f(x: f64) -> f64 {
-    assert_eq!(f64::from(single(x)).to_bits(), x.to_bits(), "{x} is no f32: choose other inputs");
-    x
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "callers pass numbers that f32 holds")]
-fn single(x: f64) -> f32 {
-    x as f32
-}
 
 struct Pair {
     dx: f64,
@@ -105,38 +94,6 @@ pub(super) fn rasterize(inputs: &RasterInputs) -> RasterOutputs {
         out.last_ids.push(last);
     }
     out
-}
-
-/// A sum that is exact in every order of its addends.
-#[derive(Clone, Copy)]
-struct Sum {
-    total: f64,
-    absolute: f64,
-    /// Largest power of two of which every addend is a multiple.
-    quantum: f64,
-}
-
-impl Sum {
-    const EMPTY: Self = Self { total: 0.0, absolute: 0.0, quantum: f64::INFINITY };
-
-    fn add(&mut self, x: f64) {
-        self.total += f(x);
-        self.absolute += x.abs();
-        if x != 0.0 {
-            let mut quantum = 2_f64.powi(120);
-            while (x / quantum).fract() != 0.0 {
-                quantum /= 2.0;
-            }
-            self.quantum = self.quantum.min(quantum);
-        }
-    }
-
-    /// The sum; the same bits whatever the order, but for the sign of a zero.
-    fn exact(&self) -> f32 {
-        let quanta = self.absolute / self.quantum;
-        assert!(quanta <= 2_f64.powi(24), "{quanta} quanta are too many: choose other inputs");
-        single(f(self.total))
-    }
 }
 
 /// What one pixel adds to one Gaussian, in the order of a row of gradients.

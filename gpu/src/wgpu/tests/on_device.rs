@@ -1,8 +1,11 @@
 //! Tests of one driver, the one the environment names; run by [`super::drivers`].
 
+mod project;
+
 use super::exact;
 use super::scene::{Plan, plans};
 use crate::engine::{Engine, EngineError, FloatAtomics};
+use crate::exact::assert_same;
 use crate::layout::{BackwardInputs, ClampGradient, RasterGradients, RasterInputs, StopRule};
 use crate::reduction::{BackwardConfig, Reduction};
 use crate::wgpu::{AdapterChoice, Options, WgpuEngine};
@@ -38,19 +41,6 @@ fn all_settings(lane_width: u32) -> Vec<BackwardConfig> {
         (0..=last).map(move |threshold| BackwardConfig { reduction, threshold })
     };
     Reduction::ALL.into_iter().flat_map(thresholds).collect()
-}
-
-/// Equality of numbers, so that the sign of a zero does not count and a NaN is never right.
-fn assert_same(name: &str, found: &[f32], expected: &[f32], context: &str) {
-    assert_eq!(found.len(), expected.len(), "{name} of {context}");
-    let wrong: Vec<_> = (0..found.len()).filter(|&i| !(found[i] == expected[i])).take(5).collect();
-    let show = |all: &[f32]| wrong.iter().map(|&i| all[i]).collect::<Vec<_>>();
-    assert!(
-        wrong.is_empty(),
-        "{name} of {context}: at {wrong:?} found {:?}, expected {:?}",
-        show(found),
-        show(expected)
-    );
 }
 
 fn assert_gradients(found: &RasterGradients, expected: &RasterGradients, context: &str) {

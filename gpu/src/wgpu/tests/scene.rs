@@ -1,6 +1,7 @@
 //! Scenes on which f32 arithmetic is exact (see [`super::exact`]), made to meet the hazards.
 
 use super::exact;
+use crate::exact::{hash, small};
 use crate::layout::{BackwardInputs, ClampGradient, RasterConstants, RasterInputs, StopRule};
 
 /// The pixels a Gaussian covers.
@@ -20,20 +21,6 @@ enum Cover {
     Blank,
     /// None, by power > 0 so large that exp is infinite (hazard 5).
     Explosive,
-}
-
-/// A splitmix-like hash, the only source of variety.
-fn hash(seed: usize, salt: usize) -> usize {
-    let mut x = (seed as u64) << 20 ^ salt as u64;
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    usize::try_from((x ^ x >> 31) & 0xffff_ffff).expect("32 bits fit")
-}
-
-/// A whole number in `low..=high` as f32.
-fn small(seed: usize, salt: usize, low: i8, high: i8) -> f32 {
-    let span = usize::from((high - low).unsigned_abs()) + 1;
-    f32::from(low + i8::try_from(hash(seed, salt) % span).expect("the range is small"))
 }
 
 fn coordinate(pixel: usize) -> f32 {

@@ -12,6 +12,7 @@
 
 mod error;
 mod frame;
+mod projection;
 mod request;
 mod response;
 #[cfg(test)]
@@ -24,4 +25,4 @@ pub use response::{Answer, decode_response, encode_response};
 pub use wire::WireError;
 
 /// Version of the frames' contents. Both ends must have the same.
-const VERSION: &str = "1";
+const VERSION: &str = "2";

@@ -1,11 +1,12 @@
 //! Requests: what the harness asks of an engine.
 
 use splat_gpu::{
-    BackwardConfig, BackwardInputs, ClampGradient, RasterConstants, RasterInputs, StopRule,
+    BackwardConfig, BackwardInputs, ClampGradient, ProjectBackwardInputs, ProjectInputs,
+    RasterConstants, RasterInputs, StopRule,
 };
 
-use super::VERSION;
 use super::wire::{Reader, WireError, Writer};
+use super::{VERSION, projection};
 
 /// A request as the engine's process receives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,10 @@ pub enum Request {
     Rasterize(Vec<RasterInputs>),
     /// The backward stage on every input with every one of its settings.
     RasterizeBackward(Vec<(BackwardInputs, Vec<BackwardConfig>)>),
+    /// The projection on every input.
+    Project(Vec<ProjectInputs>),
+    /// Its backward stage on every input with every one of its settings.
+    ProjectBackward(Vec<(ProjectBackwardInputs, Vec<BackwardConfig>)>),
 }
 
 /// A request as the harness sends it.
@@ -27,6 +32,10 @@ pub enum RequestRef<'a> {
     Rasterize(&'a [&'a RasterInputs]),
     /// See [`Request::RasterizeBackward`].
     RasterizeBackward(&'a [(&'a BackwardInputs, &'a [BackwardConfig])]),
+    /// See [`Request::Project`].
+    Project(&'a [&'a ProjectInputs]),
+    /// See [`Request::ProjectBackward`].
+    ProjectBackward(&'a [(&'a ProjectBackwardInputs, &'a [BackwardConfig])]),
 }
 
 /// The sizes that give every array of a job its shape.
@@ -82,6 +91,21 @@ pub fn encode_request(request: RequestRef<'_>) -> Result<Vec<u8>, WireError> {
                 writer.text(&format!("{job}/settings"), settings_text(settings));
             }
         }
+        RequestRef::Project(inputs) => {
+            writer.text("op", "project");
+            writer.text("jobs", inputs.len());
+            for (job, inputs) in inputs.iter().enumerate() {
+                projection::write_inputs(&mut writer, job, inputs)?;
+            }
+        }
+        RequestRef::ProjectBackward(jobs) => {
+            writer.text("op", "project_backward");
+            writer.text("jobs", jobs.len());
+            for (job, (inputs, settings)) in jobs.iter().enumerate() {
+                projection::write_backward(&mut writer, job, inputs)?;
+                writer.text(&format!("{job}/settings"), settings_text(settings));
+            }
+        }
     }
     writer.finish()
 }
@@ -96,28 +120,39 @@ pub fn decode_request(buffer: &[u8]) -> Result<Request, WireError> {
     if version != VERSION {
         return Err(WireError(format!("protocol version {version}, this program has {VERSION}")));
     }
-    let op = reader.text("op")?;
-    // A count is only a loop bound here: the first job that is not there ends the loop.
-    match op {
+    match reader.text("op")? {
         "info" => Ok(Request::Info),
-        "rasterize" => {
-            let jobs: usize = reader.value("jobs")?;
-            (0..jobs)
-                .map(|job| read_raster(&reader, job))
-                .collect::<Result<_, _>>()
-                .map(Request::Rasterize)
-        }
+        "rasterize" => read_jobs(&reader, read_raster).map(Request::Rasterize),
         "rasterize_backward" => {
-            let jobs: usize = reader.value("jobs")?;
-            (0..jobs)
-                .map(|job| {
-                    let settings = read_settings(&reader, &format!("{job}/settings"))?;
-                    Ok((read_backward(&reader, job)?, settings))
-                })
-                .collect::<Result<_, _>>()
-                .map(Request::RasterizeBackward)
+            let jobs = read_jobs(&reader, with_settings(read_backward))?;
+            Ok(Request::RasterizeBackward(jobs))
         }
-        _ => Err(WireError(format!("unknown operation '{op}'"))),
+        "project" => read_jobs(&reader, projection::read_inputs).map(Request::Project),
+        "project_backward" => {
+            let jobs = read_jobs(&reader, with_settings(projection::read_backward))?;
+            Ok(Request::ProjectBackward(jobs))
+        }
+        op => Err(WireError(format!("unknown operation '{op}'"))),
+    }
+}
+
+/// Every job of a request. The count is only a loop bound: the first job that is not there ends the
+/// loop.
+fn read_jobs<T>(
+    reader: &Reader<'_>,
+    read: impl Fn(&Reader<'_>, usize) -> Result<T, WireError>,
+) -> Result<Vec<T>, WireError> {
+    let jobs: usize = reader.value("jobs")?;
+    (0..jobs).map(|job| read(reader, job)).collect()
+}
+
+/// Reads a job and its settings.
+fn with_settings<T>(
+    read: impl Fn(&Reader<'_>, usize) -> Result<T, WireError>,
+) -> impl Fn(&Reader<'_>, usize) -> Result<(T, Vec<BackwardConfig>), WireError> {
+    move |reader, job| {
+        let settings = read_settings(reader, &format!("{job}/settings"))?;
+        Ok((read(reader, job)?, settings))
     }
 }
 
@@ -304,6 +339,44 @@ mod tests {
         assert!(canonical(&second) == canonical(&frame), "backward changed");
     }
 
+    /// Two jobs: direct colours and two cameras, harmonics and one.
+    fn projection_frame() -> Vec<u8> {
+        let inputs = [2, 3].map(samples::project_backward_inputs);
+        let settings = BackwardConfig::sweep(8);
+        let jobs: Vec<_> = inputs.iter().map(|inputs| (inputs, settings.as_slice())).collect();
+        encode_request(RequestRef::ProjectBackward(&jobs)).unwrap()
+    }
+
+    #[test]
+    fn projection_requests_round_trip_to_the_bit() {
+        let inputs: Vec<_> = (0..4).map(samples::project_inputs).collect();
+        let refs: Vec<_> = inputs.iter().collect();
+        let frame = encode_request(RequestRef::Project(&refs)).unwrap();
+        let Ok(Request::Project(back)) = decode_request(&frame) else {
+            panic!("not a projection request");
+        };
+        let again: Vec<_> = back.iter().collect();
+        let second = encode_request(RequestRef::Project(&again)).unwrap();
+        assert!(canonical(&second) == canonical(&frame), "forward changed");
+        for (before, after) in inputs.iter().zip(&back) {
+            let bits = |x: &ProjectInputs| -> Vec<u32> {
+                let cameras = x.cameras.iter().flat_map(|c| c.viewmat.as_flattened().to_vec());
+                cameras.chain(x.colors.values().to_vec()).map(f32::to_bits).collect()
+            };
+            assert_eq!(bits(before), bits(after), "NaN payloads changed");
+            assert_eq!(before.means.len(), after.means.len(), "a Gaussian was lost");
+        }
+
+        let frame = projection_frame();
+        let Ok(Request::ProjectBackward(back)) = decode_request(&frame) else {
+            panic!("not a backward request");
+        };
+        let again: Vec<_> = back.iter().map(|(inputs, s)| (inputs, s.as_slice())).collect();
+        assert_eq!(back[1].1, BackwardConfig::sweep(8), "settings changed");
+        let second = encode_request(RequestRef::ProjectBackward(&again)).unwrap();
+        assert!(canonical(&second) == canonical(&frame), "backward changed");
+    }
+
     #[test]
     fn contradictions_are_named() {
         let mut inputs = samples::raster_inputs(3);
@@ -314,37 +387,34 @@ mod tests {
         inputs.tile_size = 0;
         let error = encode_request(RequestRef::Rasterize(&[&inputs])).unwrap_err();
         assert!(error.0.contains("tile_size"), "unhelpful: {error}");
+        let mut inputs = samples::project_inputs(3);
+        inputs.scales.pop();
+        let error = encode_request(RequestRef::Project(&[&inputs])).unwrap_err();
+        assert!(error.0.contains("0/scales: 2 elements, expected 3"), "unhelpful: {error}");
     }
 
     #[test]
     fn damaged_frames_never_panic() {
-        let frame = backward_frame();
-        for cut in (0..frame.len()).step_by(7) {
-            assert!(decode_request(&frame[..cut]).is_err(), "cut at {cut} was accepted");
-        }
-        for at in 0..frame.len().min(6000) {
-            for change in [1, 0x80] {
-                let mut damaged = frame.clone();
-                damaged[at] ^= change;
-                // Whether it still means something depends on the byte.
-                let _ = decode_request(&damaged);
+        for frame in [backward_frame(), projection_frame()] {
+            for cut in (0..frame.len()).step_by(7) {
+                assert!(decode_request(&frame[..cut]).is_err(), "cut at {cut} was accepted");
+            }
+            for at in 0..frame.len().min(6000) {
+                for change in [1, 0x80] {
+                    let mut damaged = frame.clone();
+                    damaged[at] ^= change;
+                    // Whether it still means something depends on the byte.
+                    let _ = decode_request(&damaged);
+                }
             }
         }
     }
 
-    #[test]
-    fn lying_sizes_are_refused() {
-        let frame = backward_frame();
+    /// Changes the metadata of a frame, each replacement by itself; all must be refused.
+    fn refuses(frame: &[u8], replacements: &[(&str, &str)]) {
         let header = usize::try_from(u64::from_le_bytes(frame[..8].try_into().unwrap())).unwrap();
         let text = String::from_utf8(frame[8..8 + header].to_vec()).unwrap();
-        for (from, to) in [
-            ("\"0/width\":\"3\"", "\"0/width\":\"4294967295\""),
-            ("\"0/tile_size\":\"2\"", "\"0/tile_size\":\"0\""),
-            ("\"0/channels\":\"3\"", "\"0/channels\":\"2\""),
-            ("\"jobs\":\"1\"", "\"jobs\":\"18446744073709551615\""),
-            ("atomic 0", "atomic x"),
-            ("\"version\":\"1\"", "\"version\":\"0\""),
-        ] {
+        for (from, to) in replacements {
             assert!(text.contains(from), "{from} is not in {text}");
             let changed = text.replace(from, to);
             let mut lying = (changed.len() as u64).to_le_bytes().to_vec();
@@ -353,5 +423,31 @@ mod tests {
             let error = decode_request(&lying).expect_err(to);
             assert!(!error.0.is_empty(), "no words for {to}");
         }
+    }
+
+    #[test]
+    fn lying_sizes_are_refused() {
+        refuses(
+            &backward_frame(),
+            &[
+                ("\"0/width\":\"3\"", "\"0/width\":\"4294967295\""),
+                ("\"0/tile_size\":\"2\"", "\"0/tile_size\":\"0\""),
+                ("\"0/channels\":\"3\"", "\"0/channels\":\"2\""),
+                ("\"jobs\":\"1\"", "\"jobs\":\"18446744073709551615\""),
+                ("atomic 0", "atomic x"),
+                ("\"version\":\"2\"", "\"version\":\"1\""),
+            ],
+        );
+        refuses(
+            &projection_frame(),
+            &[
+                ("\"0/channels\":\"2\"", "\"0/channels\":\"4294967295\""),
+                ("\"0/coefficients\":\"0\"", "\"0/coefficients\":\"4294967295\""),
+                ("\"1/coefficients\":\"4\"", "\"1/coefficients\":\"9\""),
+                ("\"jobs\":\"2\"", "\"jobs\":\"18446744073709551615\""),
+                ("\"0/antialiased\":\"false\"", "\"0/antialiased\":\"no\""),
+                ("\"0/cameras\"", "\"0/kameras\""),
+            ],
+        );
     }
 }

@@ -1,12 +1,13 @@
 //! Responses: what an engine answers.
 
 use splat_gpu::{
-    DeviceInfo, EngineError, FloatAtomics, RasterGradients, RasterInputs, RasterOutputs,
+    DeviceInfo, EngineError, FloatAtomics, ProjectGradients, ProjectOutputs, RasterGradients,
+    RasterInputs, RasterOutputs,
 };
 
 use super::request::{RequestRef, Sizes};
 use super::wire::{Reader, WireError, Writer};
-use super::{VERSION, error};
+use super::{VERSION, error, projection};
 
 /// A successful answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,10 @@ pub enum Answer {
     Rasterize(Vec<RasterOutputs>),
     /// To [`RequestRef::RasterizeBackward`], `[input][setting]`.
     RasterizeBackward(Vec<Vec<RasterGradients>>),
+    /// To [`RequestRef::Project`], one an input.
+    Project(Vec<ProjectOutputs>),
+    /// To [`RequestRef::ProjectBackward`], `[input][setting]`.
+    ProjectBackward(Vec<Vec<ProjectGradients>>),
 }
 
 /// The answer to `request`, or the engine's error, as a buffer.
@@ -89,6 +94,24 @@ fn write_answer<'a>(
             }
             Ok(())
         }
+        (RequestRef::Project(inputs), Answer::Project(outputs)) => {
+            same_length("outputs", outputs.len(), inputs.len())?;
+            for (job, (inputs, outputs)) in inputs.iter().zip(outputs).enumerate() {
+                projection::write_outputs(writer, job, inputs, outputs)?;
+            }
+            Ok(())
+        }
+        (RequestRef::ProjectBackward(jobs), Answer::ProjectBackward(gradients)) => {
+            same_length("gradients", gradients.len(), jobs.len())?;
+            for (job, ((inputs, settings), gradients)) in jobs.iter().zip(gradients).enumerate() {
+                same_length("gradients of a job", gradients.len(), settings.len())?;
+                for (setting, gradients) in gradients.iter().enumerate() {
+                    let at = [job, setting];
+                    projection::write_gradients(writer, at, &inputs.project, gradients)?;
+                }
+            }
+            Ok(())
+        }
         _ => Err(WireError("the answer is to another question".into())),
     }
 }
@@ -112,6 +135,22 @@ fn read_answer(reader: &Reader<'_>, request: RequestRef<'_>) -> Result<Answer, W
             })
             .collect::<Result<_, _>>()
             .map(Answer::RasterizeBackward),
+        RequestRef::Project(inputs) => inputs
+            .iter()
+            .enumerate()
+            .map(|(job, inputs)| projection::read_outputs(reader, job, inputs))
+            .collect::<Result<_, _>>()
+            .map(Answer::Project),
+        RequestRef::ProjectBackward(jobs) => jobs
+            .iter()
+            .enumerate()
+            .map(|(job, (inputs, settings))| {
+                let one =
+                    |setting| projection::read_gradients(reader, [job, setting], &inputs.project);
+                (0..settings.len()).map(one).collect()
+            })
+            .collect::<Result<_, _>>()
+            .map(Answer::ProjectBackward),
     }
 }
 
@@ -268,6 +307,37 @@ mod tests {
 
         let swapped: Vec<_> = refs.iter().rev().copied().collect();
         let error = decode_response(RequestRef::Rasterize(&swapped), &frame);
+        let error = error.expect_err("shapes of other inputs");
+        assert!(error.0.contains("expected F32"), "unhelpful: {error}");
+        for cut in (0..frame.len()).step_by(5) {
+            assert!(decode_response(request, &frame[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn projection_answers_round_trip_and_must_fit_the_request() {
+        let inputs: Vec<_> = (0..4).map(samples::project_backward_inputs).collect();
+        let sweep = BackwardConfig::sweep(4);
+        let jobs: Vec<_> = inputs.iter().map(|inputs| (inputs, sweep.as_slice())).collect();
+        let gradients = samples::FakeEngine::default().project_backward(&jobs).unwrap();
+        let request = RequestRef::ProjectBackward(&jobs);
+        let frame = encode_response(request, &Ok(Answer::ProjectBackward(gradients))).unwrap();
+        let back = decode_response(request, &frame).unwrap();
+        let second = encode_response(request, &back).unwrap();
+        assert!(canonical(&second) == canonical(&frame), "gradients changed");
+
+        let refs: Vec<_> = inputs.iter().map(|inputs| &inputs.project).collect();
+        let request = RequestRef::Project(&refs);
+        let other = decode_response(request, &frame).expect_err("an answer to something else");
+        assert!(other.0.contains("means2d is missing"), "unhelpful: {other}");
+        let outputs = samples::FakeEngine::default().project(&refs).unwrap();
+        let frame = encode_response(request, &Ok(Answer::Project(outputs))).unwrap();
+        let back = decode_response(request, &frame).unwrap();
+        let second = encode_response(request, &back).unwrap();
+        assert!(canonical(&second) == canonical(&frame), "outputs changed");
+
+        let swapped: Vec<_> = refs.iter().rev().copied().collect();
+        let error = decode_response(RequestRef::Project(&swapped), &frame);
         let error = error.expect_err("shapes of other inputs");
         assert!(error.0.contains("expected F32"), "unhelpful: {error}");
         for cut in (0..frame.len()).step_by(5) {

@@ -1,8 +1,10 @@
 //! Inputs, a device and an engine for the tests of this folder.
 
 use splat_gpu::{
-    BackwardConfig, BackwardInputs, ClampGradient, DeviceInfo, Engine, EngineError, FloatAtomics,
-    RasterConstants, RasterGradients, RasterInputs, RasterOutputs, StopRule,
+    BackwardConfig, BackwardInputs, Camera, ClampGradient, DeviceInfo, Engine, EngineError,
+    FloatAtomics, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
+    ProjectInputs, ProjectOutputs, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,
+    StopRule,
 };
 
 /// A device.
@@ -70,6 +72,58 @@ pub(crate) fn backward_inputs(n: u32) -> BackwardInputs {
     }
 }
 
+fn odd_rows<const K: usize>(count: usize) -> Vec<[f32; K]> {
+    odd(K * count).as_chunks().0.to_vec()
+}
+
+/// `n` Gaussians; with harmonics of degree 1 and one camera if `n` is odd, else with two channels
+/// and two cameras.
+pub(crate) fn project_inputs(n: u32) -> ProjectInputs {
+    let (count, harmonics) = (n as usize, !n.is_multiple_of(2));
+    let camera = Camera {
+        viewmat: odd_rows(3).try_into().expect("three rows"),
+        focal: [f32::from_bits(0x7fc0_0123), 2.0],
+        principal: [-0.0, 1.0],
+        low: [-1.0; 2],
+        high: [f32::from_bits(1); 2],
+    };
+    ProjectInputs {
+        means: odd_rows(count),
+        quats: odd_rows(count),
+        scales: odd_rows(count),
+        opacities: odd(count),
+        colors: if harmonics {
+            ProjectColors::Harmonics { coefficients: 4, values: odd(12 * count) }
+        } else {
+            ProjectColors::Direct { channels: 2, values: odd(2 * count) }
+        },
+        cameras: vec![camera; if harmonics { 1 } else { 2 }],
+        constants: ProjectConstants {
+            near_inclusive: harmonics,
+            clamp_has_gradient: !harmonics,
+            antialiased: harmonics,
+            eps2d: 0.3,
+            near: f32::from_bits(0x7f80_0001),
+            far: f32::INFINITY,
+            inverse_eps: -0.0,
+            w_eps: 1e-7,
+        },
+    }
+}
+
+/// [`project_inputs`] with what the backward stage adds.
+pub(crate) fn project_backward_inputs(n: u32) -> ProjectBackwardInputs {
+    let project = project_inputs(n);
+    let rows = project.projections();
+    ProjectBackwardInputs {
+        v_means2d: odd_rows(rows),
+        v_conics: odd_rows(rows),
+        v_opacities: odd(rows),
+        v_colors: odd(rows * project.colors.channels() as usize),
+        project,
+    }
+}
+
 /// An engine that answers with odd bits of the right shapes, and refuses images 5 pixels wide.
 #[derive(Debug)]
 pub(crate) struct FakeEngine(DeviceInfo);
@@ -111,5 +165,39 @@ impl Engine for FakeEngine {
             v_colors: inputs.colors.clone(),
         };
         Ok(jobs.iter().map(|(inputs, s)| s.iter().map(|_| one(&inputs.raster)).collect()).collect())
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        let one = |inputs: &&ProjectInputs| {
+            let rows = inputs.projections();
+            ProjectOutputs {
+                means2d: odd_rows(rows),
+                conics: odd_rows(rows),
+                opacities: odd(rows),
+                colors: odd(rows * inputs.colors.channels() as usize),
+                covars2d: odd_rows(rows),
+                depths: odd(rows),
+                visible: (0..).take(rows).collect(),
+            }
+        };
+        Ok(inputs.iter().map(one).collect())
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        let one = |inputs: &ProjectInputs| ProjectGradients {
+            v_means: inputs.means.clone(),
+            v_quats: inputs.quats.clone(),
+            v_scales: inputs.scales.clone(),
+            v_opacities: inputs.opacities.clone(),
+            v_colors: inputs.colors.values().to_vec(),
+            v_viewmats: vec![[[-0.0; 4]; 4]; inputs.cameras.len()],
+        };
+        let of_job = |(inputs, settings): &(&ProjectBackwardInputs, &[BackwardConfig])| {
+            settings.iter().map(|_| one(&inputs.project)).collect()
+        };
+        Ok(jobs.iter().map(of_job).collect())
     }
 }

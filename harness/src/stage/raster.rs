@@ -1,9 +1,4 @@
-//! The rasterization stage of one case and camera: the same f32 numbers for device and oracle.
-//!
-//! A device's stage gets bit for bit the inputs that the oracle's stage gets, so the bounds cover
-//! that stage's own arithmetic only and stay tight. What lies before the stage is computed by the
-//! oracle's f32 instance: projection and binning before the forward stage, the forward image's
-//! transmittance and last contributors before the backward stage.
+//! The rasterization stages of one case and camera.
 
 use crate::case::Case;
 use splat_gpu::{BackwardInputs, RasterConstants, RasterInputs};

@@ -1,0 +1,71 @@
+//! What was wrong, with all that is needed to run it again.
+
+use crate::case::Case;
+use crate::stage::StageName;
+use crate::verdict::Difference;
+use splat_gpu::{BackwardConfig, EngineError};
+
+/// What was wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// An element outside its bound.
+    Difference(Difference),
+    /// The engine gave no result.
+    Engine(EngineError),
+}
+
+/// One thing that was wrong, with all that is needed to run it again.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Id of the engine.
+    pub engine: String,
+    /// Its lane width.
+    pub lane_width: u32,
+    /// The stage.
+    pub stage: StageName,
+    /// The setting; `None` for the forward stages.
+    pub setting: Option<BackwardConfig>,
+    /// What was wrong.
+    pub fault: Fault,
+    /// The case, as small as it could be made.
+    pub case: Case,
+    /// Number of the camera; 0 where the stage takes all cameras.
+    pub camera: usize,
+    /// How many runs failed in the same way (stage, reduction and output).
+    pub runs: u64,
+}
+
+impl Finding {
+    /// What makes two findings of an engine the same: stage, reduction, output, kind of failure and
+    /// the case's class.
+    pub(super) fn key(
+        stage: StageName,
+        setting: Option<BackwardConfig>,
+        fault: &Fault,
+        class: &str,
+    ) -> String {
+        let reduction = setting.map_or("-", |setting| setting.reduction.name());
+        let what = match fault {
+            Fault::Difference(difference) => {
+                let kind = if difference.value.is_finite() { "wrong" } else { "not finite" };
+                format!("{} {kind}", difference.output)
+            }
+            Fault::Engine(_) => "no result".to_owned(),
+        };
+        format!("{stage} {reduction} {what} {class}")
+    }
+
+    /// The name of its reproducer, without an extension.
+    #[must_use]
+    pub fn file_stem(&self) -> String {
+        let setting = self.setting.map_or_else(String::new, |setting| {
+            format!("-{}-t{}", setting.reduction, setting.threshold)
+        });
+        let what = match &self.fault {
+            Fault::Difference(difference) => difference.output,
+            Fault::Engine(_) => "fault",
+        };
+        let stem = format!("{}-{}{setting}-{what}-{}", self.engine, self.stage, self.case.name);
+        stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+    }
+}

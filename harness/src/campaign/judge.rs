@@ -1,0 +1,202 @@
+//! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
+
+use super::run_stage::{Work, tallies};
+use super::{Contender, EngineReport, Fault, Finding, Item, Minimizer, Watch};
+use crate::stage::StageName;
+use crate::verdict::{Difference, Tally, Verdict};
+use splat_gpu::{BackwardConfig, EngineError};
+use std::collections::BTreeMap;
+
+/// Runs with more lanes (pixels or Gaussians) are made one setting a request: a software device
+/// takes seconds for each, and the time limit and the progress bar are per request.
+const LARGE: usize = 1 << 14;
+/// Faults in a row after which an engine is given up.
+const GIVE_UP: u32 = 3;
+
+/// An engine with its report.
+pub(super) struct Judge<'a, 'm> {
+    contender: Contender<'a>,
+    minimize: &'m Minimizer<'m>,
+    watch: &'m dyn Watch,
+    pub(super) report: EngineReport,
+    known: BTreeMap<String, usize>,
+    faults_in_a_row: u32,
+}
+
+impl<'a, 'm> Judge<'a, 'm> {
+    pub(super) fn new(
+        contender: Contender<'a>,
+        minimize: &'m Minimizer<'m>,
+        watch: &'m dyn Watch,
+    ) -> Self {
+        let report = EngineReport::new(contender.id.clone(), contender.engine.info().clone());
+        let known = BTreeMap::new();
+        Self { contender, minimize, watch, report, known, faults_in_a_row: 0 }
+    }
+
+    /// Runs the small cases of a chunk in one request a stage; large ones, and all where that
+    /// fails, one by one.
+    pub(super) fn chunk(&mut self, items: &[Item]) {
+        for stage in self.contender.stages.clone() {
+            let items = items.iter().filter(|item| item.has(stage));
+            let (large, small): (Vec<&Item>, Vec<&Item>) =
+                items.partition(|item| item.lanes(stage) > LARGE);
+            if self.report.given_up.is_some() || self.together(stage, &small).is_err() {
+                small.iter().for_each(|item| self.one_by_one(stage, item));
+            }
+            large.iter().for_each(|item| self.one_by_one(stage, item));
+        }
+    }
+
+    fn together(&mut self, stage: StageName, items: &[&Item]) -> Result<(), EngineError> {
+        let work = items.iter().map(|&item| (item, self.settings(stage, item)));
+        let work: Vec<Work<'_>> = work.filter(|(_, settings)| !settings.is_empty()).collect();
+        if work.is_empty() {
+            return Ok(());
+        }
+        let tallies = tallies(self.contender.engine.as_mut(), stage, &work)?;
+        for ((item, settings), tallies) in work.iter().zip(&tallies) {
+            for (&setting, tally) in settings.iter().zip(tallies) {
+                self.count(item, stage, setting, tally);
+            }
+            self.exercised(stage, item, settings);
+        }
+        Ok(())
+    }
+
+    /// The settings to run a stage of a case with.
+    fn settings(&self, stage: StageName, item: &Item) -> Vec<Option<BackwardConfig>> {
+        stage.settings(&self.watch.settings(&item.case, &self.contender.settings))
+    }
+
+    fn exercised(&self, stage: StageName, item: &Item, settings: &[Option<BackwardConfig>]) {
+        if stage == StageName::RasterizeBackward {
+            let settings: Vec<_> = settings.iter().flatten().copied().collect();
+            self.watch.exercised(&self.report.id, self.report.info.lane_width, item, &settings);
+        }
+    }
+
+    fn one_by_one(&mut self, stage: StageName, item: &Item) {
+        for setting in self.settings(stage, item) {
+            if self.report.given_up.is_some() {
+                self.report.row(stage, setting).add(&Tally::default(), setting);
+                self.watch.done(1);
+                continue;
+            }
+            match self.tally(stage, item, setting) {
+                Ok(tally) => {
+                    self.count(item, stage, setting, &tally);
+                    self.exercised(stage, item, &[setting]);
+                }
+                Err(error) => self.note_fault(item, stage, setting, error),
+            }
+        }
+    }
+
+    /// Runs one stage of one case under one setting.
+    fn tally(
+        &mut self,
+        stage: StageName,
+        item: &Item,
+        setting: Option<BackwardConfig>,
+    ) -> Result<Tally, EngineError> {
+        let mut tallies = tallies(self.contender.engine.as_mut(), stage, &[(item, vec![setting])])?;
+        let one = tallies.pop().and_then(|mut settings| settings.pop());
+        one.ok_or_else(|| EngineError::Device("no result came back".to_owned()))
+    }
+
+    fn count(
+        &mut self,
+        item: &Item,
+        stage: StageName,
+        setting: Option<BackwardConfig>,
+        tally: &Tally,
+    ) {
+        self.faults_in_a_row = 0;
+        self.watch.done(1);
+        self.report.row(stage, setting).add(tally, setting);
+        if let Some(difference) = &tally.worst {
+            self.found(item, stage, setting, Fault::Difference(difference.clone()));
+        }
+    }
+
+    fn note_fault(
+        &mut self,
+        item: &Item,
+        stage: StageName,
+        setting: Option<BackwardConfig>,
+        error: EngineError,
+    ) {
+        self.watch.done(1);
+        self.report.row(stage, setting).add_run(Verdict::Disagree, setting);
+        self.faults_in_a_row += 1;
+        if self.faults_in_a_row >= GIVE_UP {
+            self.report.given_up = Some(error.to_string());
+        }
+        self.found(item, stage, setting, Fault::Engine(error));
+    }
+
+    /// Keeps the first finding of each kind, made small, and counts the others.
+    fn found(
+        &mut self,
+        item: &Item,
+        stage: StageName,
+        setting: Option<BackwardConfig>,
+        fault: Fault,
+    ) {
+        let key = Finding::key(stage, setting, &fault, &self.watch.class(&item.case));
+        if let Some(&index) = self.known.get(&key) {
+            self.report.findings[index].runs += 1;
+            return;
+        }
+        self.known.insert(key, self.report.findings.len());
+        let mut finding = Finding {
+            engine: self.report.id.clone(),
+            lane_width: self.report.info.lane_width,
+            stage,
+            setting,
+            fault,
+            case: item.case.clone(),
+            camera: item.camera,
+            runs: 1,
+        };
+        // Before it is made smaller: whoever kills the process in the meantime loses nothing.
+        self.watch.found(&finding, false);
+        if let Fault::Difference(_) = finding.fault {
+            self.shrink(item, &mut finding);
+            self.watch.found(&finding, true);
+        }
+        self.report.findings.push(finding);
+    }
+
+    /// Replaces the finding's case by a smaller one that still differs.
+    fn shrink(&mut self, item: &Item, finding: &mut Finding) {
+        let minimize = self.minimize;
+        let (stage, setting, camera) = (finding.stage, finding.setting, finding.camera);
+        let mut smallest = None;
+        minimize(item, &mut |case| {
+            let Ok(item) = Item::new(case.clone(), camera) else { return false };
+            match self.difference(stage, &item, setting) {
+                Some(difference) => {
+                    smallest = Some((item.case, difference));
+                    true
+                }
+                None => false,
+            }
+        });
+        if let Some((case, difference)) = smallest {
+            finding.case = case;
+            finding.fault = Fault::Difference(difference);
+        }
+    }
+
+    /// The worst difference of one run, if there is one.
+    fn difference(
+        &mut self,
+        stage: StageName,
+        item: &Item,
+        setting: Option<BackwardConfig>,
+    ) -> Option<Difference> {
+        self.tally(stage, item, setting).ok()?.worst
+    }
+}

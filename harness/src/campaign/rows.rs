@@ -1,0 +1,78 @@
+//! The counts of an engine's part of a campaign, row by row of the report.
+
+use super::Finding;
+use crate::stage::StageName;
+use crate::verdict::{Tally, Verdict};
+use splat_gpu::{BackwardConfig, DeviceInfo, Reduction};
+use std::collections::BTreeMap;
+
+/// Counts of one row of the report.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// (case, setting) runs by verdict.
+    pub runs: BTreeMap<Verdict, u64>,
+    /// All elements of all runs.
+    pub tally: Tally,
+    /// Runs that disagree at each threshold that was run.
+    pub disagree_at: BTreeMap<u32, u64>,
+}
+
+impl Row {
+    pub(super) fn add(&mut self, tally: &Tally, setting: Option<BackwardConfig>) {
+        self.add_run(tally.verdict(), setting);
+        self.tally.merge(tally);
+    }
+
+    pub(super) fn add_run(&mut self, verdict: Verdict, setting: Option<BackwardConfig>) {
+        *self.runs.entry(verdict).or_default() += 1;
+        if let Some(setting) = setting.filter(|setting| setting.reduction.has_threshold()) {
+            let disagree = self.disagree_at.entry(setting.threshold).or_default();
+            *disagree += u64::from(verdict == Verdict::Disagree);
+        }
+    }
+
+    /// Runs with that verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> u64 {
+        self.runs.get(&verdict).copied().unwrap_or(0)
+    }
+}
+
+/// What one engine's part of a campaign came to.
+#[derive(Clone, Debug)]
+pub struct EngineReport {
+    /// Id of the engine.
+    pub id: String,
+    /// Its device.
+    pub info: DeviceInfo,
+    /// By stage and reduction (none for the forward stages), in the order of reports.
+    pub rows: BTreeMap<(StageName, Option<Reduction>), Row>,
+    /// What was wrong, each kind once.
+    pub findings: Vec<Finding>,
+    /// Why the engine was given up, if it was.
+    pub given_up: Option<String>,
+}
+
+impl EngineReport {
+    pub(super) fn new(id: String, info: DeviceInfo) -> Self {
+        Self { id, info, rows: BTreeMap::new(), findings: Vec::new(), given_up: None }
+    }
+
+    pub(super) fn row(&mut self, stage: StageName, setting: Option<BackwardConfig>) -> &mut Row {
+        self.rows.entry((stage, setting.map(|setting| setting.reduction))).or_default()
+    }
+
+    /// The rows with the names of their stages and reductions; "-" for a stage without one.
+    pub fn named_rows(&self) -> impl Iterator<Item = (&'static str, &'static str, &Row)> {
+        self.rows.iter().map(|(&(stage, reduction), row)| {
+            (stage.name(), reduction.map_or("-", Reduction::name), row)
+        })
+    }
+
+    /// The worst verdict of all runs.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let rows = self.rows.values().flat_map(|row| row.runs.keys().copied());
+        rows.max().unwrap_or(Verdict::NotExercised)
+    }
+}

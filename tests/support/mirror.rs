@@ -1,0 +1,186 @@
+//! An engine without a device: the oracle's f32 instance, perhaps with a planted defect.
+
+mod projection;
+
+use projection::{project, project_backward};
+use splat_gpu::{
+    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, FloatAtomics,
+    ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients,
+    RasterInputs, RasterOutputs,
+};
+use splat_harness::stage::Stage;
+use splat_reference::backward::rasterize::SplatGradients;
+
+/// A defect planted into the mirror engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// None: the oracle's f32 instance.
+    None,
+    /// The pixels of one lane (index in the tile) contribute nothing to gradients.
+    LostLane(u32),
+    /// As [`Defect::LostLane`], but only where the threshold is this.
+    LostLaneAtThreshold(u32, u32),
+    /// Gradients of one colour channel are zero.
+    LostChannel(usize),
+    /// The pixel's last contributor is off by one.
+    LastContributor,
+    /// The background is left out of the image.
+    NoBackground,
+    /// A NaN in the gradient of the first Gaussian.
+    NotANumber,
+    /// The gradient of the mean is in normalized device coordinates.
+    DeviceCoordinates,
+    /// Half of the conic's off-diagonal gradient.
+    HalfOffDiagonal,
+    /// The Gaussians of one lane (index in the workgroup) contribute nothing to `v_viewmats`.
+    LostGaussian(usize),
+    /// A Gaussian gets the last camera's gradients instead of all cameras' (hazard 9).
+    LastCamera,
+    /// Only the first camera gets a gradient (hazard 20).
+    FirstViewmat,
+    /// Gradients of direct colours beyond the third channel are zero (hazard 7).
+    ThreeChannels,
+    /// The gradient of the field-of-view clamp is the other convention's.
+    OtherClampGradient,
+    /// The signs of the harmonics of degree 1 are those without the Condon-Shortley phase.
+    NoPhase,
+    /// The harmonics of the highest degree are left out.
+    LowerDegree,
+    /// Every request fails.
+    Broken,
+}
+
+/// An engine without a device: the oracle's f32 instance, perhaps with a defect. It lets the judge
+/// be tested where no driver is installed.
+#[derive(Debug)]
+pub struct Mirror {
+    info: DeviceInfo,
+    defect: Defect,
+}
+
+impl Mirror {
+    /// A mirror with a lane width and a defect.
+    #[must_use]
+    pub fn new(lane_width: u32, defect: Defect) -> Self {
+        Self {
+            info: DeviceInfo {
+                adapter: "the oracle's f32 instance".to_owned(),
+                driver: "none".to_owned(),
+                backend: "cpu".to_owned(),
+                lane_width,
+                float_atomics: FloatAtomics::Native,
+                exp_of_zero_is_one: true,
+            },
+            defect,
+        }
+    }
+
+    fn forward(&self, inputs: &RasterInputs) -> RasterOutputs {
+        let mut inputs = inputs.clone();
+        if self.defect == Defect::NoBackground {
+            inputs.background.fill(0.0);
+        }
+        let raster = Stage::from_inputs(&inputs).mirror_forward();
+        let mut last_ids = raster.last_ids;
+        if self.defect == Defect::LastContributor {
+            last_ids.iter_mut().filter(|id| **id > 0).for_each(|id| *id -= 1);
+        }
+        RasterOutputs {
+            render_colors: raster.render_colors,
+            render_alphas: raster.render_alphas,
+            render_transmittance: raster.transmittance,
+            last_ids,
+        }
+    }
+
+    fn backward(&self, inputs: &BackwardInputs, setting: BackwardConfig) -> RasterGradients {
+        let mut stage = Stage::from_backward_inputs(inputs);
+        let lost = match self.defect {
+            Defect::LostLane(lane) => Some(lane),
+            Defect::LostLaneAtThreshold(lane, threshold) if setting.threshold == threshold => {
+                Some(lane)
+            }
+            _ => None,
+        };
+        if let Some(lane) = lost {
+            lose_lane(&mut stage.inputs, lane);
+        }
+        let SplatGradients { mut v_means2d, mut v_conics, v_opacities, mut v_colors, .. } =
+            stage.mirror_backward();
+        let size = [inputs.raster.width as f32, inputs.raster.height as f32];
+        match self.defect {
+            Defect::LostChannel(channel) => {
+                let channels = inputs.raster.channels as usize;
+                v_colors.iter_mut().skip(channel).step_by(channels).for_each(|v| *v = 0.0);
+            }
+            Defect::NotANumber => {
+                v_means2d.iter_mut().take(1).for_each(|v| v[0] = f32::NAN);
+            }
+            Defect::DeviceCoordinates => {
+                for v in &mut v_means2d {
+                    *v = [0.5 * size[0] * v[0], 0.5 * size[1] * v[1]];
+                }
+            }
+            Defect::HalfOffDiagonal => v_conics.iter_mut().for_each(|v| v[1] *= 0.5),
+            _ => {}
+        }
+        RasterGradients { v_means2d, v_conics, v_opacities, v_colors }
+    }
+}
+
+/// Takes one lane of every tile out of the image's loss: its pixels then contribute nothing.
+fn lose_lane(inputs: &mut BackwardInputs, lane: u32) {
+    let (width, side) = (inputs.raster.width, inputs.raster.tile_size);
+    for (pixel, last) in (0u32..).zip(&mut inputs.last_ids) {
+        let (x, y) = (pixel % width, pixel / width);
+        if (y % side) * side + x % side == lane {
+            *last = -1;
+        }
+    }
+}
+
+impl Engine for Mirror {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
+        if self.defect == Defect::Broken {
+            return Err(EngineError::Device("planted".to_owned()));
+        }
+        Ok(inputs.iter().map(|inputs| self.forward(inputs)).collect())
+    }
+
+    fn rasterize_backward(
+        &mut self,
+        jobs: &[(&BackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
+        if self.defect == Defect::Broken {
+            return Err(EngineError::Device("planted".to_owned()));
+        }
+        Ok(jobs
+            .iter()
+            .map(|(inputs, settings)| settings.iter().map(|&s| self.backward(inputs, s)).collect())
+            .collect())
+    }
+
+    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
+        if self.defect == Defect::Broken {
+            return Err(EngineError::Device("planted".to_owned()));
+        }
+        Ok(inputs.iter().map(|inputs| project(inputs, self.defect)).collect())
+    }
+
+    fn project_backward(
+        &mut self,
+        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
+        if self.defect == Defect::Broken {
+            return Err(EngineError::Device("planted".to_owned()));
+        }
+        let of_job = |(inputs, settings): &(&ProjectBackwardInputs, &[BackwardConfig])| {
+            settings.iter().map(|_| project_backward(inputs, self.defect)).collect()
+        };
+        Ok(jobs.iter().map(of_job).collect())
+    }
+}
