@@ -45,7 +45,8 @@ pub fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> E
     });
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| drop_gaussians(&item.case, fails);
-    let mut reports = run(all, vec![contender], &minimize, &|_| ()).expect("the cases are legal");
+    let mut reports =
+        run(all, vec![contender], &minimize, &|_: u64| ()).expect("the cases are legal");
     reports.pop().expect("one engine, one report")
 }
 

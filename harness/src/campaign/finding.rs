@@ -33,19 +33,30 @@ pub struct Finding {
     pub camera: usize,
     /// How many runs failed in the same way (stage, reduction and output).
     pub runs: u64,
+    /// What kind of case it is, where kinds are kept apart ([`Watch::class`](super::Watch::class)).
+    pub class: String,
     /// More for the reader, a line each.
     pub notes: Vec<String>,
 }
 
 impl Finding {
-    /// What makes two findings the same: stage, reduction, output.
-    pub(super) fn key(stage: StageName, setting: Option<BackwardConfig>, fault: &Fault) -> String {
+    /// What makes two findings of an engine the same: stage, reduction, output, kind of failure and
+    /// the case's class.
+    pub(super) fn key(
+        stage: StageName,
+        setting: Option<BackwardConfig>,
+        fault: &Fault,
+        class: &str,
+    ) -> String {
         let reduction = setting.map_or("-", |setting| setting.reduction.name());
         let what = match fault {
-            Fault::Difference(difference) => difference.output,
-            Fault::Engine(_) => "no result",
+            Fault::Difference(difference) => {
+                let kind = if difference.value.is_finite() { "wrong" } else { "not finite" };
+                format!("{} {kind}", difference.output)
+            }
+            Fault::Engine(_) => "no result".to_owned(),
         };
-        format!("{stage} {reduction} {what}")
+        format!("{stage} {reduction} {what} {class}")
     }
 
     /// Whether the machine failed, and not a kernel.

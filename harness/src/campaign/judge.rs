@@ -1,8 +1,8 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
 use super::once::once;
-use super::run_stage::tallies;
-use super::{Contender, EngineReport, Fault, Finding, Item, Minimizer};
+use super::run_stage::{Work, tallies};
+use super::{Contender, EngineReport, Fault, Finding, Item, Minimizer, Watch};
 use crate::engines::Emulation;
 use crate::stage::StageName;
 use crate::verdict::{Tally, Verdict};
@@ -20,7 +20,7 @@ const GIVE_UP: u32 = 3;
 pub(super) struct Judge<'a, 'm> {
     contender: Contender<'a>,
     minimize: &'m Minimizer<'m>,
-    progress: &'m (dyn Fn(u64) + Sync),
+    watch: &'m dyn Watch,
     pub(super) report: EngineReport,
     known: BTreeMap<String, usize>,
     faults_in_a_row: u32,
@@ -30,11 +30,11 @@ impl<'a, 'm> Judge<'a, 'm> {
     pub(super) fn new(
         contender: Contender<'a>,
         minimize: &'m Minimizer<'m>,
-        progress: &'m (dyn Fn(u64) + Sync),
+        watch: &'m dyn Watch,
     ) -> Self {
         let report = EngineReport::new(contender.id.clone(), contender.engine.info().clone());
         let known = BTreeMap::new();
-        Self { contender, minimize, progress, report, known, faults_in_a_row: 0 }
+        Self { contender, minimize, watch, report, known, faults_in_a_row: 0 }
     }
 
     /// Runs the small cases of a chunk in one request a stage; large ones, and all where that
@@ -52,28 +52,45 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     fn together(&mut self, stage: StageName, items: &[&Item]) -> Result<(), EngineError> {
-        let settings = stage.settings(&self.contender.settings);
-        if items.is_empty() || settings.is_empty() {
+        let work = items.iter().map(|&item| (item, self.settings(stage, item)));
+        let work: Vec<Work<'_>> = work.filter(|(_, settings)| !settings.is_empty()).collect();
+        if work.is_empty() {
             return Ok(());
         }
-        let tallies = tallies(self.contender.engine.as_mut(), stage, items, &settings)?;
-        for (item, tallies) in items.iter().zip(&tallies) {
+        let tallies = tallies(self.contender.engine.as_mut(), stage, &work)?;
+        for ((item, settings), tallies) in work.iter().zip(&tallies) {
             for (&setting, tally) in settings.iter().zip(tallies) {
                 self.count(item, stage, setting, tally);
             }
+            self.exercised(stage, item, settings);
         }
         Ok(())
     }
 
+    /// The settings to run a stage of a case with.
+    fn settings(&self, stage: StageName, item: &Item) -> Vec<Option<BackwardConfig>> {
+        stage.settings(&self.watch.settings(&item.case, &self.contender.settings))
+    }
+
+    fn exercised(&self, stage: StageName, item: &Item, settings: &[Option<BackwardConfig>]) {
+        if stage == StageName::RasterizeBackward {
+            let settings: Vec<_> = settings.iter().flatten().copied().collect();
+            self.watch.exercised(&self.report.id, self.report.info.lane_width, item, &settings);
+        }
+    }
+
     fn one_by_one(&mut self, stage: StageName, item: &Item) {
-        for setting in stage.settings(&self.contender.settings) {
+        for setting in self.settings(stage, item) {
             if self.report.given_up.is_some() {
                 self.report.row(stage, setting).add(&Tally::default(), setting);
-                (self.progress)(1);
+                self.watch.done(1);
                 continue;
             }
             match once(self.contender.engine.as_mut(), stage, item, setting) {
-                Ok(tally) => self.count(item, stage, setting, &tally),
+                Ok(tally) => {
+                    self.count(item, stage, setting, &tally);
+                    self.exercised(stage, item, &[setting]);
+                }
                 Err(error) => self.note_fault(item, stage, setting, error),
             }
         }
@@ -87,7 +104,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         tally: &Tally,
     ) {
         self.faults_in_a_row = 0;
-        (self.progress)(1);
+        self.watch.done(1);
         self.report.row(stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
             self.found(item, stage, setting, Fault::Difference(difference.clone()));
@@ -101,7 +118,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         setting: Option<BackwardConfig>,
         error: EngineError,
     ) {
-        (self.progress)(1);
+        self.watch.done(1);
         // What the machine lacks says nothing of the kernel.
         let of_machine = error.is_of_the_machine();
         let verdict = if of_machine { Verdict::NotExercised } else { Verdict::Disagree };
@@ -121,7 +138,8 @@ impl<'a, 'm> Judge<'a, 'm> {
         setting: Option<BackwardConfig>,
         fault: Fault,
     ) {
-        let key = Finding::key(stage, setting, &fault);
+        let class = self.watch.class(&item.case);
+        let key = Finding::key(stage, setting, &fault, &class);
         if let Some(&index) = self.known.get(&key) {
             self.report.findings[index].runs += 1;
             return;
@@ -136,10 +154,14 @@ impl<'a, 'm> Judge<'a, 'm> {
             case: item.case.clone(),
             camera: item.camera,
             runs: 1,
+            class,
             notes: Vec::new(),
         };
+        // Before it is made smaller: whoever kills the process in the meantime loses nothing.
+        self.watch.found(&finding, false);
         if self.repeats(&finding.fault) {
             self.shrink(item, &mut finding);
+            self.watch.found(&finding, true);
         }
         self.report.findings.push(finding);
     }

@@ -46,7 +46,7 @@ impl EngineReport {
             }
         }
         for finding in other.findings {
-            let key = |f: &Finding| Finding::key(f.stage, f.setting, &f.fault);
+            let key = |f: &Finding| Finding::key(f.stage, f.setting, &f.fault, &f.class);
             match self.findings.iter_mut().find(|known| key(known) == key(&finding)) {
                 Some(known) => known.runs += finding.runs,
                 None => self.findings.push(finding),

@@ -11,16 +11,18 @@ pub mod merge;
 pub mod once;
 mod rows;
 mod run_stage;
+mod watch;
 
 pub use finding::{Fault, Finding};
 pub use item::{Item, Projection};
 pub use rows::{EngineReport, Row};
+pub use watch::Watch;
 
 use crate::case::Case;
 use crate::stage::StageName;
 use judge::Judge;
 use rayon::prelude::*;
-use splat_gpu::{BackwardConfig, Engine};
+use splat_gpu::{BackwardConfig, DeviceInfo, Engine};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -58,8 +60,7 @@ impl Contender<'_> {
 /// still fails; returns the smallest that does.
 pub type Minimizer<'a> = dyn Fn(&Item, &mut dyn FnMut(&Case) -> bool) -> Case + Sync + 'a;
 
-/// Runs every case on every contender. `progress` hears how many (case, engine, stage, setting) runs
-/// are done.
+/// Runs every case on every contender.
 ///
 /// # Errors
 /// The first case that cannot be prepared; engines' faults are findings, not errors.
@@ -67,17 +68,32 @@ pub fn run(
     cases: impl Iterator<Item = Result<(Case, usize), String>>,
     contenders: Vec<Contender<'_>>,
     minimize: &Minimizer<'_>,
-    progress: &(dyn Fn(u64) + Sync),
+    watch: &dyn Watch,
 ) -> Result<Vec<EngineReport>, String> {
+    run_in_chunks(CHUNK, cases, contenders, minimize, watch)
+}
+
+/// As [`run`], with `chunk` cases to a submission.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_chunks(
+    chunk: usize,
+    cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    contenders: Vec<Contender<'_>>,
+    minimize: &Minimizer<'_>,
+    watch: &dyn Watch,
+) -> Result<Vec<EngineReport>, String> {
+    let devices: Vec<_> = contenders.iter().map(|c| c.engine.info().clone()).collect();
     thread::scope(|scope| {
         let mut senders = Vec::new();
         let mut threads = Vec::new();
         for contender in contenders {
             let (sender, receiver) = sync_channel::<Arc<Vec<Item>>>(WAITING);
             senders.push(sender);
-            threads.push(scope.spawn(move || serve(contender, &receiver, minimize, progress)));
+            threads.push(scope.spawn(move || serve(contender, &receiver, minimize, watch)));
         }
-        let fed = feed(cases, |chunk| {
+        let fed = feed(chunk, cases, &devices, |chunk| {
             for sender in &senders {
                 // An engine's thread ends early only by a panic, which `join` reports.
                 let _ = sender.send(Arc::clone(&chunk));
@@ -92,20 +108,29 @@ pub fn run(
     })
 }
 
-/// Prepares the cases chunk by chunk, in parallel within a chunk.
+/// Prepares the cases chunk by chunk, in parallel within a chunk: stage inputs, and the
+/// rasterization's bounds for every device, which work on the chunk before in the meantime.
 fn feed(
+    size: usize,
     mut cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    devices: &[DeviceInfo],
     mut send: impl FnMut(Arc<Vec<Item>>),
 ) -> Result<(), String> {
     loop {
-        let chunk: Vec<_> = cases.by_ref().take(CHUNK).collect::<Result<_, _>>()?;
+        let chunk: Vec<_> = cases.by_ref().take(size).collect::<Result<_, _>>()?;
         if chunk.is_empty() {
             return Ok(());
         }
         let items = chunk
             .into_par_iter()
-            .map(|(case, camera)| Item::new(case, camera))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|(case, camera)| {
+                let item = Item::new(case, camera)?;
+                for device in devices {
+                    item.expectation(device);
+                }
+                Ok(item)
+            })
+            .collect::<Result<Vec<_>, String>>()?;
         send(Arc::new(items));
     }
 }
@@ -115,9 +140,9 @@ pub fn judge(
     contender: Contender<'_>,
     items: &[Item],
     minimize: &Minimizer<'_>,
-    progress: &(dyn Fn(u64) + Sync),
+    watch: &dyn Watch,
 ) -> EngineReport {
-    let mut judge = Judge::new(contender, minimize, progress);
+    let mut judge = Judge::new(contender, minimize, watch);
     items.chunks(CHUNK).for_each(|chunk| judge.chunk(chunk));
     judge.report
 }
@@ -127,9 +152,9 @@ fn serve(
     contender: Contender<'_>,
     chunks: &Receiver<Arc<Vec<Item>>>,
     minimize: &Minimizer<'_>,
-    progress: &(dyn Fn(u64) + Sync),
+    watch: &dyn Watch,
 ) -> EngineReport {
-    let mut judge = Judge::new(contender, minimize, progress);
+    let mut judge = Judge::new(contender, minimize, watch);
     for chunk in chunks {
         judge.chunk(&chunk);
     }

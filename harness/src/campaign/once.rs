@@ -17,7 +17,7 @@ pub fn once(
     item: &Item,
     setting: Option<BackwardConfig>,
 ) -> Result<Tally, EngineError> {
-    let mut tallies = tallies(engine, stage, &[item], &[setting])?;
+    let mut tallies = tallies(engine, stage, &[(item, vec![setting])])?;
     let one = tallies.pop().and_then(|mut settings| settings.pop());
     one.ok_or_else(|| EngineError::Device("no result came back".to_owned()))
 }

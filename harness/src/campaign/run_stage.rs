@@ -5,21 +5,25 @@ use crate::stage::StageName;
 use crate::verdict::Tally;
 use splat_gpu::{BackwardConfig, Engine, EngineError};
 
-/// Runs a stage on all items under all settings and judges it: `[item][setting]`. The items must
+/// An item and the settings to run it with.
+pub(super) type Work<'i> = (&'i Item, Vec<Option<BackwardConfig>>);
+
+/// Runs a stage on all items under their settings and judges it: `[item][setting]`. The items must
 /// have the stage.
 pub(super) fn tallies(
     engine: &mut dyn Engine,
     stage: StageName,
-    items: &[&Item],
-    settings: &[Option<BackwardConfig>],
+    work: &[Work<'_>],
 ) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let settings: Vec<BackwardConfig> = settings.iter().flatten().copied().collect();
+    let items: Vec<&Item> = work.iter().map(|(item, _)| *item).collect();
+    let settings: Vec<Vec<BackwardConfig>> =
+        work.iter().map(|(_, settings)| settings.iter().flatten().copied().collect()).collect();
     let projections: Vec<&Projection> =
         items.iter().filter_map(|item| item.projection.as_ref()).collect();
     match stage {
         StageName::Project => project(engine, &projections),
-        StageName::Rasterize => rasterize(engine, items),
-        StageName::RasterizeBackward => rasterize_backward(engine, items, &settings),
+        StageName::Rasterize => rasterize(engine, &items),
+        StageName::RasterizeBackward => rasterize_backward(engine, &items, &settings),
         StageName::ProjectBackward => project_backward(engine, &projections, &settings),
     }
 }
@@ -43,31 +47,33 @@ fn rasterize(engine: &mut dyn Engine, items: &[&Item]) -> Result<Vec<Vec<Tally>>
 fn rasterize_backward(
     engine: &mut dyn Engine,
     items: &[&Item],
-    settings: &[BackwardConfig],
+    settings: &[Vec<BackwardConfig>],
 ) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let jobs: Vec<_> = items.iter().map(|item| (&item.stage.inputs, settings)).collect();
+    let jobs = items.iter().zip(settings);
+    let jobs: Vec<_> = jobs.map(|(item, s)| (&item.stage.inputs, s.as_slice())).collect();
     let gradients = engine.rasterize_backward(&jobs)?;
     let info = engine.info();
-    let judge = |(item, gradients): (&&Item, &Vec<_>)| {
+    let judge = |((item, settings), gradients): ((&&Item, &Vec<BackwardConfig>), &Vec<_>)| {
         let expectation = item.expectation(info);
         let judged = settings.iter().zip(gradients);
         judged.map(|(&s, g)| expectation.judge_backward(g, s, info.lane_width)).collect()
     };
-    Ok(items.iter().zip(&gradients).map(judge).collect())
+    Ok(items.iter().zip(settings).zip(&gradients).map(judge).collect())
 }
 
 fn project_backward(
     engine: &mut dyn Engine,
     items: &[&Projection],
-    settings: &[BackwardConfig],
+    settings: &[Vec<BackwardConfig>],
 ) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let jobs: Vec<_> = items.iter().map(|item| (&item.stage.inputs, settings)).collect();
+    let jobs = items.iter().zip(settings);
+    let jobs: Vec<_> = jobs.map(|(item, s)| (&item.stage.inputs, s.as_slice())).collect();
     let gradients = engine.project_backward(&jobs)?;
     let info = engine.info();
-    let judge = |(item, gradients): (&&Projection, &Vec<_>)| {
+    let judge = |((item, settings), gradients): ((&&Projection, &Vec<BackwardConfig>), &Vec<_>)| {
         let expectation = item.expectation(info);
         let judged = settings.iter().zip(gradients);
         judged.map(|(&s, g)| expectation.judge_backward(g, s, info.lane_width)).collect()
     };
-    Ok(items.iter().zip(&gradients).map(judge).collect())
+    Ok(items.iter().zip(settings).zip(&gradients).map(judge).collect())
 }

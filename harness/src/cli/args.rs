@@ -55,6 +55,8 @@ pub enum Command {
     Schedules(SchedulesArgs),
     /// Run kernels made wrong on purpose and say what notices them
     Mutants(MutantsArgs),
+    /// Judge generated cases until time is up
+    Fuzz(super::fuzz::FuzzArgs),
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),

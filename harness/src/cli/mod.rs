@@ -12,6 +12,7 @@ pub mod check;
 pub mod devices;
 pub mod engine;
 pub mod exit;
+pub mod fuzz;
 pub mod gate;
 pub mod judged;
 pub mod mutants;
@@ -21,7 +22,7 @@ pub mod ptx;
 pub mod render;
 pub mod replay;
 mod replay_trace;
-mod reproducer;
+pub mod reproducer;
 pub mod scene;
 pub mod schedule;
 pub mod schedules;
@@ -61,6 +62,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) => mutants::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Fuzz(typed) => fuzz::run(&typed.resolve(&engines_here()?)?, out),
         Command::Engine(typed) => engine::run(typed),
     }
 }

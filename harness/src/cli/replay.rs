@@ -114,7 +114,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     }
     let camera = recorded.camera;
     let keep = |item: &Item, _: &mut dyn FnMut(&crate::case::Case) -> bool| item.case.clone();
-    let reports = run_campaign([Ok((case, camera))].into_iter(), contenders, &keep, &|_| ())
+    let reports = run_campaign([Ok((case, camera))].into_iter(), contenders, &keep, &|_: u64| ())
         .map_err(CliError::new)?;
     let file = plan.file.display().to_string();
     let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();

@@ -17,7 +17,7 @@ use crate::report::reproducer_path;
 ///
 /// # Errors
 /// The folder or the file cannot be written.
-pub(super) fn write(
+pub fn write(
     folder: &Path,
     finding: &mut Finding,
     kernel: Option<&OwnKernel>,
@@ -53,7 +53,7 @@ pub(super) fn write(
 ///
 /// # Errors
 /// As [`write()`].
-pub(super) fn write_all(
+pub fn write_all(
     folder: &Path,
     reports: &mut [crate::campaign::EngineReport],
     kernel: Option<&OwnKernel>,

@@ -26,9 +26,11 @@ pub mod protocol;
 pub mod serve;
 pub mod spec;
 mod tail;
+mod team;
 
 pub use discover::{Discovery, Found, Missing, discover};
 pub use emulation::{Emulation, Order};
 pub use process::{EngineProcess, Limits};
 pub use program::Program;
 pub use spec::EngineSpec;
+pub use team::Team;

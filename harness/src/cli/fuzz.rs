@@ -1,0 +1,297 @@
+//! `splatcheck fuzz`: a campaign of generated cases.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use splat_gpu::BackwardConfig;
+
+use super::args::ConventionName;
+use super::exit::{CliError, Outcome};
+use super::judged::{contender, outcome};
+use super::paths;
+use super::reproducer;
+use crate::campaign::{Contender, Finding, Item, Watch, run_in_chunks};
+use crate::case::Case;
+use crate::coverage::{Coverage, Met};
+use crate::engines::{Discovery, Found, Program, Team};
+use crate::fuzz::{Plan, settings};
+use crate::generators::{self, Generator};
+use crate::minimize::shrink;
+use crate::report::{report, reproducer_path};
+
+/// Cases of a submission: they are small.
+const CHUNK: usize = 64;
+/// Settings that each case is run with: the bounds are computed once for all of them.
+const SETTINGS: usize = 4;
+
+/// Options of `fuzz`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct FuzzArgs {
+    /// Use this engine only, by its id or its family ('lavapipe'); repeatable
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+    /// Draw from this generator only; repeatable [default: all whose outputs are promised]
+    #[arg(long, value_name = "NAME", value_parser = parse_generator)]
+    pub generator: Vec<&'static Generator>,
+    /// Stop after this time: a number with s, m or h
+    #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "cases")]
+    #[arg(default_value = "10m")]
+    pub time: Duration,
+    /// Stop after this many cases instead
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub cases: Option<u64>,
+    /// Seed of the cases
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Threads for the oracle, and processes for an emulator [default: one for each core]
+    #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(hide_default_value = true)]
+    pub jobs: u16,
+    /// Folder for findings
+    #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
+    pub out: PathBuf,
+    /// Whose rules hold where a generator does not change them
+    #[arg(long, value_name = "NAME", default_value = "inria")]
+    pub convention: ConventionName,
+}
+
+fn parse_generator(name: &str) -> Result<&'static Generator, String> {
+    generators::find(name).ok_or_else(|| {
+        let names: Vec<_> = generators::ALL.iter().map(|g| g.name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// A time as in `90s`, `10m` or `2h`.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a whole number with s, m or h, as in 10m".to_owned();
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text.trim_end_matches(unit).parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// A checked `fuzz`.
+#[derive(Clone, Debug)]
+pub struct FuzzPlan {
+    engines: Vec<Found>,
+    discovery: Discovery,
+    plan: Plan,
+    /// Time or number of cases.
+    limit: Result<Duration, u64>,
+    jobs: usize,
+    out: PathBuf,
+}
+
+impl FuzzArgs {
+    /// Checks every option, against the engines of this machine.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self, discovery: &Discovery) -> Result<FuzzPlan, CliError> {
+        let engines = discovery.select(&self.engine).map_err(CliError::new)?;
+        if engines.is_empty() {
+            return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
+        }
+        Ok(FuzzPlan {
+            engines,
+            discovery: discovery.clone(),
+            plan: Plan::new(self.convention.profile(), self.seed, &self.generator),
+            limit: self.cases.map_or(Ok(self.time), Err),
+            jobs: match usize::from(self.jobs) {
+                0 => std::thread::available_parallelism().map_or(1, usize::from),
+                jobs => jobs,
+            },
+            out: paths::writable_folder("--out", &self.out)?,
+        })
+    }
+}
+
+/// Carries out the plan. Every finding is in its file as soon as it is known.
+///
+/// # Errors
+/// See [`CliError`].
+pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let program = Program::find().map_err(CliError::new)?;
+    let contenders: Vec<Contender<'_>> = fuzz
+        .engines
+        .iter()
+        .map(|found| {
+            let all = settings(found.info.lane_width);
+            let first = contender(found, &program, all)?;
+            if !found.info.backend.starts_with("emulator") {
+                return Ok(first);
+            }
+            // The emulator uses one core: as many processes of it as there are jobs.
+            let others = (1..fuzz.jobs)
+                .map(|_| Ok(contender(found, &program, Vec::new())?.engine))
+                .collect::<Result<_, CliError>>()?;
+            Ok(Contender { engine: Box::new(Team::new(first.engine, others)), ..first })
+        })
+        .collect::<Result<_, CliError>>()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(fuzz.jobs).build();
+    let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
+    let watch = Watcher::new(fuzz);
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| {
+        let index = fuzz.plan.index(&item.case);
+        index
+            .and_then(|index| fuzz.plan.tree(index))
+            .map_or_else(|| item.case.clone(), |tree| shrink(tree, fails))
+    };
+    let started = watch.started;
+    let cases = fuzz.plan.cases().take_while(|(case, _)| match fuzz.limit {
+        Ok(time) => started.elapsed() < time,
+        Err(cases) => fuzz.plan.index(case).is_some_and(|index| index < cases),
+    });
+    let reports = pool
+        .install(|| run_in_chunks(CHUNK, cases.map(Ok), contenders, &minimize, &watch))
+        .map_err(CliError::new)?;
+    watch.bar.finish_and_clear();
+    // Standard output says nothing that depends on the machine's speed.
+    let seconds = watch.started.elapsed().as_secs_f64();
+    let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", watch.progress());
+    let path = |finding: &Finding| reproducer_path(&fuzz.out, finding).display().to_string();
+    let files: Vec<Vec<String>> =
+        reports.iter().map(|report| report.findings.iter().map(path).collect()).collect();
+    out.write_all(report(&reports, &fuzz.discovery.missing, &files).as_bytes())?;
+    out.write_all(watch.summary().as_bytes())?;
+    out.flush()?;
+    match watch.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => outcome(&reports),
+    }
+}
+
+/// Writes findings, measures coverage and shows both.
+struct Watcher<'a> {
+    fuzz: &'a FuzzPlan,
+    started: Instant,
+    bar: ProgressBar,
+    runs: AtomicU64,
+    found: AtomicU64,
+    /// One more than the largest index that an engine has run.
+    cases: AtomicU64,
+    coverage: Mutex<BTreeMap<String, Coverage>>,
+    /// The first finding that could not be written.
+    unwritten: Mutex<Option<CliError>>,
+}
+
+/// A panic of another thread is reported by the campaign; its counts are as good as before.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Watcher<'a> {
+    fn new(fuzz: &'a FuzzPlan) -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            fuzz,
+            started: Instant::now(),
+            bar,
+            runs: AtomicU64::new(0),
+            found: AtomicU64::new(0),
+            cases: AtomicU64::new(0),
+            coverage: Mutex::default(),
+            unwritten: Mutex::default(),
+        }
+    }
+
+    /// Cases, runs and findings, with rates.
+    fn progress(&self) -> String {
+        let [cases, runs, found] =
+            [&self.cases, &self.runs, &self.found].map(|n| n.load(Ordering::Relaxed));
+        let seconds = self.started.elapsed().as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "rates for people")]
+        let [case_rate, run_rate] = [cases, runs].map(|n| n as f64 / seconds);
+        format!(
+            "{cases} cases ({case_rate:.0}/s), {runs} runs ({run_rate:.0}/s), {found} kinds of \
+             findings"
+        )
+    }
+
+    fn summary(&self) -> String {
+        let mut text = String::new();
+        for (engine, coverage) in lock(&self.coverage).iter() {
+            text += &format!("\n{engine}: {}", coverage.text());
+        }
+        for generator in self.fuzz.plan.unused() {
+            text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
+        }
+        let window = self.fuzz.plan.window_is_missing();
+        if window {
+            text += "NOT EXERCISED: window: there is no ../shared/data (SPLATCHECK_DATA names another)\n";
+        }
+        let [cases, runs] = [&self.cases, &self.runs].map(|n| n.load(Ordering::Relaxed));
+        text += &format!("{cases} cases, {runs} runs\n");
+        text
+    }
+}
+
+impl Watch for Watcher<'_> {
+    fn done(&self, runs: u64) {
+        self.runs.fetch_add(runs, Ordering::Relaxed);
+    }
+
+    fn class(&self, case: &Case) -> String {
+        self.fuzz.plan.class(case).to_owned()
+    }
+
+    fn settings(&self, case: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+        let turn = self.fuzz.plan.index(case).unwrap_or(0).wrapping_mul(SETTINGS as u64);
+        let first = usize::try_from(turn % all.len() as u64).unwrap_or(0);
+        all.iter().cycle().skip(first).take(SETTINGS).copied().collect()
+    }
+
+    fn found(&self, finding: &Finding, small: bool) {
+        if !small {
+            self.found.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Err(error) = reproducer::write(&self.fuzz.out, &mut finding.clone(), None) {
+            lock(&self.unwritten).get_or_insert(error);
+        }
+    }
+
+    fn exercised(&self, engine: &str, width: u32, item: &Item, settings: &[BackwardConfig]) {
+        let index = self.fuzz.plan.index(&item.case).unwrap_or(0);
+        self.cases.fetch_max(index + 1, Ordering::Relaxed);
+        // An engine has run the stage, so it does not contradict itself.
+        let Ok(met) = Met::new(&item.stage, width) else { return };
+        let mut all = lock(&self.coverage);
+        let coverage = all.entry(engine.to_owned()).or_insert_with(|| Coverage::new(width));
+        settings.iter().for_each(|&setting| coverage.add(&met, setting));
+        if index.is_multiple_of(CHUNK as u64) {
+            let [met, reachable] = coverage.count();
+            self.bar.set_message(format!("{}, {met}/{reachable} cells", self.progress()));
+            self.bar.tick();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(parse_time("90s"), Ok(Duration::from_secs(90)), "seconds");
+        assert_eq!(parse_time("10m"), Ok(Duration::from_secs(600)), "minutes");
+        assert_eq!(parse_time("2h"), Ok(Duration::from_secs(7200)), "hours");
+        for text in ["", "10", "m", "1.5h", "-1s", "1\u{b5}", "18446744073709551615h"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What a campaign exercised of the reductions, measured from the masks of contributing lanes.
+//!
+//! A *cell* is what a warp may meet at one Gaussian: how many lanes contribute, which is the first,
+//! where in its batch the Gaussian is, and whether a lane of the warp has stopped. Cells are counted
+//! for every setting (reduction and threshold) that was run; the path taken follows from lanes and
+//! threshold. Per-Gaussian has warps of another kind and is not in the map.
+//!
+//! Unreachable, and so not counted as empty: a first lane beyond W - lanes, because the other
+//! contributing lanes come after it; a stopped lane beside W contributing ones, because it does not
+//! contribute itself; a first lane where none contributes. Of the paths, reducing below the
+//! threshold and sending lane by lane from it on: the judge finds those as wrong sums or never.
+
+use crate::contributions::{Contributions, Step};
+use crate::stage::Stage;
+use splat_gpu::stages::{BLOCK_BATCH_SIZE, WORKGROUP_SIZE};
+use splat_gpu::{BackwardConfig, EngineError, Reduction};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Where in its batch a Gaussian is; alone in it, it is first and last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Position {
+    /// The first that the walk meets.
+    First,
+    /// Neither.
+    Inner,
+    /// The last.
+    Last,
+}
+
+impl Position {
+    const ALL: [Self; 3] = [Self::First, Self::Inner, Self::Last];
+}
+
+/// What a warp may meet at one Gaussian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// Contributing lanes, 0..=W.
+    pub lanes: u32,
+    /// The first of them; 0 where there is none.
+    pub leader: u32,
+    /// Where in its batch the Gaussian is.
+    pub position: Position,
+    /// Whether a lane of the warp has stopped in front of it, or has no contributor at all.
+    pub stop: bool,
+}
+
+impl Cell {
+    /// Every cell that a warp of that width can meet.
+    pub fn reachable(width: u32) -> impl Iterator<Item = Self> {
+        let shapes = (0..=width).flat_map(move |lanes| {
+            let leaders = if lanes == 0 { 1 } else { width - lanes + 1 };
+            (0..leaders).map(move |leader| (lanes, leader))
+        });
+        shapes.flat_map(move |(lanes, leader)| {
+            let stops: &[bool] = if lanes < width { &[false, true] } else { &[false] };
+            stops.iter().flat_map(move |&stop| {
+                Position::ALL.map(|position| Self { lanes, leader, position, stop })
+            })
+        })
+    }
+
+    fn index(self, width: u32) -> usize {
+        let shape = (self.lanes * width + self.leader) as usize;
+        (shape * 3 + self.position as usize) * 2 + usize::from(self.stop)
+    }
+}
+
+/// A set of cells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cells(Vec<u64>);
+
+impl Cells {
+    fn insert(&mut self, index: usize) {
+        if self.0.len() <= index / 64 {
+            self.0.resize(index / 64 + 1, 0);
+        }
+        self.0[index / 64] |= 1 << (index % 64);
+    }
+
+    fn has(&self, index: usize) -> bool {
+        self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine |= theirs;
+        }
+    }
+}
+
+/// Sizes of batches: of the block reduction, and of all others.
+const BATCHES: [u32; 2] = [BLOCK_BATCH_SIZE, WORKGROUP_SIZE];
+
+/// The cells of one stage input, for each of the batch sizes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Met([Cells; 2]);
+
+impl Met {
+    /// Walks the stage with warps of `width` lanes.
+    ///
+    /// # Errors
+    /// As [`Contributions::new`].
+    pub fn new(stage: &Stage, width: u32) -> Result<Self, EngineError> {
+        let contributions = Contributions::new(stage, width)?;
+        let mut met = Self::default();
+        for tile in 0..contributions.tiles() {
+            let begin = stage.inputs.raster.tile_offsets[tile as usize];
+            let mut length = 0;
+            contributions.tile(tile, |step| {
+                if step.walked == 0 {
+                    length = step.position + 1 - begin;
+                }
+                for (cells, size) in met.0.iter_mut().zip(BATCHES) {
+                    for cell in cells_of(step, size, length) {
+                        cells.insert(cell.index(width));
+                    }
+                }
+            });
+        }
+        Ok(met)
+    }
+
+    /// Whether a warp met that cell, in batches as that reduction has them.
+    #[must_use]
+    pub fn has(&self, cell: Cell, reduction: Reduction, width: u32) -> bool {
+        self.of(reduction).has(cell.index(width))
+    }
+
+    fn of(&self, reduction: Reduction) -> &Cells {
+        &self.0[usize::from(reduction != Reduction::Block)]
+    }
+}
+
+/// The cells of a step of a walk of `length` Gaussians in batches of `size`.
+fn cells_of(step: &Step, size: u32, length: u32) -> impl Iterator<Item = Cell> {
+    let [batch, place] = step.in_batch(size);
+    let (first, last) = (place == 0, place + 1 == size.min(length - batch * size));
+    let lanes = step.contributing.count_ones();
+    let leader = if lanes == 0 { 0 } else { step.contributing.trailing_zeros() };
+    let stop = step.stopped != 0;
+    let positions =
+        [(first, Position::First), (last, Position::Last), (!first && !last, Position::Inner)];
+    let there = positions.into_iter().filter(|(there, _)| *there);
+    there.map(move |(_, position)| Cell { lanes, leader, position, stop })
+}
+
+/// What the settings run on devices of one lane width have met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    width: u32,
+    by_setting: BTreeMap<BackwardConfig, Cells>,
+}
+
+impl Coverage {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(width: u32) -> Self {
+        Self { width, by_setting: BTreeMap::new() }
+    }
+
+    /// A stage was run with a setting.
+    pub fn add(&mut self, met: &Met, setting: BackwardConfig) {
+        if setting.reduction != Reduction::PerGaussian {
+            self.by_setting.entry(setting).or_default().merge(met.of(setting.reduction));
+        }
+    }
+
+    /// Adds another's cells; the lane widths must be the same.
+    pub fn merge(&mut self, other: &Self) {
+        for (&setting, cells) in &other.by_setting {
+            self.by_setting.entry(setting).or_default().merge(cells);
+        }
+    }
+
+    /// Reachable cells met and all reachable cells, over the settings that were run.
+    #[must_use]
+    pub fn count(&self) -> [u64; 2] {
+        let reachable: Vec<_> = self.indices().collect();
+        let met = |cells: &Cells| reachable.iter().filter(|&&index| cells.has(index)).count();
+        let all = reachable.len() * self.by_setting.len();
+        [self.by_setting.values().map(met).sum::<usize>() as u64, all as u64]
+    }
+
+    fn indices(&self) -> impl Iterator<Item = usize> {
+        let width = self.width;
+        Cell::reachable(width).map(move |cell| cell.index(width))
+    }
+
+    /// The reachable cells that no setting of a reduction has met.
+    #[must_use]
+    pub fn empty(&self, reduction: Reduction) -> Vec<Cell> {
+        let mut all = Cells::default();
+        for (_, cells) in self.by_setting.iter().filter(|(s, _)| s.reduction == reduction) {
+            all.merge(cells);
+        }
+        Cell::reachable(self.width).filter(|cell| !all.has(cell.index(self.width))).collect()
+    }
+
+    /// The map as text: for every reduction and threshold how many tenths of the first lanes,
+    /// positions and stops each number of lanes was met with, and which cells stayed empty.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let [met, all] = self.count();
+        let _ =
+            writeln!(text, "coverage, lane width {}: {met} of {all} reachable cells", self.width);
+        for reduction in Reduction::ALL {
+            let settings = self.by_setting.iter().filter(|(s, _)| s.reduction == reduction);
+            let rows: Vec<_> =
+                settings.map(|(s, cells)| (s.threshold, self.tenths(cells))).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let _ =
+                writeln!(text, "  {reduction}: columns are contributing lanes 0 to {}", self.width);
+            for (threshold, tenths) in rows {
+                let _ = writeln!(text, "    threshold {threshold:>2} |{tenths}|");
+            }
+            let empty = self.empty(reduction);
+            if !empty.is_empty() {
+                let _ = writeln!(text, "    EMPTY at every threshold: {}", listed(&empty));
+            }
+        }
+        text += "  # all met, 1 to 9 tenths, 0 fewer, . none. Not in the map: per-gaussian.\n";
+        text
+    }
+
+    /// One character for each number of lanes.
+    fn tenths(&self, cells: &Cells) -> String {
+        let column = |lanes| {
+            let reachable = Cell::reachable(self.width).filter(|cell| cell.lanes == lanes);
+            let met: Vec<bool> = reachable.map(|cell| cells.has(cell.index(self.width))).collect();
+            let count = met.iter().filter(|&&met| met).count();
+            match count {
+                0 => '.',
+                all if all == met.len() => '#',
+                some => u32::try_from(some * 10 / met.len())
+                    .ok()
+                    .and_then(|tenths| char::from_digit(tenths, 10))
+                    .unwrap_or('?'),
+            }
+        };
+        (0..=self.width).map(column).collect()
+    }
+}
+
+/// The first few cells in words, and how many more there are.
+fn listed(cells: &[Cell]) -> String {
+    let words = |cell: &Cell| {
+        let stop = if cell.stop { ", one stopped" } else { "" };
+        format!("{} from lane {} at {:?}{stop}", cell.lanes, cell.leader, cell.position)
+    };
+    let first: Vec<_> = cells.iter().take(4).map(words).collect();
+    let more = cells.len().saturating_sub(4);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    first.join("; ") + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generators::{Aim, Draw, find};
+    use splat_reference::convention::Profile;
+
+    fn met(name: &str, turn: u64, width: u32) -> Met {
+        let draw = Draw { profile: Profile::Inria, lane_width: width, turn };
+        let tree = find(name).expect("there").draw(draw, 1, turn).expect("drawn");
+        Met::new(&Stage::new(&tree.current(), 0).expect("few pairs"), width).expect("valid")
+    }
+
+    const SETTING: BackwardConfig = BackwardConfig { reduction: Reduction::SwB, threshold: 2 };
+
+    #[test]
+    fn indices_are_unique_and_counts_are_as_argued() {
+        for width in [4, 32, 64] {
+            let mut indices: Vec<_> = Cell::reachable(width).map(|c| c.index(width)).collect();
+            let count = indices.len();
+            indices.sort_unstable();
+            indices.dedup();
+            assert_eq!(indices.len(), count, "two cells share a bit at width {width}");
+            // 0 lanes, W (W + 1) / 2 intervals, all but the whole warp with and without a stop.
+            let shapes = 2 * (1 + width * (width + 1) / 2) - 1;
+            assert_eq!(count, 3 * shapes as usize, "cells at width {width}");
+        }
+    }
+
+    #[test]
+    fn what_was_aimed_at_is_met_and_nothing_is_met_by_nothing() {
+        let (width, turn) = (32, 5);
+        let aim = Aim::number(turn, width);
+        let cell =
+            |position| Cell { lanes: aim.lanes, leader: aim.leader, position, stop: aim.stop };
+        let found = met("lanes", turn, width);
+        for position in Position::ALL {
+            let either = [Reduction::Block, Reduction::SwB];
+            let has = either.iter().any(|&r| found.has(cell(position), r, width));
+            assert!(has, "{aim:?} at {position:?}");
+        }
+        assert_eq!(Coverage::new(width).count(), [0, 0], "nothing was run");
+    }
+
+    #[test]
+    fn merging_is_a_union_in_any_order() {
+        let [a, b] = [0, 1].map(|turn| {
+            let mut coverage = Coverage::new(4);
+            coverage.add(&met("lanes", turn, 4), SETTING);
+            coverage
+        });
+        let (mut ab, mut ba) = (a.clone(), b.clone());
+        ab.merge(&b);
+        ba.merge(&a);
+        assert_eq!(ab.count(), ba.count(), "order matters");
+        assert!(ab.count()[0] > a.count()[0].max(b.count()[0]), "two turns meet what one does not");
+    }
+
+    /// The claim that every cell is reachable: the steered turns meet all of them.
+    #[test]
+    fn every_reachable_cell_is_met_at_lane_width_4() {
+        let mut coverage = Coverage::new(4);
+        // Each aim many times: one list in four has batches of this reduction's size.
+        for turn in 0..40 * Aim::all(4).count() as u64 {
+            coverage.add(&met("lanes", turn, 4), SETTING);
+        }
+        assert_eq!(coverage.empty(Reduction::SwB), [], "cells that no turn meets");
+        assert!(!coverage.text().contains("EMPTY"), "the report says otherwise");
+    }
+}

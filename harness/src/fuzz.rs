@@ -1,0 +1,151 @@
+//! The cases of a fuzzing campaign: a list without end, a pure function of seed and index.
+//!
+//! Nothing that a machine does has a part in it, neither its engines nor their speed nor the number
+//! of threads; so any part of a campaign can be run again anywhere. It is steered without looking
+//! back: every other case is one of [`generators`]'s `lanes`, whose aims take turns until every cell
+//! of [`coverage`](crate::coverage) was aimed at; the other generators take turns in between, as do
+//! lane widths and settings.
+
+use crate::case::Case;
+use crate::generators::{self, CaseTree, Draw, Generator};
+use splat_gpu::{BackwardConfig, Reduction};
+use splat_reference::convention::Profile;
+
+/// Lane widths that are aimed at, in turn: those of the devices there are.
+const WIDTHS: [u32; 4] = [32, 8, 4, 16];
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    profile: Profile,
+    seed: u64,
+    /// In turn at even indices, or at all.
+    generators: Vec<&'static Generator>,
+    /// At odd indices.
+    steering: Option<&'static Generator>,
+}
+
+impl Plan {
+    /// The generators that were named; for none, all whose outputs are promised.
+    #[must_use]
+    pub fn new(profile: Profile, seed: u64, named: &[&'static Generator]) -> Self {
+        if !named.is_empty() {
+            return Self { profile, seed, generators: named.to_vec(), steering: None };
+        }
+        let steering = generators::find("lanes");
+        let is_other = |g: &&Generator| g.promised && Some(g.name) != steering.map(|g| g.name);
+        let generators = generators::ALL.iter().filter(is_other).collect();
+        Self { profile, seed, generators, steering }
+    }
+
+    /// The generators that this plan does not use.
+    pub fn unused(&self) -> impl Iterator<Item = &'static Generator> + '_ {
+        let used = |name: &str| {
+            self.generators.iter().chain(&self.steering).any(|generator| generator.name == name)
+        };
+        generators::ALL.iter().filter(move |generator| !used(generator.name))
+    }
+
+    /// Whether windows are drawn but the trained scenes are not on this machine.
+    #[must_use]
+    pub fn window_is_missing(&self) -> bool {
+        let draw = Draw { profile: self.profile, lane_width: 32, turn: 0 };
+        self.generators.iter().any(|generator| generator.strategy(draw).is_none())
+    }
+
+    /// The generator of case `index`, and how often it had its turn before.
+    #[must_use]
+    pub fn generator(&self, index: u64) -> (&'static Generator, u64) {
+        let turn = match self.steering {
+            Some(steering) if index % 2 == 1 => return (steering, index / 2),
+            Some(_) => index / 2,
+            None => index,
+        };
+        let count = self.generators.len() as u64;
+        let place = usize::try_from(turn % count).unwrap_or(0);
+        (self.generators[place], turn / count)
+    }
+
+    /// Case `index`; `None` where what it is made from is not on this machine.
+    #[must_use]
+    pub fn tree(&self, index: u64) -> Option<CaseTree> {
+        let (generator, turn) = self.generator(index);
+        // The widths' number is coprime to the aims', so every width meets every aim.
+        let lane_width = WIDTHS[usize::try_from(turn % 4).unwrap_or(0)];
+        generator.draw(Draw { profile: self.profile, lane_width, turn }, self.seed, index)
+    }
+
+    /// The index of a case of this plan, by its name.
+    #[must_use]
+    pub fn index(&self, case: &Case) -> Option<u64> {
+        let index = case.name.rsplit('-').next()?.parse().ok()?;
+        let (generator, _) = self.generator(index);
+        (case.name == format!("{}-{}-{index}", generator.name, self.seed)).then_some(index)
+    }
+
+    /// The generator of a case of this plan, by its name.
+    #[must_use]
+    pub fn class(&self, case: &Case) -> &'static str {
+        self.index(case).map_or("", |index| self.generator(index).0.name)
+    }
+
+    /// The cases from the first on, each with all its cameras.
+    pub fn cases(&self) -> impl Iterator<Item = (Case, usize)> + '_ {
+        let trees = (0..u64::MAX).filter_map(|index| self.tree(index));
+        trees.flat_map(|tree| {
+            let case = tree.current();
+            (0..case.scene.cameras.len()).map(move |camera| (case.clone(), camera))
+        })
+    }
+}
+
+/// Every setting of a device: all thresholds of all reductions.
+#[must_use]
+pub fn settings(lane_width: u32) -> Vec<BackwardConfig> {
+    let with = |reduction: Reduction| {
+        let most = if reduction.has_threshold() { lane_width + 1 } else { 0 };
+        (0..=most).map(move |threshold| BackwardConfig { reduction, threshold })
+    };
+    Reduction::ALL.into_iter().flat_map(with).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_generator_has_its_turn_and_half_of_the_cases_steer() {
+        let plan = Plan::new(Profile::Inria, 1, &[]);
+        let mut turns = BTreeMap::new();
+        for index in 0..400 {
+            *turns.entry(plan.generator(index).0.name).or_insert(0) += 1;
+        }
+        assert_eq!(turns["lanes"], 200, "half of the cases");
+        for generator in generators::ALL.iter().filter(|g| g.promised) {
+            assert!(turns[generator.name] >= 10, "{} has no turn", generator.name);
+        }
+        let unused: Vec<_> = plan.unused().map(|g| g.name).collect();
+        assert_eq!(unused, ["overflow", "non-finite"], "what is promised nothing");
+    }
+
+    #[test]
+    fn names_lead_back_to_their_cases_and_no_others_do() {
+        let plan = Plan::new(Profile::Gsplat, 9, &[]);
+        for index in 0..50 {
+            let Some(tree) = plan.tree(index) else { continue };
+            let case = tree.current();
+            assert_eq!(plan.index(&case), Some(index), "{}", case.name);
+            assert_eq!(plan.class(&case), plan.generator(index).0.name, "{}", case.name);
+        }
+        let other = Plan::new(Profile::Gsplat, 8, &[]).tree(1).expect("no data needed").current();
+        assert_eq!(plan.index(&other), None, "another seed's case");
+    }
+
+    #[test]
+    fn settings_are_all_thresholds_once() {
+        let settings = settings(4);
+        assert_eq!(settings.len(), 4 * 6 + 2, "0 to 5 where there is a threshold");
+        assert!(settings.iter().all(|s| s.check(4).is_ok()), "out of range");
+    }
+}

@@ -1,0 +1,139 @@
+//! Fuzzing campaigns: repeatable, and nothing that was found is ever lost.
+
+use splat_gpu::BackwardConfig;
+use splat_harness::campaign::{Contender, Finding, Item, Watch, run_in_chunks};
+use splat_harness::case::Case;
+use splat_harness::cli::reproducer;
+use splat_harness::fuzz::{Plan, settings};
+use splat_harness::io::case_file;
+use splat_harness::stage::StageName;
+use splat_reference::convention::Profile;
+use splat_tests::{Defect, Mirror, say};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Names the folder of the process that is to be killed.
+const FOLDER: &str = "SPLAT_TESTS_KILLED_IN";
+
+/// Writes every finding and says so on standard output. Every case is a kind of its own.
+struct Announcer {
+    folder: PathBuf,
+}
+
+impl Watch for Announcer {
+    fn done(&self, _: u64) {}
+
+    fn class(&self, case: &Case) -> String {
+        case.name.clone()
+    }
+
+    fn settings(&self, _: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+        all[..1].to_vec()
+    }
+
+    fn found(&self, finding: &Finding, _: bool) {
+        let path = reproducer::write(&self.folder, &mut finding.clone(), None)
+            .expect("the folder is writable");
+        let mut out = std::io::stdout();
+        writeln!(out, "FOUND {path}").expect("someone listens");
+        out.flush().expect("someone listens");
+    }
+}
+
+/// The process that is killed: a campaign on a defective engine. Without a folder it is no test.
+#[test]
+fn victim() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let watch = Announcer { folder: folder.into() };
+    let plan = Plan::new(Profile::Inria, 4, &[]);
+    let contender = Contender {
+        id: "mirror".to_owned(),
+        engine: Box::new(Mirror::new(8, Defect::LostChannel(0))),
+        stages: vec![StageName::RasterizeBackward],
+        settings: settings(8),
+    };
+    let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();
+    // It is killed long before.
+    let cases = plan.cases().take(100_000).map(Ok);
+    run_in_chunks(8, cases, vec![contender], &keep, &watch).expect("the cases are legal");
+}
+
+/// Starts the victim, kills it after `time`, and returns what it had announced by then.
+fn killed_after(time: Duration, folder: &Path) -> Vec<PathBuf> {
+    let own = std::env::current_exe().expect("a test program has a path");
+    let mut child = Command::new(own)
+        .args(["--exact", "victim", "--nocapture"])
+        .env(FOLDER, folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let out = BufReader::new(child.stdout.take().expect("piped"));
+    let lines = std::thread::spawn(move || {
+        let lines = out.lines().map_while(Result::ok);
+        let found = |line: String| Some(line.split_once("FOUND ")?.1.into());
+        lines.filter_map(found).collect::<Vec<PathBuf>>()
+    });
+    // From the first finding on, so that a loaded machine kills as often in the midst of writing.
+    let start = Instant::now();
+    while !has_file(folder) && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(time);
+    child.kill().expect("it runs");
+    child.wait().expect("it is gone");
+    lines.join().expect("no panic")
+}
+
+fn has_file(folder: &Path) -> bool {
+    std::fs::read_dir(folder).expect("a folder").next().is_some()
+}
+
+/// Kills the victim at that many moments.
+fn nothing_is_lost(moments: u32) {
+    let mut total = 0;
+    for moment in 0..moments {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Spread over 0.2 s by the golden ratio: near and far, never the same.
+        let share = f64::from(moment) * 0.618_033_988_749_895;
+        let announced = killed_after(Duration::from_secs_f64(0.2 * share.fract()), folder.path());
+        for path in &announced {
+            assert!(path.is_file(), "{} was announced and is lost", path.display());
+        }
+        total += announced.len();
+        let mut whole = 0;
+        for entry in std::fs::read_dir(folder.path()).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "safetensors") {
+                let read = case_file::read_case(&path).expect("no file is half written");
+                assert_eq!(read.notes["splatcheck.engine"], "mirror", "notes are there too");
+                whole += 1;
+            }
+        }
+        println!("moment {moment}: {} announced, {whole} whole files", announced.len());
+    }
+    assert!(total > 0, "nothing was found before it was killed: nothing was tried");
+}
+
+#[test]
+fn killing_it_loses_nothing() {
+    nothing_is_lost(5);
+}
+
+#[test]
+#[ignore = "fifty moments take a minute: cargo test --release -p splat-tests -- --ignored fifty"]
+fn killing_it_at_fifty_moments_loses_nothing() {
+    nothing_is_lost(50);
+}
+
+#[test]
+fn any_number_of_jobs_gives_the_same_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["fuzz", "--engine", "emulator", "--cases", "24", "--seed", "3", "--jobs"];
+    let [one, three] = ["1", "3"].map(|jobs| say(folder.path(), &[&args[..], &[jobs]].concat()));
+    assert_eq!(one.code, Some(0), "{one:?}");
+    assert!(one.out.contains("agree: 2 engines"), "{one:?}");
+    assert_eq!(one.out, three.out, "the report depends on the number of jobs");
+}
