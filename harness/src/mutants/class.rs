@@ -2,7 +2,7 @@
 
 use crate::campaign::Item;
 use crate::case::Case;
-use crate::generators::{self, Draw};
+use crate::generators::{self, Draw, Promise};
 use crate::verdict::Tally;
 use rayon::prelude::*;
 use splat_gpu::{BackwardConfig, BackwardInputs, DeviceInfo, RasterGradients, RasterOutputs};
@@ -47,7 +47,7 @@ pub fn classes(corpus: Vec<Case>, count: u32) -> Result<Vec<Class>, String> {
         Class { name: "corpus", cuda_only: false, trials: corpus },
         Class { name: "nan", cuda_only: true, trials: poisoned },
     ];
-    for generator in generators::ALL.iter().filter(|generator| generator.promised) {
+    for generator in generators::ALL.iter().filter(|g| g.promise != Promise::Nothing) {
         let cases = (0..u64::from(count)).map_while(|index| {
             let draw = Draw { profile: Profile::Inria, lane_width: LANE_WIDTH, turn: index };
             Some((generator.draw(draw, 0, index)?.current(), 0))
