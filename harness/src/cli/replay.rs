@@ -73,7 +73,9 @@ impl Recorded {
             ))
         })?;
         // What was recorded is an id, not a family: 'cuda' does not mean 'cuda-fast'.
-        if let Some(id) = names.first() {
+        if let Some(id) = names.first()
+            && engines.iter().any(|found| found.spec.id == *id)
+        {
             engines.retain(|found| found.spec.id == *id);
         }
         if let Some(emulation) = emulation {
