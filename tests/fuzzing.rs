@@ -4,7 +4,7 @@ use splat_gpu::BackwardConfig;
 use splat_harness::campaign::{Contender, Finding, Item, Watch, run_in_chunks};
 use splat_harness::case::Case;
 use splat_harness::cli::reproducer;
-use splat_harness::fuzz::{Plan, settings};
+use splat_harness::fuzz::{Plan, Shard, settings};
 use splat_harness::io::case_file;
 use splat_harness::stage::StageName;
 use splat_reference::convention::Profile;
@@ -56,7 +56,7 @@ fn victim() {
     };
     let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();
     // It is killed long before.
-    let cases = plan.cases().take(100_000).map(Ok);
+    let cases = plan.cases(Shard::WHOLE).take(100_000).map(Ok);
     run_in_chunks(8, cases, vec![contender], &keep, &watch).expect("the cases are legal");
 }
 

@@ -4,13 +4,15 @@ use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs
 use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
 use crate::reduction::{BackwardConfig, ThresholdError};
 use crate::timing::Timing;
+use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What outputs hold before a kernel runs: a NaN with a telling payload, and no valid `last_ids`.
 pub(crate) const POISON: u32 = 0x7fc0_dead;
 
 /// How an engine adds f32 values in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FloatAtomics {
     /// A native atomic float addition.
     Native,
@@ -19,7 +21,7 @@ pub enum FloatAtomics {
 }
 
 /// What is known of the device behind an engine. Recorded in every report.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// The adapter's own name.
     pub adapter: String,
@@ -37,7 +39,8 @@ pub struct DeviceInfo {
 }
 
 /// Why an engine gave no result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
 pub enum EngineError {
     /// There is no usable device.
     #[error("no device: {0}")]

@@ -1,11 +1,13 @@
 //! The reductions of the backward stages and their balance threshold.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// How the contributions of a tile's pixels to one Gaussian, or of Gaussians to one camera, are
 /// added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reduction {
     /// One atomic addition per contributing lane and value: the baseline.
     Atomic,
@@ -78,7 +80,7 @@ impl FromStr for Reduction {
 }
 
 /// A threshold outside `0..=W+1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(
     "threshold {threshold} is out of range for lane width {lane_width}: expected 0..={}, where 0 \
      and 1 mean always and {} means never reduce",
@@ -93,7 +95,7 @@ pub struct ThresholdError {
 }
 
 /// One setting of the rasterization backward kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct BackwardConfig {
     /// The reduction.
     pub reduction: Reduction,

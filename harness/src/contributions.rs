@@ -22,7 +22,7 @@ use crate::stage::Stage;
 /// Threads of a tile.
 const THREADS: usize = WORKGROUP_SIZE as usize;
 /// The largest lane width: lanes are the bits of a u64.
-const MOST_LANES: u32 = u64::BITS;
+pub const MOST_LANES: u32 = u64::BITS;
 const WORDS: usize = THREADS / MOST_LANES as usize;
 
 /// A set of a tile's threads.

@@ -11,7 +11,9 @@
 //! threshold and sending lane by lane from it on: the judge finds those as wrong sums or never.
 
 use crate::contributions::{Contributions, Step};
+use crate::io::serde_forms::pairs;
 use crate::stage::Stage;
+use serde::{Deserialize, Serialize};
 use splat_gpu::stages::{BLOCK_BATCH_SIZE, WORKGROUP_SIZE};
 use splat_gpu::{BackwardConfig, EngineError, Reduction};
 use std::collections::BTreeMap;
@@ -67,7 +69,7 @@ impl Cell {
 }
 
 /// A set of cells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cells(Vec<u64>);
 
 impl Cells {
@@ -147,9 +149,10 @@ fn cells_of(step: &Step, size: u32, length: u32) -> impl Iterator<Item = Cell> {
 }
 
 /// What the settings run on devices of one lane width have met.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     width: u32,
+    #[serde(with = "pairs")]
     by_setting: BTreeMap<BackwardConfig, Cells>,
 }
 
@@ -158,6 +161,12 @@ impl Coverage {
     #[must_use]
     pub fn new(width: u32) -> Self {
         Self { width, by_setting: BTreeMap::new() }
+    }
+
+    /// The lane width.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        self.width
     }
 
     /// A stage was run with a setting.

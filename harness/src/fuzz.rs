@@ -6,6 +6,16 @@
 //! of [`coverage`](crate::coverage) was aimed at; the other generators take turns in between, as do
 //! lane widths and settings.
 
+mod join;
+mod record;
+mod results;
+mod shard;
+
+pub use join::{Part, folder_of, join};
+pub use results::{REPORT, RESULT, Results};
+pub use shard::Shard;
+
+use crate::campaign::Finding;
 use crate::case::Case;
 use crate::generators::{self, CaseTree, Draw, Generator, Promise};
 use crate::stage::StageName;
@@ -38,6 +48,11 @@ impl Plan {
         let is_other = |g: &&Generator| is_promised(g) && Some(g.name) != steering.map(|g| g.name);
         let generators = generators::ALL.iter().filter(is_other).collect();
         Self { profile, seed, generators, steering }
+    }
+
+    /// The generators that were named.
+    fn named(&self) -> impl Iterator<Item = &'static Generator> + '_ {
+        self.generators.iter().copied().filter(|_| self.steering.is_none())
     }
 
     /// The generators that this plan does not use.
@@ -105,9 +120,14 @@ impl Plan {
         used.filter(|g| g.promise == Promise::Rasterization).map(|g| g.name)
     }
 
-    /// The cases from the first on, each with all its cameras.
-    pub fn cases(&self) -> impl Iterator<Item = (Case, usize)> + '_ {
-        let trees = (0..u64::MAX).filter_map(|index| self.tree(index));
+    /// Puts findings in the order of their cases.
+    pub fn sort(&self, findings: &mut [Finding]) {
+        findings.sort_by_cached_key(|f| (self.index(&f.case), f.key.clone()));
+    }
+
+    /// The cases of a part from the first on, each with all its cameras.
+    pub fn cases(&self, shard: Shard) -> impl Iterator<Item = (Case, usize)> + '_ {
+        let trees = shard.indices().filter_map(|index| self.tree(index));
         trees.flat_map(|tree| {
             let case = tree.current();
             (0..case.scene.cameras.len()).map(move |camera| (case.clone(), camera))

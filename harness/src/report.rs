@@ -58,7 +58,6 @@ pub fn verdicts(reports: &[EngineReport]) -> String {
 fn verdict_row(engine: &str, stage: &str, reduction: &str, row: &Row) -> Vec<String> {
     let ratio = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.1e}"));
     let Tally { sharpness, undecided, blind, .. } = &row.tally;
-    let worst = row.tally.worst.as_ref().map(crate::verdict::Difference::ratio);
     let counts = [
         row.runs.values().sum(),
         row.count(Verdict::Agree),
@@ -73,7 +72,7 @@ fn verdict_row(engine: &str, stage: &str, reduction: &str, row: &Row) -> Vec<Str
     cells.extend(counts.map(|count: u64| count.to_string()));
     cells.push(ratio(sharpness.quantile(0.5)));
     cells.push(ratio(sharpness.quantile(0.99)));
-    cells.push(ratio(worst.or(sharpness.quantile(1.0))));
+    cells.push(ratio(row.furthest.or(sharpness.quantile(1.0))));
     cells
 }
 

@@ -1,9 +1,13 @@
 //! The words for what was found, and the counts behind them.
 
+use crate::io::serde_forms::{number, sum};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// What a comparison came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Nothing was compared.
     NotExercised,
@@ -28,12 +32,14 @@ impl fmt::Display for Verdict {
 }
 
 /// How near errors come to their bounds: counts by ratio, in bins of a quarter octave.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sharpness {
     /// Elements that equal the oracle's value exactly.
     pub exact: u64,
+    #[serde(deserialize_with = "all_bins")]
     bins: Vec<u64>,
     /// The largest ratio.
+    #[serde(with = "number")]
     pub max: f64,
 }
 
@@ -47,6 +53,16 @@ impl Default for Sharpness {
         let bins = (OCTAVES * BINS_PER_OCTAVE) as usize + 2;
         Self { exact: 0, bins: vec![0; bins], max: 0.0 }
     }
+}
+
+/// As many counts as there are bins: others would be counts of something else.
+fn all_bins<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
+    let bins = Vec::<u64>::deserialize(from)?;
+    let expected = Sharpness::default().bins.len();
+    if bins.len() == expected {
+        return Ok(bins);
+    }
+    Err(serde::de::Error::custom(format!("{} bins, expected {expected}", bins.len())))
 }
 
 impl Sharpness {
@@ -100,19 +116,23 @@ impl Sharpness {
 }
 
 /// One element outside its bound.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Name of the output.
-    pub output: &'static str,
+    pub output: Cow<'static, str>,
     /// Index of the element in the output's shape.
     pub element: Vec<usize>,
     /// What the kernel returned.
+    #[serde(with = "number")]
     pub value: f64,
     /// What the oracle returned.
+    #[serde(with = "number")]
     pub oracle: f64,
     /// Largest distance that a conforming kernel may have.
+    #[serde(with = "number")]
     pub bound: f64,
     /// For a sum: how many terms it has, and the sum of their magnitudes.
+    #[serde(with = "sum")]
     pub sum: Option<(u64, f64)>,
 }
 
@@ -158,7 +178,7 @@ impl fmt::Display for Difference {
 }
 
 /// Counts over any number of elements.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Elements within their bounds.
     pub agree: u64,
@@ -172,7 +192,9 @@ pub struct Tally {
     pub undecided: u64,
     /// How near the errors come to their bounds.
     pub sharpness: Sharpness,
-    /// The element furthest outside its bound.
+    /// The element furthest outside its bound. Not in files: of equals the first is kept, so it
+    /// depends on the order.
+    #[serde(skip)]
     pub worst: Option<Difference>,
 }
 
@@ -244,7 +266,7 @@ mod tests {
     fn compared(value: f64, oracle: f64, bound: f64) -> Tally {
         let mut tally = Tally::default();
         let difference =
-            || Difference { output: "x", element: vec![0], value, oracle, bound, sum: None };
+            || Difference { output: "x".into(), element: vec![0], value, oracle, bound, sum: None };
         tally.compare(oracle.abs(), difference, value, oracle, bound);
         tally
     }
@@ -282,7 +304,7 @@ mod tests {
     #[test]
     fn a_difference_says_how_many_terms_are_lost() {
         let difference = Difference {
-            output: "v_means2d",
+            output: "v_means2d".into(),
             element: vec![3, 1],
             value: 9.0,
             oracle: 10.0,

@@ -3,10 +3,12 @@
 use crate::case::Case;
 use crate::stage::StageName;
 use crate::verdict::Difference;
+use serde::{Deserialize, Serialize};
 use splat_gpu::{BackwardConfig, EngineError};
 
 /// What was wrong.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// An element outside its bound.
     Difference(Difference),
@@ -25,6 +27,9 @@ pub struct Finding {
     pub stage: StageName,
     /// The setting; `None` for the forward stages.
     pub setting: Option<BackwardConfig>,
+    /// What makes two findings of an engine the same: stage, reduction, output, kind of failure and
+    /// class, before the case was made smaller.
+    pub key: String,
     /// What was wrong.
     pub fault: Fault,
     /// The case, as small as it could be made.
@@ -33,15 +38,12 @@ pub struct Finding {
     pub camera: usize,
     /// How many runs failed in the same way (stage, reduction and output).
     pub runs: u64,
-    /// What kind of case it is, where kinds are kept apart ([`Watch::class`](super::Watch::class)).
-    pub class: String,
     /// More for the reader, a line each.
     pub notes: Vec<String>,
 }
 
 impl Finding {
-    /// What makes two findings of an engine the same: stage, reduction, output, kind of failure and
-    /// the case's class.
+    /// The [`Self::key`] of such a finding.
     pub(super) fn key(
         stage: StageName,
         setting: Option<BackwardConfig>,
@@ -72,7 +74,7 @@ impl Finding {
             format!("-{}-t{}", setting.reduction, setting.threshold)
         });
         let what = match &self.fault {
-            Fault::Difference(difference) => difference.output,
+            Fault::Difference(difference) => &*difference.output,
             Fault::Engine(_) => "fault",
         };
         let stem = format!("{}-{}{setting}-{what}-{}", self.engine, self.stage, self.case.name);

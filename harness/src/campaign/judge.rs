@@ -147,17 +147,17 @@ impl<'a, 'm> Judge<'a, 'm> {
             self.report.findings[index].runs += 1;
             return;
         }
-        self.known.insert(key, self.report.findings.len());
+        self.known.insert(key.clone(), self.report.findings.len());
         let mut finding = Finding {
             engine: self.report.id.clone(),
             lane_width: self.report.info.lane_width,
             stage,
             setting,
+            key,
             fault,
             case: item.case.clone(),
             camera: item.camera,
             runs: 1,
-            class,
             notes: Vec::new(),
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.

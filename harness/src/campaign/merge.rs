@@ -45,14 +45,16 @@ impl EngineReport {
                 Entry::Occupied(mut place) => place.get_mut().merge(theirs),
             }
         }
-        for finding in other.findings {
-            let key = |f: &Finding| Finding::key(f.stage, f.setting, &f.fault, &f.class);
-            match self.findings.iter_mut().find(|known| key(known) == key(&finding)) {
-                Some(known) => known.runs += finding.runs,
-                None => self.findings.push(finding),
-            }
-        }
+        other.findings.into_iter().for_each(|finding| self.add_finding(finding));
         self.given_up = self.given_up.take().or(other.given_up);
+    }
+
+    /// Adds a finding, or its runs where its kind is known.
+    pub fn add_finding(&mut self, finding: Finding) {
+        match self.findings.iter_mut().find(|known| known.key == finding.key) {
+            Some(known) => known.runs += finding.runs,
+            None => self.findings.push(finding),
+        }
     }
 }
 
@@ -63,6 +65,7 @@ impl Row {
             *self.runs.entry(verdict).or_default() += runs;
         }
         self.tally.merge(&other.tally);
+        self.move_to(other.furthest);
         for (threshold, runs) in other.disagree_at {
             *self.disagree_at.entry(threshold).or_default() += runs;
         }

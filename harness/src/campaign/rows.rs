@@ -1,18 +1,23 @@
 //! The counts of an engine's part of a campaign, row by row of the report.
 
 use super::Finding;
+use crate::io::serde_forms::furthest;
 use crate::stage::StageName;
-use crate::verdict::{Tally, Verdict};
+use crate::verdict::{Difference, Tally, Verdict};
+use serde::{Deserialize, Serialize};
 use splat_gpu::{BackwardConfig, DeviceInfo, Reduction};
 use std::collections::BTreeMap;
 
 /// Counts of one row of the report.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Row {
     /// (case, setting) runs by verdict.
     pub runs: BTreeMap<Verdict, u64>,
     /// All elements of all runs.
     pub tally: Tally,
+    /// The largest error / bound of an element outside its bound, if there is one.
+    #[serde(with = "furthest")]
+    pub furthest: Option<f64>,
     /// Runs that disagree at each threshold that was run.
     pub disagree_at: BTreeMap<u32, u64>,
 }
@@ -21,6 +26,11 @@ impl Row {
     pub(super) fn add(&mut self, tally: &Tally, setting: Option<BackwardConfig>) {
         self.add_run(tally.verdict(), setting);
         self.tally.merge(tally);
+        self.move_to(tally.worst.as_ref().map(Difference::ratio));
+    }
+
+    pub(super) fn move_to(&mut self, furthest: Option<f64>) {
+        self.furthest = furthest.into_iter().chain(self.furthest).reduce(f64::max);
     }
 
     pub(super) fn add_run(&mut self, verdict: Verdict, setting: Option<BackwardConfig>) {

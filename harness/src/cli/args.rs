@@ -57,6 +57,8 @@ pub enum Command {
     Mutants(MutantsArgs),
     /// Judge generated cases until time is up
     Fuzz(super::fuzz::FuzzArgs),
+    /// Join the parts of a campaign that ran on many machines (fuzz --shard)
+    Merge(super::merge::MergeArgs),
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),

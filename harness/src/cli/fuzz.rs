@@ -1,6 +1,7 @@
 //! `splatcheck fuzz`: a campaign of generated cases.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,14 +17,13 @@ use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
 use super::paths;
 use super::reproducer;
-use crate::campaign::{Contender, Finding, Item, Watch, run_in_chunks};
+use crate::campaign::{Contender, EngineReport, Finding, Item, Watch, run_in_chunks};
 use crate::case::Case;
 use crate::coverage::{Coverage, Met};
 use crate::engines::{Discovery, Found, Program, Team};
-use crate::fuzz::{Plan, settings};
+use crate::fuzz::{Plan, Results, Shard, settings};
 use crate::generators::{self, Generator};
 use crate::minimize::shrink;
-use crate::report::{report, reproducer_path};
 use crate::stage::StageName;
 
 /// Cases of a submission: they are small.
@@ -47,6 +47,10 @@ pub struct FuzzArgs {
     /// Stop after this many cases instead
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub cases: Option<u64>,
+    /// Run part K of N only, K from 1: 'splatcheck merge' joins the parts' folders
+    #[arg(long, value_name = "K/N", default_value_t = Shard::WHOLE)]
+    #[arg(hide_default_value = true)]
+    pub shard: Shard,
     /// Seed of the cases
     #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
@@ -54,7 +58,7 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(hide_default_value = true)]
     pub jobs: u16,
-    /// Folder for findings
+    /// Folder for findings; with --cases also for the result: result.json and report.txt
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// Whose rules hold where a generator does not change them
@@ -86,13 +90,20 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 /// A checked `fuzz`.
 #[derive(Clone, Debug)]
 pub struct FuzzPlan {
-    engines: Vec<Found>,
-    discovery: Discovery,
-    plan: Plan,
+    /// The engines to judge.
+    pub engines: Vec<Found>,
+    /// Everything that discovery said, for the report.
+    pub discovery: Discovery,
+    /// What is drawn.
+    pub plan: Plan,
     /// Time or number of cases.
-    limit: Result<Duration, u64>,
-    jobs: usize,
-    out: PathBuf,
+    pub limit: Result<Duration, u64>,
+    /// The part to run.
+    pub shard: Shard,
+    /// Threads, and processes for an emulator.
+    pub jobs: usize,
+    /// Folder for findings: writable, perhaps still to be made.
+    pub out: PathBuf,
 }
 
 impl FuzzArgs {
@@ -101,6 +112,10 @@ impl FuzzArgs {
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<FuzzPlan, CliError> {
+        if self.shard != Shard::WHOLE && self.cases.is_none() {
+            let what = "--shard: where time decides the parts cannot be joined, add --cases N";
+            return Err(CliError::new(what));
+        }
         let engines = discovery.select(&self.engine).map_err(CliError::new)?;
         if engines.is_empty() {
             return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
@@ -110,6 +125,7 @@ impl FuzzArgs {
             discovery: discovery.clone(),
             plan: Plan::new(self.convention.profile(), self.seed, &self.generator),
             limit: self.cases.map_or(Ok(self.time), Err),
+            shard: self.shard,
             jobs: match usize::from(self.jobs) {
                 0 => std::thread::available_parallelism().map_or(1, usize::from),
                 jobs => jobs,
@@ -125,22 +141,36 @@ impl FuzzArgs {
 /// See [`CliError`].
 pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let program = Program::find().map_err(CliError::new)?;
-    let contenders: Vec<Contender<'_>> = fuzz
-        .engines
-        .iter()
-        .map(|found| {
-            let all = settings(found.info.lane_width);
-            let first = contender(found, &program, all)?;
-            if !found.info.backend.starts_with("emulator") {
-                return Ok(first);
-            }
-            // The emulator uses one core: as many processes of it as there are jobs.
-            let others = (1..fuzz.jobs)
-                .map(|_| Ok(contender(found, &program, Vec::new())?.engine))
-                .collect::<Result<_, CliError>>()?;
-            Ok(Contender { engine: Box::new(Team::new(first.engine, others)), ..first })
-        })
+    let contenders = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
+    let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
+    out.write_all(results.text(&fuzz.out).as_bytes())?;
+    out.flush()?;
+    outcome(&results.reports)
+}
+
+/// Starts an engine for the campaign.
+fn start(
+    fuzz: &FuzzPlan,
+    found: &Found,
+    program: &Program,
+) -> Result<Contender<'static>, CliError> {
+    let first = contender(found, program, settings(found.info.lane_width))?;
+    if !found.info.backend.starts_with("emulator") {
+        return Ok(first);
+    }
+    // The emulator uses one core: as many processes of it as there are jobs.
+    let others = (1..fuzz.jobs)
+        .map(|_| Ok(contender(found, program, Vec::new())?.engine))
         .collect::<Result<_, CliError>>()?;
+    Ok(Contender { engine: Box::new(Team::new(first.engine, others)), ..first })
+}
+
+/// Runs the campaign on these contenders and writes what came of it: the findings, and the result
+/// where the number of cases is given.
+///
+/// # Errors
+/// A panic of an engine's thread; a file that cannot be written.
+pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results, CliError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(fuzz.jobs).build();
     let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
     let watch = Watcher::new(fuzz);
@@ -151,7 +181,7 @@ pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
             .map_or_else(|| item.case.clone(), |tree| shrink(tree, fails))
     };
     let started = watch.started;
-    let cases = fuzz.plan.cases().take_while(|(case, _)| match fuzz.limit {
+    let cases = fuzz.plan.cases(fuzz.shard).take_while(|(case, _)| match fuzz.limit {
         Ok(time) => started.elapsed() < time,
         Err(cases) => fuzz.plan.index(case).is_some_and(|index| index < cases),
     });
@@ -162,15 +192,19 @@ pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     // Standard output says nothing that depends on the machine's speed.
     let seconds = watch.started.elapsed().as_secs_f64();
     let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", watch.progress());
-    let path = |finding: &Finding| reproducer_path(&fuzz.out, finding).display().to_string();
-    let files: Vec<Vec<String>> =
-        reports.iter().map(|report| report.findings.iter().map(path).collect()).collect();
-    out.write_all(report(&reports, &fuzz.discovery.missing, &files).as_bytes())?;
-    out.write_all(watch.summary().as_bytes())?;
-    out.flush()?;
+    let results = watch.results(reports);
+    // Where time decides, two machines' parts are of different length: they cannot be joined.
+    if fuzz.limit.is_err() {
+        let cannot = |error| {
+            CliError::caused(format!("cannot make the folder {}", fuzz.out.display()), error)
+        };
+        fs::create_dir_all(&fuzz.out).map_err(cannot)?;
+        let written = results.write(&fuzz.out, &results.text(&fuzz.out));
+        written.map_err(|error| CliError::caused("cannot write the result", error))?;
+    }
     match watch.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
-        None => outcome(&reports),
+        None => Ok(results),
     }
 }
 
@@ -215,6 +249,7 @@ impl<'a> Watcher<'a> {
     fn progress(&self) -> String {
         let [cases, runs, found] =
             [&self.cases, &self.runs, &self.found].map(|n| n.load(Ordering::Relaxed));
+        let cases = self.fuzz.shard.share(cases);
         let seconds = self.started.elapsed().as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "rates for people")]
         let [case_rate, run_rate] = [cases, runs].map(|n| n as f64 / seconds);
@@ -224,29 +259,20 @@ impl<'a> Watcher<'a> {
         )
     }
 
-    fn summary(&self) -> String {
-        let mut text = String::new();
-        for (engine, coverage) in lock(&self.coverage).iter() {
-            text += &format!("\n{engine}: {}", coverage.text());
+    fn results(&self, mut reports: Vec<EngineReport>) -> Results {
+        let plan = &self.fuzz.plan;
+        reports.iter_mut().for_each(|report| plan.sort(&mut report.findings));
+        let reached = self.cases.load(Ordering::Relaxed);
+        Results {
+            plan: plan.clone(),
+            cases: self.fuzz.limit.err().unwrap_or(reached),
+            shard: self.fuzz.shard,
+            reached,
+            window_is_missing: plan.window_is_missing(),
+            missing: self.fuzz.discovery.missing.clone(),
+            reports,
+            coverage: lock(&self.coverage).clone(),
         }
-        for generator in self.fuzz.plan.unused() {
-            text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
-        }
-        let rasterized: Vec<_> = self.fuzz.plan.rasterized().collect();
-        if !rasterized.is_empty() {
-            text += &format!(
-                "NOT EXERCISED: project, project_backward on the cases of {}: their bounds may be \
-                 infinite there\n",
-                rasterized.join(", ")
-            );
-        }
-        let window = self.fuzz.plan.window_is_missing();
-        if window {
-            text += "NOT EXERCISED: window: there is no ../shared/data (SPLATCHECK_DATA names another)\n";
-        }
-        let [cases, runs] = [&self.cases, &self.runs].map(|n| n.load(Ordering::Relaxed));
-        text += &format!("{cases} cases, {runs} runs\n");
-        text
     }
 }
 
@@ -280,13 +306,13 @@ impl Watch for Watcher<'_> {
 
     fn exercised(&self, engine: &str, width: u32, item: &Item, settings: &[BackwardConfig]) {
         let index = self.fuzz.plan.index(&item.case).unwrap_or(0);
-        self.cases.fetch_max(index + 1, Ordering::Relaxed);
+        let before = self.cases.fetch_max(index + 1, Ordering::Relaxed);
         // An engine has run the stage, so it does not contradict itself.
         let Ok(met) = Met::new(&item.stage, width) else { return };
         let mut all = lock(&self.coverage);
         let coverage = all.entry(engine.to_owned()).or_insert_with(|| Coverage::new(width));
         settings.iter().for_each(|&setting| coverage.add(&met, setting));
-        if index.is_multiple_of(CHUNK as u64) {
+        if before / (CHUNK as u64) < (index + 1) / (CHUNK as u64) {
             let [met, reachable] = coverage.count();
             self.bar.set_message(format!("{}, {met}/{reachable} cells", self.progress()));
             self.bar.tick();

@@ -15,6 +15,7 @@ pub mod exit;
 pub mod fuzz;
 pub mod gate;
 pub mod judged;
+pub mod merge;
 pub mod mutants;
 pub mod oracle;
 pub mod paths;
@@ -63,6 +64,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) => mutants::run(&typed.resolve(&engines_here()?)?, out),
         Command::Fuzz(typed) => fuzz::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Merge(typed) => merge::run(&typed.resolve()?, out),
         Command::Engine(typed) => engine::run(typed),
     }
 }

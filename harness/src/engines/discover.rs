@@ -8,6 +8,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use serde::{Deserialize, Serialize};
 use splat_gpu::{DeviceInfo, Engine, EngineError};
 
 use super::drivers::{
@@ -57,7 +58,7 @@ impl Found {
 }
 
 /// An engine that this machine might have but does not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// What was tried or looked for.
     pub candidate: String,

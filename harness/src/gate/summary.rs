@@ -104,7 +104,7 @@ pub struct FindingSummary {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ElementSummary {
     /// Name of the output.
-    pub output: &'static str,
+    pub output: String,
     /// Index in the output's shape.
     pub index: Vec<usize>,
     /// What the kernel returned.
@@ -190,7 +190,6 @@ impl EngineSummary {
 impl RowSummary {
     fn new(stage: &'static str, reduction: &'static str, row: &Row) -> Self {
         let sharpness = &row.tally.sharpness;
-        let worst = row.tally.worst.as_ref().map(Difference::ratio);
         Self {
             stage,
             reduction,
@@ -200,7 +199,7 @@ impl RowSummary {
             blind: row.tally.blind,
             median: sharpness.quantile(0.5),
             p99: sharpness.quantile(0.99),
-            max: worst.or(sharpness.quantile(1.0)).map_or(Value::Null, number),
+            max: row.furthest.or(sharpness.quantile(1.0)).map_or(Value::Null, number),
             disagree_at: row.disagree_at.clone(),
         }
     }
@@ -233,7 +232,7 @@ impl FindingSummary {
 impl ElementSummary {
     fn new(difference: &Difference) -> Self {
         Self {
-            output: difference.output,
+            output: difference.output.to_string(),
             index: difference.element.clone(),
             value: number(difference.value),
             oracle: number(difference.oracle),

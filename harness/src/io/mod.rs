@@ -32,6 +32,7 @@ mod read;
 pub mod result_file;
 #[cfg(test)]
 mod samples;
+pub mod serde_forms;
 mod toml_node;
 pub mod validate;
 pub mod write;

@@ -81,7 +81,7 @@ impl ProjectExpectation {
             let element = vec![row / self.gaussians, row % self.gaussians];
             let [value, oracle] = [decision, expected].map(f64::from);
             let difference = || Difference {
-                output: "visible",
+                output: "visible".into(),
                 element: element.clone(),
                 value,
                 oracle,
@@ -96,7 +96,7 @@ impl ProjectExpectation {
                     let (value, (oracle, bound)) =
                         (f64::from(value), if left_out { (0.0, 0.0) } else { bound });
                     let difference = || Difference {
-                        output,
+                        output: output.into(),
                         element: place(output, &element, k),
                         value,
                         oracle,
@@ -234,7 +234,7 @@ impl Compared<'_> {
         let (value, oracle) = (f64::from(value), element.value);
         let bound = sum.tolerance(element, model);
         let difference = || Difference {
-            output,
+            output: output.into(),
             element: place(),
             value,
             oracle,

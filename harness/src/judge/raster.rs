@@ -94,7 +94,7 @@ impl Expectation {
             let allowed = id == expected || others.is_some_and(|ids| ids.contains(&id));
             let (value, oracle) = (f64::from(id), f64::from(expected));
             let difference = || Difference {
-                output: "last_ids",
+                output: "last_ids".into(),
                 element: vec![pixel / self.width, pixel % self.width],
                 value,
                 oracle,
@@ -118,7 +118,7 @@ impl Expectation {
             let value = f64::from(value);
             let pixel = i / channels;
             let difference = || Difference {
-                output,
+                output: output.into(),
                 element: vec![pixel / self.width, pixel % self.width, i % channels],
                 value,
                 oracle,
@@ -155,7 +155,7 @@ impl Expectation {
                     let (value, oracle) = (f64::from(value), element.value);
                     let bound = sum.tolerance(element, &self.model);
                     let difference = || Difference {
-                        output,
+                        output: output.into(),
                         element: if output == "v_opacities" { vec![g] } else { vec![g, k] },
                         value,
                         oracle,

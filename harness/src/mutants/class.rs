@@ -190,7 +190,7 @@ impl Trial {
             values.extend(outputs.v_opacities.pop());
             for (place, value) in values.into_iter().map(f64::from).enumerate() {
                 let difference = || crate::verdict::Difference {
-                    output: "skipped Gaussian",
+                    output: "skipped Gaussian".into(),
                     element: vec![place],
                     value,
                     oracle: 0.0,

@@ -12,12 +12,14 @@ mod raster;
 pub use project::ProjectStage;
 pub use raster::Stage;
 
+use serde::{Deserialize, Serialize};
 use splat_gpu::{BackwardConfig, Reduction};
 use std::fmt;
 use std::str::FromStr;
 
 /// A judged stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StageName {
     /// The projection by all cameras, spherical harmonics included.
     Project,

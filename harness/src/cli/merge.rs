@@ -1,0 +1,89 @@
+//! `splatcheck merge`: the parts of a campaign as one.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::exit::{CliError, Outcome};
+use super::judged::outcome;
+use super::paths;
+use crate::acceptance::folder::Staged;
+use crate::fuzz::{Part, Results, folder_of, join};
+use crate::io::write::write_file;
+use crate::report::reproducer_path;
+
+/// Options of `merge`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct MergeArgs {
+    /// The --out folders of all parts
+    #[arg(value_name = "DIR", required = true)]
+    pub parts: Vec<PathBuf>,
+    /// Folder for the whole; must not exist or be empty
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// A checked `merge`.
+#[derive(Debug)]
+pub struct MergePlan {
+    parts: Vec<Part>,
+    whole: Results,
+    output: PathBuf,
+}
+
+impl MergeArgs {
+    /// Reads the parts and joins them.
+    ///
+    /// # Errors
+    /// A result file that cannot be believed, parts that do not belong together, one that is missing.
+    pub fn resolve(self) -> Result<MergePlan, CliError> {
+        let output = paths::writable_folder("--output", &self.output)?;
+        let read = |folder: PathBuf| {
+            let results = Results::read(&folder)?;
+            Ok(Part { folder, results })
+        };
+        let parts: Result<Vec<Part>, String> = self.parts.into_iter().map(read).collect();
+        let mut parts = parts.map_err(CliError::new)?;
+        let whole = join(&mut parts).map_err(CliError::new)?;
+        Ok(MergePlan { parts, whole, output })
+    }
+}
+
+/// Carries out the plan: result file, text report and the reproducers of what is in them appear
+/// together.
+///
+/// # Errors
+/// See [`CliError`].
+pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let MergePlan { whole, output, .. } = merge;
+    let cannot = |error| {
+        CliError::caused(format!("--output {}: cannot write the whole", output.display()), error)
+    };
+    let staged = Staged::new(output).map_err(cannot)?;
+    copy_reproducers(merge, &staged)?;
+    let text = whole.text(output);
+    whole
+        .write(&staged.path(), &text)
+        .map_err(|error| CliError::caused("cannot write the result", error))?;
+    staged.publish().map_err(cannot)?;
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    outcome(&whole.reports)
+}
+
+fn copy_reproducers(merge: &MergePlan, staged: &Staged) -> Result<(), CliError> {
+    let findings = merge.whole.reports.iter().flat_map(|report| &report.findings);
+    for finding in findings {
+        let index = merge.whole.plan.index(&finding.case);
+        let Some(folder) = index.and_then(|index| folder_of(&merge.parts, index)) else { continue };
+        let from = reproducer_path(folder, finding);
+        let bytes = fs::read(&from).map_err(|error| {
+            CliError::caused(format!("cannot read the reproducer {}", from.display()), error)
+        })?;
+        write_file(&reproducer_path(&staged.path(), finding), &bytes)
+            .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
+    }
+    Ok(())
+}

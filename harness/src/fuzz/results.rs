@@ -1,0 +1,94 @@
+//! What a campaign, or one part of it, came to: for people as text, for `merge` as a file.
+
+use super::record::{self, Campaign, Record};
+use super::{Plan, Shard};
+use crate::campaign::EngineReport;
+use crate::coverage::Coverage;
+use crate::engines::Missing;
+use crate::io::InputError;
+use crate::io::write::write_file;
+use crate::report::{report, reproducer_path};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The result file's name in the folder of findings.
+pub const RESULT: &str = "result.json";
+/// The text report's.
+pub const REPORT: &str = "report.txt";
+
+/// What was run, where, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What was drawn.
+    pub plan: Plan,
+    /// How many cases the whole campaign has.
+    pub cases: u64,
+    /// The part that was run.
+    pub shard: Shard,
+    /// One more than the largest index that an engine has run.
+    pub reached: u64,
+    /// Whether windows were to be drawn but the trained scenes were not on the machine.
+    pub window_is_missing: bool,
+    /// The engines that the machine does not have.
+    pub missing: Vec<Missing>,
+    /// The engines that it has; findings in the order of their cases.
+    pub reports: Vec<EngineReport>,
+    /// By engine id.
+    pub coverage: BTreeMap<String, Coverage>,
+}
+
+impl Results {
+    /// The text report; findings are in `folder`.
+    #[must_use]
+    pub fn text(&self, folder: &Path) -> String {
+        let path = |finding| reproducer_path(folder, finding).display().to_string();
+        let files: Vec<Vec<String>> =
+            self.reports.iter().map(|report| report.findings.iter().map(path).collect()).collect();
+        let mut text = report(&self.reports, &self.missing, &files);
+        for (engine, coverage) in &self.coverage {
+            text += &format!("\n{engine}: {}", coverage.text());
+        }
+        for generator in self.plan.unused() {
+            text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
+        }
+        let rasterized: Vec<_> = self.plan.rasterized().collect();
+        if !rasterized.is_empty() {
+            text += &format!(
+                "NOT EXERCISED: project, project_backward on the cases of {}: their bounds may be \
+                 infinite there\n",
+                rasterized.join(", ")
+            );
+        }
+        if self.window_is_missing {
+            text += "NOT EXERCISED: window: there is no ../shared/data (SPLATCHECK_DATA names another)\n";
+        }
+        let runs: u64 =
+            self.reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();
+        let part = match self.shard {
+            Shard::WHOLE => String::new(),
+            part => format!(" of part {part}"),
+        };
+        text + &format!("{} cases{part}, {runs} runs\n", self.shard.share(self.reached))
+    }
+
+    /// Writes the result file and the text report into `folder`.
+    ///
+    /// # Errors
+    /// A file that cannot be written; the result file comes last, so where it is, all is.
+    pub fn write(&self, folder: &Path, text: &str) -> Result<(), InputError> {
+        write_file(&folder.join(REPORT), text.as_bytes())?;
+        write_file(&folder.join(RESULT), Record::new(self).json().as_bytes())
+    }
+
+    /// Reads the result file of `folder` and the cases of its findings.
+    ///
+    /// # Errors
+    /// Names the file, and what is wrong with it.
+    pub fn read(folder: &Path) -> Result<Self, String> {
+        record::read(folder)
+    }
+
+    pub(super) fn campaign(&self) -> Campaign {
+        Campaign::new(&self.plan, self.cases)
+    }
+}

@@ -1,0 +1,200 @@
+//! The parts of a campaign, joined, are the campaign: byte for byte.
+
+use splat_gpu::{BackwardConfig, Reduction};
+use splat_harness::campaign::Contender;
+use splat_harness::cli::exit::Outcome;
+use splat_harness::cli::fuzz::{FuzzPlan, judge};
+use splat_harness::cli::merge::{self, MergeArgs};
+use splat_harness::engines::Discovery;
+use splat_harness::fuzz::{Plan, REPORT, RESULT};
+use splat_harness::stage::StageName;
+use splat_reference::convention::Profile;
+use splat_tests::{Defect, Mirror, say};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const CASES: u64 = 14;
+
+/// Runs a part of a campaign on the mirror with a defect, into `out`.
+fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
+    let plan = FuzzPlan {
+        engines: Vec::new(),
+        discovery: Discovery::default(),
+        plan: Plan::new(Profile::Inria, seed, &[]),
+        limit: Err(CASES),
+        shard: shard.parse().expect("a part"),
+        jobs: 2,
+        out: out.to_owned(),
+    };
+    let contender = Contender {
+        id: "mirror".to_owned(),
+        engine: Box::new(Mirror::new(8, defect)),
+        stages: StageName::ALL.to_vec(),
+        settings: [Reduction::Atomic, Reduction::SwB]
+            .map(|reduction| BackwardConfig { reduction, threshold: 4 })
+            .to_vec(),
+    };
+    judge(&plan, vec![contender]).expect("it runs and writes");
+}
+
+/// Runs all parts, each into a folder of its own under `around`.
+fn fuzz_in_parts(defect: Defect, of: u32, around: &Path) -> Vec<PathBuf> {
+    (1..=of)
+        .map(|number| {
+            let folder = around.join(format!("part-{number}-of-{of}"));
+            fuzz(defect, &format!("{number}/{of}"), 5, &folder);
+            folder
+        })
+        .collect()
+}
+
+fn merge(parts: Vec<PathBuf>, output: &Path) -> Result<(Outcome, String), String> {
+    let plan = MergeArgs { parts, output: output.to_owned() }.resolve();
+    let plan = plan.map_err(|error| error.to_string())?;
+    let mut out = Vec::new();
+    let outcome = merge::run(&plan, &mut out).map_err(|error| error.to_string())?;
+    Ok((outcome, String::from_utf8(out).expect("text")))
+}
+
+/// Every file of a folder by name.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let read = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_str().expect("a plain name").to_owned();
+        (name, fs::read(entry.path()).expect("it is there"))
+    };
+    let entries = fs::read_dir(folder).expect("a folder");
+    entries.map(|entry| read(entry.expect("an entry"))).collect()
+}
+
+#[test]
+fn any_number_of_parts_is_the_whole() {
+    for defect in [Defect::None, Defect::LostChannel(0)] {
+        let around = tempfile::tempdir().expect("a folder");
+        // The report names its folder, so the single run and the joined ones have the same.
+        let whole = around.path().join("whole");
+        fuzz(defect, "1/1", 5, &whole);
+        let single = files(&whole);
+        let text = String::from_utf8(single[REPORT].clone()).expect("text");
+        assert!(text.contains("14 cases, "), "{text}");
+        for of in 1..=3 {
+            let parts = fuzz_in_parts(defect, of, around.path());
+            fs::remove_dir_all(&whole).expect("it was written");
+            let (outcome, said) = merge(parts.into_iter().rev().collect(), &whole).expect("joined");
+            let joined = files(&whole);
+            assert_eq!(said, text, "{defect:?}: the report of {of} parts");
+            assert_eq!(joined[REPORT], single[REPORT], "{defect:?}: its file");
+            assert_eq!(joined[RESULT], single[RESULT], "{defect:?}: the result of {of} parts");
+            for (name, bytes) in &joined {
+                assert_eq!(single.get(name), Some(bytes), "{defect:?}: {name} of {of} parts");
+            }
+            let findings = joined.len() - 2;
+            if defect == Defect::None {
+                assert_eq!((outcome, findings), (Outcome::Agree, 0), "{said}");
+            } else {
+                assert_eq!(outcome, Outcome::Disagree, "{said}");
+                assert!(findings > 3, "too few findings to have joined any: {said}");
+            }
+        }
+    }
+}
+
+/// Runs of every kind of finding in the result of a folder.
+fn kinds(folder: &Path) -> BTreeMap<String, u64> {
+    let text = fs::read_to_string(folder.join(RESULT)).expect("it is there");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    let findings = json["engines"][0]["findings"].as_array().expect("a list");
+    let kind = |finding: &serde_json::Value| {
+        let key = finding["key"].as_str().expect("a text").to_owned();
+        (key, finding["runs"].as_u64().expect("a count"))
+    };
+    findings.iter().map(kind).collect()
+}
+
+#[test]
+fn findings_of_one_kind_are_joined() {
+    let around = tempfile::tempdir().expect("a folder");
+    let parts = fuzz_in_parts(Defect::LostChannel(0), 3, around.path());
+    let mut sum = BTreeMap::new();
+    let mut apart = 0;
+    for (kind, runs) in parts.iter().flat_map(|folder| kinds(folder)) {
+        *sum.entry(kind).or_default() += runs;
+        apart += 1;
+    }
+    assert!(sum.len() < apart, "no kind was found in two parts: nothing was tried");
+    let whole = around.path().join("whole");
+    merge(parts, &whole).expect("joined");
+    assert_eq!(kinds(&whole), sum, "each kind once, with the runs of all parts");
+}
+
+#[test]
+fn parts_that_are_not_the_whole_are_refused() {
+    let around = tempfile::tempdir().expect("a folder");
+    let whole = around.path().join("whole");
+    let parts = fuzz_in_parts(Defect::LostChannel(0), 3, around.path());
+    let refused = |parts: &[&PathBuf], words: &[&str]| {
+        let parts = parts.iter().map(|&part| part.clone()).collect();
+        let error = merge(parts, &whole).expect_err("it is not the whole");
+        for word in words {
+            assert!(error.contains(word), "does not say '{word}': {error}");
+        }
+        assert!(!whole.exists(), "something was written: {error}");
+    };
+    let [one, two, three] = [0, 1, 2].map(|i| &parts[i]);
+    refused(&[one, three], &["part 2/3 is missing (1 of 3)"]);
+    refused(&[one], &["part 2/3, 3/3 is missing"]);
+    refused(&[one, two, two, three], &["part 2/3 is there twice", "part-2-of-3"]);
+    let other = around.path().join("other");
+    fuzz(Defect::None, "2/3", 6, &other);
+    refused(&[one, &other, three], &["different campaigns", "seed 5", "seed 6"]);
+    refused(&[one, &around.path().join("nowhere"), three], &["nowhere", "cannot read"]);
+
+    // What a reproducer's file holds and its name are checked, and so are the counts.
+    let result = two.join(RESULT);
+    let text = fs::read_to_string(&result).expect("it was written");
+    for (from, to, words) in [
+        ("\"reproducer\":\"", "\"reproducer\":\"../", "is no file name"),
+        ("\"shard\":\"2/3\"", "\"shard\":\"0/3\"", "K from 1 to N"),
+        ("\"shard\":\"2/3\"", "\"shard\":\"3/3\"", "of part 3/3"),
+        ("\"bins\":[", "\"bins\":[0,", "bins, expected"),
+        ("\"lane_width\":8", "\"lane_width\":4000000000", "expected 1 to 64"),
+        ("\"key\":", "\"kez\":", "key"),
+        ("{", "", "result.json"),
+    ] {
+        assert!(text.contains(from), "{from} is not there to be damaged");
+        fs::write(&result, text.replacen(from, to, 1)).expect("written");
+        refused(&[one, two, three], &["result.json", words]);
+    }
+    fs::write(&result, text).expect("written");
+    let lost = files(two).into_keys().find(|name| name.ends_with(".safetensors"));
+    let lost = lost.expect("it has a finding");
+    fs::remove_file(two.join(&lost)).expect("it was there");
+    refused(&[one, two, three], &[&lost]);
+}
+
+#[test]
+fn the_command_divides_and_joins() {
+    let [whole, parts] = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
+    let fuzz = ["fuzz", "--engine", "emulator", "--cases", "9", "--seed", "3", "--out"];
+    let single = say(whole.path(), &[&fuzz[..], &["out"]].concat());
+    for shard in ["1/2", "2/2"] {
+        let folder = shard.replace('/', "-");
+        let part = say(parts.path(), &[&fuzz[..], &[&folder, "--shard", shard]].concat());
+        assert!(part.out.contains(&format!(" of part {shard}, ")), "{part:?}");
+    }
+    let joined = say(parts.path(), &["merge", "2-2", "1-2", "-o", "out"]);
+    assert_eq!((joined.code, &joined.out), (single.code, &single.out), "{}", joined.err);
+    let [single, joined] = [&whole, &parts].map(|folder| files(&folder.path().join("out")));
+    assert_eq!(joined[RESULT], single[RESULT], "the result");
+
+    let again = say(parts.path(), &["merge", "2-2", "1-2", "-o", "out"]);
+    assert_eq!(again.code, Some(2), "it is occupied: {again:?}");
+    let alone = say(parts.path(), &["merge", "2-2", "-o", "alone"]);
+    assert_eq!((alone.code, alone.out.as_str()), (Some(2), ""), "{alone:?}");
+    assert!(alone.err.contains("part 1/2 is missing"), "{alone:?}");
+    for args in [["--cases", "3", "--shard", "0/2"], ["--time", "1s", "--shard", "1/2"]] {
+        let refused = say(parts.path(), &[&["fuzz"], &args[..]].concat());
+        assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
+        assert!(refused.err.contains("--shard") || refused.err.contains("--cases"), "{refused:?}");
+    }
+}
