@@ -24,6 +24,7 @@ use crate::fuzz::{Plan, settings};
 use crate::generators::{self, Generator};
 use crate::minimize::shrink;
 use crate::report::{report, reproducer_path};
+use crate::stage::StageName;
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;
@@ -36,7 +37,7 @@ pub struct FuzzArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Draw from this generator only; repeatable [default: all whose outputs are promised]
+    /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]
     #[arg(long, value_name = "NAME", value_parser = parse_generator)]
     pub generator: Vec<&'static Generator>,
     /// Stop after this time: a number with s, m or h
@@ -231,6 +232,14 @@ impl<'a> Watcher<'a> {
         for generator in self.fuzz.plan.unused() {
             text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
         }
+        let rasterized: Vec<_> = self.fuzz.plan.rasterized().collect();
+        if !rasterized.is_empty() {
+            text += &format!(
+                "NOT EXERCISED: project, project_backward on the cases of {}: their bounds may be \
+                 infinite there\n",
+                rasterized.join(", ")
+            );
+        }
         let window = self.fuzz.plan.window_is_missing();
         if window {
             text += "NOT EXERCISED: window: there is no ../shared/data (SPLATCHECK_DATA names another)\n";
@@ -248,6 +257,10 @@ impl Watch for Watcher<'_> {
 
     fn class(&self, case: &Case) -> String {
         self.fuzz.plan.class(case).to_owned()
+    }
+
+    fn runs(&self, stage: StageName, case: &Case) -> bool {
+        self.fuzz.plan.runs(stage, case)
     }
 
     fn settings(&self, case: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
