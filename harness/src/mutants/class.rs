@@ -31,6 +31,8 @@ pub struct Trial {
     pub item: Arc<Item>,
     /// The stage's inputs where they are not the case's own.
     poisoned: Option<BackwardInputs>,
+    /// For which stages its outputs can be judged.
+    promise: Promise,
 }
 
 /// Lane width that the generators aim at: the emulator's and CUDA's.
@@ -45,7 +47,7 @@ pub fn classes(corpus: Vec<Case>, count: u32) -> Result<Vec<Class>, String> {
     let views = corpus
         .into_iter()
         .flat_map(|case| (0..case.scene.cameras.len()).map(move |camera| (case.clone(), camera)));
-    let corpus = trials(views.collect())?;
+    let corpus = trials(views.collect(), Promise::Every)?;
     let poisoned = corpus.iter().map(Trial::with_nan).collect();
     let mut classes = vec![
         Class { name: "corpus", cuda_only: false, trials: corpus },
@@ -56,7 +58,7 @@ pub fn classes(corpus: Vec<Case>, count: u32) -> Result<Vec<Class>, String> {
             let draw = Draw { profile: Profile::Inria, lane_width: LANE_WIDTH, turn: index };
             Some((generator.draw(draw, 0, index)?.current(), 0))
         });
-        let trials = trials(cases.collect())?;
+        let trials = trials(cases.collect(), generator.promise)?;
         if !trials.is_empty() {
             classes.push(Class { name: generator.name, cuda_only: false, trials });
         }
@@ -64,9 +66,9 @@ pub fn classes(corpus: Vec<Case>, count: u32) -> Result<Vec<Class>, String> {
     Ok(classes)
 }
 
-fn trials(cases: Vec<(Case, usize)>) -> Result<Vec<Trial>, String> {
+fn trials(cases: Vec<(Case, usize)>, promise: Promise) -> Result<Vec<Trial>, String> {
     let trial = |(case, camera)| {
-        Item::new(case, camera).map(|item| Trial { item: Arc::new(item), poisoned: None })
+        Item::new(case, camera).map(|item| Trial { item: Arc::new(item), poisoned: None, promise })
     };
     cases.into_par_iter().map(trial).collect()
 }
@@ -82,11 +84,11 @@ impl Class {
 }
 
 impl Trial {
-    /// Whether a stage is run on the case: those that take all cameras at once with the first one
-    /// only, and not with the Gaussian of NaN, which is put in behind them.
+    /// Whether a stage is run on the case: its outputs are promised, and stages that take all cameras
+    /// at once belong to the first.
     #[must_use]
     pub fn has(&self, stage: StageName) -> bool {
-        self.item.has(stage) && !(stage.takes_all_cameras() && self.poisoned.is_some())
+        self.item.has(stage) && self.promise.holds_for(stage)
     }
 
     /// Runs a stage under a setting, which the forward stages have none of, and judges it. The case
@@ -144,7 +146,9 @@ impl Trial {
         let flatten_ids = lists.flat_map(|list| [&[id], &ids[list]].concat()).collect();
         raster.flatten_ids = flatten_ids;
         raster.tile_offsets.iter_mut().zip(0..).for_each(|(offset, tile)| *offset += tile);
-        let mut poisoned = Self { item: Arc::clone(&self.item), poisoned: Some(inputs) };
+        // It stands behind the projection, among the rasterization's inputs.
+        let promise = Promise::Rasterization;
+        let mut poisoned = Self { item: Arc::clone(&self.item), poisoned: Some(inputs), promise };
         let mut last_ids = self.item.stage.inputs.last_ids.clone();
         poisoned.move_positions(&mut last_ids, 1);
         if let Some(inputs) = &mut poisoned.poisoned {
