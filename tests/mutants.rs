@@ -19,8 +19,12 @@ fn every_hazard_has_its_mutant() {
         assert!(of(language).count() >= 30, "too few mutants in {language:?}");
     }
     let aimed: BTreeSet<u8> = mutants.iter().flat_map(|m| m.mutation.hazards.clone()).collect();
-    for hazard in 1..=19 {
+    for hazard in 1..=20 {
         assert!(aimed.contains(&hazard), "no mutant stands for hazard {hazard}");
+    }
+    for stage in ["project", "project_backward", "rasterize", "rasterize_backward"] {
+        let of = |m: &Mutant| m.mutation.kernels.iter().any(|kernel| kernel.stage == stage);
+        assert!(mutants.iter().any(of), "no mutant of {stage}");
     }
 }
 
@@ -32,7 +36,7 @@ fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
     let budget = Budget { seeds: 1, cases: 2, limit: 12 };
     let mut classes = classes(corpus(), budget.cases).expect("the corpus can be rasterized");
     // What these do not show, no mutant needs: the command runs the other generators.
-    classes.retain(|class| ["corpus", "nan", "poison"].contains(&class.name));
+    classes.retain(|class| ["corpus", "nan", "typical", "poison"].contains(&class.name));
     let cells = emulated(&mutants, &classes, budget, &|| ()).expect("the mutants are PTX");
     let summary = summary(&mutants, &cells);
     println!("{}", conclusion(&summary));

@@ -138,7 +138,7 @@ fn a_damaged_trace_is_refused() {
     let file = reproducer(folder.path(), &said);
     let good = case_file::read_case(&file).expect("readable");
     for (key, text, expected) in [
-        ("trace", "0.0.ffffffff.1.1 7.7", "decision 2 is not of the form"),
+        ("trace", "0.0.ffffffff.1.1.0 7.7", "decision 2 is not of the form"),
         ("engine", "emulator random:x", "not a number"),
         ("ptx", "mov this;", "not PTX"),
     ] {
@@ -151,7 +151,7 @@ fn a_damaged_trace_is_refused() {
     }
     // A trace that names blocks and lanes which are not there is a schedule all the same.
     let mut notes = good.notes.clone();
-    notes.insert("splatcheck.trace".into(), "4000000000.9.0.0.0 0.31.1.4294967295.1".into());
+    notes.insert("splatcheck.trace".into(), "4000000000.9.0.0.0.3 0.31.1.4294967295.1.0".into());
     case_file::write_case(&file, &good.case, &notes).expect("written");
     replays(folder.path(), &file);
 }

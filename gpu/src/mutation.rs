@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn wgsl_mutants_are_other_valid_programs() {
         use crate::reduction::Reduction;
-        use crate::stages::{RASTERIZE, RASTERIZE_BACKWARD, Variant};
+        use crate::stages::{STAGES, Variant};
         use wgpu::naga::front::wgsl;
         use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 
@@ -225,7 +225,8 @@ mod tests {
             let mutant = Mutation::parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
             let edit = mutant.wgsl_edit().unwrap_or_else(|e| panic!("{e}"));
             for kernel in &mutant.kernels {
-                let stage = if kernel.reduction.is_some() { RASTERIZE_BACKWARD } else { RASTERIZE };
+                let stage = STAGES.iter().find(|stage| stage.name == kernel.stage);
+                let stage = stage.expect("every artifact's stage is one of WGSL's");
                 let spelled = |r: &Reduction| kernel.reduction == Some(artifact::spelled(*r));
                 let reduction = Reduction::ALL.into_iter().find(spelled);
                 let atomics = mutant.needs.unwrap_or(FloatAtomics::CompareExchange);

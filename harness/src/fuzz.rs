@@ -17,7 +17,8 @@ pub use shard::Shard;
 
 use crate::campaign::Finding;
 use crate::case::Case;
-use crate::generators::{self, CaseTree, Draw, Generator};
+use crate::generators::{self, CaseTree, Draw, Generator, Promise};
+use crate::stage::StageName;
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::convention::Profile;
 
@@ -36,14 +37,15 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The generators that were named; for none, all whose outputs are promised.
+    /// The generators that were named; for none, all of which anything is promised.
     #[must_use]
     pub fn new(profile: Profile, seed: u64, named: &[&'static Generator]) -> Self {
         if !named.is_empty() {
             return Self { profile, seed, generators: named.to_vec(), steering: None };
         }
         let steering = generators::find("lanes");
-        let is_other = |g: &&Generator| g.promised && Some(g.name) != steering.map(|g| g.name);
+        let is_promised = |g: &&Generator| g.promise != Promise::Nothing;
+        let is_other = |g: &&Generator| is_promised(g) && Some(g.name) != steering.map(|g| g.name);
         let generators = generators::ALL.iter().filter(is_other).collect();
         Self { profile, seed, generators, steering }
     }
@@ -104,6 +106,20 @@ impl Plan {
         self.index(case).map_or("", |index| self.generator(index).0.name)
     }
 
+    /// Whether a stage is run on a case: where its outputs are promised, and on all cases of a
+    /// generator of which nothing is, which runs only because it was named.
+    #[must_use]
+    pub fn runs(&self, stage: StageName, case: &Case) -> bool {
+        let promise = self.index(case).map(|index| self.generator(index).0.promise);
+        promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
+    }
+
+    /// The generators on whose cases only the rasterization is run.
+    pub fn rasterized(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let used = self.generators.iter().chain(&self.steering);
+        used.filter(|g| g.promise == Promise::Rasterization).map(|g| g.name)
+    }
+
     /// Puts findings in the order of their cases.
     pub fn sort(&self, findings: &mut [Finding]) {
         findings.sort_by_cached_key(|f| (self.index(&f.case), f.key.clone()));
@@ -142,7 +158,7 @@ mod tests {
             *turns.entry(plan.generator(index).0.name).or_insert(0) += 1;
         }
         assert_eq!(turns["lanes"], 200, "half of the cases");
-        for generator in generators::ALL.iter().filter(|g| g.promised) {
+        for generator in generators::ALL.iter().filter(|g| g.promise != Promise::Nothing) {
             assert!(turns[generator.name] >= 10, "{} has no turn", generator.name);
         }
         let unused: Vec<_> = plan.unused().map(|g| g.name).collect();

@@ -38,8 +38,6 @@ pub struct Finding {
     pub camera: usize,
     /// How many runs failed in the same way (stage, reduction and output).
     pub runs: u64,
-    /// What kind of case it is, where kinds are kept apart ([`Watch::class`](super::Watch::class)).
-    pub class: String,
     /// More for the reader, a line each.
     pub notes: Vec<String>,
 }

@@ -67,8 +67,11 @@ impl<'a, 'm> Judge<'a, 'm> {
         Ok(())
     }
 
-    /// The settings to run a stage of a case with.
+    /// The settings to run a stage of a case with; none where it is not run.
     fn settings(&self, stage: StageName, item: &Item) -> Vec<Option<BackwardConfig>> {
+        if !self.watch.runs(stage, &item.case) {
+            return Vec::new();
+        }
         stage.settings(&self.watch.settings(&item.case, &self.contender.settings))
     }
 
@@ -155,7 +158,6 @@ impl<'a, 'm> Judge<'a, 'm> {
             case: item.case.clone(),
             camera: item.camera,
             runs: 1,
-            class,
             notes: Vec::new(),
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.

@@ -16,6 +16,7 @@ mod watch;
 pub use finding::{Fault, Finding};
 pub use item::{Item, Projection};
 pub use rows::{EngineReport, Row};
+pub(crate) use run_stage::tallies;
 pub use watch::Watch;
 
 use crate::case::Case;

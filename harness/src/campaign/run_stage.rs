@@ -6,11 +6,11 @@ use crate::verdict::Tally;
 use splat_gpu::{BackwardConfig, Engine, EngineError};
 
 /// An item and the settings to run it with.
-pub(super) type Work<'i> = (&'i Item, Vec<Option<BackwardConfig>>);
+pub(crate) type Work<'i> = (&'i Item, Vec<Option<BackwardConfig>>);
 
 /// Runs a stage on all items under their settings and judges it: `[item][setting]`. The items must
 /// have the stage.
-pub(super) fn tallies(
+pub(crate) fn tallies(
     engine: &mut dyn Engine,
     stage: StageName,
     work: &[Work<'_>],

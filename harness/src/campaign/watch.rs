@@ -2,6 +2,7 @@
 
 use super::{Finding, Item};
 use crate::case::Case;
+use crate::stage::StageName;
 use splat_gpu::BackwardConfig;
 
 /// Hears of a campaign while it runs. A function of the number of runs done is one.
@@ -12,6 +13,11 @@ pub trait Watch: Sync {
     /// What kind of case it is: findings of different kinds are kept apart.
     fn class(&self, _case: &Case) -> String {
         String::new()
+    }
+
+    /// Whether a stage of a case is run.
+    fn runs(&self, _stage: StageName, _case: &Case) -> bool {
+        true
     }
 
     /// Which of an engine's settings of the backward stage a case is run with.

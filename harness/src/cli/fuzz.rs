@@ -24,6 +24,7 @@ use crate::engines::{Discovery, Found, Program, Team};
 use crate::fuzz::{Plan, Results, Shard, settings};
 use crate::generators::{self, Generator};
 use crate::minimize::shrink;
+use crate::stage::StageName;
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;
@@ -36,7 +37,7 @@ pub struct FuzzArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Draw from this generator only; repeatable [default: all whose outputs are promised]
+    /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]
     #[arg(long, value_name = "NAME", value_parser = parse_generator)]
     pub generator: Vec<&'static Generator>,
     /// Stop after this time: a number with s, m or h
@@ -282,6 +283,10 @@ impl Watch for Watcher<'_> {
 
     fn class(&self, case: &Case) -> String {
         self.fuzz.plan.class(case).to_owned()
+    }
+
+    fn runs(&self, stage: StageName, case: &Case) -> bool {
+        self.fuzz.plan.runs(stage, case)
     }
 
     fn settings(&self, case: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {

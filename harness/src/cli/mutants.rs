@@ -1,7 +1,6 @@
 //! `splatcheck mutants`: runs kernels made wrong on purpose and says what noticed them.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome};
@@ -9,9 +8,11 @@ use crate::engines::Program;
 use crate::io::corpus;
 use crate::mutants::class::{Class, classes};
 use crate::mutants::matrix::{self, Cell};
+use crate::mutants::rates;
 use crate::mutants::table::{conclusion, summary, summary_table};
 use crate::mutants::{Language, Mutant, read_mutants};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
 /// Carries out the plan.
 ///
@@ -22,15 +23,19 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     let scenes = corpus::read_corpus(&plan.corpus)
         .map_err(|error| CliError::caused("cannot read the corpus", error))?;
     let classes = classes(scenes, plan.budget.cases).map_err(CliError::new)?;
-    let cells = cells(plan, &mutants, &classes)?;
-    if cells.is_empty() {
-        return Err(CliError::new("nothing was run: no engine for the mutants that were chosen"));
-    }
-    let summary = summary(&mutants, &cells);
-    if let Some(folder) = &plan.out {
-        write_json(folder, &cells)?;
-    }
-    out.write_all(summary_table(&mutants, &cells).as_bytes())?;
+    let (summary, table) = if plan.rates {
+        let bar = bar(matrix::kernels(&mutants, Language::Cuda));
+        let found = rates::rates(&mutants, &classes, plan.budget.seeds, &|| bar.inc(1));
+        bar.finish_and_clear();
+        let found = found.map_err(|error| CliError::caused("engine emulator", error))?;
+        write_json(plan, &found)?;
+        (rates::summary(&found), rates::markdown(&found))
+    } else {
+        let cells = cells(plan, &mutants, &classes)?;
+        write_json(plan, &cells)?;
+        (summary(&mutants, &cells), summary_table(&mutants, &cells))
+    };
+    out.write_all(table.as_bytes())?;
     out.write_all(conclusion(&summary).as_bytes())?;
     out.flush()?;
     let good = summary.survivors.is_empty() && summary.false_alarms.is_empty();
@@ -59,10 +64,7 @@ fn cells(plan: &MutantsPlan, mutants: &[Mutant], classes: &[Class]) -> Result<Ve
     };
     let wgsl = matrix::kernels(mutants, Language::Wgsl) * plan.engines.len();
     let cuda = if plan.emulator { matrix::kernels(mutants, Language::Cuda) } else { 0 };
-    let bar = ProgressBar::new((wgsl + cuda) as u64);
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} kernels, {eta} left") {
-        bar.set_style(style);
-    }
+    let bar = bar(wgsl + cuda);
     let progress = || bar.inc(1);
     let mut cells = Vec::new();
     if plan.emulator {
@@ -80,13 +82,28 @@ fn cells(plan: &MutantsPlan, mutants: &[Mutant], classes: &[Class]) -> Result<Ve
     Ok(cells)
 }
 
-/// Writes every cell of the matrix.
-fn write_json(folder: &Path, cells: &[Cell]) -> Result<PathBuf, CliError> {
+/// A bar that counts kernels.
+fn bar(kernels: usize) -> ProgressBar {
+    let bar = ProgressBar::new(kernels as u64);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} kernels, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Writes what was found to the plan's folder, if it has one.
+///
+/// # Errors
+/// Nothing was found, since nothing was run; or the file cannot be written.
+fn write_json<T: Serialize>(plan: &MutantsPlan, found: &[T]) -> Result<(), CliError> {
+    if found.is_empty() {
+        return Err(CliError::new("nothing was run: no engine for the mutants that were chosen"));
+    }
+    let Some(folder) = &plan.out else { return Ok(()) };
     let file = folder.join("mutants.json");
     let cannot = |error| CliError::caused(format!("cannot write {}", file.display()), error);
     std::fs::create_dir_all(folder).map_err(cannot)?;
-    let text = serde_json::to_string_pretty(cells)
+    let text = serde_json::to_string_pretty(found)
         .map_err(|error| CliError::caused("cannot write the matrix as JSON", error))?;
-    std::fs::write(&file, text + "\n").map_err(cannot)?;
-    Ok(file)
+    std::fs::write(&file, text + "\n").map_err(cannot)
 }

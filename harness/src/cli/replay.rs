@@ -72,8 +72,13 @@ impl Recorded {
                 "the reproducer's engine is not here: {error}; --engine names another"
             ))
         })?;
+        // What was recorded is an id, not a family: 'cuda' does not mean 'cuda-fast'.
+        if let Some(id) = names.first()
+            && engines.iter().any(|found| found.spec.id == *id)
+        {
+            engines.retain(|found| found.spec.id == *id);
+        }
         if let Some(emulation) = emulation {
-            engines.retain(|found| found.spec.id == emulation.family());
             engines = engines.iter().map(|found| found.emulating(emulation)).collect();
         }
         Ok(engines)

@@ -11,7 +11,7 @@ use crate::engines::{Emulation, Found, Order, emulation};
 /// In which orders the emulator runs, as typed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct ScheduleArgs {
-    /// Order of execution on the emulator: lockstep, random[:SEED] or adversarial[:SEED]
+    /// Order of execution on the emulator: lockstep, random, random:SEED, adversarial or adversarial:SEED
     #[arg(long, value_name = "NAME")]
     pub schedule: Option<Order>,
     /// Run this many seeds, from the schedule's on

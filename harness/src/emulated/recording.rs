@@ -112,7 +112,7 @@ mod tests {
         for (key, text, expected) in [
             ("engine", "lavapipe-8", "'lavapipe-8' is not the emulator"),
             ("engine", "emulator random:x", "not a number"),
-            ("trace", "0.0.0.0.0 x", "decision 2"),
+            ("trace", "0.0.0.0.0.0 x", "decision 2"),
             ("decisions", "-1", "invalid digit"),
             ("kernel", "mine", "splatcheck.ptx is missing"),
             ("ptx", "none", "splatcheck.kernel is missing"),

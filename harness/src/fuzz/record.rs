@@ -53,7 +53,6 @@ struct EngineRecord {
 #[derive(Serialize, Deserialize)]
 struct FindingRecord {
     key: String,
-    class: String,
     stage: StageName,
     setting: Option<BackwardConfig>,
     fault: Fault,
@@ -156,7 +155,6 @@ impl FindingRecord {
     fn new(finding: &Finding, plan: &Plan) -> Self {
         Self {
             key: finding.key.clone(),
-            class: finding.class.clone(),
             stage: finding.stage,
             setting: finding.setting,
             fault: finding.fault.clone(),
@@ -188,7 +186,6 @@ impl FindingRecord {
             case,
             camera: self.camera,
             runs: self.runs,
-            class: self.class,
             notes: self.notes,
         };
         if reproducer_path(folder, &finding) == file {

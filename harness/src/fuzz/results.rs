@@ -51,6 +51,14 @@ impl Results {
         for generator in self.plan.unused() {
             text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
         }
+        let rasterized: Vec<_> = self.plan.rasterized().collect();
+        if !rasterized.is_empty() {
+            text += &format!(
+                "NOT EXERCISED: project, project_backward on the cases of {}: their bounds may be \
+                 infinite there\n",
+                rasterized.join(", ")
+            );
+        }
         if self.window_is_missing {
             text += "NOT EXERCISED: window: there is no ../shared/data (SPLATCHECK_DATA names another)\n";
         }

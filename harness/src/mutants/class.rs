@@ -1,11 +1,15 @@
 //! The classes of cases that mutants are run on.
 
 use crate::campaign::Item;
+use crate::campaign::once::once;
 use crate::case::Case;
-use crate::generators::{self, Draw};
+use crate::generators::{self, Draw, Promise};
+use crate::stage::StageName;
 use crate::verdict::Tally;
 use rayon::prelude::*;
-use splat_gpu::{BackwardConfig, BackwardInputs, DeviceInfo, RasterGradients, RasterOutputs};
+use splat_gpu::{
+    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, RasterGradients, RasterOutputs,
+};
 use splat_reference::convention::Profile;
 use std::sync::Arc;
 
@@ -47,7 +51,7 @@ pub fn classes(corpus: Vec<Case>, count: u32) -> Result<Vec<Class>, String> {
         Class { name: "corpus", cuda_only: false, trials: corpus },
         Class { name: "nan", cuda_only: true, trials: poisoned },
     ];
-    for generator in generators::ALL.iter().filter(|generator| generator.promised) {
+    for generator in generators::ALL.iter().filter(|g| g.promise != Promise::Nothing) {
         let cases = (0..u64::from(count)).map_while(|index| {
             let draw = Draw { profile: Profile::Inria, lane_width: LANE_WIDTH, turn: index };
             Some((generator.draw(draw, 0, index)?.current(), 0))
@@ -78,7 +82,40 @@ impl Class {
 }
 
 impl Trial {
-    /// The stage's inputs.
+    /// Whether a stage is run on the case: those that take all cameras at once with the first one
+    /// only, and not with the Gaussian of NaN, which is put in behind them.
+    #[must_use]
+    pub fn has(&self, stage: StageName) -> bool {
+        self.item.has(stage) && !(stage.takes_all_cameras() && self.poisoned.is_some())
+    }
+
+    /// Runs a stage under a setting, which the forward stages have none of, and judges it. The case
+    /// must have the stage ([`Self::has`]).
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn run(
+        &self,
+        engine: &mut dyn Engine,
+        stage: StageName,
+        setting: Option<BackwardConfig>,
+    ) -> Result<Tally, EngineError> {
+        let nothing = || EngineError::Device("no result came back".to_owned());
+        match (&self.poisoned, stage, setting) {
+            (Some(inputs), StageName::Rasterize, _) => {
+                let outputs = engine.rasterize(&[&inputs.raster])?.pop().ok_or_else(nothing)?;
+                Ok(self.judge_forward(outputs, engine.info()))
+            }
+            (Some(inputs), StageName::RasterizeBackward, Some(setting)) => {
+                let gradients = engine.rasterize_backward(&[(inputs, &[setting])])?.pop();
+                let gradients = gradients.and_then(|mut one| one.pop()).ok_or_else(nothing)?;
+                Ok(self.judge_backward(gradients, setting, engine.info()))
+            }
+            _ => once(engine, stage, &self.item, setting),
+        }
+    }
+
+    /// The rasterization's inputs.
     #[must_use]
     pub fn inputs(&self) -> &BackwardInputs {
         self.poisoned.as_ref().unwrap_or(&self.item.stage.inputs)
@@ -129,8 +166,7 @@ impl Trial {
     }
 
     /// Judges the forward stage.
-    #[must_use]
-    pub fn judge_forward(&self, mut outputs: RasterOutputs, info: &DeviceInfo) -> Tally {
+    fn judge_forward(&self, mut outputs: RasterOutputs, info: &DeviceInfo) -> Tally {
         if self.poisoned.is_some() {
             self.move_positions(&mut outputs.last_ids, -1);
         }
@@ -138,8 +174,7 @@ impl Trial {
     }
 
     /// Judges the backward stage; the gradient of the Gaussian that is skipped must be zero.
-    #[must_use]
-    pub fn judge_backward(
+    fn judge_backward(
         &self,
         mut outputs: RasterGradients,
         setting: BackwardConfig,

@@ -2,11 +2,14 @@
 
 use super::Catch;
 use super::class::Trial;
-use super::emulated::{disagrees, settings_of};
+use super::emulated::{Setting, disagrees, stage_of};
+use crate::campaign::tallies;
 use crate::engines::drivers::MUTANT;
 use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::stage::StageName;
+use crate::verdict::Tally;
 use splat_gpu::artifact::Artifact;
-use splat_gpu::{BackwardConfig, DeviceInfo, Engine, EngineError};
+use splat_gpu::{Engine, EngineError};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +23,8 @@ pub type Hunt<'t> = (u32, Option<(&'t Trial, Catch)>);
 #[derive(Debug)]
 pub struct Device {
     engine: EngineProcess,
-    settings: Vec<BackwardConfig>,
+    stage: StageName,
+    settings: Vec<Setting>,
 }
 
 impl Device {
@@ -38,16 +42,19 @@ impl Device {
         spec.env.extend(patch.map(|patch| (MUTANT.to_owned(), patch.into())));
         let limits = Limits { request: Duration::from_secs(60), ..Limits::default() };
         let engine = EngineProcess::start(spec, program.clone(), limits)?;
-        let settings = settings_of(&kernel, engine.info().lane_width);
-        Ok(Self { engine, settings })
+        let (stage, settings) = stage_of(&kernel, engine.info().lane_width)?;
+        Ok(Self { engine, stage, settings })
     }
 
-    /// Runs cases with every setting until the first catch; how many were needed, and what it was.
+    /// Runs the cases that have the kernel's stage with every setting until the first catch; how
+    /// many were needed, and what it was. None of them may hold a Gaussian of NaN.
     ///
     /// # Errors
     /// [`EngineError::Compile`] and what else tells of the mutant's text or of the case; that the
     /// device failed tells of the kernel and is a catch.
     pub fn hunt<'t>(&mut self, trials: &[&'t Trial]) -> Result<Hunt<'t>, EngineError> {
+        let has = |trial: &&&'t Trial| trial.has(self.stage);
+        let trials: Vec<_> = trials.iter().filter(has).copied().collect();
         let mut cases = 0;
         for chunk in trials.chunks(CHUNK) {
             let caught = match self.run(chunk) {
@@ -69,30 +76,18 @@ impl Device {
 
     /// The first catch of each case.
     fn run(&mut self, trials: &[&Trial]) -> Result<Vec<Option<Catch>>, EngineError> {
-        let info = self.engine.info().clone();
-        if self.settings.is_empty() {
-            let inputs: Vec<_> = trials.iter().map(|trial| &trial.inputs().raster).collect();
-            let outputs = self.engine.rasterize(&inputs)?;
-            let judge = |(trial, outputs): (&&Trial, _)| {
-                disagrees(&trial.judge_forward(outputs, &info), "rasterize")
-            };
-            return Ok(trials.iter().zip(outputs).map(judge).collect());
-        }
-        let settings = self.settings.as_slice();
-        let jobs: Vec<_> = trials.iter().map(|trial| (trial.inputs(), settings)).collect();
-        let gradients = self.engine.rasterize_backward(&jobs)?;
-        let all = trials.iter().zip(gradients);
-        Ok(all.map(|(trial, gradients)| first(trial, settings, gradients, &info)).collect())
+        let work: Vec<_> =
+            trials.iter().map(|trial| (trial.item.as_ref(), self.settings.clone())).collect();
+        let tallies = tallies(&mut self.engine, self.stage, &work)?;
+        Ok(tallies.iter().map(|tallies| self.first(tallies)).collect())
     }
-}
 
-fn first(
-    trial: &Trial,
-    settings: &[BackwardConfig],
-    gradients: Vec<splat_gpu::RasterGradients>,
-    info: &DeviceInfo,
-) -> Option<Catch> {
-    settings.iter().zip(gradients).find_map(|(&setting, gradients)| {
-        disagrees(&trial.judge_backward(gradients, setting, info), &setting.to_string())
-    })
+    /// The first catch of a case under all settings.
+    fn first(&self, tallies: &[Tally]) -> Option<Catch> {
+        self.settings.iter().zip(tallies).find_map(|(setting, tally)| {
+            let name =
+                setting.map_or_else(|| self.stage.to_string(), |setting| setting.to_string());
+            disagrees(tally, &name)
+        })
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Catch;
 use super::class::Trial;
+use crate::stage::StageName;
 use crate::verdict::Tally;
 use splat_gpu::artifact::{Artifact, Channels};
 use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Observers, Policy, Schedule};
@@ -17,8 +18,12 @@ pub struct Emulated {
     kernel: Artifact,
     engine: EmulatorEngine,
     right: EmulatorEngine,
-    settings: Vec<BackwardConfig>,
+    stage: StageName,
+    settings: Vec<Setting>,
 }
+
+/// How a kernel is run; the forward stages have no settings.
+pub type Setting = Option<BackwardConfig>;
 
 /// The reduction of an artifact.
 #[must_use]
@@ -26,13 +31,19 @@ pub fn reduction_of(kernel: &Artifact) -> Option<Reduction> {
     Reduction::ALL.into_iter().find(|&r| kernel.reduction == Some(splat_gpu::artifact::spelled(r)))
 }
 
-/// The settings of a sweep that concern a kernel; none for the forward stage.
-#[must_use]
-pub fn settings_of(kernel: &Artifact, lane_width: u32) -> Vec<BackwardConfig> {
+/// The stage of an artifact, with the settings of a sweep that concern it.
+///
+/// # Errors
+/// [`EngineError::Input`] for an artifact of no judged stage.
+pub fn stage_of(
+    kernel: &Artifact,
+    lane_width: u32,
+) -> Result<(StageName, Vec<Setting>), EngineError> {
+    let stage: StageName = kernel.stage.parse().map_err(EngineError::Input)?;
     let reduction = reduction_of(kernel);
     let mut settings = BackwardConfig::sweep(lane_width);
     settings.retain(|setting| Some(setting.reduction) == reduction);
-    settings
+    Ok((stage, stage.settings(&settings)))
 }
 
 impl Emulated {
@@ -48,23 +59,24 @@ impl Emulated {
             engine.replace(kernel.stage, kernel.reduction, ptx, &kernel.entry())?;
         }
         let right = EmulatorEngine::open(options)?;
-        let settings = settings_of(&kernel, engine.info().lane_width);
-        Ok(Self { kernel, engine, right, settings })
+        let (stage, settings) = stage_of(&kernel, engine.info().lane_width)?;
+        Ok(Self { kernel, engine, right, stage, settings })
     }
 
     /// Whether the kernel is made for the case.
     #[must_use]
     pub fn takes(&self, trial: &Trial) -> bool {
         let channels = trial.inputs().raster.channels;
-        match self.kernel.channels {
+        let fits = match self.kernel.channels {
             Some(Channels::Exactly(d)) => channels == d,
             Some(Channels::UpTo(d)) => channels <= d,
             None => true,
-        }
+        };
+        fits && trial.has(self.stage)
     }
 
-    /// Runs a case under a schedule, in lockstep with every setting, else with the one whose turn it
-    /// is, and says who noticed something first.
+    /// Runs a case under a schedule with every setting and says who noticed something first, and
+    /// under which setting.
     ///
     /// # Errors
     /// A defect of the emulator or of this procedure: nothing that tells of the kernel.
@@ -72,55 +84,53 @@ impl Emulated {
         &mut self,
         trial: &Trial,
         schedule: &Schedule,
-        turn: u64,
-    ) -> Result<Option<Catch>, EngineError> {
-        self.engine.set_schedule(schedule.clone());
-        let approximation = schedule.approximation;
-        self.right.set_schedule(Schedule { policy: Policy::Lockstep, approximation });
-        if self.settings.is_empty() {
-            return self.forward(trial);
-        }
-        let settings = self.settings.clone();
-        if schedule.policy == Policy::Lockstep {
-            for setting in settings {
-                if let Some(catch) = self.backward(trial, setting)? {
-                    return Ok(Some(catch));
-                }
+    ) -> Result<Option<(Setting, Catch)>, EngineError> {
+        for setting in self.settings.clone() {
+            if let Some(catch) = self.run_with(trial, schedule, setting)? {
+                return Ok(Some((setting, catch)));
             }
-            return Ok(None);
         }
-        let count = settings.len() as u64;
-        let index = usize::try_from(turn % count).unwrap_or(0);
-        self.backward(trial, settings[index])
+        Ok(None)
     }
 
-    fn forward(&mut self, trial: &Trial) -> Result<Option<Catch>, EngineError> {
-        let result = self.engine.rasterize(&[&trial.inputs().raster]).map(|mut all| all.pop());
-        match result {
-            Ok(Some(outputs)) => {
-                Ok(disagrees(&trial.judge_forward(outputs, self.engine.info()), "rasterize"))
-            }
-            Ok(None) => Ok(None),
-            Err(error) => self.noticed(error, "rasterize").map(Some),
-        }
-    }
-
-    fn backward(
+    /// The same with the setting whose turn it is.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_in_turn(
         &mut self,
         trial: &Trial,
-        setting: BackwardConfig,
+        schedule: &Schedule,
+        turn: u64,
     ) -> Result<Option<Catch>, EngineError> {
-        let spelled = splat_gpu::artifact::spelled(setting.reduction);
-        let inputs = trial.inputs();
-        let gradients = match self.engine.backward_by(inputs, spelled, setting.threshold) {
-            Ok(gradients) => gradients,
-            Err(error) => return self.noticed(error, &setting.to_string()).map(Some),
+        let count = self.settings.len() as u64;
+        let index = usize::try_from(turn % count).unwrap_or(0);
+        self.run_with(trial, schedule, self.settings[index])
+    }
+
+    /// The same with one setting.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_with(
+        &mut self,
+        trial: &Trial,
+        schedule: &Schedule,
+        setting: Setting,
+    ) -> Result<Option<Catch>, EngineError> {
+        self.engine.set_schedule(schedule.clone());
+        let name = setting.map_or_else(|| self.stage.to_string(), |setting| setting.to_string());
+        let tally = match trial.run(&mut self.engine, self.stage, setting) {
+            Ok(tally) => tally,
+            Err(error) => return self.noticed(error, &name).map(Some),
         };
-        let tally = trial.judge_backward(gradients, setting, self.engine.info());
-        if let Some(catch) = disagrees(&tally, &setting.to_string()) {
+        if let Some(catch) = disagrees(&tally, &name) {
             return Ok(Some(catch));
         }
-        self.right.backward_by(inputs, spelled, setting.threshold)?;
+        let Some(setting) = setting else { return Ok(None) };
+        let approximation = schedule.approximation;
+        self.right.set_schedule(Schedule { policy: Policy::Lockstep, approximation });
+        trial.run(&mut self.right, self.stage, Some(setting))?;
         Ok(self.miscounts(setting))
     }
 

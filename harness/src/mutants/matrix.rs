@@ -31,7 +31,7 @@ pub enum Order {
 }
 
 impl Order {
-    fn schedule(self, seed: u64) -> Schedule {
+    pub(super) fn schedule(self, seed: u64) -> Schedule {
         match self {
             Self::Lockstep | Self::Device => Schedule::lockstep(),
             Self::Random => Schedule::random(seed),
@@ -83,10 +83,10 @@ pub struct Cell {
 impl Cell {
     fn new(mutant: &str, kernel: &Artifact, engine: &str, order: Order, class: &Class) -> Self {
         // A device compiles a kernel for any number of channels.
-        let name = if order == Order::Device { kernel.entry() } else { kernel.file() };
+        let device = order == Order::Device;
         Self {
             mutant: mutant.to_owned(),
-            kernel: name.split(".compute").next().unwrap_or_default().to_owned(),
+            kernel: if device { kernel.entry() } else { kernel_name(kernel) },
             engine: engine.to_owned(),
             order,
             class: class.name,
@@ -118,26 +118,31 @@ impl Cell {
     }
 }
 
+/// A kernel's name with its number of channels, the architecture left out.
+pub(super) fn kernel_name(kernel: &Artifact) -> String {
+    kernel.file().split(".compute").next().unwrap_or_default().to_owned()
+}
+
 /// One kernel to go through the procedure.
 #[derive(Clone, Copy)]
-struct Subject<'m> {
-    mutant: Option<&'m Mutant>,
-    kernel: Artifact,
-    ptx: Option<&'m str>,
+pub(super) struct Subject<'m> {
+    pub(super) mutant: Option<&'m Mutant>,
+    pub(super) kernel: Artifact,
+    pub(super) ptx: Option<&'m str>,
 }
 
 impl Subject<'_> {
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.mutant.map_or(UNCHANGED, |mutant| &mutant.mutation.name)
     }
 
-    fn hazards(&self) -> &[u8] {
+    pub(super) fn hazards(&self) -> &[u8] {
         self.mutant.map_or(&[], |mutant| &mutant.mutation.hazards)
     }
 }
 
 /// The kernels of the mutants in one language, the unchanged ones first.
-fn subjects(mutants: &[Mutant], language: Language) -> Vec<Subject<'_>> {
+pub(super) fn subjects(mutants: &[Mutant], language: Language) -> Vec<Subject<'_>> {
     let mut right = BTreeMap::new();
     let mut wrong = Vec::new();
     for mutant in mutants.iter().filter(|mutant| mutant.language == language) {
@@ -199,7 +204,11 @@ fn hunt(
         let mut cases = 0;
         for (trial, turn) in trials.iter().zip(seed..) {
             cases += 1;
-            if let Some(catch) = emulated.run(trial, &schedule, turn)? {
+            let catch = match order {
+                Order::Lockstep => emulated.run(trial, &schedule)?.map(|(_, catch)| catch),
+                _ => emulated.run_in_turn(trial, &schedule, turn)?,
+            };
+            if let Some(catch) = catch {
                 caught = Some((*trial, catch));
                 break;
             }

@@ -43,14 +43,16 @@ impl EmulatorEngine {
         let [x, y] = project_blocks(inputs);
         let artifact = self.artifact("project", None, None);
         self.launch(artifact, [x, y, 1], PROJECT_BLOCK, arguments, &mut memory)?;
-        let gaussians: Vec<f32> = download(&memory, "the rows of Gaussians", gaussians)?;
-        Ok(ProjectOutputs::new(
-            &gaussians,
-            channels,
-            download(&memory, "covars2d", covariances)?,
-            download(&memory, "depths", depths)?,
-            download(&memory, "visible", visible)?,
-        ))
+        let outputs = || {
+            Ok(ProjectOutputs::new(
+                &download::<f32>(&memory, "the rows of Gaussians", gaussians)?,
+                channels,
+                download(&memory, "covars2d", covariances)?,
+                download(&memory, "depths", depths)?,
+                download(&memory, "visible", visible)?,
+            ))
+        };
+        self.noted(outputs())
     }
 
     pub(super) fn project_backward_one(
@@ -73,13 +75,16 @@ impl EmulatorEngine {
         let artifact = self.artifact("project_backward", Some(reduction), None);
         let [x, _] = project_blocks(project);
         self.launch(artifact, [x, 1, 1], PROJECT_BLOCK, arguments, &mut memory)?;
-        Ok(ProjectGradients {
-            v_means: download(&memory, "v_means", means)?,
-            v_quats: download(&memory, "v_quats", quats)?,
-            v_scales: download(&memory, "v_scales", scales)?,
-            v_opacities: download(&memory, "v_opacities", opacities)?,
-            v_colors: download(&memory, "v_colors", colors)?,
-            v_viewmats: download(&memory, "v_viewmats", viewmats)?,
-        })
+        let outputs = || {
+            Ok(ProjectGradients {
+                v_means: download(&memory, "v_means", means)?,
+                v_quats: download(&memory, "v_quats", quats)?,
+                v_scales: download(&memory, "v_scales", scales)?,
+                v_opacities: download(&memory, "v_opacities", opacities)?,
+                v_colors: download(&memory, "v_colors", colors)?,
+                v_viewmats: download(&memory, "v_viewmats", viewmats)?,
+            })
+        };
+        self.noted(outputs())
     }
 }

@@ -26,7 +26,11 @@ pub struct MutantsArgs {
     /// Number of random and of adversarial schedules on the emulator
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub seeds: u32,
-    /// Write every cell of the matrix to DIR/mutants.json
+    /// Find a case that shows each of CUDA's mutants on the emulator, then run that case alone with
+    /// every seed; prints Markdown
+    #[arg(long)]
+    pub rates: bool,
+    /// Write every cell of the matrix, or every rate, to DIR/mutants.json
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Folder of mutants [default: tests/mutants]
@@ -39,6 +43,8 @@ pub struct MutantsArgs {
 pub struct MutantsPlan {
     /// Whether CUDA's mutants run on the emulator.
     pub emulator: bool,
+    /// Whether only the case that shows a mutant is run with every seed.
+    pub rates: bool,
     /// The engines for WGSL's.
     pub engines: Vec<Found>,
     /// The mutants by name; none means all.
@@ -71,8 +77,13 @@ impl MutantsArgs {
         let corpus = paths::default_corpus()
             .ok_or_else(|| CliError::new("no folder corpora/scenes here, which mutants need"))?;
         let out = self.out.map(|out| paths::writable_folder("--out", &out)).transpose()?;
+        let emulator = selected.iter().any(|found| found.spec.id == EMULATOR);
+        if self.rates && !emulator {
+            return Err(CliError::new("--rates is for the emulator, whose schedules have seeds"));
+        }
         Ok(MutantsPlan {
-            emulator: selected.iter().any(|found| found.spec.id == EMULATOR),
+            emulator,
+            rates: self.rates,
             engines: selected.into_iter().filter(runs_wgsl).collect(),
             mutants: self.mutant,
             budget: Budget { seeds: self.seeds, cases: self.cases, limit: usize::MAX },

@@ -1,0 +1,228 @@
+//! How reliably a mutant is noticed on the first case that shows it, seed by seed.
+//!
+//! The matrix ([`super::matrix`]) goes through whole classes once for every seed. Here a killing case
+//! is found first, in lockstep with every setting, or where that shows nothing under one schedule of
+//! each kind; then that case runs under the setting that showed the mutant, with every seed of random
+//! and of hostile schedules. The right kernel runs beside it under the same schedules, unnoticed.
+
+use super::Mutant;
+use super::class::{Class, Trial};
+use super::emulated::{Emulated, Setting};
+use super::matrix::{Order, Subject, kernel_name, subjects};
+use super::table::Summary;
+use super::{Catch, Language};
+use rayon::prelude::*;
+use serde::Serialize;
+use splat_gpu::EngineError;
+use std::collections::BTreeSet;
+
+/// What one kernel of a mutant came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rate {
+    /// The mutant.
+    pub mutant: String,
+    /// The hazards that it stands for.
+    pub hazards: Vec<u8>,
+    /// The kernel that was changed.
+    pub kernel: String,
+    /// Why no input can tell it from the original, if that is so.
+    pub equivalent: Option<String>,
+    /// Cases that were run until it was noticed, or all.
+    pub cases: u32,
+    /// The case and schedules that show it; `None` for a survivor.
+    pub shown: Option<Shown>,
+}
+
+/// How a mutant is noticed on one case under one setting.
+#[derive(Clone, Debug, Serialize)]
+pub struct Shown {
+    /// The class of the case.
+    pub class: &'static str,
+    /// The case.
+    pub case: String,
+    /// The kind of schedule that it was found with.
+    pub found: Order,
+    /// Seeds of each kind of schedule that were run.
+    pub seeds: u32,
+    /// Random schedules that showed it.
+    pub random: u32,
+    /// Hostile schedules that showed it.
+    pub adversarial: u32,
+    /// Schedules of both kinds under which the right kernel was noticed.
+    pub false_alarms: u32,
+    /// Who noticed it.
+    pub caught_by: BTreeSet<String>,
+}
+
+impl Rate {
+    /// The mutant and its kernel.
+    fn label(&self) -> String {
+        format!("{} ({} on emulator)", self.mutant, self.kernel)
+    }
+}
+
+/// A case that shows a mutant.
+struct Kill<'t> {
+    class: &'static str,
+    trial: &'t Trial,
+    found: Order,
+    setting: Setting,
+    catch: Catch,
+}
+
+/// The rates of CUDA's mutants on the emulator. `progress` hears of every kernel.
+///
+/// # Errors
+/// [`EngineError`] for PTX that is none, and for a defect of the emulator.
+pub fn rates(
+    mutants: &[Mutant],
+    classes: &[Class],
+    seeds: u32,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Rate>, EngineError> {
+    let subjects = subjects(mutants, Language::Cuda);
+    let wrong: Vec<_> = subjects.iter().filter(|subject| subject.mutant.is_some()).collect();
+    let rates = wrong.into_par_iter().map(|subject| {
+        let rate = rate(subject, classes, seeds);
+        progress();
+        rate
+    });
+    rates.collect()
+}
+
+/// Draws the conclusions.
+#[must_use]
+pub fn summary(rates: &[Rate]) -> Summary {
+    let names: BTreeSet<_> = rates.iter().map(|rate| &rate.mutant).collect();
+    let mut summary = Summary { mutants: names.len(), ..Summary::default() };
+    for rate in rates {
+        let Some(shown) = &rate.shown else {
+            summary.survivors.extend(rate.equivalent.is_none().then(|| rate.label()));
+            continue;
+        };
+        summary.cases_to_kill.push(rate.cases);
+        summary.luck.extend((!shown.reliable()).then(|| rate.label()));
+        let alarm = || format!("{}: {} on {}", rate.kernel, shown.false_alarms, shown.case);
+        summary.false_alarms.extend((shown.false_alarms > 0).then(alarm));
+    }
+    summary.cases_to_kill.sort_unstable();
+    summary
+}
+
+/// One line of Markdown for every kernel of a mutant.
+#[must_use]
+pub fn markdown(rates: &[Rate]) -> String {
+    let mut text = "| mutant | hazards | kernel | cases | shown by | lockstep | random | \
+                    adversarial | noticed by |\n|---|---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for rate in rates {
+        let hazards: Vec<_> = rate.hazards.iter().map(u8::to_string).collect();
+        let shown = rate.shown.as_ref().map_or_else(
+            || {
+                let words = if rate.equivalent.is_some() { "equivalent" } else { "**nobody**" };
+                format!("- | no | no | no | {words}")
+            },
+            Shown::cells,
+        );
+        let Rate { mutant, kernel, cases, .. } = rate;
+        let hazards = hazards.join(", ");
+        text.push_str(&format!("| {mutant} | {hazards} | {kernel} | {cases} | {shown} |\n"));
+    }
+    text
+}
+
+fn rate(subject: &Subject<'_>, classes: &[Class], seeds: u32) -> Result<Rate, EngineError> {
+    let mut emulated = Emulated::new(subject.kernel, subject.ptx)?;
+    let (cases, kill) = search(subject, &mut emulated, classes)?;
+    let shown = match kill {
+        Some(kill) => Some(repeat(subject, &mut emulated, kill, seeds)?),
+        None => None,
+    };
+    Ok(Rate {
+        mutant: subject.name().to_owned(),
+        hazards: subject.hazards().to_vec(),
+        kernel: kernel_name(&subject.kernel),
+        equivalent: subject.mutant.and_then(|mutant| mutant.mutation.equivalent.clone()),
+        cases,
+        shown,
+    })
+}
+
+/// The first case that shows a mutant, class by class, those that aim at it first; and how many it
+/// took. A kind of schedule comes only after the one before it showed nothing on any case.
+fn search<'t>(
+    subject: &Subject<'_>,
+    emulated: &mut Emulated,
+    classes: &'t [Class],
+) -> Result<(u32, Option<Kill<'t>>), EngineError> {
+    let mut cases = 0;
+    for found in [Order::Lockstep, Order::Random, Order::Adversarial] {
+        for class in classes {
+            for trial in class.aimed(subject.hazards()) {
+                if !emulated.takes(trial) {
+                    continue;
+                }
+                cases += 1;
+                if let Some((setting, catch)) = emulated.run(trial, &found.schedule(0))? {
+                    let kill = Kill { class: class.name, trial, found, setting, catch };
+                    return Ok((cases, Some(kill)));
+                }
+            }
+        }
+    }
+    Ok((cases, None))
+}
+
+/// Runs the case with every seed, the right kernel beside it.
+fn repeat(
+    subject: &Subject<'_>,
+    emulated: &mut Emulated,
+    kill: Kill<'_>,
+    seeds: u32,
+) -> Result<Shown, EngineError> {
+    let mut right = Emulated::new(subject.kernel, None)?;
+    let mut shown = Shown {
+        class: kill.class,
+        case: kill.trial.name().to_owned(),
+        found: kill.found,
+        seeds,
+        random: 0,
+        adversarial: 0,
+        false_alarms: 0,
+        caught_by: BTreeSet::from([kill.catch.by]),
+    };
+    for order in [Order::Random, Order::Adversarial] {
+        for seed in 0..u64::from(seeds) {
+            let schedule = order.schedule(seed);
+            if right.run_with(kill.trial, &schedule, kill.setting)?.is_some() {
+                shown.false_alarms += 1;
+            }
+            let caught = emulated.run_with(kill.trial, &schedule, kill.setting)?;
+            let Some(catch) = caught else { continue };
+            shown.caught_by.insert(catch.by);
+            match order {
+                Order::Random => shown.random += 1,
+                _ => shown.adversarial += 1,
+            }
+        }
+    }
+    Ok(shown)
+}
+
+impl Shown {
+    /// Its cells of a line of Markdown.
+    fn cells(&self) -> String {
+        let Self { case, seeds, random, adversarial, .. } = self;
+        let lockstep = if self.found == Order::Lockstep { "yes" } else { "no" };
+        let by: Vec<_> = self.caught_by.iter().map(String::as_str).collect();
+        let by = by.join(", ");
+        format!("{case} | {lockstep} | {random}/{seeds} | {adversarial}/{seeds} | {by}")
+    }
+
+    /// Whether lockstep, which has no seed, or at least 19 of 20 seeds of one kind of schedule show
+    /// the mutant: else it was luck.
+    #[must_use]
+    pub fn reliable(&self) -> bool {
+        self.found == Order::Lockstep || self.random.max(self.adversarial) * 20 >= self.seeds * 19
+    }
+}
