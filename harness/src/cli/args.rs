@@ -48,7 +48,7 @@ pub enum Command {
     /// Write the oracle's image of a trained scene
     Render(RenderArgs),
     /// Run a reproducer again
-    Replay(ReplayArgs),
+    Replay(super::replay::ReplayArgs),
     /// Judge your own kernel of `rasterize_backward`, as PTX, on the emulator
     Ptx(PtxArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
@@ -226,17 +226,6 @@ pub struct OracleArgs {
     pub model: ModelName,
 }
 
-/// Options of `replay`, as typed.
-#[derive(Clone, Debug, Args)]
-pub struct ReplayArgs {
-    /// A reproducer that check wrote
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// Use this engine instead of the one recorded, by its id or its family; repeatable
-    #[arg(long, value_name = "ID")]
-    pub engine: Vec<String>,
-}
-
 /// Options of `engine`.
 #[derive(Clone, Debug, Args)]
 pub struct EngineArgs {
@@ -323,17 +312,6 @@ pub struct OraclePlan {
     pub stages: bool,
     /// The arithmetic to bound, if bounds are written as well; the scalar is then f64.
     pub bounds: Option<ModelName>,
-}
-
-/// A checked `replay`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReplayPlan {
-    /// A reproducer that can be opened.
-    pub file: PathBuf,
-    /// The engines that were named; `None` means the one in the reproducer.
-    pub engines: Option<Vec<Found>>,
-    /// Everything that discovery said: to look up the one in the reproducer.
-    pub discovery: Discovery,
 }
 
 impl CheckPlan {
@@ -440,23 +418,6 @@ impl OracleArgs {
             stages: self.stages,
             bounds: self.bounds.then_some(self.model),
         })
-    }
-}
-
-impl ReplayArgs {
-    /// Checks every option, against the engines of this machine.
-    ///
-    /// # Errors
-    /// The first option that cannot be followed, and what would do instead.
-    pub fn resolve(self, discovery: &Discovery) -> Result<ReplayPlan, CliError> {
-        paths::expect_extension("replay", &self.file, &EXTENSIONS)?;
-        let file = paths::readable_file("replay", &self.file)?;
-        let engines = if self.engine.is_empty() {
-            None
-        } else {
-            Some(discovery.select(&self.engine).map_err(CliError::new)?)
-        };
-        Ok(ReplayPlan { file, engines, discovery: discovery.clone() })
     }
 }
 

@@ -2,23 +2,64 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::Args;
 use splat_gpu::{BackwardConfig, Reduction};
 
-use super::args::ReplayPlan;
+use super::case::EXTENSIONS;
 use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
-use super::replay_trace;
+use super::{paths, replay_trace};
 use crate::campaign::{Contender, Item, run as run_campaign};
 use crate::emulated::Recording;
-use crate::engines::{Emulation, Found, Program};
+use crate::engines::{Discovery, Emulation, Found, Program};
 use crate::io::case_file::{self, CaseFile};
 use crate::report::report;
 use crate::stage::StageName;
 
 /// Lanes of a warp on the emulator.
 const LANES: u32 = 32;
+
+/// Options of `replay`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// A reproducer that check wrote
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Use this engine instead of the one recorded, by its id or its family; repeatable
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+}
+
+/// A checked `replay`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayPlan {
+    /// A reproducer that can be opened.
+    pub file: PathBuf,
+    /// The engines that were named; `None` means the one in the reproducer.
+    pub engines: Option<Vec<Found>>,
+    /// Everything that discovery said: to look up the one in the reproducer.
+    pub discovery: Discovery,
+}
+
+impl ReplayArgs {
+    /// Checks every option, against the engines of this machine.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self, discovery: &Discovery) -> Result<ReplayPlan, CliError> {
+        paths::expect_extension("replay", &self.file, &EXTENSIONS)?;
+        let file = paths::readable_file("replay", &self.file)?;
+        let engines = if self.engine.is_empty() {
+            None
+        } else {
+            Some(discovery.select(&self.engine).map_err(CliError::new)?)
+        };
+        Ok(ReplayPlan { file, engines, discovery: discovery.clone() })
+    }
+}
 
 /// What a reproducer recorded besides the case.
 #[derive(Debug, PartialEq)]

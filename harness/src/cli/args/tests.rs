@@ -4,6 +4,7 @@ use splat_gpu::{DeviceInfo, FloatAtomics};
 
 use super::super::exit::one_line;
 use super::*;
+use crate::cli::replay::ReplayArgs;
 use crate::engines::EngineSpec;
 
 fn machine() -> Discovery {
