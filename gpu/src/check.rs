@@ -6,7 +6,7 @@
 
 mod projection;
 
-pub(crate) use projection::project_settings;
+pub(crate) use projection::project_backward_job;
 pub use projection::{project, project_backward};
 
 use crate::engine::EngineError;
@@ -123,8 +123,18 @@ fn last_ids(inputs: &BackwardInputs) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Checks the inputs of the backward stage and the settings to run them with.
+pub(crate) fn backward_job(
+    inputs: &BackwardInputs,
+    configs: &[BackwardConfig],
+    lane_width: u32,
+) -> Result<(), EngineError> {
+    backward(inputs)?;
+    settings(configs, lane_width)
+}
+
 /// The thresholds of every setting that has one.
-pub(crate) fn settings(configs: &[BackwardConfig], lane_width: u32) -> Result<(), EngineError> {
+fn settings(configs: &[BackwardConfig], lane_width: u32) -> Result<(), EngineError> {
     for config in configs.iter().filter(|c| c.reduction.has_threshold()) {
         config.check(lane_width)?;
     }

@@ -68,11 +68,18 @@ pub fn project_backward(inputs: &ProjectBackwardInputs) -> Result<(), EngineErro
     length("v_colors", inputs.v_colors.len(), colors, "cameras * N * channels")
 }
 
-/// The settings of `project_backward`: reductions that it has, and their thresholds.
-pub(crate) fn project_settings(
+/// Checks the inputs of `project_backward` and the settings to run them with.
+pub(crate) fn project_backward_job(
+    inputs: &ProjectBackwardInputs,
     configs: &[BackwardConfig],
     lane_width: u32,
 ) -> Result<(), EngineError> {
+    project_backward(inputs)?;
+    project_settings(configs, lane_width)
+}
+
+/// The settings of `project_backward`: reductions that it has, and their thresholds.
+fn project_settings(configs: &[BackwardConfig], lane_width: u32) -> Result<(), EngineError> {
     let known = Reduction::OF_PROJECT_BACKWARD;
     if let Some(config) = configs.iter().find(|c| !known.contains(&c.reduction)) {
         let known: Vec<_> = known.iter().map(|r| r.name()).collect();

@@ -301,8 +301,7 @@ impl Engine for CudaEngine {
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         for (inputs, configs) in jobs {
-            check::backward(inputs)?;
-            check::settings(configs, self.info.lane_width)?;
+            check::backward_job(inputs, configs, self.info.lane_width)?;
         }
         no_panic("CUDA's driver", || {
             jobs.iter().map(|(inputs, configs)| self.backward_all(inputs, configs)).collect()
@@ -315,8 +314,7 @@ impl Engine for CudaEngine {
         configs: &[BackwardConfig],
         repeats: u32,
     ) -> Result<Timing, EngineError> {
-        check::backward(inputs)?;
-        check::settings(configs, self.info.lane_width)?;
+        check::backward_job(inputs, configs, self.info.lane_width)?;
         no_panic("CUDA's driver", || self.time(inputs, configs, repeats))
     }
 
@@ -330,8 +328,7 @@ impl Engine for CudaEngine {
         jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
         for (inputs, configs) in jobs {
-            check::project_backward(inputs)?;
-            check::project_settings(configs, self.info.lane_width)?;
+            check::project_backward_job(inputs, configs, self.info.lane_width)?;
         }
         let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
             configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()

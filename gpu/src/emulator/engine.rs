@@ -265,6 +265,16 @@ impl EmulatorEngine {
     ) -> Result<RasterGradients, EngineError> {
         check::backward(inputs)?;
         BackwardConfig { reduction: Reduction::SwB, threshold }.check(self.info.lane_width)?;
+        self.backward_one(inputs, reduction, threshold)
+    }
+
+    /// As [`Self::backward_by`], of inputs that were checked.
+    fn backward_one(
+        &mut self,
+        inputs: &BackwardInputs,
+        reduction: &'static str,
+        threshold: u32,
+    ) -> Result<RasterGradients, EngineError> {
         let raster = &inputs.raster;
         let mut memory = DeviceMemory::new();
         let uploaded = Raster::upload(&mut memory, raster, threshold);
@@ -353,15 +363,14 @@ impl Engine for EmulatorEngine {
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         for (inputs, configs) in jobs {
-            check::backward(inputs)?;
-            check::settings(configs, self.info.lane_width)?;
+            check::backward_job(inputs, configs, self.info.lane_width)?;
         }
         let mut results = Vec::with_capacity(jobs.len());
         for (inputs, configs) in jobs {
             let run = |config: &BackwardConfig| {
                 // The reductions without a threshold ignore it, whatever it is.
                 let threshold = config.threshold.min(self.info.lane_width + 1);
-                self.backward_by(inputs, artifact::spelled(config.reduction), threshold)
+                self.backward_one(inputs, artifact::spelled(config.reduction), threshold)
             };
             results.push(configs.iter().map(run).collect::<Result<_, _>>()?);
         }
@@ -378,8 +387,7 @@ impl Engine for EmulatorEngine {
         jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
         for (inputs, configs) in jobs {
-            check::project_backward(inputs)?;
-            check::project_settings(configs, self.info.lane_width)?;
+            check::project_backward_job(inputs, configs, self.info.lane_width)?;
         }
         let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
             configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()

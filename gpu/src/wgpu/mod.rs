@@ -110,9 +110,8 @@ impl Engine for WgpuEngine {
         jobs: &[(&BackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         for (inputs, configs) in jobs {
-            check::backward(inputs)?;
+            check::backward_job(inputs, configs, self.info.lane_width)?;
             self.check_groups(*inputs)?;
-            check::settings(configs, self.info.lane_width)?;
         }
         no_panic("wgpu", || self.run_all(jobs))
     }
@@ -130,9 +129,8 @@ impl Engine for WgpuEngine {
         jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
     ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
         for (inputs, configs) in jobs {
-            check::project_backward(inputs)?;
+            check::project_backward_job(inputs, configs, self.info.lane_width)?;
             self.check_groups(*inputs)?;
-            check::project_settings(configs, self.info.lane_width)?;
         }
         no_panic("wgpu", || self.run_all(jobs))
     }
