@@ -322,27 +322,42 @@ fn floats3(
 const IEEE: FloatFlags = FloatFlags { flush: false, saturate: false };
 const FLUSHING: FloatFlags = FloatFlags { flush: true, saturate: false };
 
-/// Each function in a loop of its own.
+/// d = op(a, b) as `mode` rounds.
 #[inline(always)]
 fn approximate(
     r: &mut Registers,
     on: &Active,
     s: [Slot; 3],
     flags: FloatFlags,
-    f: Approximation,
+    op: Approximation,
     mode: ApproximationMode,
 ) {
-    use Approximation::{Div, DivFull, Ex2, Lg2, Rcp, Rsqrt, Sqrt};
-    if let ApproximationMode::Perturbed(seed) = mode {
-        return floats(r, on, s, flags, |x, y| perturbed(f, x, y, seed));
+    match mode {
+        ApproximationMode::Nearest => apart(r, on, s, flags, op, nearest),
+        ApproximationMode::Perturbed(seed) => {
+            apart(r, on, s, flags, op, |op, x, y| perturbed(op, x, y, seed));
+        }
     }
-    match f {
-        Ex2 => floats(r, on, s, flags, |x, _| nearest(Ex2, x, 0.0)),
-        Lg2 => floats(r, on, s, flags, |x, _| nearest(Lg2, x, 0.0)),
-        Rcp => floats(r, on, s, flags, |x, _| nearest(Rcp, x, 0.0)),
-        Sqrt => floats(r, on, s, flags, |x, _| nearest(Sqrt, x, 0.0)),
-        Rsqrt => floats(r, on, s, flags, |x, _| nearest(Rsqrt, x, 0.0)),
-        Div => floats(r, on, s, flags, |x, y| nearest(Div, x, y)),
-        DivFull => floats(r, on, s, flags, |x, y| nearest(DivFull, x, y)),
+}
+
+/// Each function in a loop of its own.
+#[inline(always)]
+fn apart(
+    r: &mut Registers,
+    on: &Active,
+    s: [Slot; 3],
+    flags: FloatFlags,
+    op: Approximation,
+    f: impl Fn(Approximation, f32, f32) -> f32,
+) {
+    use Approximation::{Div, DivFull, Ex2, Lg2, Rcp, Rsqrt, Sqrt};
+    match op {
+        Ex2 => floats(r, on, s, flags, |x, _| f(Ex2, x, 0.0)),
+        Lg2 => floats(r, on, s, flags, |x, _| f(Lg2, x, 0.0)),
+        Rcp => floats(r, on, s, flags, |x, _| f(Rcp, x, 0.0)),
+        Sqrt => floats(r, on, s, flags, |x, _| f(Sqrt, x, 0.0)),
+        Rsqrt => floats(r, on, s, flags, |x, _| f(Rsqrt, x, 0.0)),
+        Div => floats(r, on, s, flags, |x, y| f(Div, x, y)),
+        DivFull => floats(r, on, s, flags, |x, y| f(DivFull, x, y)),
     }
 }

@@ -12,10 +12,11 @@
 //! fences so far; a lane knows of each other lane up to which time its accesses happened before.
 //!
 //! A word remembers, for each kind of access, only what a later access could still race with.
-//! An access is forgotten when a later one by the same lane, or one of its block after a barrier,
-//! stands for it. In a kernel without fences nothing orders blocks, nor warps between barriers, and
-//! a thread races with one of two whichever it is in: one access of another block and those of two
-//! warps of the latest block are then as good as all.
+//! An access is forgotten when a later one that it happened before stands for it: one by the same
+//! lane, by a lane that met it since, or by its block after a barrier. Who is ordered after the later
+//! one is ordered after both. In a kernel without fences nothing orders blocks, nor warps between
+//! barriers, and a thread races with one of two whichever it is in: one access of another block and
+//! those of two warps of the latest block are then as good as all.
 
 use super::fault::{AccessKind, Race, RaceAccess};
 use super::ir::{Scope, Space};
@@ -101,13 +102,28 @@ impl WarpOrder {
     /// now.
     fn orders(&self, earlier: &Record, new: &Record, lane: usize) -> bool {
         let own = (earlier.block, earlier.warp) == (new.block, new.warp);
-        let met = |other: usize| {
-            own && (other == lane
-                || self.known.as_ref().is_some_and(|known| earlier.time < known[lane][other]))
-        };
+        let met = if own { self.met(earlier, lane) } else { 0 };
         let told = |other| self.signals.as_ref().is_some_and(|s| s.order(earlier, other, lane));
-        Bits(earlier.lanes).all(|other| met(other) || told(other))
+        Bits(earlier.lanes & !met).all(told)
     }
+
+    /// Those lanes of an earlier access by this warp that it happened before what `lane` does now.
+    #[inline]
+    fn met(&self, earlier: &Record, lane: usize) -> u32 {
+        let own = earlier.lanes & (1 << lane);
+        match &self.known {
+            Some(known) if earlier.time < self.time => {
+                own | earlier.lanes & later(&known[lane], earlier.time)
+            }
+            _ => own,
+        }
+    }
+}
+
+/// The lanes whose time is later, a bit each.
+#[inline]
+fn later(times: &[u32; LANES], time: u32) -> u32 {
+    times.iter().rev().fold(0, |lanes, &other| lanes << 1 | u32::from(other > time))
 }
 
 /// No node.
@@ -210,7 +226,9 @@ impl Shadow {
 
     /// Compares an access with those remembered, forgets what it stands for and remembers it.
     fn walk(&mut self, word: usize, new: &Record, order: &WarpOrder) -> Option<Record> {
-        let (mut foreign, mut warps) = (false, 0);
+        let mut foreign = false;
+        // Up to two other warps of the block that the list has.
+        let mut others = [None; 2];
         let mut joined = false;
         let (mut before, mut at) = (NONE, self.first[word]);
         while let Some(node) = self.nodes.get_mut(at as usize) {
@@ -225,12 +243,15 @@ impl Shadow {
                 } else if old.epoch < new.epoch {
                     stays = false;
                 } else if old.warp != new.warp {
-                    warps += u32::from(old.bytes == new.bytes);
+                    let warp = Some(old.warp);
+                    if old.bytes == new.bytes && others[0] != warp {
+                        others[usize::from(others[0].is_some())] = warp;
+                    }
                 } else if (old.bytes, old.time, old.line) == (new.bytes, new.time, new.line) {
                     old.lanes |= new.lanes;
                     joined = true;
                 } else {
-                    old.lanes &= !new.lanes;
+                    old.lanes &= !Bits(new.lanes).fold(0, |met, lane| met | order.met(old, lane));
                     stays = old.lanes != 0;
                 }
             }
@@ -247,7 +268,7 @@ impl Shadow {
             }
             at = next;
         }
-        if !joined && (warps < 2 || self.fences) {
+        if !joined && (others[1].is_none() || self.fences) {
             self.push(word, *new);
         }
         None
@@ -301,5 +322,66 @@ impl Record {
     /// The race of two accesses.
     pub(super) fn race(&self, second: &Self, space: Space, address: u64) -> Box<Race> {
         Box::new(Race { space, address, first: self.access(), second: second.access() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(kind: AccessKind, warp: u16, lanes: u32, line: u32, order: &WarpOrder) -> Record {
+        Record {
+            kind,
+            strong: None,
+            sees: true,
+            bytes: 0xf,
+            warp,
+            block: 0,
+            epoch: 0,
+            time: order.time,
+            lanes,
+            line,
+        }
+    }
+
+    /// Two accesses of one warp are not those of two warps: the reader in another warp is remembered.
+    #[test]
+    fn a_warp_that_reads_twice_does_not_hide_another_warp() {
+        let mut shadow = Shadow::new(1);
+        shadow.clear(false);
+        let mut orders = [WarpOrder::default(), WarpOrder::default()];
+        for (warp, lanes, line) in [(0, 1, 10), (0, 2, 11), (1, 1, 12)] {
+            let order = &mut orders[usize::from(warp)];
+            let read = access(AccessKind::Read, warp, lanes, line, order);
+            assert!(shadow.add(0, &read, order).is_none(), "reads do not race");
+        }
+        orders[0].synchronize(u32::MAX);
+        let write = access(AccessKind::Write, 0, 1, 13, &orders[0]);
+        let earlier = shadow.add(0, &write, &mut orders[0]).map(|earlier| earlier.line);
+        assert_eq!(earlier, Some(12), "the read by warp 1 races with the write");
+    }
+
+    /// Lanes that take turns, each after a meeting of all, leave one access; without the meeting
+    /// of all, what the others did not see stays.
+    #[test]
+    fn what_happened_before_a_later_access_is_forgotten() {
+        let mut shadow = Shadow::new(1);
+        shadow.clear(false);
+        let mut order = WarpOrder::default();
+        for lane in 0..32 {
+            let read = access(AccessKind::Read, 0, 1 << lane, 10, &order);
+            assert!(shadow.add(0, &read, &mut order).is_none(), "reads do not race");
+            assert_eq!(shadow.nodes.len(), 1, "the latest stands for all");
+            order.synchronize(u32::MAX);
+        }
+        let read = access(AccessKind::Read, 0, 1, 11, &order);
+        assert!(shadow.add(0, &read, &mut order).is_none(), "reads do not race");
+        order.synchronize(0b110);
+        let read = access(AccessKind::Read, 0, 2, 12, &order);
+        assert!(shadow.add(0, &read, &mut order).is_none(), "reads do not race");
+        order.synchronize(0b110);
+        let write = access(AccessKind::Write, 0, 4, 13, &order);
+        let earlier = shadow.add(0, &write, &mut order).map(|earlier| earlier.line);
+        assert_eq!(earlier, Some(11), "lane 0 did not meet lane 2");
     }
 }

@@ -51,23 +51,18 @@ pub(in super::super) fn nearest(op: Approximation, a: f32, b: f32) -> f32 {
 }
 
 /// One of the f32 values within the documented bound, by the hash of what went in.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is asked for")]
 pub(in super::super) fn perturbed(op: Approximation, a: f32, b: f32, seed: u64) -> f32 {
-    let nearest = nearest(op, a, b);
-    if a == 0.0 || !a.is_finite() || !b.is_finite() {
-        return nearest;
-    }
-    let bound = match op {
-        Approximation::Ex2 => Bound::Relative(RELATIVE_22),
-        Approximation::Lg2 if a > 0.5 && a < 2.0 => Bound::Absolute(RELATIVE_22),
-        Approximation::Lg2 => Bound::Relative(RELATIVE_22),
-        Approximation::Rcp => Bound::Ulps(1.0),
-        Approximation::Sqrt => Bound::Relative(RELATIVE_22 * 0.5),
-        Approximation::Rsqrt => Bound::Relative(RSQRT_RELATIVE),
-        Approximation::Div | Approximation::DivFull => Bound::Ulps(2.0),
-    };
+    let exact = exact(op, a, b);
+    let nearest = exact as f32;
+    // 2^-40: far above the error of the f64 evaluation.
+    let allowed = bound(op, a, exact) - exact.abs() / (1_u64 << 40) as f64;
     let bits = u64::from(a.to_bits()) << 32 | u64::from(b.to_bits());
-    let hash = mix(mix(mix(seed) ^ bits) ^ op as u64);
-    choose(exact(op, a, b), nearest, bound, hash)
+    let chosen = choose(exact, nearest, allowed, mix(mix(mix(seed) ^ bits) ^ op as u64));
+    // Results near the subnormals keep their bits too: their bounds are those of flushing.
+    let special = a == 0.0 || !a.is_finite() || !b.is_finite() || !nearest.is_finite();
+    if special || nearest.abs() < 2.0 * f32::MIN_POSITIVE { nearest } else { chosen }
 }
 
 /// 2^-22.
@@ -75,46 +70,44 @@ const RELATIVE_22: f64 = 1.0 / (1 << 22) as f64;
 /// 2^-22.9, rounded down.
 const RSQRT_RELATIVE: f64 = 1.277_6e-7;
 
-#[derive(Clone, Copy)]
-enum Bound {
-    Relative(f64),
-    Absolute(f64),
-    Ulps(f64),
-}
-
-/// One of the f32 values within `bound` of `exact`.
-fn choose(exact: f64, nearest: f32, bound: Bound, hash: u64) -> f32 {
-    // Results near the subnormals keep their bits: their bounds are those of flushing.
-    if !nearest.is_finite() || nearest.abs() < 2.0 * f32::MIN_POSITIVE {
-        return nearest;
-    }
+/// How far the result may be from the exact value.
+#[inline(always)]
+fn bound(op: Approximation, a: f32, exact: f64) -> f64 {
     let magnitude = exact.abs();
-    let allowed = match bound {
-        Bound::Relative(relative) => magnitude * relative,
-        Bound::Absolute(absolute) => absolute,
-        // The ulp of the binade that holds the exact value.
-        Bound::Ulps(ulps) => {
-            ulps * f64::from_bits(magnitude.to_bits() & (0x7ff << 52)) / 8_388_608.0
-        }
-    };
-    // 2^-40: far above the error of the f64 evaluation.
-    let allowed = allowed - magnitude / (1_u64 << 40) as f64;
-    let within =
-        |candidate: f32| candidate.is_finite() && (f64::from(candidate) - exact).abs() <= allowed;
-    let mut candidates = [nearest; 9];
-    let mut count = 1;
-    let (mut below, mut above) = (nearest, nearest);
-    for _ in 0..4 {
-        below = below.next_down();
-        above = above.next_up();
-        for candidate in [below, above] {
-            if within(candidate) {
-                candidates[count] = candidate;
-                count += 1;
+    // Of the binade that holds the exact value.
+    let ulp = f64::from_bits(magnitude.to_bits() & (0x7ff << 52)) / 8_388_608.0;
+    match op {
+        Approximation::Ex2 => magnitude * RELATIVE_22,
+        Approximation::Lg2 => {
+            if a > 0.5 && a < 2.0 {
+                RELATIVE_22
+            } else {
+                magnitude * RELATIVE_22
             }
         }
+        Approximation::Rcp => ulp,
+        Approximation::Sqrt => magnitude * (RELATIVE_22 * 0.5),
+        Approximation::Rsqrt => magnitude * RSQRT_RELATIVE,
+        Approximation::Div | Approximation::DivFull => 2.0 * ulp,
     }
-    candidates[usize::try_from(hash % count as u64).unwrap_or(0)]
+}
+
+/// One of the f32 values no further than `allowed` from `exact` and no more than 4 places from
+/// `nearest`, a normal number above the least two binades.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "the place is below 9")]
+fn choose(exact: f64, nearest: f32, allowed: f64, hash: u64) -> f32 {
+    // The neighbours in magnitude; infinities and NaN are never within.
+    let neighbour = |step: u32| f32::from_bits(nearest.to_bits().wrapping_add(step));
+    let within = |step| u64::from((f64::from(neighbour(step)) - exact).abs() <= allowed);
+    // What is nearer is within if what is further is.
+    let (mut below, mut above) = (0, 0);
+    for step in 1..=4 {
+        below += within(0_u32.wrapping_sub(step));
+        above += within(step);
+    }
+    let place = (hash >> 32) * (below + above + 1) >> 32;
+    neighbour((place as u32).wrapping_sub(below as u32))
 }
 
 /// 2^x for the x that matter to an f32 result; relative error below 2^-50.
