@@ -1,7 +1,7 @@
 //! Fuzzing campaigns: repeatable, and nothing that was found is ever lost.
 
 use splat_gpu::BackwardConfig;
-use splat_harness::campaign::{Contender, Finding, Item, Watch, run_in_chunks};
+use splat_harness::campaign::{Contender, Finding, Item, Share, Watch, run_in_chunks};
 use splat_harness::case::Case;
 use splat_harness::cli::reproducer;
 use splat_harness::fuzz::{Plan, Shard, settings};
@@ -57,7 +57,8 @@ fn victim() {
     let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();
     // It is killed long before.
     let cases = plan.cases(Shard::WHOLE).take(100_000).map(Ok);
-    run_in_chunks(8, cases, vec![contender], &keep, &watch).expect("the cases are legal");
+    run_in_chunks((8, Share::Everyone), cases, vec![contender], &keep, &watch)
+        .expect("the cases are legal");
 }
 
 /// Starts the victim, kills it after `time`, and returns what it had announced by then.

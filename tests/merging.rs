@@ -1,7 +1,7 @@
 //! The parts of a campaign, joined, are the campaign: byte for byte.
 
 use splat_gpu::{BackwardConfig, Reduction};
-use splat_harness::campaign::Contender;
+use splat_harness::campaign::{Contender, Share};
 use splat_harness::cli::exit::Outcome;
 use splat_harness::cli::fuzz::{FuzzPlan, judge};
 use splat_harness::cli::merge::{self, MergeArgs};
@@ -23,6 +23,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
         discovery: Discovery::default(),
         plan: Plan::new(Profile::Inria, seed, &[]),
         limit: Err(CASES),
+        share: Share::Everyone,
         shard: shard.parse().expect("a part"),
         jobs: 2,
         out: out.to_owned(),
@@ -192,8 +193,12 @@ fn the_command_divides_and_joins() {
     let alone = say(parts.path(), &["merge", "2-2", "-o", "alone"]);
     assert_eq!((alone.code, alone.out.as_str()), (Some(2), ""), "{alone:?}");
     assert!(alone.err.contains("part 1/2 is missing"), "{alone:?}");
-    for args in [["--cases", "3", "--shard", "0/2"], ["--time", "1s", "--shard", "1/2"]] {
-        let refused = say(parts.path(), &[&["fuzz"], &args[..]].concat());
+    for args in [
+        &["--cases", "3", "--shard", "0/2"][..],
+        &["--time", "1s", "--shard", "1/2"],
+        &["--cases", "3", "--shard", "1/2", "--deal"],
+    ] {
+        let refused = say(parts.path(), &[&["fuzz"], args].concat());
         assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
         assert!(refused.err.contains("--shard") || refused.err.contains("--cases"), "{refused:?}");
     }

@@ -3,8 +3,8 @@
 //! Nothing that a machine does has a part in it, neither its engines nor their speed nor the number
 //! of threads; so any part of a campaign can be run again anywhere. It is steered without looking
 //! back: every other case is one of [`generators`]'s `lanes`, whose aims take turns until every cell
-//! of [`coverage`](crate::coverage) was aimed at; the other generators take turns in between, as do
-//! lane widths and settings.
+//! of [`coverage`](crate::coverage) was aimed at; the other generators take turns in between, those
+//! with large cases one turn in [`LARGE`]. Lane widths and settings take turns too.
 
 mod join;
 mod record;
@@ -17,7 +17,7 @@ pub use shard::Shard;
 
 use crate::campaign::Finding;
 use crate::case::Case;
-use crate::generators::{self, CaseTree, Draw, Generator, Promise};
+use crate::generators::{self, CaseTree, Draw, Generator, Promise, Size};
 use crate::stage::StageName;
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::convention::Profile;
@@ -25,62 +25,102 @@ use splat_reference::convention::Profile;
 /// Lane widths that are aimed at, in turn: those of the devices there are.
 const WIDTHS: [u32; 4] = [32, 8, 4, 16];
 
+/// Of so many turns of the generators that were not named, large cases have one.
+const LARGE: u64 = 16;
+
 /// What is drawn.
 #[derive(Clone, Debug)]
 pub struct Plan {
     profile: Profile,
     seed: u64,
-    /// In turn at even indices, or at all.
-    generators: Vec<&'static Generator>,
-    /// At odd indices.
-    steering: Option<&'static Generator>,
+    turns: Turns,
 }
+
+/// Which generator comes when.
+#[derive(Clone, Debug)]
+enum Turns {
+    /// Those that were named, one after the other.
+    Named(Vec<&'static Generator>),
+    /// `steering` at odd indices, the others at even ones.
+    All {
+        steering: &'static Generator,
+        small: Vec<&'static Generator>,
+        large: Vec<&'static Generator>,
+    },
+}
+
+impl Turns {
+    fn all() -> Self {
+        let promised = || generators::ALL.iter().filter(|g| g.promise != Promise::Nothing);
+        let of = |size| promised().filter(move |g| g.size == size && g.name != STEERING).collect();
+        let steering = generators::find(STEERING);
+        let Some(steering) = steering else { unreachable!("{STEERING} is a generator") };
+        Self::All { steering, small: of(Size::Small), large: of(Size::Large) }
+    }
+
+    /// Those that have a turn at all.
+    fn used(&self) -> Vec<&'static Generator> {
+        match self {
+            Self::Named(named) => named.clone(),
+            Self::All { steering, small, large } => {
+                large.iter().chain(small).chain([steering]).copied().collect()
+            }
+        }
+    }
+
+    /// The generator of case `index`, and how often it had its turn before.
+    fn at(&self, index: u64) -> (&'static Generator, u64) {
+        let (generators, turn) = match self {
+            Self::Named(named) => (named, index),
+            Self::All { steering, .. } if index % 2 == 1 => return (steering, index / 2),
+            Self::All { small, large, .. } => match index / 2 {
+                turn if turn % LARGE == LARGE - 1 => (large, turn / LARGE),
+                turn => (small, turn - turn / LARGE),
+            },
+        };
+        let count = generators.len() as u64;
+        (generators[usize::try_from(turn % count).unwrap_or(0)], turn / count)
+    }
+}
+
+/// The generator that aims at cells of the coverage.
+const STEERING: &str = "lanes";
 
 impl Plan {
     /// The generators that were named; for none, all of which anything is promised.
     #[must_use]
     pub fn new(profile: Profile, seed: u64, named: &[&'static Generator]) -> Self {
-        if !named.is_empty() {
-            return Self { profile, seed, generators: named.to_vec(), steering: None };
-        }
-        let steering = generators::find("lanes");
-        let is_promised = |g: &&Generator| g.promise != Promise::Nothing;
-        let is_other = |g: &&Generator| is_promised(g) && Some(g.name) != steering.map(|g| g.name);
-        let generators = generators::ALL.iter().filter(is_other).collect();
-        Self { profile, seed, generators, steering }
+        let turns = if named.is_empty() { Turns::all() } else { Turns::Named(named.to_vec()) };
+        Self { profile, seed, turns }
     }
 
     /// The generators that were named.
-    fn named(&self) -> impl Iterator<Item = &'static Generator> + '_ {
-        self.generators.iter().copied().filter(|_| self.steering.is_none())
+    fn named(&self) -> &[&'static Generator] {
+        match &self.turns {
+            Turns::Named(named) => named,
+            Turns::All { .. } => &[],
+        }
     }
 
     /// The generators that this plan does not use.
     pub fn unused(&self) -> impl Iterator<Item = &'static Generator> + '_ {
-        let used = |name: &str| {
-            self.generators.iter().chain(&self.steering).any(|generator| generator.name == name)
-        };
-        generators::ALL.iter().filter(move |generator| !used(generator.name))
+        let used = self.turns.used();
+        generators::ALL
+            .iter()
+            .filter(move |generator| used.iter().all(|u| u.name != generator.name))
     }
 
     /// Whether windows are drawn but the trained scenes are not on this machine.
     #[must_use]
     pub fn window_is_missing(&self) -> bool {
         let draw = Draw { profile: self.profile, lane_width: 32, turn: 0 };
-        self.generators.iter().any(|generator| generator.strategy(draw).is_none())
+        self.turns.used().iter().any(|generator| generator.strategy(draw).is_none())
     }
 
     /// The generator of case `index`, and how often it had its turn before.
     #[must_use]
     pub fn generator(&self, index: u64) -> (&'static Generator, u64) {
-        let turn = match self.steering {
-            Some(steering) if index % 2 == 1 => return (steering, index / 2),
-            Some(_) => index / 2,
-            None => index,
-        };
-        let count = self.generators.len() as u64;
-        let place = usize::try_from(turn % count).unwrap_or(0);
-        (self.generators[place], turn / count)
+        self.turns.at(index)
     }
 
     /// Case `index`; `None` where what it is made from is not on this machine.
@@ -116,7 +156,7 @@ impl Plan {
 
     /// The generators on whose cases only the rasterization is run.
     pub fn rasterized(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let used = self.generators.iter().chain(&self.steering);
+        let used = self.turns.used().into_iter();
         used.filter(|g| g.promise == Promise::Rasterization).map(|g| g.name)
     }
 
@@ -154,12 +194,16 @@ mod tests {
     fn every_generator_has_its_turn_and_half_of_the_cases_steer() {
         let plan = Plan::new(Profile::Inria, 1, &[]);
         let mut turns = BTreeMap::new();
-        for index in 0..400 {
-            *turns.entry(plan.generator(index).0.name).or_insert(0) += 1;
+        for index in 0..4096 {
+            let (generator, turn) = plan.generator(index);
+            let before = turns.entry(generator.name).or_insert(0);
+            assert_eq!(turn, *before, "turns of {} are counted", generator.name);
+            *before += 1;
         }
-        assert_eq!(turns["lanes"], 200, "half of the cases");
+        assert_eq!(turns["lanes"], 2048, "half of the cases");
         for generator in generators::ALL.iter().filter(|g| g.promise != Promise::Nothing) {
-            assert!(turns[generator.name] >= 10, "{} has no turn", generator.name);
+            let least = if generator.size == Size::Large { 16 } else { 128 };
+            assert!(turns[generator.name] >= least, "{} has no turn", generator.name);
         }
         let unused: Vec<_> = plan.unused().map(|g| g.name).collect();
         assert_eq!(unused, ["overflow", "non-finite"], "what is promised nothing");

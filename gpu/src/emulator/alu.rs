@@ -322,7 +322,8 @@ fn floats3(
 const IEEE: FloatFlags = FloatFlags { flush: false, saturate: false };
 const FLUSHING: FloatFlags = FloatFlags { flush: true, saturate: false };
 
-/// d = op(a, b) as `mode` rounds.
+/// d = op(a, b) as `mode` rounds, each function in a loop of its own. No closures: the compiler takes
+/// one of this size for a function of its own, lane by lane and without the wide registers.
 #[inline(always)]
 fn approximate(
     r: &mut Registers,
@@ -332,32 +333,27 @@ fn approximate(
     op: Approximation,
     mode: ApproximationMode,
 ) {
-    match mode {
-        ApproximationMode::Nearest => apart(r, on, s, flags, op, nearest),
-        ApproximationMode::Perturbed(seed) => {
-            apart(r, on, s, flags, op, |op, x, y| perturbed(op, x, y, seed));
-        }
-    }
-}
-
-/// Each function in a loop of its own.
-#[inline(always)]
-fn apart(
-    r: &mut Registers,
-    on: &Active,
-    s: [Slot; 3],
-    flags: FloatFlags,
-    op: Approximation,
-    f: impl Fn(Approximation, f32, f32) -> f32,
-) {
     use Approximation::{Div, DivFull, Ex2, Lg2, Rcp, Rsqrt, Sqrt};
-    match op {
-        Ex2 => floats(r, on, s, flags, |x, _| f(Ex2, x, 0.0)),
-        Lg2 => floats(r, on, s, flags, |x, _| f(Lg2, x, 0.0)),
-        Rcp => floats(r, on, s, flags, |x, _| f(Rcp, x, 0.0)),
-        Sqrt => floats(r, on, s, flags, |x, _| f(Sqrt, x, 0.0)),
-        Rsqrt => floats(r, on, s, flags, |x, _| f(Rsqrt, x, 0.0)),
-        Div => floats(r, on, s, flags, |x, y| f(Div, x, y)),
-        DivFull => floats(r, on, s, flags, |x, y| f(DivFull, x, y)),
+    let (x, y) = (r.words.get(s[1]), r.words.get(s[2]));
+    let mut out = [0; LANES];
+    macro_rules! lanes {
+        ($($op:ident($a:ident, $b:expr))*) => {
+            match (op, mode) {
+                $(($op, ApproximationMode::Nearest) => for lane in 0..LANES {
+                    let $a = operand(x[lane], flags.flush);
+                    out[lane] = result(nearest($op, $a, $b(lane)), flags);
+                },
+                ($op, ApproximationMode::Perturbed(seed)) => for lane in 0..LANES {
+                    let $a = operand(x[lane], flags.flush);
+                    out[lane] = result(perturbed($op, $a, $b(lane), seed), flags);
+                },)*
+            }
+        };
     }
+    let none = |_| 0.0;
+    let divisor = |lane: usize| operand(y[lane], flags.flush);
+    lanes!(Ex2(a, none) Lg2(a, none) Rcp(a, none) Sqrt(a, none) Rsqrt(a, none) Div(a, divisor)
+        DivFull(a, divisor));
+    let poison = r.words.poison(s[1]) | r.words.poison(s[2]);
+    r.words.set(s[0], on, &out, poison);
 }

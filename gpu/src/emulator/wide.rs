@@ -356,7 +356,7 @@ pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
     }
 }
 
-/// The comparison is matched once, not per lane.
+/// The comparison is matched once, not per lane. An unordered one is what its ordered opposite is not.
 #[inline(always)]
 fn float_bits(
     comparison: Comparison,
@@ -366,11 +366,20 @@ fn float_bits(
 ) -> u32 {
     let each = |comparison| bits_where(|i| compare(comparison, arg(x[i]), arg(y[i])));
     match comparison {
-        Comparison::Le => each(Comparison::Le),
+        Comparison::Eq => each(Comparison::Eq),
+        Comparison::Neu => !each(Comparison::Eq),
         Comparison::Lt => each(Comparison::Lt),
-        Comparison::Ge => each(Comparison::Ge),
+        Comparison::Geu => !each(Comparison::Lt),
+        Comparison::Le => each(Comparison::Le),
+        Comparison::Gtu => !each(Comparison::Le),
         Comparison::Gt => each(Comparison::Gt),
-        other => each(other),
+        Comparison::Leu => !each(Comparison::Gt),
+        Comparison::Ge => each(Comparison::Ge),
+        Comparison::Ltu => !each(Comparison::Ge),
+        Comparison::Ne => each(Comparison::Ne),
+        Comparison::Equ => !each(Comparison::Ne),
+        Comparison::Nan => each(Comparison::Nan),
+        Comparison::Num => !each(Comparison::Nan),
     }
 }
 

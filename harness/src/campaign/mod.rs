@@ -2,7 +2,8 @@
 //!
 //! One thread per engine talks to the engine's process and judges what comes back; the caller's
 //! thread prepares stage inputs and bounds, a chunk of cases at a time, and hands every chunk to
-//! all engines. Nothing that an engine does stops the campaign: a fault is a finding of its own.
+//! all engines, or to the next one that asks. Nothing that an engine does stops the campaign: a
+//! fault is a finding of its own.
 
 mod finding;
 mod item;
@@ -25,13 +26,23 @@ use judge::Judge;
 use rayon::prelude::*;
 use splat_gpu::{BackwardConfig, DeviceInfo, Engine};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 /// Cases prepared and judged together.
 const CHUNK: usize = 12;
-/// Chunks that may wait for an engine.
-const WAITING: usize = 2;
+/// Chunks that an engine may have before it: one that it runs, and one that waits.
+const AHEAD: usize = 2;
+
+/// Who runs a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Every engine.
+    Everyone,
+    /// One engine: a chunk of cases goes to the first that asks for one. Each so gets a share in
+    /// proportion to its speed, which differs from run to run.
+    Dealt,
+}
 
 /// An engine of a campaign.
 pub struct Contender<'a> {
@@ -71,36 +82,33 @@ pub fn run(
     minimize: &Minimizer<'_>,
     watch: &dyn Watch,
 ) -> Result<Vec<EngineReport>, String> {
-    run_in_chunks(CHUNK, cases, contenders, minimize, watch)
+    run_in_chunks((CHUNK, Share::Everyone), cases, contenders, minimize, watch)
 }
 
-/// As [`run`], with `chunk` cases to a submission.
+/// As [`run`], with `chunk` cases to a submission, and the engines' share of them.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_in_chunks(
-    chunk: usize,
+    (chunk, share): (usize, Share),
     cases: impl Iterator<Item = Result<(Case, usize), String>>,
     contenders: Vec<Contender<'_>>,
     minimize: &Minimizer<'_>,
     watch: &dyn Watch,
 ) -> Result<Vec<EngineReport>, String> {
-    let devices: Vec<_> = contenders.iter().map(|c| c.engine.info().clone()).collect();
     thread::scope(|scope| {
-        let mut senders = Vec::new();
+        let (ask, asked) = channel();
+        let mut engines = Vec::new();
         let mut threads = Vec::new();
-        for contender in contenders {
-            let (sender, receiver) = sync_channel::<Arc<Vec<Item>>>(WAITING);
-            senders.push(sender);
-            threads.push(scope.spawn(move || serve(contender, &receiver, minimize, watch)));
+        for (number, contender) in contenders.into_iter().enumerate() {
+            let (chunks, receiver) = sync_channel(AHEAD);
+            engines.push(Served { chunks, info: contender.engine.info().clone() });
+            let desk = Desk { number, ask: ask.clone(), chunks: receiver };
+            threads.push(scope.spawn(move || serve(contender, &desk, minimize, watch)));
         }
-        let fed = feed(chunk, cases, &devices, |chunk| {
-            for sender in &senders {
-                // An engine's thread ends early only by a panic, which `join` reports.
-                let _ = sender.send(Arc::clone(&chunk));
-            }
-        });
-        drop(senders);
+        drop(ask);
+        let fed = feed((chunk, share), cases, &engines, &asked);
+        drop(engines);
         let reports = threads
             .into_iter()
             .map(|thread| thread.join().map_err(|_| "an engine's thread panicked".to_owned()))
@@ -109,30 +117,51 @@ pub fn run_in_chunks(
     })
 }
 
+/// An engine as the caller's thread sees it.
+struct Served {
+    chunks: SyncSender<Arc<Vec<Item>>>,
+    info: DeviceInfo,
+}
+
+/// The caller's thread as an engine sees it.
+struct Desk {
+    number: usize,
+    ask: Sender<usize>,
+    chunks: Receiver<Arc<Vec<Item>>>,
+}
+
 /// Prepares the cases chunk by chunk, in parallel within a chunk: stage inputs, and the
-/// rasterization's bounds for every device, which work on the chunk before in the meantime.
+/// rasterization's bounds for every device that gets it, which work on the chunk before in the
+/// meantime.
 fn feed(
-    size: usize,
+    (size, share): (usize, Share),
     mut cases: impl Iterator<Item = Result<(Case, usize), String>>,
-    devices: &[DeviceInfo],
-    mut send: impl FnMut(Arc<Vec<Item>>),
+    engines: &[Served],
+    asked: &Receiver<usize>,
 ) -> Result<(), String> {
     loop {
+        let customers = match share {
+            Share::Everyone => engines.iter().collect(),
+            // Fails when no engine's thread is left, which `join` reports.
+            Share::Dealt => asked.recv().map_or(Vec::new(), |engine| vec![&engines[engine]]),
+        };
         let chunk: Vec<_> = cases.by_ref().take(size).collect::<Result<_, _>>()?;
-        if chunk.is_empty() {
+        if chunk.is_empty() || customers.is_empty() {
             return Ok(());
         }
-        let items = chunk
-            .into_par_iter()
-            .map(|(case, camera)| {
-                let item = Item::new(case, camera)?;
-                for device in devices {
-                    item.expectation(device);
-                }
-                Ok(item)
-            })
-            .collect::<Result<Vec<_>, String>>()?;
-        send(Arc::new(items));
+        let prepare = |(case, camera)| {
+            let item = Item::new(case, camera)?;
+            for engine in &customers {
+                item.expectation(&engine.info);
+            }
+            Ok(item)
+        };
+        let items = chunk.into_par_iter().map(prepare).collect::<Result<Vec<_>, String>>()?;
+        let chunk = Arc::new(items);
+        for engine in customers {
+            // An engine's thread ends early only by a panic.
+            let _ = engine.chunks.send(Arc::clone(&chunk));
+        }
     }
 }
 
@@ -151,13 +180,17 @@ pub fn judge(
 /// One engine's thread.
 fn serve(
     contender: Contender<'_>,
-    chunks: &Receiver<Arc<Vec<Item>>>,
+    desk: &Desk,
     minimize: &Minimizer<'_>,
     watch: &dyn Watch,
 ) -> EngineReport {
     let mut judge = Judge::new(contender, minimize, watch);
-    for chunk in chunks {
+    // The caller's thread hears nothing any more when all cases are out; what is left is in `chunks`.
+    let ask = || desk.ask.send(desk.number).unwrap_or_default();
+    (0..AHEAD).for_each(|_| ask());
+    for chunk in &desk.chunks {
         judge.chunk(&chunk);
+        ask();
     }
     judge.report
 }

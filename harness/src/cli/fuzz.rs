@@ -17,7 +17,7 @@ use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
 use super::paths;
 use super::reproducer;
-use crate::campaign::{Contender, EngineReport, Finding, Item, Watch, run_in_chunks};
+use crate::campaign::{Contender, EngineReport, Finding, Item, Share, Watch, run_in_chunks};
 use crate::case::Case;
 use crate::coverage::{Coverage, Met};
 use crate::engines::{Discovery, Found, Program, Team};
@@ -28,8 +28,8 @@ use crate::stage::StageName;
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;
-/// Settings that each case is run with: the bounds are computed once for all of them.
-const SETTINGS: usize = 4;
+/// Settings that each case is run with: the bounds are computed once for both.
+const SETTINGS: usize = 2;
 
 /// Options of `fuzz`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -47,6 +47,9 @@ pub struct FuzzArgs {
     /// Stop after this many cases instead
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub cases: Option<u64>,
+    /// Give each case to one engine, the next that is free, instead of to all; always with --time
+    #[arg(long)]
+    pub deal: bool,
     /// Run part K of N only, K from 1: 'splatcheck merge' joins the parts' folders
     #[arg(long, value_name = "K/N", default_value_t = Shard::WHOLE)]
     #[arg(hide_default_value = true)]
@@ -98,6 +101,8 @@ pub struct FuzzPlan {
     pub plan: Plan,
     /// Time or number of cases.
     pub limit: Result<Duration, u64>,
+    /// Who runs a case.
+    pub share: Share,
     /// The part to run.
     pub shard: Shard,
     /// Threads, and processes for an emulator.
@@ -112,8 +117,12 @@ impl FuzzArgs {
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<FuzzPlan, CliError> {
-        if self.shard != Shard::WHOLE && self.cases.is_none() {
-            let what = "--shard: where time decides the parts cannot be joined, add --cases N";
+        let what = match (self.cases, self.deal) {
+            (None, _) => "--shard: where time decides the parts cannot be joined, add --cases N",
+            (Some(_), true) => "--shard: dealt parts cannot be joined, leave out --deal",
+            (Some(_), false) => "",
+        };
+        if self.shard != Shard::WHOLE && !what.is_empty() {
             return Err(CliError::new(what));
         }
         let engines = discovery.select(&self.engine).map_err(CliError::new)?;
@@ -125,6 +134,10 @@ impl FuzzArgs {
             discovery: discovery.clone(),
             plan: Plan::new(self.convention.profile(), self.seed, &self.generator),
             limit: self.cases.map_or(Ok(self.time), Err),
+            share: match self.cases {
+                Some(_) if !self.deal => Share::Everyone,
+                _ => Share::Dealt,
+            },
             shard: self.shard,
             jobs: match usize::from(self.jobs) {
                 0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -186,15 +199,17 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
         Err(cases) => fuzz.plan.index(case).is_some_and(|index| index < cases),
     });
     let reports = pool
-        .install(|| run_in_chunks(CHUNK, cases.map(Ok), contenders, &minimize, &watch))
+        .install(|| {
+            run_in_chunks((CHUNK, fuzz.share), cases.map(Ok), contenders, &minimize, &watch)
+        })
         .map_err(CliError::new)?;
     watch.bar.finish_and_clear();
     // Standard output says nothing that depends on the machine's speed.
     let seconds = watch.started.elapsed().as_secs_f64();
     let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", watch.progress());
     let results = watch.results(reports);
-    // Where time decides, two machines' parts are of different length: they cannot be joined.
-    if fuzz.limit.is_err() {
+    // What depends on the machine's speed cannot be joined, nor made again.
+    if fuzz.share == Share::Everyone {
         let cannot = |error| {
             CliError::caused(format!("cannot make the folder {}", fuzz.out.display()), error)
         };

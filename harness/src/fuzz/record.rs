@@ -72,7 +72,7 @@ impl Campaign {
             splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
             seed: plan.seed,
             convention: plan.profile.name().to_owned(),
-            generators: plan.named().map(|generator| generator.name.to_owned()).collect(),
+            generators: plan.named().iter().map(|generator| generator.name.to_owned()).collect(),
             cases,
         }
     }

@@ -66,6 +66,16 @@ impl Promise {
     }
 }
 
+/// What a generator's cases cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// One tile, and mostly short lists.
+    Small,
+    /// Several tiles or cameras, lists of several batches, or numbers of channels each of which is
+    /// a kernel of its own to wgpu: ten times as long.
+    Large,
+}
+
 /// A generator of cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Generator {
@@ -77,6 +87,8 @@ pub struct Generator {
     pub purpose: &'static str,
     /// What of a conforming kernel's outputs is promised for its cases.
     pub promise: Promise,
+    /// What its cases cost.
+    pub size: Size,
     strategy: fn(Draw) -> Option<BoxedStrategy<Case>>,
 }
 
@@ -115,12 +127,13 @@ impl Generator {
 }
 
 macro_rules! generators {
-    ($($name:literal [$($hazard:literal),*] $promise:ident $strategy:expr, $purpose:literal;)*) => {
+    ($($name:literal [$($hazard:literal),*] $promise:ident $size:ident $strategy:expr, $purpose:literal;)*) => {
         &[$(Generator {
             name: $name,
             hazards: &[$($hazard),*],
             purpose: $purpose,
             promise: Promise::$promise,
+            size: Size::$size,
             strategy: $strategy,
         }),*]
     };
@@ -128,49 +141,49 @@ macro_rules! generators {
 
 /// Every generator. The order is that of a campaign's turns.
 pub const ALL: &[Generator] = generators! {
-    "typical" [] Every |d| Some(typical::typical(d.profile).boxed()),
+    "typical" [] Every Large |d| Some(typical::typical(d.profile).boxed()),
         "a random scene";
-    "lanes" [1, 2, 3, 4, 6, 8] Rasterization |d| Some(lanes::lanes(d)),
+    "lanes" [1, 2, 3, 4, 6, 8] Rasterization Small |d| Some(lanes::lanes(d)),
         "an exact number of contributing lanes from an exact leader on, at both ends of a batch and within";
-    "finish" [2, 12] Rasterization |d| Some(lanes::finish(d)),
+    "finish" [2, 12] Rasterization Small |d| Some(lanes::finish(d)),
         "lanes of a warp stop one after the other while others go on";
-    "lengths" [10] Rasterization |d| Some(lists::lengths(d)),
+    "lengths" [10] Rasterization Large |d| Some(lists::lengths(d)),
         "lists about one and two batches long, the last contributor at a border or before skipped ones";
-    "uneven" [10, 12, 17] Rasterization |d| Some(lists::uneven(d)),
+    "uneven" [10, 12, 17] Rasterization Large |d| Some(lists::uneven(d)),
         "warps and tiles leave a walk of several batches at different places";
-    "partial" [5, 6, 11] Rasterization |d| Some(shapes::partial(d)),
+    "partial" [5, 6, 11] Rasterization Small |d| Some(shapes::partial(d)),
         "images that do not fill their tiles, whole warps outside";
-    "poison" [4, 5] Rasterization |d| Some(lanes::poison(d)),
+    "poison" [4, 5] Rasterization Small |d| Some(lanes::poison(d)),
         "lanes that do not contribute hold gradients that overflow";
-    "channels" [7] Rasterization |d| Some(shapes::channels(d)),
+    "channels" [7] Rasterization Large |d| Some(shapes::channels(d)),
         "every number of channels from 1 to 32";
-    "cameras" [9, 20] Every |d| Some(shapes::cameras(d)),
+    "cameras" [9, 20] Every Large |d| Some(shapes::cameras(d)),
         "several cameras add to the same Gaussians";
-    "contention" [9, 15, 20] Every |d| Some(shapes::contention(d)),
+    "contention" [9, 15, 20] Every Large |d| Some(shapes::contention(d)),
         "every lane of several tiles adds to the same numbers";
-    "indices" [9] Rasterization |d| Some(lists::indices(d)),
+    "indices" [9] Rasterization Small |d| Some(lists::indices(d)),
         "place in the list, number among the visible and number in the scene all differ";
-    "untouched" [19] Rasterization |d| Some(lists::untouched(d)),
+    "untouched" [19] Rasterization Small |d| Some(lists::untouched(d)),
         "Gaussians without a contribution: zeros must be written over poison";
-    "cut" [16] Rasterization |d| Some(edges::cut(d)),
+    "cut" [16] Rasterization Small |d| Some(edges::cut(d)),
         "alpha exactly 1/255, and its neighbours";
-    "clamp" [13, 14] Rasterization |d| Some(edges::clamp(d)),
+    "clamp" [13, 14] Rasterization Small |d| Some(edges::clamp(d)),
         "alpha exactly at the clamp, its neighbours, and far above";
-    "stop" [12] Rasterization |d| Some(edges::stop(d)),
+    "stop" [12] Rasterization Small |d| Some(edges::stop(d)),
         "transmittance exactly at the minimum, just above and just below";
-    "needles" [16] Rasterization |d| Some(edges::needles(d)),
+    "needles" [16] Rasterization Small |d| Some(edges::needles(d)),
         "Gaussians so narrow that f32 barely holds their conic";
-    "cancellation" [15] Every |d| Some(numbers::cancellation(d)),
+    "cancellation" [15] Every Large |d| Some(numbers::cancellation(d)),
         "contributions that cancel but for 2^-20 of one";
-    "range" [15] Rasterization |d| Some(numbers::range(d)),
+    "range" [15] Rasterization Small |d| Some(numbers::range(d)),
         "magnitudes from 1e-38 to 1e37 in one sum";
-    "subnormals" [15] Rasterization |d| Some(numbers::subnormals(d)),
+    "subnormals" [15] Rasterization Small |d| Some(numbers::subnormals(d)),
         "contributions and sums below the smallest normal number, and -0";
-    "window" [] Every windows::window,
+    "window" [] Every Large windows::window,
         "a window of a trained scene";
-    "overflow" [15] Nothing |d| Some(numbers::overflow(d)),
+    "overflow" [15] Nothing Small |d| Some(numbers::overflow(d)),
         "sums that overflow in some orders and not in others: nothing is promised of them";
-    "non-finite" [18] Nothing |d| Some(numbers::non_finite(d)),
+    "non-finite" [18] Nothing Small |d| Some(numbers::non_finite(d)),
         "a conic with an infinite entry: nothing is promised of what it touches";
 };
 
