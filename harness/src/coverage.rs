@@ -328,11 +328,16 @@ mod tests {
     #[test]
     fn every_reachable_cell_is_met_at_lane_width_4() {
         let mut coverage = Coverage::new(4);
-        // Each aim many times: one list in four has batches of this reduction's size.
-        for turn in 0..40 * Aim::all(4).count() as u64 {
-            coverage.add(&met("lanes", turn, 4), SETTING);
+        let block = BackwardConfig { reduction: Reduction::Block, ..SETTING };
+        // An aim has a list with batches of the size of the other reductions in one pass of four.
+        for turn in 0..16 * Aim::all(4).count() as u64 {
+            let met = met("lanes", turn, 4);
+            coverage.add(&met, SETTING);
+            coverage.add(&met, block);
         }
-        assert_eq!(coverage.empty(Reduction::SwB), [], "cells that no turn meets");
+        for reduction in [Reduction::SwB, Reduction::Block] {
+            assert_eq!(coverage.empty(reduction), [], "cells that no turn meets");
+        }
         assert!(!coverage.text().contains("EMPTY"), "the report says otherwise");
     }
 }

@@ -22,8 +22,10 @@ use crate::stage::StageName;
 use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::convention::Profile;
 
-/// Lane widths that are aimed at, in turn: those of the devices there are.
-const WIDTHS: [u32; 4] = [32, 8, 4, 16];
+/// Lane widths that are aimed at where none is named: those of the devices there are.
+pub const LANE_WIDTHS: [u32; 4] = [32, 8, 4, 16];
+/// Settings that a case is run with where no number is named: its bounds are computed once for all.
+const SETTINGS: usize = 2;
 
 /// Of so many turns of the generators that were not named, large cases have one.
 const LARGE: u64 = 16;
@@ -34,6 +36,10 @@ pub struct Plan {
     profile: Profile,
     seed: u64,
     turns: Turns,
+    /// Lane widths that are aimed at, in turn.
+    lane_widths: Vec<u32>,
+    /// Settings that a case is run with.
+    settings: usize,
 }
 
 /// Which generator comes when.
@@ -91,7 +97,22 @@ impl Plan {
     #[must_use]
     pub fn new(profile: Profile, seed: u64, named: &[&'static Generator]) -> Self {
         let turns = if named.is_empty() { Turns::all() } else { Turns::Named(named.to_vec()) };
-        Self { profile, seed, turns }
+        Self { profile, seed, turns, lane_widths: LANE_WIDTHS.to_vec(), settings: SETTINGS }
+    }
+
+    /// Aims at warps of these numbers of lanes, in turn, and runs each case with so many settings.
+    ///
+    /// # Errors
+    /// None, or a number of lanes that no warp has; no settings.
+    pub fn aimed(self, lane_widths: Vec<u32>, settings: usize) -> Result<Self, String> {
+        if lane_widths.is_empty() || settings == 0 {
+            return Err("no lane width or no setting".to_owned());
+        }
+        let wrong = lane_widths.iter().find(|width| !width.is_power_of_two() || **width > 64);
+        if let Some(width) = wrong {
+            return Err(format!("no warp has {width} lanes: expected 1, 2, 4, 8, 16, 32 or 64"));
+        }
+        Ok(Self { lane_widths, settings, ..self })
     }
 
     /// The generators that were named.
@@ -127,8 +148,10 @@ impl Plan {
     #[must_use]
     pub fn tree(&self, index: u64) -> Option<CaseTree> {
         let (generator, turn) = self.generator(index);
-        // The widths' number is coprime to the aims', so every width meets every aim.
-        let lane_width = WIDTHS[usize::try_from(turn % 4).unwrap_or(0)];
+        let count = self.lane_widths.len() as u64;
+        let lane_width = self.lane_widths[usize::try_from(turn % count).unwrap_or(0)];
+        // Every width meets every kind of case.
+        let turn = turn / count;
         generator.draw(Draw { profile: self.profile, lane_width, turn }, self.seed, index)
     }
 
@@ -144,6 +167,14 @@ impl Plan {
     #[must_use]
     pub fn class(&self, case: &Case) -> &'static str {
         self.index(case).map_or("", |index| self.generator(index).0.name)
+    }
+
+    /// The settings that a case is run with, of all that a device has: the next ones in turn.
+    #[must_use]
+    pub fn settings(&self, case: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+        let turn = self.index(case).unwrap_or(0).wrapping_mul(self.settings as u64);
+        let first = usize::try_from(turn % all.len().max(1) as u64).unwrap_or(0);
+        all.iter().cycle().skip(first).take(self.settings.min(all.len())).copied().collect()
     }
 
     /// Whether a stage is run on a case: where its outputs are promised, and on all cases of a
@@ -220,6 +251,41 @@ mod tests {
         }
         let other = Plan::new(Profile::Gsplat, 8, &[]).tree(1).expect("no data needed").current();
         assert_eq!(plan.index(&other), None, "another seed's case");
+    }
+
+    #[test]
+    fn every_kind_of_case_is_aimed_at_every_lane_width() {
+        let lanes = generators::find("lengths").expect("a generator");
+        let plan = Plan::new(Profile::Inria, 1, &[lanes]).aimed(vec![8, 4], 3).expect("widths");
+        let names = |index| {
+            let case = plan.tree(index).expect("no data needed").current();
+            case.scene.gaussians.means.len()
+        };
+        // Lists of 0 for both widths, then of 1 for both, then of 255.
+        assert_eq!([0, 1, 2, 3, 4, 5].map(names), [0, 0, 1, 1, 255, 255], "lengths");
+    }
+
+    #[test]
+    fn settings_take_turns_and_all_of_them_come() {
+        let finish = generators::find("finish").expect("a generator");
+        let plan = Plan::new(Profile::Inria, 1, &[finish]).aimed(vec![4], 3).expect("widths");
+        let all = settings(4);
+        let of = |index| {
+            let case = plan.tree(index).expect("no data needed").current();
+            plan.settings(&case, &all)
+        };
+        assert_eq!([of(0), of(1)].concat(), all[..6], "the next ones");
+        let met: Vec<_> = (0..9).flat_map(of).collect();
+        assert!(all.iter().all(|setting| met.contains(setting)), "27 turns, 26 settings");
+    }
+
+    #[test]
+    fn what_no_warp_has_is_refused() {
+        for (lane_widths, settings) in [(vec![], 1), (vec![4, 5], 1), (vec![128], 1), (vec![4], 0)]
+        {
+            let plan = Plan::new(Profile::Inria, 1, &[]).aimed(lane_widths.clone(), settings);
+            assert!(plan.is_err(), "{lane_widths:?}, {settings}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,15 +22,13 @@ use crate::campaign::{Contender, EngineReport, Finding, Item, Share, Watch, run_
 use crate::case::Case;
 use crate::coverage::{Coverage, Met};
 use crate::engines::{Discovery, Found, Program, Team};
-use crate::fuzz::{Plan, Results, Shard, settings};
+use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard, settings};
 use crate::generators::{self, Generator};
 use crate::minimize::shrink;
 use crate::stage::StageName;
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;
-/// Settings that each case is run with: the bounds are computed once for both.
-const SETTINGS: usize = 2;
 
 /// Options of `fuzz`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -40,6 +39,12 @@ pub struct FuzzArgs {
     /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]
     #[arg(long, value_name = "NAME", value_parser = parse_generator)]
     pub generator: Vec<&'static Generator>,
+    /// Aim at warps of this many lanes; repeatable [default: 32, 8, 4 and 16]
+    #[arg(long, value_name = "LANES", allow_negative_numbers = true)]
+    pub lane_width: Vec<u32>,
+    /// Settings (reduction and threshold) to run each case with, in turn
+    #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true)]
+    pub settings: NonZeroUsize,
     /// Stop after this time: a number with s, m or h
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "cases")]
     #[arg(default_value = "10m")]
@@ -125,6 +130,13 @@ impl FuzzArgs {
         if self.shard != Shard::WHOLE && !what.is_empty() {
             return Err(CliError::new(what));
         }
+        let plan = Plan::new(self.convention.profile(), self.seed, &self.generator);
+        let lane_widths = match self.lane_width.is_empty() {
+            true => LANE_WIDTHS.to_vec(),
+            false => self.lane_width,
+        };
+        let plan = plan.aimed(lane_widths, self.settings.get());
+        let plan = plan.map_err(|error| CliError::new(format!("--lane-width: {error}")))?;
         let engines = discovery.select(&self.engine).map_err(CliError::new)?;
         if engines.is_empty() {
             return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
@@ -132,7 +144,7 @@ impl FuzzArgs {
         Ok(FuzzPlan {
             engines,
             discovery: discovery.clone(),
-            plan: Plan::new(self.convention.profile(), self.seed, &self.generator),
+            plan,
             limit: self.cases.map_or(Ok(self.time), Err),
             share: match self.cases {
                 Some(_) if !self.deal => Share::Everyone,
@@ -305,9 +317,7 @@ impl Watch for Watcher<'_> {
     }
 
     fn settings(&self, case: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
-        let turn = self.fuzz.plan.index(case).unwrap_or(0).wrapping_mul(SETTINGS as u64);
-        let first = usize::try_from(turn % all.len() as u64).unwrap_or(0);
-        all.iter().cycle().skip(first).take(SETTINGS).copied().collect()
+        self.fuzz.plan.settings(case, all)
     }
 
     fn found(&self, finding: &Finding, small: bool) {

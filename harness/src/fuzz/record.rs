@@ -26,6 +26,9 @@ pub(super) struct Campaign {
     convention: String,
     /// Those that were named; none means all whose outputs are promised.
     generators: Vec<String>,
+    lane_widths: Vec<u32>,
+    /// That a case is run with.
+    settings: usize,
     cases: u64,
 }
 
@@ -73,6 +76,8 @@ impl Campaign {
             seed: plan.seed,
             convention: plan.profile.name().to_owned(),
             generators: plan.named().iter().map(|generator| generator.name.to_owned()).collect(),
+            lane_widths: plan.lane_widths.clone(),
+            settings: plan.settings,
             cases,
         }
     }
@@ -87,15 +92,20 @@ impl Campaign {
             generators::find(name).ok_or_else(|| format!("there is no generator '{name}'"))
         };
         let named = self.generators.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-        Ok(Plan::new(self.convention.parse()?, self.seed, &named))
+        let plan = Plan::new(self.convention.parse()?, self.seed, &named);
+        plan.aimed(self.lane_widths.clone(), self.settings)
     }
 }
 
 impl fmt::Display for Campaign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, convention, generators, cases, .. } = self;
+        let Self { seed, convention, generators, lane_widths, settings, cases, .. } = self;
         let names = if generators.is_empty() { "all".to_owned() } else { generators.join(", ") };
-        write!(f, "{cases} cases of seed {seed}, convention {convention}, generators {names}")
+        write!(
+            f,
+            "{cases} cases of seed {seed}, convention {convention}, generators {names}, lane widths \
+             {lane_widths:?}, {settings} settings each"
+        )
     }
 }
 
