@@ -5,10 +5,10 @@
 //! download with all observers on. Of the small case nine tenths of the pairs are active, a hard
 //! one, or a fifth, as in the study.
 //!
-//! Quiet, one core of an AMD EPYC with AVX-512, upload and download included: atomic 11.5 ms, sw-b
-//! 16.7 ms, sw-s 42.5 ms in lockstep, looking for races 13.2, 18.1 and 44.1 ms; the hard small case
-//! 0.77, 1.32 and 4.64 ms. Cases per second on two cores, a fifth active: 1,960, 1,470 and 1,000;
-//! nine tenths: 1,220, 870 and 400. Parsing 30 ms, above its goal.
+//! Quiet, one core of an AMD EPYC with AVX-512, upload and download included: atomic 10.7 ms, sw-b
+//! 15.9 ms, sw-s 38.5 ms in lockstep, looking for races 12.8, 19.9 and 43.9 ms; the hard small case
+//! 0.77, 1.41 and 4.54 ms. Cases per second on two cores, a fifth active: 2,100, 1,350 and 960;
+//! nine tenths: 1,510, 1,010 and 330. Parsing 21 ms, just above its goal.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use splat_gpu::artifact::{Architecture, all};

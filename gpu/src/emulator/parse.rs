@@ -8,6 +8,7 @@ mod declaration;
 mod statement;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::lex::{Located, Token, lex};
 use declaration::Scopes;
@@ -99,7 +100,8 @@ pub(super) struct Statement<'a> {
     /// Predicate and whether it is negated.
     pub(super) guard: Option<(Register, bool)>,
     pub(super) opcode: &'a str,
-    pub(super) operands: Vec<Operand<'a>>,
+    /// Its place in the entry's operands.
+    pub(super) operands: Range<usize>,
 }
 
 /// How many registers of each width a kernel declares.
@@ -122,6 +124,8 @@ pub(super) struct Entry<'a> {
     pub(super) registers: RegisterCounts,
     pub(super) variables: Vec<Variable<'a>>,
     pub(super) body: Vec<Statement<'a>>,
+    /// The statements' operands, one after the other.
+    pub(super) operands: Vec<Operand<'a>>,
     /// Label to index in `body`.
     pub(super) labels: HashMap<&'a str, u32>,
 }

@@ -73,7 +73,7 @@ impl Decoder<'_, '_> {
         if bits != logic && !(bits && self.mnemonic == "shr") {
             return Err(self.unknown());
         }
-        match self.statement.operands.len() {
+        match self.operands.len() {
             2 if wide => self.double1(signed),
             2 => self.word1(signed),
             3 => self.int2(signed, wide),
@@ -204,7 +204,7 @@ impl Decoder<'_, '_> {
         let approximate = self.take("approx");
         let full = self.take("full");
         let rounding = self.take_one(&ROUNDINGS);
-        match self.statement.operands.len() {
+        match self.operands.len() {
             2 if !full => self.float1(flags, approximate, rounding),
             3 => self.float2(flags, approximate, full, rounding),
             4 if !approximate && !full => {

@@ -14,9 +14,7 @@ use super::ir::{
     Guard, Instruction, InstructionClass, Kernel, Module, Op, Parameter, SINK, Slot, Space,
 };
 use super::memory::MODULE_BASE;
-use super::parse::{
-    Class, Entry, Operand, ParseError, Parsed, Register, Source, Statement, Variable, parse,
-};
+use super::parse::{Class, Entry, Operand, ParseError, Parsed, Register, Source, Variable, parse};
 use super::registers::WARP;
 pub use operands::MNEMONICS;
 use operands::{Decoder, Pool, Symbol};
@@ -146,11 +144,12 @@ fn kernel<'a>(
     for statement in &entry.body {
         let guard =
             statement.guard.map(|(register, negated)| Guard { predicate: register.slot, negated });
-        let mut decoder = Decoder::new(statement, &symbols, &entry.labels, &mut pool);
+        let operands = &entry.operands[statement.operands.clone()];
+        let mut decoder = Decoder::new((statement, operands), &symbols, &entry.labels, &mut pool);
         let (op, class) = decoder.decode()?;
         code.push(Instruction { op, guard, line: statement.line, class });
     }
-    discard_unread(&mut code, &entry.body);
+    discard_unread(&mut code, &entry.operands);
     // A body may end without ret (PTX ISA, "ret"): falling off its end is leaving it.
     let line = entry.body.last().map_or(entry.line, |s| s.line);
     code.push(Instruction { op: Op::Exit, guard: None, line, class: InstructionClass::Control });
@@ -170,7 +169,7 @@ fn kernel<'a>(
 }
 
 /// An `atom` whose result nobody reads is a reduction, whichever way the compiler spelt it.
-fn discard_unread(code: &mut [Instruction], body: &[Statement<'_>]) {
+fn discard_unread(code: &mut [Instruction], operands: &[Operand<'_>]) {
     let mut mentions = HashMap::new();
     fn count(operand: &Operand<'_>, mentions: &mut HashMap<Slot, u32>) {
         match operand {
@@ -186,7 +185,7 @@ fn discard_unread(code: &mut [Instruction], body: &[Statement<'_>]) {
     if !code.iter().any(|i| matches!(i.op, Op::Atomic(a) if a.results != [SINK; 4])) {
         return;
     }
-    body.iter().flat_map(|s| &s.operands).for_each(|o| count(o, &mut mentions));
+    operands.iter().for_each(|o| count(o, &mut mentions));
     for instruction in code {
         if let Op::Atomic(atomic) = &mut instruction.op {
             for result in &mut atomic.results {

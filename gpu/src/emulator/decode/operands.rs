@@ -8,58 +8,39 @@ use super::super::parse::{
     Class, Operand, ParseError, Parsed, Register, RegisterCounts, Statement,
 };
 
-/// Every mnemonic of the subset, sorted.
-pub const MNEMONICS: &[&str] = &[
-    "abs",
-    "activemask",
-    "add",
-    "and",
-    "atom",
-    "bar",
-    "barrier",
-    "bfi",
-    "bfind",
-    "bra",
-    "brev",
-    "clz",
-    "cvt",
-    "cvta",
-    "div",
-    "ex2",
-    "exit",
-    "fence",
-    "fma",
-    "ld",
-    "lg2",
-    "mad",
-    "match",
-    "max",
-    "membar",
-    "min",
-    "mov",
-    "mul",
-    "neg",
-    "not",
-    "or",
-    "popc",
-    "rcp",
-    "red",
-    "redux",
-    "rem",
-    "ret",
-    "rsqrt",
-    "selp",
-    "setp",
-    "shf",
-    "shfl",
-    "shl",
-    "shr",
-    "sqrt",
-    "st",
-    "sub",
-    "vote",
-    "xor",
-];
+/// Whose instructions a module of rules decodes.
+#[derive(Clone, Copy)]
+enum Rules {
+    Arithmetic,
+    Control,
+    Data,
+}
+
+macro_rules! mnemonics {
+    ($($rules:ident { $($name:literal)* })*) => {
+        /// Every mnemonic of the subset.
+        pub const MNEMONICS: &[&str] = &[$($($name),*),*];
+
+        fn rules(mnemonic: &str) -> Option<Rules> {
+            match mnemonic {
+                $($($name)|* => Some(Rules::$rules),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+mnemonics! {
+    Arithmetic {
+        "fma" "mul" "add" "setp" "sub" "mad" "and" "shl" "or" "neg" "min" "max" "ex2" "rcp" "abs"
+        "bfi" "bfind" "brev" "clz" "div" "lg2" "not" "popc" "rem" "rsqrt" "shf" "shr" "sqrt" "xor"
+    }
+    Data { "mov" "ld" "st" "cvta" "cvt" "atom" "red" "selp" }
+    Control {
+        "bra" "shfl" "bar" "vote" "activemask" "barrier" "exit" "fence" "match" "membar" "redux"
+        "ret"
+    }
+}
 
 /// A variable's address.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +95,8 @@ impl Pool {
 
 /// One statement being decoded.
 pub(super) struct Decoder<'s, 'a> {
-    pub(super) statement: &'s Statement<'a>,
+    statement: &'s Statement<'a>,
+    pub(super) operands: &'s [Operand<'a>],
     symbols: &'s HashMap<&'a str, Symbol>,
     labels: &'s HashMap<&'a str, u32>,
     pool: &'s mut Pool,
@@ -131,14 +113,27 @@ struct Parts<'a> {
     more: bool,
 }
 
+/// What stands before the first dot, and what after it.
+#[inline]
+fn part(opcode: &str) -> (&str, Option<&str>) {
+    match opcode.bytes().position(|byte| byte == b'.') {
+        Some(dot) => (&opcode[..dot], Some(&opcode[dot + 1..])),
+        None => (opcode, None),
+    }
+}
+
 impl<'a> Parts<'a> {
-    fn new(mut split: impl Iterator<Item = &'a str>) -> Self {
+    /// The mnemonic, and the parts after it.
+    fn split(opcode: &'a str) -> (&'a str, Self) {
         let (mut all, mut count) = ([""; 12], 0);
-        for (place, part) in all.iter_mut().zip(&mut split) {
-            *place = part;
+        let (mnemonic, mut rest) = part(opcode);
+        while let Some(after) = rest
+            && count < all.len()
+        {
+            (all[count], rest) = part(after);
             count += 1;
         }
-        Self { all, count, more: split.next().is_some() }
+        (mnemonic, Self { all, count, more: rest.is_some() })
     }
 
     fn is_empty(&self) -> bool {
@@ -164,26 +159,22 @@ pub(super) type Decoded = Parsed<(Op, InstructionClass)>;
 
 impl<'s, 'a> Decoder<'s, 'a> {
     pub(super) fn new(
-        statement: &'s Statement<'a>,
+        (statement, operands): (&'s Statement<'a>, &'s [Operand<'a>]),
         symbols: &'s HashMap<&'a str, Symbol>,
         labels: &'s HashMap<&'a str, u32>,
         pool: &'s mut Pool,
     ) -> Self {
-        let mut split = statement.opcode.split('.');
-        let mnemonic = split.next().unwrap_or("");
-        Self { statement, symbols, labels, pool, mnemonic, parts: Parts::new(split) }
+        let (mnemonic, parts) = Parts::split(statement.opcode);
+        Self { statement, operands, symbols, labels, pool, mnemonic, parts }
     }
 
     /// Decodes the statement with the rule of its mnemonic.
     pub(super) fn decode(&mut self) -> Decoded {
-        if MNEMONICS.binary_search(&self.mnemonic).is_err() {
-            return Err(self.unknown());
-        }
-        let decoded = match self.mnemonic {
-            "mov" | "cvta" | "cvt" | "ld" | "st" | "atom" | "red" | "selp" => self.data(),
-            "shfl" | "vote" | "match" | "redux" | "activemask" | "bar" | "barrier" | "membar"
-            | "fence" | "bra" | "ret" | "exit" => self.control(),
-            _ => self.arithmetic(),
+        let decoded = match rules(self.mnemonic) {
+            Some(Rules::Arithmetic) => self.arithmetic(),
+            Some(Rules::Control) => self.control(),
+            Some(Rules::Data) => self.data(),
+            None => return Err(self.unknown()),
         }?;
         if !self.parts.is_empty() {
             return Err(self.unknown());
@@ -201,6 +192,8 @@ impl<'s, 'a> Decoder<'s, 'a> {
     }
 
     /// Takes `part` from the opcode if it is there.
+    // Where `part` is known its comparisons need no call.
+    #[inline(always)]
     pub(super) fn take(&mut self, part: &str) -> bool {
         let at = self.parts.as_slice().iter().position(|&p| p == part);
         if let Some(at) = at {
@@ -224,7 +217,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
     }
 
     pub(super) fn expect_operands(&self, count: usize) -> Parsed<()> {
-        let found = self.statement.operands.len();
+        let found = self.operands.len();
         if found == count {
             return Ok(());
         }
@@ -232,8 +225,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
     }
 
     pub(super) fn operand(&self, index: usize) -> Parsed<&'s Operand<'a>> {
-        self.statement
-            .operands
+        self.operands
             .get(index)
             .ok_or_else(|| self.error(format!("operand {} is missing", index + 1)))
     }

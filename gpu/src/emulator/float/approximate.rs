@@ -106,7 +106,7 @@ fn choose(exact: f64, nearest: f32, allowed: f64, hash: u64) -> f32 {
         below += within(0_u32.wrapping_sub(step));
         above += within(step);
     }
-    let place = (hash >> 32) * (below + above + 1) >> 32;
+    let place = ((hash >> 32) * (below + above + 1)) >> 32;
     neighbour((place as u32).wrapping_sub(below as u32))
 }
 
