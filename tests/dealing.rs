@@ -1,8 +1,7 @@
 //! A campaign whose cases are dealt: one engine runs each, and none waits for another.
 
-use splat_gpu::BackwardConfig;
-use splat_gpu::Reduction;
-use splat_harness::campaign::{Contender, Item, Share, Watch, run_in_chunks};
+use splat_gpu::{BackwardConfig, Reduction};
+use splat_harness::campaign::{Contender, EngineReport, Item, Share, Watch, run_in_chunks};
 use splat_harness::case::Case;
 use splat_harness::fuzz::{Plan, Shard};
 use splat_harness::stage::StageName;
@@ -38,32 +37,48 @@ impl Watch for Held {
     }
 }
 
-fn contender(name: &str) -> Contender<'static> {
+fn contender(name: &str, defect: Defect) -> Contender<'static> {
     let config = BackwardConfig { reduction: Reduction::Atomic, threshold: 0 };
     Contender {
         id: name.to_owned(),
-        engine: Box::new(Mirror::new(8, Defect::None)),
+        engine: Box::new(Mirror::new(8, defect)),
         stages: vec![StageName::RasterizeBackward],
         settings: vec![config],
     }
 }
 
-#[test]
-fn every_case_is_run_once_and_the_quick_engine_does_not_wait_for_the_slow_one() {
-    let lanes = splat_harness::generators::find("finish").expect("a generator");
-    let plan = Plan::new(Profile::Inria, 2, &[lanes]);
+/// Deals the cases to these engines; returns the cases' names, the reports and who ran what.
+fn deal(
+    engines: Vec<Contender<'_>>,
+) -> (Vec<String>, Vec<EngineReport>, BTreeMap<String, Vec<String>>) {
+    let finish = splat_harness::generators::find("finish").expect("a generator");
+    let plan = Plan::new(Profile::Inria, 2, &[finish]);
     let cases: Vec<_> = plan.cases(Shard::WHOLE).take(CASES).collect();
-    let names: Vec<String> = cases.iter().map(|(case, _)| case.name.clone()).collect();
+    let names = cases.iter().map(|(case, _)| case.name.clone()).collect();
     let watch = Held::default();
     let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();
-    let engines = vec![contender("slow"), contender("quick")];
     let cases = cases.into_iter().map(Ok);
     let reports = run_in_chunks((CHUNK, Share::Dealt), cases, engines, &keep, &watch);
-    let reports = reports.expect("the cases are legal");
+    (names, reports.expect("the cases are legal"), watch.ran.into_inner().expect("no panic"))
+}
+
+#[test]
+fn every_case_is_run_once_and_the_quick_engine_does_not_wait_for_the_slow_one() {
+    let engines = ["slow", "quick"].map(|name| contender(name, Defect::None));
+    let (names, reports, ran) = deal(engines.into());
     assert!(reports.iter().all(|report| report.findings.is_empty()), "the mirror agrees");
-    let ran = watch.ran.into_inner().expect("no panic");
     assert_eq!(ran["quick"].len(), CASES - 2 * CHUNK, "it did what the other had not taken");
     let mut all: Vec<_> = ran.into_values().flatten().collect();
     all.sort_by_key(|name| names.iter().position(|n| n == name));
     assert_eq!(all, names, "every case was run, and once");
+}
+
+#[test]
+fn an_engine_that_was_given_up_gets_no_more_cases() {
+    let broken = || contender("broken", Defect::Broken);
+    let (_, reports, ran) = deal(vec![broken(), contender("whole", Defect::None)]);
+    assert!(reports[0].given_up.is_some(), "it fails every time");
+    assert!(ran["whole"].len() >= CASES - 2 * CHUNK, "the other has what it had not taken");
+    let (_, reports, ran) = deal(vec![broken()]);
+    assert!(reports[0].given_up.is_some() && ran.is_empty(), "it ends, and nothing was run");
 }

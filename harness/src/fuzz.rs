@@ -4,7 +4,7 @@
 //! of threads; so any part of a campaign can be run again anywhere. It is steered without looking
 //! back: every other case is one of [`generators`]'s `lanes`, whose aims take turns until every cell
 //! of [`coverage`](crate::coverage) was aimed at; the other generators take turns in between, those
-//! with large cases one turn in [`LARGE`]. Lane widths and settings take turns too.
+//! with large cases one turn in 16. Lane widths and settings take turns too.
 
 mod join;
 mod record;

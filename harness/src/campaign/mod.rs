@@ -103,8 +103,8 @@ pub fn run_in_chunks(
         for (number, contender) in contenders.into_iter().enumerate() {
             let (chunks, receiver) = sync_channel(AHEAD);
             engines.push(Served { chunks, info: contender.engine.info().clone() });
-            let desk = Desk { number, ask: ask.clone(), chunks: receiver };
-            threads.push(scope.spawn(move || serve(contender, &desk, minimize, watch)));
+            let desk = Desk { number, ask: Some(ask.clone()), chunks: receiver };
+            threads.push(scope.spawn(move || serve(contender, desk, minimize, watch)));
         }
         drop(ask);
         let fed = feed((chunk, share), cases, &engines, &asked);
@@ -126,8 +126,18 @@ struct Served {
 /// The caller's thread as an engine sees it.
 struct Desk {
     number: usize,
-    ask: Sender<usize>,
+    /// None, when the engine was given up: dealt to it, the remaining cases would not be run.
+    ask: Option<Sender<usize>>,
     chunks: Receiver<Arc<Vec<Item>>>,
+}
+
+impl Desk {
+    fn ask(&self) {
+        if let Some(ask) = &self.ask {
+            // The caller's thread hears nothing any more when all cases are out.
+            let _ = ask.send(self.number);
+        }
+    }
 }
 
 /// Prepares the cases chunk by chunk, in parallel within a chunk: stage inputs, and the
@@ -142,7 +152,7 @@ fn feed(
     loop {
         let customers = match share {
             Share::Everyone => engines.iter().collect(),
-            // Fails when no engine's thread is left, which `join` reports.
+            // Fails when every engine was given up or its thread panicked; its report says so, or `join`.
             Share::Dealt => asked.recv().map_or(Vec::new(), |engine| vec![&engines[engine]]),
         };
         let chunk: Vec<_> = cases.by_ref().take(size).collect::<Result<_, _>>()?;
@@ -180,17 +190,18 @@ pub fn judge(
 /// One engine's thread.
 fn serve(
     contender: Contender<'_>,
-    desk: &Desk,
+    mut desk: Desk,
     minimize: &Minimizer<'_>,
     watch: &dyn Watch,
 ) -> EngineReport {
     let mut judge = Judge::new(contender, minimize, watch);
-    // The caller's thread hears nothing any more when all cases are out; what is left is in `chunks`.
-    let ask = || desk.ask.send(desk.number).unwrap_or_default();
-    (0..AHEAD).for_each(|_| ask());
-    for chunk in &desk.chunks {
+    (0..AHEAD).for_each(|_| desk.ask());
+    while let Ok(chunk) = desk.chunks.recv() {
         judge.chunk(&chunk);
-        ask();
+        if judge.report.given_up.is_some() {
+            desk.ask = None;
+        }
+        desk.ask();
     }
     judge.report
 }

@@ -66,7 +66,7 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(hide_default_value = true)]
     pub jobs: u16,
-    /// Folder for findings; with --cases also for the result: result.json and report.txt
+    /// Folder for findings; with --cases, unless dealt, also for the result: result.json and report.txt
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// Whose rules hold where a generator does not change them
