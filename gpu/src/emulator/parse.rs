@@ -100,7 +100,7 @@ pub(super) struct Statement<'a> {
     /// Predicate and whether it is negated.
     pub(super) guard: Option<(Register, bool)>,
     pub(super) opcode: &'a str,
-    /// Its place in the entry's operands.
+    /// Its place in the source's operands.
     pub(super) operands: Range<usize>,
 }
 
@@ -124,8 +124,6 @@ pub(super) struct Entry<'a> {
     pub(super) registers: RegisterCounts,
     pub(super) variables: Vec<Variable<'a>>,
     pub(super) body: Vec<Statement<'a>>,
-    /// The statements' operands, one after the other.
-    pub(super) operands: Vec<Operand<'a>>,
     /// Label to index in `body`.
     pub(super) labels: HashMap<&'a str, u32>,
 }
@@ -136,6 +134,8 @@ pub(super) struct Source<'a> {
     pub(super) target: &'a str,
     pub(super) variables: Vec<Variable<'a>>,
     pub(super) entries: Vec<Entry<'a>>,
+    /// The operands of all statements, one after the other.
+    pub(super) operands: Vec<Operand<'a>>,
 }
 
 /// Parses a module.
@@ -144,8 +144,11 @@ pub(super) struct Source<'a> {
 /// The first line that is not in the subset.
 pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
     let tokens = lex(source)?;
-    let mut parser = Parser { tokens: &tokens, at: 0, scopes: Scopes::default() };
-    let mut module = Source { target: "", variables: Vec::new(), entries: Vec::new() };
+    // Some three tokens are an operand with what stands around it.
+    let operands = Vec::with_capacity(tokens.len() / 3);
+    let mut parser = Parser { tokens: &tokens, at: 0, scopes: Scopes::default(), operands };
+    let mut module =
+        Source { target: "", variables: Vec::new(), entries: Vec::new(), operands: Vec::new() };
     while let Some(token) = parser.peek() {
         match token {
             Token::Word(".version") => {
@@ -171,6 +174,7 @@ pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
     if module.target.is_empty() {
         return Err(parser.error("no .target"));
     }
+    module.operands = parser.operands;
     Ok(module)
 }
 
@@ -179,6 +183,7 @@ struct Parser<'t, 'a> {
     tokens: &'t [Located<'a>],
     at: usize,
     scopes: Scopes<'a>,
+    operands: Vec<Operand<'a>>,
 }
 
 impl<'a> Parser<'_, 'a> {

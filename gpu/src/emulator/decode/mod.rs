@@ -144,12 +144,15 @@ fn kernel<'a>(
     for statement in &entry.body {
         let guard =
             statement.guard.map(|(register, negated)| Guard { predicate: register.slot, negated });
-        let operands = &entry.operands[statement.operands.clone()];
+        let operands = &source.operands[statement.operands.clone()];
         let mut decoder = Decoder::new((statement, operands), &symbols, &entry.labels, &mut pool);
         let (op, class) = decoder.decode()?;
         code.push(Instruction { op, guard, line: statement.line, class });
     }
-    discard_unread(&mut code, &entry.operands);
+    if let (Some(first), Some(last)) = (entry.body.first(), entry.body.last()) {
+        let operands = first.operands.start..last.operands.end;
+        discard_unread(&mut code, &source.operands[operands]);
+    }
     // A body may end without ret (PTX ISA, "ret"): falling off its end is leaving it.
     let line = entry.body.last().map_or(entry.line, |s| s.line);
     code.push(Instruction { op: Op::Exit, guard: None, line, class: InstructionClass::Control });

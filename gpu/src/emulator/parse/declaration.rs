@@ -117,7 +117,6 @@ impl<'a> Parser<'_, 'a> {
             registers: RegisterCounts::default(),
             variables: Vec::new(),
             body: Vec::new(),
-            operands: Vec::new(),
             labels: HashMap::new(),
         };
         self.block(&mut entry)?;

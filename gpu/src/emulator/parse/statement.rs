@@ -28,7 +28,7 @@ impl<'a> Parser<'_, 'a> {
                     self.at += 2;
                 }
                 _ => {
-                    let statement = self.statement(&mut entry.operands)?;
+                    let statement = self.statement()?;
                     entry.body.push(statement);
                 }
             }
@@ -42,7 +42,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// `@!p opcode operands;`
-    fn statement(&mut self, operands: &mut Vec<Operand<'a>>) -> Parsed<Statement<'a>> {
+    fn statement(&mut self) -> Parsed<Statement<'a>> {
         let line = self.line();
         let guard = if self.eat('@') {
             let negated = self.eat('!');
@@ -51,12 +51,15 @@ impl<'a> Parser<'_, 'a> {
             None
         };
         let opcode = self.word()?;
-        let first = operands.len();
+        let first = self.operands.len();
         if !self.eat(';') {
             loop {
                 match self.register_alone() {
-                    Some(register) => operands.push(Operand::Register(register)),
-                    None => operands.push(self.operand()?),
+                    Some(register) => self.operands.push(Operand::Register(register)),
+                    None => {
+                        let operand = self.operand()?;
+                        self.operands.push(operand);
+                    }
                 }
                 if !self.eat(',') {
                     break;
@@ -64,7 +67,7 @@ impl<'a> Parser<'_, 'a> {
             }
             self.expect(';')?;
         }
-        Ok(Statement { line, guard, opcode, operands: first..operands.len() })
+        Ok(Statement { line, guard, opcode, operands: first..self.operands.len() })
     }
 
     fn predicate(&mut self) -> Parsed<Register> {
