@@ -191,6 +191,11 @@ impl<'a> Parser<'_, 'a> {
         self.tokens.get(self.at).map(|t| t.token)
     }
 
+    /// Whether the next token is `mark`.
+    fn is_at(&self, mark: char) -> bool {
+        matches!(self.tokens.get(self.at), Some(Located { token: Token::Mark(m), .. }) if *m == mark)
+    }
+
     /// The line of the next token, or of the last.
     fn line(&self) -> u32 {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |t| t.line)
@@ -212,7 +217,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// Whether the next token is `mark`, which is then consumed.
     fn eat(&mut self, mark: char) -> bool {
-        let found = self.peek() == Some(Token::Mark(mark));
+        let found = self.is_at(mark);
         self.at += usize::from(found);
         found
     }

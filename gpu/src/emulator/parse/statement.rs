@@ -108,7 +108,7 @@ impl<'a> Parser<'_, 'a> {
         }
         if self.eat('[') {
             let base = self.scalar()?;
-            let signed = self.eat('+') || self.peek() == Some(Token::Mark('-'));
+            let signed = self.eat('+') || self.is_at('-');
             let offset = if signed { self.integer()? } else { 0 };
             self.expect(']')?;
             return Ok(match base {
