@@ -255,14 +255,14 @@ mod tests {
 
     #[test]
     fn every_kind_of_case_is_aimed_at_every_lane_width() {
-        let lanes = generators::find("lengths").expect("a generator");
-        let plan = Plan::new(Profile::Inria, 1, &[lanes]).aimed(vec![8, 4], 3).expect("widths");
-        let names = |index| {
+        let lengths = generators::find("lengths").expect("a generator");
+        let plan = Plan::new(Profile::Inria, 1, &[lengths]).aimed(vec![8, 4], 3).expect("widths");
+        let length = |index| {
             let case = plan.tree(index).expect("no data needed").current();
             case.scene.gaussians.means.len()
         };
         // Lists of 0 for both widths, then of 1 for both, then of 255.
-        assert_eq!([0, 1, 2, 3, 4, 5].map(names), [0, 0, 1, 1, 255, 255], "lengths");
+        assert_eq!([0, 1, 2, 3, 4, 5].map(length), [0, 0, 1, 1, 255, 255], "lengths");
     }
 
     #[test]

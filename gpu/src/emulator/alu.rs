@@ -337,23 +337,22 @@ fn approximate(
     let (x, y) = (r.words.get(s[1]), r.words.get(s[2]));
     let mut out = [0; LANES];
     macro_rules! lanes {
-        ($($op:ident($a:ident, $b:expr))*) => {
+        ($($op:ident($b:ident))*) => {
             match (op, mode) {
                 $(($op, ApproximationMode::Nearest) => for lane in 0..LANES {
-                    let $a = operand(x[lane], flags.flush);
-                    out[lane] = result(nearest($op, $a, $b(lane)), flags);
+                    let a = operand(x[lane], flags.flush);
+                    out[lane] = result(nearest($op, a, $b(lane)), flags);
                 },
                 ($op, ApproximationMode::Perturbed(seed)) => for lane in 0..LANES {
-                    let $a = operand(x[lane], flags.flush);
-                    out[lane] = result(perturbed($op, $a, $b(lane), seed), flags);
+                    let a = operand(x[lane], flags.flush);
+                    out[lane] = result(perturbed($op, a, $b(lane), seed), flags);
                 },)*
             }
         };
     }
     let none = |_| 0.0;
     let divisor = |lane: usize| operand(y[lane], flags.flush);
-    lanes!(Ex2(a, none) Lg2(a, none) Rcp(a, none) Sqrt(a, none) Rsqrt(a, none) Div(a, divisor)
-        DivFull(a, divisor));
+    lanes!(Ex2(none) Lg2(none) Rcp(none) Sqrt(none) Rsqrt(none) Div(divisor) DivFull(divisor));
     let poison = r.words.poison(s[1]) | r.words.poison(s[2]);
     r.words.set(s[0], on, &out, poison);
 }

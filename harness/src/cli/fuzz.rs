@@ -122,13 +122,15 @@ impl FuzzArgs {
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<FuzzPlan, CliError> {
-        let what = match (self.cases, self.deal) {
-            (None, _) => "--shard: where time decides the parts cannot be joined, add --cases N",
-            (Some(_), true) => "--shard: dealt parts cannot be joined, leave out --deal",
-            (Some(_), false) => "",
+        let refused = match (self.cases, self.deal) {
+            (None, _) => Some("where time decides the parts cannot be joined, add --cases N"),
+            (Some(_), true) => Some("dealt parts cannot be joined, leave out --deal"),
+            (Some(_), false) => None,
         };
-        if self.shard != Shard::WHOLE && !what.is_empty() {
-            return Err(CliError::new(what));
+        if self.shard != Shard::WHOLE
+            && let Some(why) = refused
+        {
+            return Err(CliError::new(format!("--shard: {why}")));
         }
         let plan = Plan::new(self.convention.profile(), self.seed, &self.generator);
         let lane_widths = match self.lane_width.is_empty() {

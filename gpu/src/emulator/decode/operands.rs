@@ -114,12 +114,8 @@ struct Parts<'a> {
 }
 
 /// What stands before the first dot, and what after it.
-#[inline]
 fn part(opcode: &str) -> (&str, Option<&str>) {
-    match opcode.bytes().position(|byte| byte == b'.') {
-        Some(dot) => (&opcode[..dot], Some(&opcode[dot + 1..])),
-        None => (opcode, None),
-    }
+    opcode.split_once('.').map_or((opcode, None), |(part, rest)| (part, Some(rest)))
 }
 
 impl<'a> Parts<'a> {

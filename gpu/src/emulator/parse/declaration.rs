@@ -15,17 +15,9 @@ pub(super) struct Scopes<'a> {
 #[derive(Debug)]
 struct Declared<'a> {
     name: &'a str,
-    /// [`key`] of the name.
-    key: u64,
     range: Option<u16>,
     class: Class,
     first: u16,
-}
-
-/// The first eight bytes of a name: every operand is looked up among all declarations.
-#[inline]
-fn key(name: &str) -> u64 {
-    name.bytes().take(8).fold(0, |key, byte| key << 8 | u64::from(byte))
 }
 
 impl<'a> Scopes<'a> {
@@ -41,23 +33,17 @@ impl<'a> Scopes<'a> {
 
     /// The register called `name`, if there is one.
     pub(super) fn find(&self, name: &str) -> Option<Register> {
-        let (mut end, mut index, mut scale) = (name.len(), 0_u32, 1_u32);
-        while let Some(digit @ b'0'..=b'9') = name.as_bytes()[..end].last() {
-            index = index.saturating_add(scale.saturating_mul(u32::from(digit - b'0')));
-            scale = scale.saturating_mul(10);
-            end -= 1;
-        }
-        let prefix = &name[..end];
-        let key = key(prefix);
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (prefix, digits) = name.split_at(name.len() - digits);
+        let place = |all: u16, digit: u8| all.checked_mul(10)?.checked_add(u16::from(digit - b'0'));
+        let index = if digits.is_empty() { None } else { digits.bytes().try_fold(0, place) };
         for declared in self.open.iter().rev().flat_map(|scope| scope.iter().rev()) {
             let offset = match declared.range {
                 None if declared.name == name => 0,
-                Some(count) if declared.key == key && declared.name == prefix => {
-                    match u16::try_from(index) {
-                        Ok(index) if index < count && end < name.len() => index,
-                        _ => continue,
-                    }
-                }
+                Some(count) if declared.name == prefix => match index {
+                    Some(index) if index < count => index,
+                    _ => continue,
+                },
                 _ => continue,
             };
             return Some(Register { class: declared.class, slot: declared.first + offset });
@@ -75,7 +61,7 @@ impl<'a> Scopes<'a> {
         let first = *counter;
         // Half of the slots are left to constants.
         *counter = first.checked_add(range.unwrap_or(1)).filter(|&end| end <= u16::MAX / 2)?;
-        self.open.last_mut()?.push(Declared { name, key: key(name), range, class, first });
+        self.open.last_mut()?.push(Declared { name, range, class, first });
         Some(())
     }
 }
