@@ -71,8 +71,8 @@ impl Promise {
 pub enum Size {
     /// One tile, and mostly short lists.
     Small,
-    /// Several tiles or cameras, lists of several batches, or numbers of channels each of which is
-    /// a kernel of its own to wgpu: ten times as long.
+    /// Several tiles or cameras, all four stages, lists of several batches, or numbers of channels
+    /// each of which is a kernel of its own to wgpu: four to ten times as long.
     Large,
 }
 
@@ -159,6 +159,8 @@ pub const ALL: &[Generator] = generators! {
         "every number of channels from 1 to 32";
     "cameras" [9, 20] Every Large |d| Some(shapes::cameras(d)),
         "several cameras add to the same Gaussians";
+    "beside" [14, 20] Every Large |d| Some(typical::beside(d.profile).boxed()),
+        "wide Gaussians beside the image, beyond the limits of the Jacobian, and at the near plane";
     "contention" [9, 15, 20] Every Large |d| Some(shapes::contention(d)),
         "every lane of several tiles adds to the same numbers";
     "indices" [9] Rasterization Small |d| Some(lists::indices(d)),

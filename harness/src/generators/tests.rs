@@ -184,6 +184,23 @@ fn cameras_share_gaussians() {
 }
 
 #[test]
+fn beside_contributes_from_beyond_the_limits_and_meets_the_near_plane() {
+    // The plain camera, to which scene and camera axes are the same: 1.3 tan(fov/2) is 0.65.
+    let plain = |case: &Case| case.scene.cameras[0].fx == 16.0;
+    let mean = |case: &Case, gaussian: u32| case.scene.gaussians.means[gaussian as usize];
+    assert_share("beside", 25, |case| {
+        let beyond = |[x, y, z]: [f32; 3]| (x / z).abs().max((y / z).abs()) > 0.65;
+        let contributes = |step: &Step| step.contributing != 0;
+        let mut steps = steps(case, WIDTH).into_iter().filter(contributes);
+        plain(case) && steps.any(|step| beyond(mean(case, step.gaussian)))
+    });
+    assert_share("beside", 5, |case| {
+        let near = sheet::single(case.convention.near);
+        plain(case) && case.scene.gaussians.means.iter().any(|mean| mean[2] == near)
+    });
+}
+
+#[test]
 fn contention_is_every_lane_of_every_tile_on_one_gaussian() {
     assert_share("contention", 90, |case| {
         let steps = steps(case, WIDTH);

@@ -86,19 +86,33 @@ fn exp2(x: f32) -> f32 {
 }
 
 /// Standard deviations in pixels, log-uniform from a tenth of a pixel to 30 pixels.
-fn pixels() -> impl Strategy<Value = f32> {
+fn pixels() -> impl Strategy<Value = f32> + Clone {
     (-3.3f32..4.9).prop_map(exp2)
 }
 
 fn blob() -> impl Strategy<Value = Blob> {
     // Mostly in view, sometimes at the border, beside the screen or behind the camera.
     let place = prop_oneof![6 => 0.0f32..1.0, 1 => -0.5f32..1.5];
-    let depth = prop_oneof![12 => (0.0f32..3.0).prop_map(exp2), 1 => -1.0f32..0.3];
+    let depth = prop_oneof![12 => far(), 1 => -1.0f32..0.3];
+    blob_at(place, depth, pixels())
+}
+
+/// Log-uniform depths in front of both profiles' near planes.
+fn far() -> impl Strategy<Value = f32> + Clone {
+    (0.0f32..3.0).prop_map(exp2)
+}
+
+/// A Gaussian with each coordinate, its depth and each deviation drawn from what is given.
+fn blob_at(
+    place: impl Strategy<Value = f32> + Clone,
+    depth: impl Strategy<Value = f32>,
+    pixels: impl Strategy<Value = f32> + Clone,
+) -> impl Strategy<Value = Blob> {
     let quat = prop::array::uniform4(-1.0f32..1.0)
         .prop_filter("a quaternion has a direction", |q| q.iter().any(|x| x.abs() > 0.01));
     let color = prop::array::uniform12(-1.0f32..2.0);
     let place = [place.clone(), place];
-    (place, depth, prop::array::uniform3(pixels()), quat, opacity(), color).prop_map(
+    (place, depth, prop::array::uniform3(pixels), quat, opacity(), color).prop_map(
         |(place, depth, pixels, quat, opacity, color)| Blob {
             place,
             depth,
@@ -130,14 +144,14 @@ fn palette() -> impl Strategy<Value = Palette> {
     ]
 }
 
-fn draft() -> impl Strategy<Value = Draft> {
-    let blobs = prop_oneof![
-        4 => prop::collection::vec(blob(), 0..=24),
-        1 => prop::collection::vec(blob(), 24..=120),
-    ];
+fn draft(
+    size: [impl Strategy<Value = u32>; 2],
+    eye: impl Strategy<Value = Eye>,
+    blobs: impl Strategy<Value = Vec<Blob>>,
+) -> impl Strategy<Value = Draft> {
     let background = prop::array::uniform4(0.0f32..1.0);
     let loss = (any::<u64>(), prop::sample::select(vec![1.0f32, 1.0 / 1024.0, 64.0]));
-    ([side(), side()], eye(), blobs, palette(), background, loss).prop_map(
+    (size, eye, blobs, palette(), background, loss).prop_map(
         |(size, eye, blobs, palette, background, loss)| Draft {
             size,
             eye,
@@ -239,7 +253,41 @@ impl Draft {
 
 /// Random scenes of up to 120 Gaussians on images of up to 48 pixels a side.
 pub(super) fn typical(profile: Profile) -> impl Strategy<Value = Case> {
-    draft().prop_map(move |draft| draft.into_case(profile))
+    let blobs = prop_oneof![
+        4 => prop::collection::vec(blob(), 0..=24),
+        1 => prop::collection::vec(blob(), 24..=120),
+    ];
+    draft([side(), side()], eye(), blobs).prop_map(move |draft| draft.into_case(profile))
+}
+
+/// Gaussians on both sides of the limits of x/z and y/z, wide enough to reach the image from there,
+/// and at the near plane itself.
+///
+/// Where the principal point is the centre, both profiles put the limits 0.15 of a side beyond the
+/// image.
+pub(super) fn beside(profile: Profile) -> impl Strategy<Value = Case> {
+    let about = |limit: f32| limit - 0.001..limit + 0.001;
+    let place = prop_oneof![
+        3 => 0.0f32..1.0,
+        1 => about(-0.15),
+        1 => about(1.15),
+        1 => -0.6f32..-0.15,
+        1 => 1.15f32..1.6,
+    ];
+    let near = single(Convention::of(profile).near);
+    let at_near = prop::sample::select(vec![near.next_down(), near, near.next_up()]);
+    let depth = prop_oneof![6 => far(), 1 => at_near];
+    let wide = (2.0f32..5.0).prop_map(exp2);
+    // Without rotation and translation the camera sees a depth as it is written.
+    let plain = Eye {
+        quat: [1.0, 0.0, 0.0, 0.0],
+        translation: [0.0; 3],
+        focal: [1.0; 2],
+        principal: [0.5; 2],
+    };
+    let eye = prop_oneof![Just(plain), eye()];
+    let blobs = prop::collection::vec(blob_at(place, depth, wide), 1..=8);
+    draft([Just(16), Just(16)], eye, blobs).prop_map(move |draft| draft.into_case(profile))
 }
 
 #[cfg(test)]
