@@ -171,6 +171,36 @@ fn the_files_are_written_by_check() {
 }
 
 #[test]
+fn a_campaign_and_its_joined_parts_are_gates_as_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Sums that overflow in some orders have infinite bounds.
+    let fuzz = [
+        "fuzz",
+        "--engine",
+        "emulator",
+        "--generator",
+        "overflow",
+        "--cases",
+        "4",
+        "--out",
+        "part",
+    ];
+    let gate = ["--fail-on", "inconclusive", "--junit", "a.xml", "--json", "a.json"];
+    let merge = ["merge", "part", "-o", "whole"];
+    for command in [&fuzz[..], &merge[..]] {
+        let said = say(folder.path(), &[command, &gate[..]].concat());
+        assert_eq!(said.code, Some(1), "{said:?}");
+        assert!(said.out.contains("\nFAILS: emulator: rasterize_backward, "), "{said:?}");
+        for file in ["a.xml", "a.json"] {
+            let file = folder.path().join(file);
+            let text = fs::read_to_string(&file).expect("it was written");
+            assert!(text.contains("is inconclusive in"), "{text}");
+            fs::remove_file(file).expect("it was there");
+        }
+    }
+}
+
+#[test]
 fn a_gate_that_cannot_be_followed_is_refused_before_anything_runs() {
     if !has_engine("a_gate_that_cannot_be_followed_is_refused_before_anything_runs") {
         return;

@@ -45,10 +45,13 @@ fn a_slurm_array_is_a_campaign() {
 fn blocks(name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join("tests/jobs").join(name)).expect("it is there");
     let indent = |line: &str| line.len() - line.trim_start().len();
+    // A key behind the dash of a list's entry stands where the entry's other keys stand.
+    let of_key =
+        |line: &str| indent(line) + if line.trim_start().starts_with("- run") { 2 } else { 0 };
     let lines: Vec<&str> = text.lines().collect();
     let starts = lines.iter().enumerate().filter(|(_, line)| line.ends_with(" |"));
     let block = |(start, head): (usize, &&str)| {
-        let inside = lines[start + 1..].iter().take_while(|line| indent(line) > indent(head));
+        let inside = lines[start + 1..].iter().take_while(|line| indent(line) > of_key(head));
         inside.fold(String::new(), |block, line| block + line + "\n")
     };
     let blocks = starts.map(block);
@@ -73,31 +76,59 @@ fn an_indexed_kubernetes_job_is_a_campaign() {
     joins(folder.path(), &["parts/0", "parts/1"], 5);
 }
 
+/// A step of GitHub's, which must end with that exit code.
+fn step(folder: &Path, block: &str, variables: &[(&str, &str)], code: i32) -> String {
+    let page = ("GITHUB_STEP_SUMMARY", "page.md");
+    let output =
+        run(Command::new("bash").args(["-ec", block]), folder, &[variables, &[page]].concat());
+    assert_eq!(output.status.code(), Some(code), "{block}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
 #[test]
-fn the_github_workflow_is_a_gate_and_a_campaign() {
+fn the_github_workflow_is_a_campaign() {
     let folder = tempfile::tempdir().expect("a folder");
     let blocks = blocks("github-actions.yml");
-    let [gate, part, whole] = blocks.as_slice() else { panic!("{blocks:?}") };
-    let case = root().join("corpora/scenes/one-pixel.toml");
-    let check = format!("--engine emulator --reduction atomic --case {}", case.display());
-    let variables = [
-        ("CHECK", check.as_str()),
-        ("FUZZ", "--engine emulator --cases 5 --seed 3"),
-        ("GITHUB_STEP_SUMMARY", "page.md"),
-    ];
-    let step = |block: &str| {
-        let output = run(Command::new("bash").args(["-ec", block]), folder.path(), &variables);
-        assert!(output.status.success(), "{block}: {output:?}");
-        String::from_utf8(output.stdout).expect("text")
-    };
-    step(gate);
-    for file in ["splatcheck.json", "splatcheck.xml", "page.md"] {
-        assert!(folder.path().join(file).is_file(), "{file} was not written");
-    }
+    let [part, whole] = blocks.as_slice() else { panic!("{blocks:?}") };
+    let options = [("FUZZ", "--engine emulator --cases 5 --seed 3")];
     for shard in ["1", "2"] {
         let block = part.replace("${{ matrix.shard }}", shard);
-        step(&block.replace("${{ strategy.job-total }}", "2"));
+        let block = block.replace("${{ strategy.job-total }}", "2");
+        step(folder.path(), &block, &options, 0);
     }
-    let said = step(whole);
+    let said = step(folder.path(), whole, &options, 0);
     assert!(said.contains("\n5 cases, "), "{said}");
+    assert!(folder.path().join("page.md").is_file(), "no page of the step");
+}
+
+#[test]
+fn the_github_action_is_a_gate() {
+    let blocks = blocks("action.yml");
+    let [gate] = blocks.as_slice() else { panic!("{blocks:?}") };
+    let action = root().join("tests/jobs");
+    let case = root().join("corpora/scenes/one-pixel.toml");
+    let check = format!("--engine emulator --reduction atomic --case {}", case.display());
+    for (command, options, code) in [
+        ("check", check.as_str(), 0),
+        ("check", "--engine emulator --reduction atomic --cases 0", 0),
+        ("fuzz", "--engine emulator --cases 5 --seed 3", 0),
+        ("fuzz", "--engine emulator --cases 4 --generator overflow", 1),
+        ("render", "", 2),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let variables = [
+            ("GITHUB_ACTION_PATH", action.to_str().expect("a plain name")),
+            ("COMMAND", command),
+            ("OPTIONS", options),
+            ("FAIL_ON", "inconclusive"),
+        ];
+        step(folder.path(), gate, &variables, code);
+        for file in ["splatcheck.json", "splatcheck.xml", "page.md"] {
+            assert_eq!(
+                folder.path().join(file).is_file(),
+                code != 2,
+                "{command} {options}: {file}"
+            );
+        }
+    }
 }

@@ -4,13 +4,13 @@ use splat_gpu::{BackwardConfig, Reduction};
 use splat_harness::campaign::{Contender, Share};
 use splat_harness::cli::exit::Outcome;
 use splat_harness::cli::fuzz::{FuzzPlan, judge};
+use splat_harness::cli::gate::{GateArgs, GatePlan};
 use splat_harness::cli::merge::{self, MergeArgs};
-use splat_harness::engines::Discovery;
 use splat_harness::fuzz::{Plan, REPORT, RESULT};
 use splat_harness::stage::StageName;
 use splat_reference::convention::Profile;
 use splat_tests::{Defect, Mirror, say};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,13 +20,14 @@ const CASES: u64 = 14;
 fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
     let plan = FuzzPlan {
         engines: Vec::new(),
-        discovery: Discovery::default(),
+        missing: Vec::new(),
         plan: Plan::new(Profile::Inria, seed, &[]),
         limit: Err(CASES),
         share: Share::Everyone,
         shard: shard.parse().expect("a part"),
         jobs: 2,
         out: out.to_owned(),
+        gate: GatePlan::default(),
     };
     let contender = Contender {
         id: "mirror".to_owned(),
@@ -51,7 +52,7 @@ fn fuzz_in_parts(defect: Defect, of: u32, around: &Path) -> Vec<PathBuf> {
 }
 
 fn merge(parts: Vec<PathBuf>, output: &Path) -> Result<(Outcome, String), String> {
-    let plan = MergeArgs { parts, output: output.to_owned() }.resolve();
+    let plan = MergeArgs { parts, output: output.to_owned(), gate: GateArgs::default() }.resolve();
     let plan = plan.map_err(|error| error.to_string())?;
     let mut out = Vec::new();
     let outcome = merge::run(&plan, &mut out).map_err(|error| error.to_string())?;
@@ -83,7 +84,9 @@ fn any_number_of_parts_is_the_whole() {
             fs::remove_dir_all(&whole).expect("it was written");
             let (outcome, said) = merge(parts.into_iter().rev().collect(), &whole).expect("joined");
             let joined = files(&whole);
-            assert_eq!(said, text, "{defect:?}: the report of {of} parts");
+            let verdict = said.strip_prefix(&text).expect("the report comes first");
+            let reasons: BTreeSet<_> = verdict.lines().collect();
+            assert_eq!(reasons.len(), verdict.lines().count(), "each once: {verdict}");
             assert_eq!(joined[REPORT], single[REPORT], "{defect:?}: its file");
             assert_eq!(joined[RESULT], single[RESULT], "{defect:?}: the result of {of} parts");
             for (name, bytes) in &joined {
@@ -91,9 +94,10 @@ fn any_number_of_parts_is_the_whole() {
             }
             let findings = joined.len() - 2;
             if defect == Defect::None {
-                assert_eq!((outcome, findings), (Outcome::Agree, 0), "{said}");
+                assert_eq!((outcome, findings, verdict), (Outcome::Agree, 0, ""), "{said}");
             } else {
                 assert_eq!(outcome, Outcome::Disagree, "{said}");
+                assert!(reasons.iter().all(|reason| reason.starts_with("FAILS: ")), "{verdict}");
                 assert!(findings > 3, "too few findings to have joined any: {said}");
             }
         }

@@ -15,15 +15,17 @@ use splat_gpu::BackwardConfig;
 
 use super::args::ConventionName;
 use super::exit::{CliError, Outcome};
-use super::judged::{contender, outcome};
+use super::gate::{GateArgs, GatePlan};
+use super::judged::contender;
 use super::paths;
 use super::reproducer;
 use crate::campaign::{Contender, EngineReport, Finding, Item, Share, Watch, run_in_chunks};
 use crate::case::Case;
 use crate::coverage::{Coverage, Met};
-use crate::engines::{Discovery, Found, Program, Team};
+use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard, settings};
 use crate::generators::{self, Generator};
+use crate::io::write::remove_leftovers;
 use crate::minimize::shrink;
 use crate::stage::StageName;
 
@@ -72,6 +74,9 @@ pub struct FuzzArgs {
     /// Whose rules hold where a generator does not change them
     #[arg(long, value_name = "NAME", default_value = "inria")]
     pub convention: ConventionName,
+    /// What stops a build, and the files for CI
+    #[command(flatten)]
+    pub gate: GateArgs,
 }
 
 fn parse_generator(name: &str) -> Result<&'static Generator, String> {
@@ -100,8 +105,8 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 pub struct FuzzPlan {
     /// The engines to judge.
     pub engines: Vec<Found>,
-    /// Everything that discovery said, for the report.
-    pub discovery: Discovery,
+    /// The engines that were asked for in vain: none, where they were named.
+    pub missing: Vec<Missing>,
     /// What is drawn.
     pub plan: Plan,
     /// Time or number of cases.
@@ -114,6 +119,8 @@ pub struct FuzzPlan {
     pub jobs: usize,
     /// Folder for findings: writable, perhaps still to be made.
     pub out: PathBuf,
+    /// What stops a build, and the files to write.
+    pub gate: GatePlan,
 }
 
 impl FuzzArgs {
@@ -145,7 +152,10 @@ impl FuzzArgs {
         }
         Ok(FuzzPlan {
             engines,
-            discovery: discovery.clone(),
+            missing: match self.engine.is_empty() {
+                true => discovery.missing.clone(),
+                false => Vec::new(),
+            },
             plan,
             limit: self.cases.map_or(Ok(self.time), Err),
             share: match self.cases {
@@ -158,6 +168,7 @@ impl FuzzArgs {
                 jobs => jobs,
             },
             out: paths::writable_folder("--out", &self.out)?,
+            gate: self.gate.resolve()?,
         })
     }
 }
@@ -167,12 +178,15 @@ impl FuzzArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    remove_leftovers(&fuzz.out);
     let program = Program::find().map_err(CliError::new)?;
     let contenders = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
     let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
     out.write_all(results.text(&fuzz.out).as_bytes())?;
-    out.flush()?;
-    outcome(&results.reports)
+    if fuzz.share == Share::Dealt {
+        writeln!(out, "dealt: each case was run by one engine")?;
+    }
+    fuzz.gate.conclude(&results.reports, &results.missing, &results.files(&fuzz.out), out)
 }
 
 /// Starts an engine for the campaign.
@@ -298,7 +312,7 @@ impl<'a> Watcher<'a> {
             shard: self.fuzz.shard,
             reached,
             window_is_missing: plan.window_is_missing(),
-            missing: self.fuzz.discovery.missing.clone(),
+            missing: self.fuzz.missing.clone(),
             reports,
             coverage: lock(&self.coverage).clone(),
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::exit::{CliError, Outcome};
-use super::judged::outcome;
+use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use crate::acceptance::folder::Staged;
 use crate::fuzz::{Part, Results, folder_of, join};
@@ -23,6 +23,9 @@ pub struct MergeArgs {
     /// Folder for the whole; must not exist or be empty
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
+    /// What stops a build, and the files for CI
+    #[command(flatten)]
+    pub gate: GateArgs,
 }
 
 /// A checked `merge`.
@@ -31,6 +34,7 @@ pub struct MergePlan {
     parts: Vec<Part>,
     whole: Results,
     output: PathBuf,
+    gate: GatePlan,
 }
 
 impl MergeArgs {
@@ -40,6 +44,7 @@ impl MergeArgs {
     /// A result file that cannot be believed, parts that do not belong together, one that is missing.
     pub fn resolve(self) -> Result<MergePlan, CliError> {
         let output = paths::writable_folder("--output", &self.output)?;
+        let gate = self.gate.resolve()?;
         let read = |folder: PathBuf| {
             let results = Results::read(&folder)?;
             Ok(Part { folder, results })
@@ -47,7 +52,7 @@ impl MergeArgs {
         let parts: Result<Vec<Part>, String> = self.parts.into_iter().map(read).collect();
         let mut parts = parts.map_err(CliError::new)?;
         let whole = join(&mut parts).map_err(CliError::new)?;
-        Ok(MergePlan { parts, whole, output })
+        Ok(MergePlan { parts, whole, output, gate })
     }
 }
 
@@ -57,7 +62,7 @@ impl MergeArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let MergePlan { whole, output, .. } = merge;
+    let MergePlan { whole, output, gate, .. } = merge;
     let cannot = |error| {
         CliError::caused(format!("--output {}: cannot write the whole", output.display()), error)
     };
@@ -69,8 +74,7 @@ pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         .map_err(|error| CliError::caused("cannot write the result", error))?;
     staged.publish().map_err(cannot)?;
     out.write_all(text.as_bytes())?;
-    out.flush()?;
-    outcome(&whole.reports)
+    gate.conclude(&whole.reports, &whole.missing, &whole.files(output), out)
 }
 
 fn copy_reproducers(merge: &MergePlan, staged: &Staged) -> Result<(), CliError> {

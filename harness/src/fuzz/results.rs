@@ -29,7 +29,7 @@ pub struct Results {
     pub reached: u64,
     /// Whether windows were to be drawn but the trained scenes were not on the machine.
     pub window_is_missing: bool,
-    /// The engines that the machine does not have.
+    /// The engines that were asked for and that the machine does not have.
     pub missing: Vec<Missing>,
     /// The engines that it has; findings in the order of their cases.
     pub reports: Vec<EngineReport>,
@@ -38,13 +38,17 @@ pub struct Results {
 }
 
 impl Results {
+    /// The reproducers in `folder` of every engine's findings.
+    #[must_use]
+    pub fn files(&self, folder: &Path) -> Vec<Vec<String>> {
+        let path = |finding| reproducer_path(folder, finding).display().to_string();
+        self.reports.iter().map(|report| report.findings.iter().map(path).collect()).collect()
+    }
+
     /// The text report; findings are in `folder`.
     #[must_use]
     pub fn text(&self, folder: &Path) -> String {
-        let path = |finding| reproducer_path(folder, finding).display().to_string();
-        let files: Vec<Vec<String>> =
-            self.reports.iter().map(|report| report.findings.iter().map(path).collect()).collect();
-        let mut text = report(&self.reports, &self.missing, &files);
+        let mut text = report(&self.reports, &self.missing, &self.files(folder));
         for (engine, coverage) in &self.coverage {
             text += &format!("\n{engine}: {}", coverage.text());
         }

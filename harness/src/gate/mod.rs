@@ -72,8 +72,8 @@ impl Gate {
                 }
             }
         }
-        conclusion.reasons.dedup();
-        conclusion.excused.dedup();
+        keep_first(&mut conclusion.reasons);
+        keep_first(&mut conclusion.excused);
         conclusion.reasons.extend(self.known.passing_again(reports));
         if self.fail_on.contains(&FailOn::Inconclusive) {
             conclusion.reasons.extend(inconclusive(reports));
@@ -83,6 +83,12 @@ impl Gate {
         }
         conclusion
     }
+}
+
+/// Every sentence once, where it came first: findings of one place need not be next to each other.
+fn keep_first(sentences: &mut Vec<String>) {
+    let mut before = BTreeSet::new();
+    sentences.retain(|sentence| before.insert(sentence.clone()));
 }
 
 /// The reduction of a finding; "-" for a stage without one.

@@ -2,11 +2,13 @@
 //!
 //! The bytes go to a temporary file in the same folder, are synced to the disk, and take the name by
 //! a rename; then the folder is synced. A reader sees the old file or the new one, a crash leaves
-//! no half file under the name.
+//! no half file under the name. What a killed process leaves behind is a hidden file, which
+//! [`remove_leftovers`] takes away.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use super::error::InputError;
 
@@ -42,10 +44,29 @@ pub fn write_file(file: &Path, bytes: &[u8]) -> Result<(), InputError> {
     })
 }
 
+/// How temporary files' names begin.
+const PREFIX: &str = ".splatcheck-";
+/// Age from which on a temporary file is nobody's: writing one takes moments.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// Removes the temporary files of processes that were killed while they wrote into `folder`, not
+/// those of one that may still be writing: they are younger than ten minutes.
+///
+/// Nothing depends on it, so that what cannot be read or removed stays.
+pub fn remove_leftovers(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|data| data.modified()).map(|time| time.elapsed());
+        let abandoned = matches!(age, Ok(Ok(age)) if age > ABANDONED);
+        if abandoned && entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A temporary file with the permissions of an ordinary new file (tempfile's own are 0600).
 fn temporary_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".splatcheck-");
+    builder.prefix(PREFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -91,6 +112,24 @@ mod tests {
         let message = write_file(&taken, b"x").unwrap_err().to_string();
         assert!(message.contains("taken: cannot give the file its name"), "{message}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "temporary file left");
+    }
+
+    #[test]
+    fn only_old_temporary_files_are_leftovers() {
+        let folder = tempfile::tempdir().unwrap();
+        let long_ago = std::time::SystemTime::now() - 2 * ABANDONED;
+        for (name, old) in [(".splatcheck-a", true), (".splatcheck-b", false), ("mine", true)] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            if old {
+                file.set_modified(long_ago).unwrap();
+            }
+        }
+        remove_leftovers(folder.path());
+        remove_leftovers(&folder.path().join("nowhere"));
+        let left = std::fs::read_dir(folder.path()).unwrap();
+        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".splatcheck-b", "mine"]);
     }
 
     #[cfg(unix)]
