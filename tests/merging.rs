@@ -79,6 +79,9 @@ fn any_number_of_parts_is_the_whole() {
         let single = files(&whole);
         let text = String::from_utf8(single[REPORT].clone()).expect("text");
         assert!(text.contains("14 cases, "), "{text}");
+        // One Gaussian is enough to lose a channel of, also in a list as long as a batch.
+        let mut sizes = text.lines().filter(|line| line.starts_with("  case "));
+        assert!(sizes.all(|line| line.contains(": 1 Gaussians, ")), "not made small: {text}");
         for of in 1..=3 {
             let parts = fuzz_in_parts(defect, of, around.path());
             fs::remove_dir_all(&whole).expect("it was written");

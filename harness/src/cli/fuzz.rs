@@ -26,7 +26,7 @@ use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard, settings};
 use crate::generators::{self, Generator};
 use crate::io::write::remove_leftovers;
-use crate::minimize::shrink;
+use crate::minimize::{reduce, shrink};
 use crate::stage::StageName;
 
 /// Cases of a submission: they are small.
@@ -216,10 +216,10 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
     let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
     let watch = Watcher::new(fuzz);
     let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| {
-        let index = fuzz.plan.index(&item.case);
-        index
-            .and_then(|index| fuzz.plan.tree(index))
-            .map_or_else(|| item.case.clone(), |tree| shrink(tree, fails))
+        let tree = fuzz.plan.index(&item.case).and_then(|index| fuzz.plan.tree(index));
+        let small = tree.map_or_else(|| item.case.clone(), |tree| shrink(tree, fails));
+        // A generator keeps what it aims at, such as a list as long as a batch, needed or not.
+        reduce(&small, fails)
     };
     let started = watch.started;
     let cases = fuzz.plan.cases(fuzz.shard).take_while(|(case, _)| match fuzz.limit {

@@ -159,7 +159,7 @@ pub const ALL: &[Generator] = generators! {
         "every number of channels from 1 to 32";
     "cameras" [9, 20] Every Large |d| Some(shapes::cameras(d)),
         "several cameras add to the same Gaussians";
-    "beside" [14, 20] Every Large |d| Some(typical::beside(d.profile).boxed()),
+    "beside" [14] Every Large |d| Some(typical::beside(d.profile).boxed()),
         "wide Gaussians beside the image, beyond the limits of the Jacobian, and at the near plane";
     "contention" [9, 15, 20] Every Large |d| Some(shapes::contention(d)),
         "every lane of several tiles adds to the same numbers";

@@ -50,7 +50,7 @@ use super::error::{InputError, Problem};
 use super::toml_node::{self, Node, Table};
 use super::validate::{COEFFICIENTS, MAX_CHANNELS, check_size, validate};
 use super::write::write_file;
-use super::{corpus_text, overrides, read};
+use super::{case_file, corpus_text, overrides, read};
 use crate::case::Case;
 
 /// Largest number of values of all Gaussians, and of all images, once expanded: 64 MiB each.
@@ -94,10 +94,12 @@ pub fn read_corpus_case_as(file: &Path, profile: Option<Profile>) -> Result<Case
     parse_as(text, &read::stem(file), profile).map_err(|problem| problem.in_file(file))
 }
 
-/// Reads every `.toml` of a folder, sorted by name.
+/// Reads every case of a folder, sorted by file name: `.toml`, and `.safetensors` as findings are
+/// written, each named as its file, since several findings may be of one case.
 ///
 /// # Errors
-/// As [`read_corpus_case`]; where the folder is not readable or has no case.
+/// As [`read_corpus_case`] and [`case_file::read_case`]; where the folder is not readable or has no
+/// case.
 pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
     let failed = |source| InputError::System {
         file: folder.to_owned(),
@@ -105,19 +107,26 @@ pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
         source,
         advice: "give the folder of a corpus".to_owned(),
     };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let file = entry.map_err(failed)?.path();
-        if file.extension().is_some_and(|extension| extension == "toml") {
-            files.push(file);
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let files = entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed));
+    let mut files: Vec<_> = files.collect::<Result<_, _>>()?;
+    files.sort();
+    let mut cases = Vec::new();
+    for file in files {
+        match file.extension().and_then(|extension| extension.to_str()) {
+            Some("toml") => cases.push(read_corpus_case(&file)?),
+            Some("safetensors") => {
+                let case = case_file::read_case(&file)?.case;
+                cases.push(Case { name: read::stem(&file), ..case });
+            }
+            _ => {}
         }
     }
-    if files.is_empty() {
-        let advice = "a corpus is a folder of .toml files";
+    if cases.is_empty() {
+        let advice = "a corpus is a folder of .toml or .safetensors files";
         return Err(Problem::new("the number of cases", 0, advice).in_file(folder));
     }
-    files.sort();
-    files.iter().map(|file| read_corpus_case(file)).collect()
+    Ok(cases)
 }
 
 /// Writes one case as text. The file's name must be the case's, since the text does not carry it.

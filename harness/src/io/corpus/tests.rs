@@ -250,6 +250,11 @@ fn files_carry_their_name() {
     let names: Vec<String> =
         read_corpus(folder.path()).unwrap().into_iter().map(|case| case.name).collect();
     assert_eq!(names, ["other", "sample"]);
+    // A finding: a case of another name.
+    let finding = folder.path().join("finding.safetensors");
+    case_file::write_case(&finding, &case, &Default::default()).unwrap();
+    let found = read_corpus(folder.path()).unwrap().swap_remove(0);
+    assert_eq!(found, Case { name: "finding".to_owned(), ..case });
     std::fs::write(&other, b"purpose = \"\xff\"").unwrap();
     let text = read_corpus(folder.path()).unwrap_err().to_string();
     assert!(
@@ -259,7 +264,9 @@ fn files_carry_their_name() {
     let empty = tempfile::tempdir().unwrap();
     let text = read_corpus(empty.path()).unwrap_err().to_string();
     assert!(
-        text.ends_with("the number of cases is 0: a corpus is a folder of .toml files"),
+        text.ends_with(
+            "the number of cases is 0: a corpus is a folder of .toml or .safetensors files"
+        ),
         "{text}"
     );
 }
