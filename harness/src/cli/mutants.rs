@@ -6,10 +6,11 @@ use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome};
 use crate::engines::Program;
 use crate::io::corpus;
+use crate::io::write::write_file;
 use crate::mutants::class::{Class, classes};
 use crate::mutants::matrix::{self, Cell};
 use crate::mutants::rates;
-use crate::mutants::table::{conclusion, summary, summary_table};
+use crate::mutants::table::{class_table, conclusion, summary, summary_table};
 use crate::mutants::{Language, Mutant, read_mutants};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -33,7 +34,8 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     } else {
         let cells = cells(plan, &mutants, &classes)?;
         write_json(plan, &cells)?;
-        (summary(&mutants, &cells), summary_table(&mutants, &cells))
+        let tables = [summary_table(&mutants, &cells), class_table(&mutants, &cells)];
+        (summary(&mutants, &cells), tables.join("\n"))
     };
     out.write_all(table.as_bytes())?;
     out.write_all(conclusion(&summary).as_bytes())?;
@@ -105,5 +107,6 @@ fn write_json<T: Serialize>(plan: &MutantsPlan, found: &[T]) -> Result<(), CliEr
     std::fs::create_dir_all(folder).map_err(cannot)?;
     let text = serde_json::to_string_pretty(found)
         .map_err(|error| CliError::caused("cannot write the matrix as JSON", error))?;
-    std::fs::write(&file, text + "\n").map_err(cannot)
+    write_file(&file, (text + "\n").as_bytes())
+        .map_err(|error| CliError::caused("cannot write the matrix", error))
 }

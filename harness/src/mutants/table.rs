@@ -136,6 +136,47 @@ pub fn summary_table(mutants: &[Mutant], cells: &[Cell]) -> String {
     table(&rows)
 }
 
+/// What each class of cases shows, as Markdown: the kernels that it kills, of those that it was run
+/// on, and the cases to the kill in their median; on the emulator in lockstep. Neither right
+/// kernels nor equivalent mutants are counted.
+#[must_use]
+pub fn class_table(mutants: &[Mutant], cells: &[Cell]) -> String {
+    let wrong = |cell: &&Cell| {
+        let named = |mutant: &&Mutant| mutant.mutation.name == cell.mutant;
+        let equivalent = |mutant: &Mutant| mutant.mutation.equivalent.is_some();
+        cell.mutant != UNCHANGED && !mutants.iter().find(named).is_some_and(equivalent)
+    };
+    let once = |cell: &&Cell| matches!(cell.order, Order::Lockstep | Order::Device);
+    let cells: Vec<_> = cells.iter().filter(wrong).filter(once).collect();
+    let engines: BTreeSet<_> = cells.iter().map(|cell| cell.engine.as_str()).collect();
+    let mut classes: Vec<_> = cells.iter().map(|cell| cell.class).collect();
+    let mut before = BTreeSet::new();
+    classes.retain(|class| before.insert(*class));
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let head = std::iter::once("class").chain(engines.iter().copied());
+    let mut text = line(head.map(str::to_owned).collect());
+    text += &line(vec!["---".to_owned(); engines.len() + 1]);
+    for class in classes {
+        let of = |engine: &&str| {
+            share(cells.iter().filter(|cell| cell.class == class && cell.engine == *engine))
+        };
+        text += &line(std::iter::once(class.to_owned()).chain(engines.iter().map(of)).collect());
+    }
+    text
+}
+
+/// How many of these cells killed, and the median of the cases: `50/54 in 1`.
+fn share<'c>(cells: impl Iterator<Item = &'c &'c Cell>) -> String {
+    let medians: Vec<_> = cells.map(|cell| cell.median()).collect();
+    let mut killed: Vec<_> = medians.iter().flatten().collect();
+    killed.sort_unstable();
+    match (killed.get(killed.len() / 2), medians.len()) {
+        (_, 0) => "-".to_owned(),
+        (None, all) => format!("0/{all}"),
+        (Some(cases), all) => format!("{}/{all} in {cases}", killed.len()),
+    }
+}
+
 /// The conclusions in words.
 #[must_use]
 pub fn conclusion(summary: &Summary) -> String {
@@ -154,4 +195,37 @@ pub fn conclusion(summary: &Summary) -> String {
         list("caught by luck only (fewer than 19 of 20 seeds)", &summary.luck),
         list("false alarms", &summary.false_alarms),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_counted_on_every_engine_in_the_order_of_the_matrix() {
+        let cell = |mutant: &str, engine: &str, class, cases: &[u32]| Cell {
+            mutant: mutant.to_owned(),
+            kernel: "rasterize".to_owned(),
+            engine: engine.to_owned(),
+            order: Order::Device,
+            class,
+            runs: 1,
+            killed: u32::from(!cases.is_empty()),
+            cases_to_kill: cases.to_vec(),
+            cases: 9,
+            seconds: 0.0,
+            caught_by: BTreeMap::new(),
+            example: None,
+        };
+        let cells = [
+            cell(UNCHANGED, "a", "lanes", &[]),
+            cell("x", "a", "lanes", &[3]),
+            cell("y", "a", "lanes", &[]),
+            cell("x", "b", "lanes", &[]),
+            cell("x", "a", "cut", &[1]),
+        ];
+        let expected = "| class | a | b |\n| --- | --- | --- |\n| lanes | 1/2 in 3 | 0/1 |\n\
+                        | cut | 1/1 in 1 | - |\n";
+        assert_eq!(class_table(&[], &cells), expected);
+    }
 }

@@ -21,7 +21,7 @@ pub struct MutantsArgs {
     #[arg(long, value_name = "NAME")]
     pub mutant: Vec<String>,
     /// Number of cases of each generator
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub cases: u32,
     /// Number of random and of adversarial schedules on the emulator
     #[arg(long, value_name = "N", default_value_t = 20)]
