@@ -201,6 +201,19 @@ fn a_campaign_and_its_joined_parts_are_gates_as_well() {
 }
 
 #[test]
+fn a_stage_that_a_campaign_leaves_out_is_no_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // On the cases of `lanes` only the rasterization is run.
+    let fuzz = ["fuzz", "--engine", "emulator", "--generator", "lanes", "--cases", "4"];
+    let plain = say(folder.path(), &fuzz);
+    assert_eq!(plain.code, Some(0), "{plain:?}");
+    let gate = say(folder.path(), &[&fuzz[..], &["--fail-on", "not-exercised"]].concat());
+    assert_eq!(gate.code, Some(1), "{gate:?}");
+    let reason = "FAILS: emulator: project_backward was not exercised: it was not run";
+    assert!(gate.out.contains(reason), "{gate:?}");
+}
+
+#[test]
 fn a_gate_that_cannot_be_followed_is_refused_before_anything_runs() {
     if !has_engine("a_gate_that_cannot_be_followed_is_refused_before_anything_runs") {
         return;

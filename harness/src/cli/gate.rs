@@ -20,7 +20,7 @@ pub enum FailOnName {
     Disagree,
     /// a bound is infinite: the kernel could have returned anything there
     Inconclusive,
-    /// an engine is missing or was given up, or a stage had nothing to compare
+    /// an engine is missing or was given up, or a stage was not run or had nothing to compare
     NotExercised,
 }
 

@@ -19,6 +19,7 @@ pub use summary::{EngineSummary, FindingSummary, MissingSummary, RowSummary, Sum
 
 use crate::campaign::{EngineReport, Fault, Finding};
 use crate::engines::Missing;
+use crate::stage::StageName;
 use crate::verdict::Verdict;
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ pub enum FailOn {
     Disagree,
     /// A run had an infinite bound: its kernel could have returned anything there.
     Inconclusive,
-    /// An engine is missing or was given up, or a stage of it had nothing to compare.
+    /// An engine is missing or was given up, or a stage was not run on it or had nothing to compare.
     NotExercised,
 }
 
@@ -127,6 +128,11 @@ fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {
             if row.tally.elements() == 0 && row.count(Verdict::Disagree) == 0 {
                 let place = place(&report.id, stage, reduction);
                 reasons.push(format!("{place} was not exercised: nothing was compared"));
+            }
+        }
+        for stage in StageName::ALL {
+            if report.rows.keys().all(|&(ran, _)| ran != stage) {
+                reasons.push(format!("{}: {stage} was not exercised: it was not run", report.id));
             }
         }
     }

@@ -36,6 +36,12 @@ fn groups(cells: &[Cell]) -> Group<'_> {
     groups
 }
 
+/// Whether a mutant of that name is argued to do what the right kernel does.
+fn is_equivalent(mutants: &[Mutant], name: &str) -> bool {
+    let mut named = mutants.iter().filter(|mutant| mutant.mutation.name == name);
+    named.any(|mutant| mutant.mutation.equivalent.is_some())
+}
+
 fn reliable(cell: &Cell) -> bool {
     cell.killed * RELIABLE.1 >= cell.runs * RELIABLE.0 && cell.killed > 0
 }
@@ -43,10 +49,6 @@ fn reliable(cell: &Cell) -> bool {
 /// Draws the conclusions.
 #[must_use]
 pub fn summary(mutants: &[Mutant], cells: &[Cell]) -> Summary {
-    let equivalent = |name: &str| {
-        let named = mutants.iter().filter(|mutant| mutant.mutation.name == name);
-        named.into_iter().any(|mutant| mutant.mutation.equivalent.is_some())
-    };
     let wrong = cells.iter().filter(|cell| cell.mutant != UNCHANGED);
     let names: BTreeSet<_> =
         wrong.map(|cell| (&cell.mutant, cell.order == Order::Device)).collect();
@@ -58,7 +60,7 @@ pub fn summary(mutants: &[Mutant], cells: &[Cell]) -> Summary {
             let noticed = cells.iter().filter_map(|cell| cell.example.as_ref());
             let alarm = |example: &String| format!("{label}: {example}");
             summary.false_alarms.extend(noticed.map(alarm));
-        } else if !killed && !equivalent(&mutant) {
+        } else if !killed && !is_equivalent(mutants, &mutant) {
             summary.survivors.push(label);
         } else if killed && !cells.iter().any(|cell| reliable(cell)) {
             summary.luck.push(label);
@@ -141,11 +143,7 @@ pub fn summary_table(mutants: &[Mutant], cells: &[Cell]) -> String {
 /// kernels nor equivalent mutants are counted.
 #[must_use]
 pub fn class_table(mutants: &[Mutant], cells: &[Cell]) -> String {
-    let wrong = |cell: &&Cell| {
-        let named = |mutant: &&Mutant| mutant.mutation.name == cell.mutant;
-        let equivalent = |mutant: &Mutant| mutant.mutation.equivalent.is_some();
-        cell.mutant != UNCHANGED && !mutants.iter().find(named).is_some_and(equivalent)
-    };
+    let wrong = |cell: &&Cell| cell.mutant != UNCHANGED && !is_equivalent(mutants, &cell.mutant);
     let once = |cell: &&Cell| matches!(cell.order, Order::Lockstep | Order::Device);
     let cells: Vec<_> = cells.iter().filter(wrong).filter(once).collect();
     let engines: BTreeSet<_> = cells.iter().map(|cell| cell.engine.as_str()).collect();
