@@ -225,15 +225,15 @@ mod tests {
     fn every_generator_has_its_turn_and_half_of_the_cases_steer() {
         let plan = Plan::new(Profile::Inria, 1, &[]);
         let mut turns = BTreeMap::new();
-        for index in 0..4096 {
+        for index in 0..8192 {
             let (generator, turn) = plan.generator(index);
             let before = turns.entry(generator.name).or_insert(0);
             assert_eq!(turn, *before, "turns of {} are counted", generator.name);
             *before += 1;
         }
-        assert_eq!(turns["lanes"], 2048, "half of the cases");
+        assert_eq!(turns["lanes"], 4096, "half of the cases");
         for generator in generators::ALL.iter().filter(|g| g.promise != Promise::Nothing) {
-            let least = if generator.size == Size::Large { 16 } else { 128 };
+            let least = if generator.size == Size::Large { 24 } else { 256 };
             assert!(turns[generator.name] >= least, "{} has no turn", generator.name);
         }
         let unused: Vec<_> = plan.unused().map(|g| g.name).collect();
