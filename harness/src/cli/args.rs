@@ -8,7 +8,6 @@ use splat_gpu::{BackwardConfig, Reduction};
 use splat_reference::convention::{Convention, Profile};
 
 use super::acceptance::AcceptanceArgs;
-use super::case::EXTENSIONS;
 use super::exit::CliError;
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
@@ -16,6 +15,7 @@ use super::ptx::PtxArgs;
 use super::schedule::EmulationArgs;
 use super::schedules::SchedulesArgs;
 use crate::engines::{Discovery, Found};
+use crate::io::corpus::EXTENSIONS;
 
 mod mutants;
 

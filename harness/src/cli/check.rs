@@ -71,8 +71,7 @@ fn conclude(
             "NOT EXERCISED: the corpus: no folder corpora/scenes here (--corpus names another)"
         )?;
     }
-    let missing = if plan.named { &[] } else { plan.discovery.missing.as_slice() };
-    plan.gate.conclude(reports, missing, &files, out)
+    plan.gate.conclude(reports, plan.discovery.in_vain(plan.named), &files, out)
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which

@@ -152,10 +152,7 @@ impl FuzzArgs {
         }
         Ok(FuzzPlan {
             engines,
-            missing: match self.engine.is_empty() {
-                true => discovery.missing.clone(),
-                false => Vec::new(),
-            },
+            missing: discovery.in_vain(!self.engine.is_empty()).to_vec(),
             plan,
             limit: self.cases.map_or(Ok(self.time), Err),
             share: match self.cases {

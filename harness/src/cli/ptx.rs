@@ -9,7 +9,7 @@ use splat_gpu::artifact::Architecture;
 use splat_gpu::emulator::OwnKernel;
 use splat_gpu::{BackwardConfig, Reduction};
 
-use super::case::{EXTENSIONS, read_case};
+use super::case::read_case;
 use super::exit::{CliError, Outcome};
 use super::judged::outcome;
 use super::schedule::ScheduleArgs;
@@ -19,6 +19,7 @@ use crate::campaign::{Contender, EngineReport, Item, judge};
 use crate::case::Case;
 use crate::emulated;
 use crate::engines::{Emulation, Order};
+use crate::io::corpus::EXTENSIONS;
 use crate::minimize::reduce;
 use crate::report::report;
 use crate::stage::StageName;

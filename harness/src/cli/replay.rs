@@ -8,7 +8,6 @@ use std::str::FromStr;
 use clap::Args;
 use splat_gpu::{BackwardConfig, Reduction};
 
-use super::case::EXTENSIONS;
 use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
 use super::{paths, replay_trace};
@@ -16,6 +15,7 @@ use crate::campaign::{Contender, Item, run as run_campaign};
 use crate::emulated::Recording;
 use crate::engines::{Discovery, Emulation, Found, Program};
 use crate::io::case_file::{self, CaseFile};
+use crate::io::corpus::EXTENSIONS;
 use crate::report::report;
 use crate::stage::StageName;
 

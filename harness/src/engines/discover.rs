@@ -78,6 +78,13 @@ pub struct Discovery {
 }
 
 impl Discovery {
+    /// The engines that were asked for in vain: none where engines were `named`, since a name that
+    /// is not here is an error of [`Self::select`]; else all that are missing.
+    #[must_use]
+    pub fn in_vain(&self, named: bool) -> &[Missing] {
+        if named { &[] } else { &self.missing }
+    }
+
     /// The engines that a person named (all of them for no name), in the order of discovery.
     ///
     /// # Errors

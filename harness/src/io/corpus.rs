@@ -40,7 +40,7 @@ mod loss_forms;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use splat_reference::camera::Camera;
 use splat_reference::convention::{Convention, Profile};
@@ -53,6 +53,8 @@ use super::write::write_file;
 use super::{case_file, corpus_text, overrides, read};
 use crate::case::Case;
 
+/// Extensions of the files that hold a case.
+pub const EXTENSIONS: [&str; 2] = ["safetensors", "toml"];
 /// Largest number of values of all Gaussians, and of all images, once expanded: 64 MiB each.
 pub const MAX_VALUES: usize = 1 << 24;
 const TOO_LARGE: &str = "a text case is small: make it smaller or a .safetensors";
@@ -94,12 +96,24 @@ pub fn read_corpus_case_as(file: &Path, profile: Option<Profile>) -> Result<Case
     parse_as(text, &read::stem(file), profile).map_err(|problem| problem.in_file(file))
 }
 
+/// Reads a case of either form, by its file name's extension, under another profile where one is
+/// given.
+///
+/// # Errors
+/// As [`read_corpus_case`] and [`case_file::read_case`].
+pub fn read_any_case(file: &Path, profile: Option<Profile>) -> Result<Case, InputError> {
+    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
+        read_corpus_case_as(file, profile)
+    } else {
+        case_file::read_case_as(file, profile).map(|file| file.case)
+    }
+}
+
 /// Reads every case of a folder, sorted by file name: `.toml`, and `.safetensors` as findings are
 /// written, each named as its file, since several findings may be of one case.
 ///
 /// # Errors
-/// As [`read_corpus_case`] and [`case_file::read_case`]; where the folder is not readable or has no
-/// case.
+/// As [`read_any_case`]; where the folder is not readable or has no case.
 pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
     let failed = |source| InputError::System {
         file: folder.to_owned(),
@@ -107,26 +121,21 @@ pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
         source,
         advice: "give the folder of a corpus".to_owned(),
     };
-    let entries = std::fs::read_dir(folder).map_err(failed)?;
-    let files = entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed));
-    let mut files: Vec<_> = files.collect::<Result<_, _>>()?;
-    files.sort();
-    let mut cases = Vec::new();
-    for file in files {
-        match file.extension().and_then(|extension| extension.to_str()) {
-            Some("toml") => cases.push(read_corpus_case(&file)?),
-            Some("safetensors") => {
-                let case = case_file::read_case(&file)?.case;
-                cases.push(Case { name: read::stem(&file), ..case });
-            }
-            _ => {}
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if file.extension().is_some_and(|own| EXTENSIONS.iter().any(|extension| own == *extension))
+        {
+            files.push(file);
         }
     }
-    if cases.is_empty() {
+    if files.is_empty() {
         let advice = "a corpus is a folder of .toml or .safetensors files";
         return Err(Problem::new("the number of cases", 0, advice).in_file(folder));
     }
-    Ok(cases)
+    files.sort();
+    let named = |file: &PathBuf| Ok(Case { name: read::stem(file), ..read_any_case(file, None)? });
+    files.iter().map(named).collect()
 }
 
 /// Writes one case as text. The file's name must be the case's, since the text does not carry it.
