@@ -1,12 +1,12 @@
 //! A campaign whose cases are dealt: one engine runs each, and none waits for another.
 
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_harness::campaign::{Contender, EngineReport, Item, Share, Watch, run_in_chunks};
-use splat_harness::case::Case;
-use splat_harness::fuzz::{Plan, Shard};
-use splat_harness::stage::StageName;
-use splat_reference::convention::Profile;
-use splat_tests::{Defect, Mirror};
+use splatcheck_tests::{Defect, Mirror};
+use splatcheck::campaign::{Contender, EngineReport, Item, Share, Watch, run_in_chunks};
+use splatcheck::fuzz::{Plan, Shard};
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_reference::splat::convention::Profile;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};
 
@@ -51,7 +51,7 @@ fn contender(name: &str, defect: Defect) -> Contender<'static> {
 fn deal(
     engines: Vec<Contender<'_>>,
 ) -> (Vec<String>, Vec<EngineReport>, BTreeMap<String, Vec<String>>) {
-    let finish = splat_harness::generators::find("finish").expect("a generator");
+    let finish = splatcheck::workloads::splat::generators::find("finish").expect("a generator");
     let plan = Plan::new(Profile::Inria, 2, &[finish]);
     let cases: Vec<_> = plan.cases(Shard::WHOLE).take(CASES).collect();
     let names = cases.iter().map(|(case, _)| case.name.clone()).collect();

@@ -1,14 +1,14 @@
 //! Fuzzing campaigns: repeatable, and nothing that was found is ever lost.
 
-use splat_gpu::BackwardConfig;
-use splat_harness::campaign::{Contender, Finding, Item, Share, Watch, run_in_chunks};
-use splat_harness::case::Case;
-use splat_harness::cli::reproducer;
-use splat_harness::fuzz::{Plan, Shard, settings};
-use splat_harness::io::case_file;
-use splat_harness::stage::StageName;
-use splat_reference::convention::Profile;
-use splat_tests::{Defect, Mirror, say};
+use splatcheck_tests::{Defect, Mirror, say};
+use splatcheck::campaign::{Contender, Finding, Item, Share, Watch, run_in_chunks};
+use splatcheck::cli::reproducer;
+use splatcheck::fuzz::{Plan, Shard, settings};
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::files::case_file;
+use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::BackwardConfig;
+use splatcheck_reference::splat::convention::Profile;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -124,7 +124,7 @@ fn killing_it_loses_nothing() {
 }
 
 #[test]
-#[ignore = "fifty moments take a minute: cargo test --release -p splat-tests -- --ignored fifty"]
+#[ignore = "fifty moments take a minute: cargo test --release -p splatcheck-tests -- --ignored fifty"]
 fn killing_it_at_fifty_moments_loses_nothing() {
     nothing_is_lost(50);
 }

@@ -1,13 +1,13 @@
 //! The gate: what stops a build, what does not, and the files that CI systems read.
 
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_harness::campaign::{EngineReport, Finding};
-use splat_harness::engines::Missing;
-use splat_harness::gate::{
+use splatcheck_tests::{Defect, corpus, has_engine, judge, root, say};
+use splatcheck::campaign::{EngineReport, Finding};
+use splatcheck::engines::Missing;
+use splatcheck::gate::{
     Conclusion, FailOn, Gate, KnownFailure, KnownFailures, Summary, junit, step_summary,
 };
-use splat_tests::{Defect, corpus, has_engine, judge, root, say};
+use splatcheck_gpu::{BackwardConfig, Reduction};
 use std::fs;
 
 fn judged(defect: Defect, case: &str) -> EngineReport {
@@ -96,7 +96,7 @@ fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
     }
     let mut reports = [judged(Defect::None, "tile-corner")];
     let row = reports[0].rows.values_mut().next().expect("a stage ran");
-    row.runs = [(splat_harness::verdict::Verdict::Inconclusive, 3)].into();
+    row.runs = [(splatcheck::verdict::Verdict::Inconclusive, 3)].into();
     assert_eq!(Gate::default().conclude(&reports, &[]).reasons.len(), 0, "not by itself");
     let reasons = fail_on(FailOn::Inconclusive).conclude(&reports, &[]).reasons;
     assert_eq!(reasons, ["mirror: project is inconclusive in 3 runs"], "asked for");

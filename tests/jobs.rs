@@ -1,6 +1,6 @@
 //! The job files do what they promise: their commands are run here as their schedulers run them.
 
-use splat_tests::{root, say, splatcheck};
+use splatcheck_tests::{root, say, splatcheck};
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,16 +1,16 @@
 //! The judge against engines without a device: the oracle's own f32 instance agrees everywhere,
 //! and planted defects are found, named and made small.
 
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_harness::campaign::Fault;
-use splat_harness::case::Case;
-use splat_harness::generators::draw;
-use splat_harness::minimize::shrink;
-use splat_harness::report::{report, verdicts};
-use splat_harness::stage::StageName;
-use splat_harness::verdict::Verdict;
-use splat_reference::convention::Profile;
-use splat_tests::{Defect, corpus, judge};
+use splatcheck_tests::{Defect, corpus, judge};
+use splatcheck::campaign::Fault;
+use splatcheck::report::{report, verdicts};
+use splatcheck::verdict::Verdict;
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::generators::draw;
+use splatcheck::workloads::splat::minimize::shrink;
+use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_reference::splat::convention::Profile;
 
 fn random(count: u64) -> Vec<Case> {
     (0..count)

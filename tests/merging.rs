@@ -1,15 +1,15 @@
 //! The parts of a campaign, joined, are the campaign: byte for byte.
 
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_harness::campaign::{Contender, Share};
-use splat_harness::cli::exit::Outcome;
-use splat_harness::cli::fuzz::{FuzzPlan, judge};
-use splat_harness::cli::gate::{GateArgs, GatePlan};
-use splat_harness::cli::merge::{self, MergeArgs};
-use splat_harness::fuzz::{Plan, REPORT, RESULT};
-use splat_harness::stage::StageName;
-use splat_reference::convention::Profile;
-use splat_tests::{Defect, Mirror, say};
+use splatcheck_tests::{Defect, Mirror, say};
+use splatcheck::campaign::{Contender, Share};
+use splatcheck::cli::exit::Outcome;
+use splatcheck::cli::fuzz::{FuzzPlan, judge};
+use splatcheck::cli::gate::{GateArgs, GatePlan};
+use splatcheck::cli::merge::{self, MergeArgs};
+use splatcheck::fuzz::{Plan, REPORT, RESULT};
+use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_reference::splat::convention::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,14 +2,14 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use splat_harness::case::Case;
-use splat_harness::io::{case_file, corpus};
-use splat_reference::backward;
-use splat_reference::convention::{Convention, Profile};
-use splat_reference::rasterize::rasterize;
-use splat_reference::render::{Stage, project_scene, render_backward};
-use splat_reference::scene::Scene;
-use splat_tests::{root, say};
+use splatcheck_tests::{root, say};
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::files::{case_file, corpus};
+use splatcheck_reference::splat::backward;
+use splatcheck_reference::splat::convention::{Convention, Profile};
+use splatcheck_reference::splat::rasterize::rasterize;
+use splatcheck_reference::splat::render::{Stage, project_scene, render_backward};
+use splatcheck_reference::splat::scene::Scene;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
@@ -312,7 +312,7 @@ fn every_tensor_has_its_bound() {
 fn f32_lies_within_the_bounds_on_the_whole_corpus() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut finite, mut infinite) = (0_u64, 0_u64);
-    for case in splat_tests::corpus() {
+    for case in splatcheck_tests::corpus() {
         let (single, _) = oracle(folder.path(), &case, &["--scalar", "f32"]);
         let (double, _) = bounded(folder.path(), &case, &["--model", "ieee"]);
         for (tensor, (_, _, numbers)) in &single {

@@ -1,7 +1,7 @@
 //! `splatcheck ptx`, `schedules` and replays on the emulator, as their users meet them.
 
-use splat_harness::io::case_file;
-use splat_tests::{Said, root, say};
+use splatcheck_tests::{Said, root, say};
+use splatcheck::workloads::splat::files::case_file;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -11,9 +11,11 @@
 //! nine tenths: 1,510, 1,010 and 330. Parsing 18.6 ms.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use splat_gpu::artifact::{Architecture, all};
-use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Module, Observers, Schedule};
-use splat_gpu::{BackwardInputs, ClampGradient, Engine, RasterConstants, RasterInputs, StopRule};
+use splatcheck_gpu::artifact::{Architecture, all};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Module, Observers, Schedule};
+use splatcheck_gpu::{
+    BackwardInputs, ClampGradient, Engine, RasterConstants, RasterInputs, StopRule,
+};
 
 /// A generator of uniform numbers in 0..1 (Knuth's MMIX constants).
 struct Uniform(u64);

@@ -217,7 +217,7 @@ pub enum ArtifactError {
     /// The text is not the one that the manifest was written for.
     #[error(
         "kernels/ptx/{file} was changed: its SHA-256 is {found}, the manifest's is {expected}; \
-         derive it anew (SPLAT_PTX=write cargo test -p splat-gpu --release --test ptx)"
+         derive it anew (SPLAT_PTX=write cargo test -p splatcheck-gpu --release --test ptx)"
     )]
     Changed {
         /// The file.

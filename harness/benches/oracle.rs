@@ -9,14 +9,14 @@
 //! the table gives the best of several runs; criterion's own statistics stand between its lines.
 
 use criterion::Criterion;
-use splat_harness::io::loss::loss_gradient;
-use splat_harness::io::{cameras, ply};
-use splat_reference::convention::Convention;
-use splat_reference::render::{project_scene, render_backward};
-use splat_reference::scalar::{Bounded, Scalar, WgslExpZero};
-use splat_reference::synthetic::frustum;
-use splat_reference::view::{LossView, RasterView};
-use splat_reference::{Scene, bounds, rasterize};
+use splatcheck::workloads::splat::files::loss::loss_gradient;
+use splatcheck::workloads::splat::files::{cameras, ply};
+use splatcheck_reference::arithmetic::{Bounded, Scalar, WgslExpZero};
+use splatcheck_reference::splat::convention::Convention;
+use splatcheck_reference::splat::render::{project_scene, render_backward};
+use splatcheck_reference::splat::synthetic::frustum;
+use splatcheck_reference::splat::view::{LossView, RasterView};
+use splatcheck_reference::splat::{Scene, bounds, rasterize};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -117,8 +117,8 @@ fn pairs(scene: &Scene<f64>, convention: &Convention) -> (u64, u64) {
                 let center = convention.pixel_center;
                 let dx = splats.means2d[id][0] - (x as f64 + center);
                 let dy = splats.means2d[id][1] - (y as f64 + center);
-                let power = -splat_reference::pair::sigma(splats.conics[id], dx, dy);
-                let gauss = splat_reference::scalar::exp(power);
+                let power = -splatcheck_reference::splat::pair::sigma(splats.conics[id], dx, dy);
+                let gauss = splatcheck_reference::arithmetic::exp(power);
                 let alpha = (splats.opacities[id] * gauss).min(convention.alpha_max);
                 if power > 0.0 || alpha < convention.alpha_min {
                     continue;

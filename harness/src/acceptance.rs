@@ -11,13 +11,13 @@ pub mod json;
 pub mod speed;
 pub mod text;
 
-use splat_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{BackwardConfig, Reduction};
 
 use crate::campaign::EngineReport;
 use crate::engines::Discovery;
-use crate::stage::Stage;
 use crate::traffic::{Counts, Traffic, Work};
 use crate::verdict::Verdict;
+use crate::workloads::splat::stage::Stage;
 use speed::EngineTimes;
 
 /// Everything that was found out.

@@ -10,12 +10,12 @@
 //! contribute itself; a first lane where none contributes. Of the paths, reducing below the
 //! threshold and sending lane by lane from it on: the judge finds those as wrong sums or never.
 
-use crate::contributions::{Contributions, Step};
 use crate::io::serde_forms::pairs;
-use crate::stage::Stage;
+use crate::workloads::splat::contributions::{Contributions, Step};
+use crate::workloads::splat::stage::Stage;
 use serde::{Deserialize, Serialize};
-use splat_gpu::stages::{BLOCK_BATCH_SIZE, WORKGROUP_SIZE};
-use splat_gpu::{BackwardConfig, EngineError, Reduction};
+use splatcheck_gpu::stages::{BLOCK_BATCH_SIZE, WORKGROUP_SIZE};
+use splatcheck_gpu::{BackwardConfig, EngineError, Reduction};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -270,8 +270,8 @@ fn listed(cells: &[Cell]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generators::{Aim, Draw, find};
-    use splat_reference::convention::Profile;
+    use crate::workloads::splat::generators::{Aim, Draw, find};
+    use splatcheck_reference::splat::convention::Profile;
 
     fn met(name: &str, turn: u64, width: u32) -> Met {
         let draw = Draw { profile: Profile::Inria, lane_width: width, turn };

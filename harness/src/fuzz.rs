@@ -16,11 +16,11 @@ pub use results::{REPORT, RESULT, Results};
 pub use shard::Shard;
 
 use crate::campaign::Finding;
-use crate::case::Case;
-use crate::generators::{self, CaseTree, Draw, Generator, Promise, Size};
-use crate::stage::StageName;
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_reference::convention::Profile;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::generators::{self, CaseTree, Draw, Generator, Promise, Size};
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_reference::splat::convention::Profile;
 
 /// Lane widths that are aimed at where none is named: those of the devices there are.
 pub const LANE_WIDTHS: [u32; 4] = [32, 8, 4, 16];

@@ -1,10 +1,10 @@
 //! The harness: judges splat kernels against the oracle within derived tolerances.
 //!
-//! The way of a case: a [`case`] is read ([`io`]) or drawn ([`generators`]); [`stage`] computes every
+//! The way of a case: a [case](workloads::splat::case) is read ([`io`]) or drawn ([drawn](workloads::splat::generators)); [`stage`](workloads::splat::stage) computes every
 //! stage's inputs once, in f32, for device and oracle alike; an engine in a process of its
-//! own ([`engines`]) runs the kernels; [`judge`] compares every output element with the oracle's
+//! own ([`engines`]) runs the kernels; [`expectation`](workloads::splat::expectation) compares every output element with the oracle's
 //! bound, which for sums [`tolerance`] completes by the order of summation; [`campaign`] does that
-//! for many cases on many engines, [`minimize`] makes what failed small, and [`report`] says what
+//! for many cases on many engines, [`minimize`](workloads::splat::minimize) makes what failed small, and [`report`] says what
 //! was found, [`gate`] what a build must stop on. [`mutants`] judges the judges. [`cli`] is the command
 //! `splatcheck`.
 //!
@@ -15,21 +15,16 @@
 
 pub mod acceptance;
 pub mod campaign;
-pub mod case;
 pub mod cli;
-pub mod contributions;
 pub mod coverage;
 pub mod emulated;
 pub mod engines;
 pub mod fuzz;
 pub mod gate;
-pub mod generators;
 pub mod io;
-pub mod judge;
-pub mod minimize;
 pub mod mutants;
 pub mod report;
-pub mod stage;
 pub mod tolerance;
 pub mod traffic;
 pub mod verdict;
+pub mod workloads;

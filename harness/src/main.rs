@@ -1,8 +1,8 @@
-//! The `splatcheck` command. Everything is in [`splat_harness::cli`].
+//! The `splatcheck` command. Everything is in [`splatcheck::cli`].
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    splat_harness::cli::main()
+    splatcheck::cli::main()
 }

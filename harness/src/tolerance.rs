@@ -26,9 +26,9 @@
 //! of 256 consecutive Gaussians that of a tile. A Gaussian's own gradients are added up over the
 //! cameras by one lane; they are bounded for any order.
 
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_reference::bounds::ElementBound;
-use splat_reference::scalar::ArithmeticModel;
+use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_reference::arithmetic::ArithmeticModel;
+use splatcheck_reference::arithmetic::ElementBound;
 
 /// Lanes of the workgroup that rasterizes a tile, and of one that projects.
 const TILE_LANES: u64 = 256;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use proptest::test_runner::TestRng;
-    use splat_reference::scalar::{Model, Wgsl};
+    use splatcheck_reference::arithmetic::{Model, Wgsl};
 
     fn config(reduction: Reduction, threshold: u32) -> BackwardConfig {
         BackwardConfig { reduction, threshold }

@@ -2,7 +2,7 @@
 //!
 //! Atomics issued, lanes per atomic and the longest chain of additions to one address need no GPU:
 //! they follow from the scene, the reduction and the threshold. With c the contributing lanes of a
-//! step (a warp at a Gaussian, see [`crate::contributions`]) and V = 6 + D the values of a pair, a
+//! step (a warp at a Gaussian, see [`crate::workloads::splat::contributions`]) and V = 6 + D the values of a pair, a
 //! warp issues V atomics wherever it issues any, and the steps with c > 0 come to:
 //!
 //! | reduction | issued by a step / V | lanes of each | chain of a Gaussian's values |
@@ -24,11 +24,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
-use splat_gpu::stages::{WORKGROUP_SIZE, values};
-use splat_gpu::{BackwardConfig, EngineError, Reduction, ThresholdError};
+use splatcheck_gpu::stages::{WORKGROUP_SIZE, values};
+use splatcheck_gpu::{BackwardConfig, EngineError, Reduction, ThresholdError};
 
-use crate::contributions::{Contributions, Step};
-use crate::stage::Stage;
+use crate::workloads::splat::contributions::{Contributions, Step};
+use crate::workloads::splat::stage::Stage;
 
 pub mod floor;
 

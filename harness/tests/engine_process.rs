@@ -4,11 +4,11 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use splat_gpu::{
+use splatcheck::engines::{Discovery, EngineProcess, Limits, Program, discover};
+use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, ClampGradient, Engine, EngineError, RasterConstants,
     RasterInputs, StopRule,
 };
-use splat_harness::engines::{Discovery, EngineProcess, Limits, Program, discover};
 
 const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 

@@ -1,16 +1,16 @@
 //! Every engine of this machine, the PTX emulator included, on the projection stages: several
 //! cameras, more than one workgroup, every reduction at every threshold.
 
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_harness::campaign::{Contender, EngineReport, Item, run};
-use splat_harness::case::Case;
-use splat_harness::engines::{EngineProcess, Found, Limits, Program, discover};
-use splat_harness::report::verdicts;
-use splat_harness::stage::StageName;
-use splat_harness::verdict::Verdict;
-use splat_reference::Colors;
-use splat_reference::convention::Convention;
-use splat_reference::synthetic::frustum;
+use splatcheck::campaign::{Contender, EngineReport, Item, run};
+use splatcheck::engines::{EngineProcess, Found, Limits, Program, discover};
+use splatcheck::report::verdicts;
+use splatcheck::verdict::Verdict;
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_reference::splat::Colors;
+use splatcheck_reference::splat::convention::Convention;
+use splatcheck_reference::splat::synthetic::frustum;
 
 const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 const STAGES: [StageName; 2] = [StageName::Project, StageName::ProjectBackward];

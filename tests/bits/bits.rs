@@ -8,7 +8,7 @@ const EXPECTED: &str = include_str!("expected.txt");
 fn results_have_the_bits_that_are_written_down() {
     for threads in [1, 2, 3, 8] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
-        let found = pool.install(splat_bits::lines);
+        let found = pool.install(splatcheck_bits::lines);
         let expected: Vec<&str> = EXPECTED.lines().collect();
         assert_eq!(found.len(), expected.len(), "as many lines as tests/bits/expected.txt");
         for (found, expected) in found.iter().zip(expected) {

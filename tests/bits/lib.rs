@@ -1,12 +1,12 @@
 //! The oracle's results on a few scenes as hashes, to compare between builds and processors.
 
-use splat_reference::bounds::{self, GradientBounds, RasterBounds};
-use splat_reference::rasterize::{Raster, rasterize};
-use splat_reference::render::{Gradients, project_scene, render_backward};
-use splat_reference::scalar::{Bounded, Ieee, Model, Scalar, Walk, WgslExpZero};
-use splat_reference::synthetic::frustum;
-use splat_reference::view::{LossView, RasterView};
-use splat_reference::{Colors, Convention, Scene};
+use splatcheck_reference::arithmetic::{Bounded, Ieee, Model, Scalar, Walk, WgslExpZero};
+use splatcheck_reference::splat::bounds::{self, GradientBounds, RasterBounds};
+use splatcheck_reference::splat::rasterize::{Raster, rasterize};
+use splatcheck_reference::splat::render::{Gradients, project_scene, render_backward};
+use splatcheck_reference::splat::synthetic::frustum;
+use splatcheck_reference::splat::view::{LossView, RasterView};
+use splatcheck_reference::splat::{Colors, Convention, Scene};
 
 /// 64-bit FNV-1a (Fowler, Noll, Vo) of numbers as the eight bytes of an f64, lowest first. An f32
 /// is an f64 exactly.

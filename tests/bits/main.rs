@@ -3,7 +3,7 @@
 //! `cargo run --release -p splat-bits >tests/bits/expected.txt`.
 
 fn main() {
-    for line in splat_bits::lines() {
+    for line in splatcheck_bits::lines() {
         println!("{line}");
     }
 }

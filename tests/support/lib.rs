@@ -4,11 +4,11 @@ mod mirror;
 
 pub use mirror::{Defect, Mirror};
 
-use splat_gpu::BackwardConfig;
-use splat_harness::campaign::{Contender, EngineReport, Item, run};
-use splat_harness::case::Case;
-use splat_harness::minimize::drop_gaussians;
-use splat_harness::stage::StageName;
+use splatcheck::campaign::{Contender, EngineReport, Item, run};
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::minimize::drop_gaussians;
+use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::BackwardConfig;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,7 +24,7 @@ pub fn root() -> PathBuf {
 /// If a scene cannot be read: the test cannot go on.
 #[must_use]
 pub fn corpus() -> Vec<Case> {
-    splat_harness::io::corpus::read_corpus(&root().join("corpora/scenes"))
+    splatcheck::workloads::splat::files::corpus::read_corpus(&root().join("corpora/scenes"))
         .expect("the corpus is readable")
 }
 

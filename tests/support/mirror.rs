@@ -3,13 +3,13 @@
 mod projection;
 
 use projection::{project, project_backward};
-use splat_gpu::{
+use splatcheck::workloads::splat::stage::Stage;
+use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, FloatAtomics,
     ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients,
     RasterInputs, RasterOutputs,
 };
-use splat_harness::stage::Stage;
-use splat_reference::backward::rasterize::SplatGradients;
+use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 
 /// A defect planted into the mirror engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -94,7 +94,7 @@ impl EmulatorEngine {
         let mut engine = Self {
             info: DeviceInfo {
                 adapter: format!("PTX emulator, {}", options.architecture.name()),
-                driver: format!("splat-gpu {}", env!("CARGO_PKG_VERSION")),
+                driver: format!("splatcheck-gpu {}", env!("CARGO_PKG_VERSION")),
                 backend: backend.to_owned(),
                 lane_width: options.lane_width,
                 float_atomics: FloatAtomics::Native,

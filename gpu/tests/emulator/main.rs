@@ -7,9 +7,9 @@ mod project;
 mod robust;
 mod width;
 
-use splat_gpu::artifact::{Architecture, REDUCTIONS};
-use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report, Schedule};
-use splat_gpu::{
+use splatcheck_gpu::artifact::{Architecture, REDUCTIONS};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report, Schedule};
+use splatcheck_gpu::{
     BackwardInputs, ClampGradient, Engine, RasterConstants, RasterGradients, RasterInputs, StopRule,
 };
 

@@ -1,11 +1,11 @@
 //! Mistakes planted into the text of the artifacts: each must be caught, by what it says.
 
-use splat_gpu::artifact::{Architecture, Artifact, Channels};
-use splat_gpu::emulator::{
+use splatcheck_gpu::artifact::{Architecture, Artifact, Channels};
+use splatcheck_gpu::emulator::{
     Argument, DeviceMemory, FaultKind, Launch, Module, Observers, Policy, RunError, Schedule,
     Trace, run_traced, shrink,
 };
-use splat_gpu::stages::Params;
+use splatcheck_gpu::stages::Params;
 
 use super::{engine, inputs};
 

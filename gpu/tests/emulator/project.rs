@@ -1,8 +1,8 @@
 //! The projection kernels on the emulator.
 
-use splat_gpu::artifact::Architecture;
-use splat_gpu::emulator::Schedule;
-use splat_gpu::{
+use splatcheck_gpu::artifact::Architecture;
+use splatcheck_gpu::emulator::Schedule;
+use splatcheck_gpu::{
     BackwardConfig, Camera, Engine, ProjectBackwardInputs, ProjectColors, ProjectConstants,
     ProjectInputs, Reduction,
 };

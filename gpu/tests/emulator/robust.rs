@@ -1,7 +1,7 @@
 //! Damaged PTX: an error or a run that ends, never a panic.
 
-use splat_gpu::artifact::{Architecture, all};
-use splat_gpu::emulator::{
+use splatcheck_gpu::artifact::{Architecture, all};
+use splatcheck_gpu::emulator::{
     Argument, DeviceMemory, Launch, Module, Observers, RunError, Schedule, mix, run,
 };
 

@@ -1,9 +1,9 @@
 //! Machines whose warps have not 32 lanes.
 
-use splat_gpu::emulator::{
+use splatcheck_gpu::emulator::{
     DeviceMemory, EmulatorEngine, EmulatorOptions, Launch, Module, Observers, Schedule, run,
 };
-use splat_gpu::{BackwardConfig, BackwardInputs, Engine, Reduction};
+use splatcheck_gpu::{BackwardConfig, BackwardInputs, Engine, Reduction};
 
 use super::inputs;
 

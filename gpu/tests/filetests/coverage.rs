@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use splat_gpu::emulator::MNEMONICS;
+use splatcheck_gpu::emulator::MNEMONICS;
 
 use super::files;
 

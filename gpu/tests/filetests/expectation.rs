@@ -1,6 +1,6 @@
 //! Reading the lines of a filetest.
 
-use splat_gpu::emulator::{Argument, Buffer, DeviceMemory, Module};
+use splatcheck_gpu::emulator::{Argument, Buffer, DeviceMemory, Module};
 
 /// One line.
 #[derive(Debug)]

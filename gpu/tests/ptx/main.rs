@@ -1,7 +1,7 @@
 //! The PTX artifacts are what their sources give, assemble for every architecture, and keep to the
 //! instructions that the emulator knows.
 //!
-//! `SPLAT_PTX=write cargo test -p splat-gpu --release --test ptx` derives them anew. NVRTC's output
+//! `SPLAT_PTX=write cargo test -p splatcheck-gpu --release --test ptx` derives them anew. NVRTC's output
 //! is the same byte for byte in every folder as long as each artifact is compiled by a process of
 //! its own, so the test program starts itself again for each.
 
@@ -12,7 +12,7 @@ mod subset;
 mod tools;
 
 use nvrtc::Nvrtc;
-use splat_gpu::artifact::{self, Architecture, Artifact, Derived, MANIFEST, Manifest, sha256};
+use splatcheck_gpu::artifact::{self, Architecture, Artifact, Derived, MANIFEST, Manifest, sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

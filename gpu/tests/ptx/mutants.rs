@@ -4,8 +4,8 @@ use super::tools::{find, folder, in_parallel};
 use super::{
     MANIFEST, Manifest, NVRTC, derive, hashes, ptx, read, sources, subset, texts, write, writes,
 };
-use splat_gpu::artifact::Artifact;
-use splat_gpu::mutation::Mutation;
+use splatcheck_gpu::artifact::Artifact;
+use splatcheck_gpu::mutation::Mutation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;

@@ -4,7 +4,7 @@
 use super::{NVRTC, NVRTC_VERSION, read};
 use crate::nvrtc::Nvrtc;
 use crate::tools::{find, folder};
-use splat_gpu::emulator::OwnKernel;
+use splatcheck_gpu::emulator::OwnKernel;
 use std::fs;
 use std::path::Path;
 

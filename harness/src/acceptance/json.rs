@@ -1,7 +1,7 @@
 //! The report for programs: `report.json`. All numbers that were measured or counted.
 
 use serde_json::{Value, json};
-use splat_gpu::BackwardConfig;
+use splatcheck_gpu::BackwardConfig;
 
 use super::speed::{EngineTimes, PAPER};
 use super::text::over_scenes;

@@ -1,6 +1,6 @@
 //! The threshold sweep with times: how much a reduction saves, against DISTWAR's own figure.
 
-use splat_gpu::{BackwardConfig, BackwardInputs, Engine, EngineError, Peak, Reduction};
+use splatcheck_gpu::{BackwardConfig, BackwardInputs, Engine, EngineError, Peak, Reduction};
 
 use crate::traffic::Work;
 

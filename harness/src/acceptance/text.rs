@@ -10,7 +10,7 @@ use crate::cli::devices::describe;
 use crate::cli::table::table;
 use crate::report::report as check_report;
 use crate::verdict::Verdict;
-use splat_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{BackwardConfig, Reduction};
 
 /// The whole report.
 #[must_use]

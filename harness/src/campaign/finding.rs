@@ -1,10 +1,10 @@
 //! What was wrong, with all that is needed to run it again.
 
-use crate::case::Case;
-use crate::stage::StageName;
 use crate::verdict::Difference;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::stage::StageName;
 use serde::{Deserialize, Serialize};
-use splat_gpu::{BackwardConfig, EngineError};
+use splatcheck_gpu::{BackwardConfig, EngineError};
 
 /// What was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! A case as it is judged: its stages' inputs, and their bounds once they are needed.
 
-use crate::case::Case;
-use crate::judge::{Arithmetic, Expectation, ProjectExpectation};
-use crate::stage::{ProjectStage, Stage, StageName};
-use splat_gpu::DeviceInfo;
-use splat_reference::TooManyPairs;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::expectation::{Arithmetic, Expectation, ProjectExpectation};
+use crate::workloads::splat::stage::{ProjectStage, Stage, StageName};
+use splatcheck_gpu::DeviceInfo;
+use splatcheck_reference::splat::TooManyPairs;
 use std::sync::OnceLock;
 
 /// A case and camera with its stage inputs; bounds are computed once for each model in use.

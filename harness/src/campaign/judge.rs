@@ -4,9 +4,9 @@ use super::once::once;
 use super::run_stage::{Work, tallies};
 use super::{Contender, EngineReport, Fault, Finding, Item, Minimizer, Watch};
 use crate::engines::Emulation;
-use crate::stage::StageName;
 use crate::verdict::{Tally, Verdict};
-use splat_gpu::{BackwardConfig, EngineError};
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, EngineError};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 

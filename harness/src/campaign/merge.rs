@@ -75,9 +75,9 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::StageName;
     use crate::verdict::Verdict;
-    use splat_gpu::{BackwardConfig, DeviceInfo, FloatAtomics, Reduction};
+    use crate::workloads::splat::stage::StageName;
+    use splatcheck_gpu::{BackwardConfig, DeviceInfo, FloatAtomics, Reduction};
 
     fn report(id: &str, verdict: Verdict) -> EngineReport {
         let info = DeviceInfo {

@@ -2,9 +2,9 @@
 
 use super::Item;
 use super::run_stage::tallies;
-use crate::stage::StageName;
 use crate::verdict::Tally;
-use splat_gpu::{BackwardConfig, Engine, EngineError};
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
 
 /// Runs a stage of a case under a setting, which the forward stages have none of, and judges it. The
 /// case must have the stage.

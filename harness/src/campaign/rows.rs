@@ -2,10 +2,10 @@
 
 use super::Finding;
 use crate::io::serde_forms::furthest;
-use crate::stage::StageName;
 use crate::verdict::{Difference, Tally, Verdict};
+use crate::workloads::splat::stage::StageName;
 use serde::{Deserialize, Serialize};
-use splat_gpu::{BackwardConfig, DeviceInfo, Reduction};
+use splatcheck_gpu::{BackwardConfig, DeviceInfo, Reduction};
 use std::collections::BTreeMap;
 
 /// Counts of one row of the report.

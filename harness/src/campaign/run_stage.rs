@@ -1,9 +1,9 @@
 //! One request to an engine: a stage of many cases, and the judge's counts of each.
 
 use super::{Item, Projection};
-use crate::stage::StageName;
 use crate::verdict::Tally;
-use splat_gpu::{BackwardConfig, Engine, EngineError};
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
 
 /// An item and the settings to run it with.
 pub(crate) type Work<'i> = (&'i Item, Vec<Option<BackwardConfig>>);

@@ -1,9 +1,9 @@
 //! Whoever wants to hear of a campaign while it runs.
 
 use super::{Finding, Item};
-use crate::case::Case;
-use crate::stage::StageName;
-use splat_gpu::BackwardConfig;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::BackwardConfig;
 
 /// Hears of a campaign while it runs. A function of the number of runs done is one.
 pub trait Watch: Sync {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use splat_gpu::{EngineError, Reduction};
-use splat_reference::convention::{Convention, Profile};
-use splat_reference::synthetic::frustum;
+use splatcheck_gpu::{EngineError, Reduction};
+use splatcheck_reference::splat::convention::{Convention, Profile};
+use splatcheck_reference::splat::synthetic::frustum;
 
 use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
 use super::check::{judge, progress_bar};
@@ -22,9 +22,9 @@ use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, settings, text};
-use crate::case::Case;
 use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
-use crate::stage::Stage;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::stage::Stage;
 
 /// The lane width of NVIDIA's GPUs, whose traffic is counted on every machine.
 const NVIDIA_LANES: u32 = 32;

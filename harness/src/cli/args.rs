@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use splat_gpu::{BackwardConfig, Reduction};
-use splat_reference::convention::{Convention, Profile};
+use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_reference::splat::convention::{Convention, Profile};
 
 use super::acceptance::AcceptanceArgs;
 use super::exit::CliError;
@@ -15,7 +15,7 @@ use super::ptx::PtxArgs;
 use super::schedule::EmulationArgs;
 use super::schedules::SchedulesArgs;
 use crate::engines::{Discovery, Found};
-use crate::io::corpus::EXTENSIONS;
+use crate::workloads::splat::files::corpus::EXTENSIONS;
 
 mod mutants;
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use splat_reference::convention::Profile;
+use splatcheck_reference::splat::convention::Profile;
 
 use super::exit::CliError;
-use crate::case::Case;
-use crate::io::corpus::read_any_case;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::corpus::read_any_case;
 
 /// Reads a case by its file name's extension, under another profile where one is given.
 ///

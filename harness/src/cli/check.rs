@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use splat_reference::convention::Convention;
+use splatcheck_reference::splat::convention::Convention;
 
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
@@ -13,12 +13,12 @@ use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Item, run as run_campaign};
-use crate::case::Case;
 use crate::engines::{Found, Program};
-use crate::generators::draw;
-use crate::io::corpus;
-use crate::minimize::{reduce, shrink};
 use crate::report::report;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::corpus;
+use crate::workloads::splat::generators::draw;
+use crate::workloads::splat::minimize::{reduce, shrink};
 
 /// Carries out the plan.
 ///
@@ -129,7 +129,7 @@ impl Cases {
         filed.sum::<u64>() + self.random * contender.runs(1)
     }
 
-    fn draw(&self, index: u64) -> crate::generators::CaseTree {
+    fn draw(&self, index: u64) -> crate::workloads::splat::generators::CaseTree {
         draw(self.convention.profile, self.seed, index)
     }
 

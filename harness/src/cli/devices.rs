@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use splat_gpu::FloatAtomics;
+use splatcheck_gpu::FloatAtomics;
 
 use super::exit::{CliError, Outcome};
 use super::table::table;
@@ -64,7 +64,7 @@ fn missing_lines(missing: &Missing) -> String {
 mod tests {
     use super::*;
     use crate::engines::EngineSpec;
-    use splat_gpu::DeviceInfo;
+    use splatcheck_gpu::DeviceInfo;
 
     #[test]
     fn found_and_missing_are_both_shown() {

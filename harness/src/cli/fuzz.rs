@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use splat_gpu::BackwardConfig;
+use splatcheck_gpu::BackwardConfig;
 
 use super::args::ConventionName;
 use super::exit::{CliError, Outcome};
@@ -20,14 +20,14 @@ use super::judged::contender;
 use super::paths;
 use super::reproducer;
 use crate::campaign::{Contender, EngineReport, Finding, Item, Share, Watch, run_in_chunks};
-use crate::case::Case;
 use crate::coverage::{Coverage, Met};
 use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard, settings};
-use crate::generators::{self, Generator};
 use crate::io::write::remove_leftovers;
-use crate::minimize::{reduce, shrink};
-use crate::stage::StageName;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::generators::{self, Generator};
+use crate::workloads::splat::minimize::{reduce, shrink};
+use crate::workloads::splat::stage::StageName;
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;

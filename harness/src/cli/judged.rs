@@ -1,12 +1,12 @@
 //! What `check` and `replay` share: starting an engine for a campaign, and the campaign's outcome.
 
-use splat_gpu::BackwardConfig;
+use splatcheck_gpu::BackwardConfig;
 
 use super::exit::{CliError, Outcome};
 use crate::campaign::{Contender, EngineReport, Fault, Finding};
 use crate::engines::{EngineProcess, Found, Limits, Program};
-use crate::stage::StageName;
 use crate::verdict::Verdict;
+use crate::workloads::splat::stage::StageName;
 
 /// Starts an engine in a process of its own, for all stages.
 ///

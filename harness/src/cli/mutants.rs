@@ -5,13 +5,13 @@ use std::io::Write;
 use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome};
 use crate::engines::Program;
-use crate::io::corpus;
 use crate::io::write::write_file;
 use crate::mutants::class::{Class, classes};
 use crate::mutants::matrix::{self, Cell};
 use crate::mutants::rates;
 use crate::mutants::table::{class_table, conclusion, summary, summary_table};
 use crate::mutants::{Language, Mutant, read_mutants};
+use crate::workloads::splat::files::corpus;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 

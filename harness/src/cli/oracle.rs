@@ -6,14 +6,14 @@ use super::args::{ModelName, OraclePlan, ScalarName};
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
 use super::sharpness;
-use crate::case::Case;
-use crate::io::result_file::{Number, Radii, write_result};
-use splat_reference::TooManyPairs;
-use splat_reference::bounds::{Undecided, pipeline};
-use splat_reference::render::{Gradients, Stage, render_backward_with};
-use splat_reference::scalar::{
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::result_file::{Number, Radii, write_result};
+use splatcheck_reference::arithmetic::{
     Bounded, Cuda, CudaFast, Ieee, Model, Scalar, Walk, Wgsl, WgslExpZero,
 };
+use splatcheck_reference::splat::TooManyPairs;
+use splatcheck_reference::splat::bounds::{Undecided, pipeline};
+use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with};
 
 /// Carries out the plan: images and gradients of all cameras, in one file.
 ///

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rayon::prelude::*;
-use splat_gpu::artifact::Architecture;
-use splat_gpu::emulator::OwnKernel;
-use splat_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::artifact::Architecture;
+use splatcheck_gpu::emulator::OwnKernel;
+use splatcheck_gpu::{BackwardConfig, Reduction};
 
 use super::case::read_case;
 use super::exit::{CliError, Outcome};
@@ -16,13 +16,13 @@ use super::schedule::ScheduleArgs;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Item, judge};
-use crate::case::Case;
 use crate::emulated;
 use crate::engines::{Emulation, Order};
-use crate::io::corpus::EXTENSIONS;
-use crate::minimize::reduce;
 use crate::report::report;
-use crate::stage::StageName;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::splat::minimize::reduce;
+use crate::workloads::splat::stage::StageName;
 
 /// Lanes of a warp.
 const LANES: u32 = 32;

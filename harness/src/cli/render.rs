@@ -6,9 +6,9 @@ use std::io::Write;
 use super::args::RenderPlan;
 use super::exit::{CliError, Outcome};
 use super::scene::scene_case;
-use crate::io::image;
-use splat_reference::rasterize::rasterize;
-use splat_reference::render::project_scene;
+use crate::workloads::splat::files::image;
+use splatcheck_reference::splat::rasterize::rasterize;
+use splatcheck_reference::splat::render::project_scene;
 
 /// Carries out the plan: the first chosen camera's image, in f64.
 ///

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use splat_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{BackwardConfig, Reduction};
 
 use super::exit::{CliError, Outcome};
 use super::judged::{contender, outcome};
@@ -14,10 +14,10 @@ use super::{paths, replay_trace};
 use crate::campaign::{Contender, Item, run as run_campaign};
 use crate::emulated::Recording;
 use crate::engines::{Discovery, Emulation, Found, Program};
-use crate::io::case_file::{self, CaseFile};
-use crate::io::corpus::EXTENSIONS;
 use crate::report::report;
-use crate::stage::StageName;
+use crate::workloads::splat::files::case_file::{self, CaseFile};
+use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::splat::stage::StageName;
 
 /// Lanes of a warp on the emulator.
 const LANES: u32 = 32;
@@ -159,7 +159,9 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
     let camera = recorded.camera;
-    let keep = |item: &Item, _: &mut dyn FnMut(&crate::case::Case) -> bool| item.case.clone();
+    let keep = |item: &Item, _: &mut dyn FnMut(&crate::workloads::splat::case::Case) -> bool| {
+        item.case.clone()
+    };
     let reports = run_campaign([Ok((case, camera))].into_iter(), contenders, &keep, &|_: u64| ())
         .map_err(CliError::new)?;
     let file = plan.file.display().to_string();

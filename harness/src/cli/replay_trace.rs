@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use splat_gpu::BackwardConfig;
+use splatcheck_gpu::BackwardConfig;
 
 use super::exit::{CliError, Outcome};
 use crate::campaign::Item;
 use crate::emulated::{self, Recording};
-use crate::stage::StageName;
+use crate::workloads::splat::stage::StageName;
 
 /// Runs the recorded stage, says what fails now, and whether that is bit for bit what was recorded.
 ///

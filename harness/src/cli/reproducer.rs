@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use splat_gpu::emulator::OwnKernel;
+use splatcheck_gpu::emulator::OwnKernel;
 
 use super::exit::CliError;
 use crate::campaign::Finding;
 use crate::emulated;
 use crate::engines::Emulation;
-use crate::io::case_file::{self, NOTE_PREFIX};
 use crate::report::reproducer_path;
+use crate::workloads::splat::files::case_file::{self, NOTE_PREFIX};
 
 /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
 /// emulator, perhaps with `kernel` in an artifact's place, is repeated and its decisions are kept.

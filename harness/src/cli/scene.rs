@@ -2,11 +2,11 @@
 
 use super::args::ScenePlan;
 use super::exit::CliError;
-use crate::case::Case;
-use crate::io::loss::loss_gradient;
-use crate::io::{cameras, ply};
-use splat_reference::Scene;
-use splat_reference::convention::Convention;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::loss::loss_gradient;
+use crate::workloads::splat::files::{cameras, ply};
+use splatcheck_reference::splat::Scene;
+use splatcheck_reference::splat::convention::Convention;
 
 /// Seed of the loss gradient of trained scenes.
 const LOSS_SEED: u64 = 1;

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
-use splat_gpu::artifact::Architecture;
+use splatcheck_gpu::artifact::Architecture;
 
 use super::exit::CliError;
 use crate::engines::{Emulation, Found, Order, emulation};
@@ -85,7 +85,7 @@ mod tests {
     use super::super::exit::one_line;
     use super::*;
     use crate::engines::EngineSpec;
-    use splat_gpu::{DeviceInfo, FloatAtomics};
+    use splatcheck_gpu::{DeviceInfo, FloatAtomics};
 
     fn found(id: &str) -> Found {
         Found {

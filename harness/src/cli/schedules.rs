@@ -15,8 +15,8 @@ use std::time::Instant;
 
 use clap::Args;
 use rayon::prelude::*;
-use splat_gpu::artifact::Architecture;
-use splat_gpu::{BackwardConfig, EmulatorEngine, Reduction};
+use splatcheck_gpu::artifact::Architecture;
+use splatcheck_gpu::{BackwardConfig, EmulatorEngine, Reduction};
 
 use super::check::progress_bar;
 use super::exit::{CliError, Outcome};
@@ -24,12 +24,12 @@ use super::judged::outcome;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Item, judge};
-use crate::case::Case;
 use crate::engines::{Emulation, Order};
-use crate::io::corpus;
-use crate::minimize::reduce;
 use crate::report::finding_text;
-use crate::stage::StageName;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::corpus;
+use crate::workloads::splat::minimize::reduce;
+use crate::workloads::splat::stage::StageName;
 use coverage::Coverage;
 
 /// Thresholds of a warp of 32 lanes, from always to never.

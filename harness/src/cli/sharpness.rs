@@ -1,10 +1,10 @@
 //! How sharp bounds are, in words and a table.
 
 use super::table::table;
-use crate::io::result_file::Radii;
-use splat_reference::bounds::Undecided;
-use splat_reference::render::Gradients;
-use splat_reference::scalar::Scalar;
+use crate::workloads::splat::files::result_file::Radii;
+use splatcheck_reference::arithmetic::Scalar;
+use splatcheck_reference::splat::bounds::Undecided;
+use splatcheck_reference::splat::render::Gradients;
 
 /// The outputs by name, each as slices in order.
 fn outputs<S: Copy>(gradients: &Gradients<S>) -> [(&'static str, Vec<&[S]>); 9] {

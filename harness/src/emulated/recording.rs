@@ -8,8 +8,8 @@
 use super::trace;
 use crate::engines::Emulation;
 use crate::io::Problem;
-use crate::io::case_file::NOTE_PREFIX;
-use splat_gpu::emulator::{OwnKernel, Trace};
+use crate::workloads::splat::files::case_file::NOTE_PREFIX;
+use splatcheck_gpu::emulator::{OwnKernel, Trace};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -85,7 +85,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splat_gpu::emulator::Decision;
+    use splatcheck_gpu::emulator::Decision;
 
     fn recording() -> Recording {
         let decision =

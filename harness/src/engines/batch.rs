@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use splat_gpu::{BackwardInputs, Camera, ProjectBackwardInputs, ProjectInputs, RasterInputs};
+use splatcheck_gpu::{BackwardInputs, Camera, ProjectBackwardInputs, ProjectInputs, RasterInputs};
 
 /// Bytes of header and metadata per job, and per setting of a job (measured: about 1.6 and 0.5 KiB).
 const JOB_HEADER: usize = 2048;
@@ -147,7 +147,7 @@ pub fn backward(jobs: impl IntoIterator<Item = BackwardSize>, limit: usize) -> V
 mod tests {
     use super::super::protocol::{Answer, RequestRef, encode_request, encode_response, samples};
     use super::*;
-    use splat_gpu::{BackwardConfig, Engine};
+    use splatcheck_gpu::{BackwardConfig, Engine};
 
     /// Every setting of every job once and in order, whatever the limit.
     #[test]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use splat_gpu::{DeviceInfo, Engine, EngineError};
+use splatcheck_gpu::{DeviceInfo, Engine, EngineError};
 
 use super::drivers::{
     Candidate, Family, Surroundings, cuda_candidates, default_candidate, emulator_candidates,

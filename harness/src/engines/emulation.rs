@@ -7,8 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use splat_gpu::artifact::Architecture;
-use splat_gpu::emulator::{EmulatorOptions, Schedule};
+use splatcheck_gpu::artifact::Architecture;
+use splatcheck_gpu::emulator::{EmulatorOptions, Schedule};
 
 use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE};
 use super::spec::EngineSpec;

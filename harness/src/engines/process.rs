@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use splat_gpu::{
+use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, ProjectBackwardInputs,
     ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterInputs, RasterOutputs,
     Timing,

@@ -15,8 +15,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use splat_gpu::mutation::{Edit, Mutation};
-use splat_gpu::{
+use splatcheck_gpu::mutation::{Edit, Mutation};
+use splatcheck_gpu::{
     AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, WgpuEngine,
 };
 

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use splat_gpu::{
+use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, ProjectBackwardInputs,
     ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterInputs, RasterOutputs,
 };

@@ -70,7 +70,7 @@ fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), String> {
     };
     if engines(one) != engines(other) {
         let words = |part: &Part| {
-            let word = |(id, info): (String, splat_gpu::DeviceInfo)| {
+            let word = |(id, info): (String, splatcheck_gpu::DeviceInfo)| {
                 format!("{id} ({}, {}, {} lanes)", info.adapter, info.driver, info.lane_width)
             };
             engines(part).into_iter().map(word).collect::<Vec<_>>().join(", ")

@@ -24,31 +24,31 @@ const LENGTH: usize = size_of::<u64>();
 const MAX_HEADER: usize = 100_000_000;
 
 /// A parsed file.
-pub(super) struct Container<'a> {
-    pub(super) metadata: BTreeMap<String, String>,
-    pub(super) tensors: BTreeMap<String, Tensor<'a>>,
+pub(crate) struct Container<'a> {
+    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) tensors: BTreeMap<String, Tensor<'a>>,
 }
 
 /// One tensor of a parsed file.
 #[derive(Clone)]
-pub(super) struct Tensor<'a> {
+pub(crate) struct Tensor<'a> {
     name: String,
     dtype: Dtype,
-    pub(super) shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
     bytes: &'a [u8],
 }
 
 impl Container<'_> {
-    pub(super) fn text(&self, key: &str) -> Option<&str> {
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).map(String::as_str)
     }
 
-    pub(super) fn need_text(&self, key: &str) -> Result<&str, Problem> {
+    pub(crate) fn need_text(&self, key: &str) -> Result<&str, Problem> {
         self.text(key).ok_or_else(|| Problem::new(key, "missing", "every case's metadata has it"))
     }
 
     /// A tensor of type F32.
-    pub(super) fn tensor(&self, name: &str) -> Result<Option<&Tensor<'_>>, Problem> {
+    pub(crate) fn tensor(&self, name: &str) -> Result<Option<&Tensor<'_>>, Problem> {
         match self.tensors.get(name) {
             Some(tensor) if tensor.dtype != Dtype::F32 => {
                 let value = format!("of type {:?}", tensor.dtype);
@@ -58,7 +58,7 @@ impl Container<'_> {
         }
     }
 
-    pub(super) fn need_tensor(&self, name: &str) -> Result<&Tensor<'_>, Problem> {
+    pub(crate) fn need_tensor(&self, name: &str) -> Result<&Tensor<'_>, Problem> {
         let missing = || Problem::new(format!("tensor '{name}'"), "missing", "every case has it");
         self.tensor(name)?.ok_or_else(missing)
     }
@@ -66,7 +66,7 @@ impl Container<'_> {
 
 impl Tensor<'_> {
     /// The numbers, where the shape is as expected; `None` accepts any length of that dimension.
-    pub(super) fn numbers(&self, expected: &[Option<usize>]) -> Result<Vec<f32>, Problem> {
+    pub(crate) fn numbers(&self, expected: &[Option<usize>]) -> Result<Vec<f32>, Problem> {
         let fits = self.shape.len() == expected.len()
             && self.shape.iter().zip(expected).all(|(&l, e)| e.is_none_or(|e| e == l));
         if !fits {
@@ -85,7 +85,7 @@ impl Tensor<'_> {
 }
 
 /// Reads the header and checks that it describes the file exactly.
-pub(super) fn parse(bytes: &[u8]) -> Result<Container<'_>, Problem> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Container<'_>, Problem> {
     let size = format!("{} bytes", bytes.len());
     let truncated = |advice: String| Problem::new("the file's size", &size, advice);
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
@@ -188,24 +188,24 @@ impl Number for f64 {
 }
 
 /// One tensor to be written.
-pub(super) struct Entry<S> {
-    pub(super) name: Cow<'static, str>,
-    pub(super) shape: Vec<usize>,
+pub(crate) struct Entry<S> {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) shape: Vec<usize>,
     values: Vec<S>,
 }
 
 impl<S> Entry<S> {
-    pub(super) fn new(name: &'static str, shape: Vec<usize>, values: Vec<S>) -> Self {
+    pub(crate) fn new(name: &'static str, shape: Vec<usize>, values: Vec<S>) -> Self {
         Self { name: name.into(), shape, values }
     }
 
     /// The same tensor under its name with something in front.
-    pub(super) fn prefixed(self, prefix: &str) -> Self {
+    pub(crate) fn prefixed(self, prefix: &str) -> Self {
         Self { name: format!("{prefix}{}", self.name).into(), ..self }
     }
 
     /// That there are as many numbers as the shape says.
-    pub(super) fn check_size(&self) -> Result<(), Problem> {
+    pub(crate) fn check_size(&self) -> Result<(), Problem> {
         let expected: usize = self.shape.iter().product();
         if self.values.len() == expected {
             return Ok(());
@@ -217,7 +217,7 @@ impl<S> Entry<S> {
 }
 
 /// The bytes of a file: header padded with spaces to a multiple of 8, numbers without gaps.
-pub(super) fn encode<S: Number>(
+pub(crate) fn encode<S: Number>(
     metadata: &BTreeMap<String, String>,
     tensors: &[Entry<S>],
 ) -> Result<Vec<u8>, Problem> {

@@ -5,7 +5,7 @@
 //! f32 nearest 1/255), so that values at a knife edge can be given exactly and recognizably.
 
 /// The f32 of a string such as `0x3b808081`; `None` for any other string.
-pub(super) fn f32_from_bits(text: &str) -> Option<f32> {
+pub(crate) fn f32_from_bits(text: &str) -> Option<f32> {
     let digits = text.strip_prefix("0x")?;
     let hexadecimal = digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_hexdigit());
     if !hexadecimal {
@@ -15,18 +15,18 @@ pub(super) fn f32_from_bits(text: &str) -> Option<f32> {
 }
 
 /// An f64 from a decimal or from the bits of an f32; `None` where it is neither.
-pub(super) fn parse_f64(text: &str) -> Option<f64> {
+pub(crate) fn parse_f64(text: &str) -> Option<f64> {
     f32_from_bits(text).map(f64::from).or_else(|| text.parse().ok())
 }
 
 /// The shortest decimal that reads back to the same f32, with a point or an exponent.
-pub(super) fn shortest(x: f32) -> String {
+pub(crate) fn shortest(x: f32) -> String {
     format!("{x:?}")
 }
 
 /// `x` rounded to the nearest f32.
 #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
-pub(super) fn round(x: f64) -> f32 {
+pub(crate) fn round(x: f64) -> f32 {
     x as f32
 }
 

@@ -9,7 +9,7 @@ use super::error::{InputError, Problem};
 ///
 /// # Errors
 /// Where the file is missing, not a regular file, or not readable.
-pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, InputError> {
+pub(crate) fn bytes(file: &Path) -> Result<Vec<u8>, InputError> {
     let failed = |source| InputError::System {
         file: file.to_owned(),
         action: "read the file".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn bytes(file: &Path) -> Result<Vec<u8>, InputError> {
 }
 
 /// The name of a case that its file does not carry: the file's name without its extension.
-pub(super) fn stem(file: &Path) -> String {
+pub(crate) fn stem(file: &Path) -> String {
     file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

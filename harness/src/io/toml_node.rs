@@ -13,7 +13,7 @@ const NUMBER_ADVICE: &str =
     "expected a finite decimal number or the bits of an f32 as a string such as \"0x3b808081\"";
 
 /// Parses a document.
-pub(super) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
+pub(crate) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
     DeTable::parse(text).map_err(|error| {
         let value = format!("not readable {}", quoted(error.message()));
         let problem = Problem::new("the TOML", value, "mend it there");
@@ -31,7 +31,7 @@ fn line_of(text: &str, byte: usize) -> usize {
 }
 
 /// One table.
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     text: &'a str,
     path: String,
     start: usize,
@@ -39,7 +39,7 @@ pub(super) struct Table<'a> {
 }
 
 /// One value.
-pub(super) struct Node<'a> {
+pub(crate) struct Node<'a> {
     text: &'a str,
     path: String,
     start: usize,
@@ -48,18 +48,18 @@ pub(super) struct Node<'a> {
 
 impl<'a> Table<'a> {
     /// The document's own table.
-    pub(super) fn root(text: &'a str, document: &'a Spanned<DeTable<'a>>) -> Self {
+    pub(crate) fn root(text: &'a str, document: &'a Spanned<DeTable<'a>>) -> Self {
         Self { text, path: String::new(), start: 0, entries: document.get_ref() }
     }
 
     /// A problem with the table itself.
-    pub(super) fn problem(&self, field: &str, value: &str, advice: &str) -> Problem {
+    pub(crate) fn problem(&self, field: &str, value: &str, advice: &str) -> Problem {
         let field = join(&self.path, field);
         Problem::new(field, value, advice).at_line(line_of(self.text, self.start))
     }
 
     /// Refuses keys other than these.
-    pub(super) fn allow(&self, allowed: &[&[&str]]) -> Result<(), Problem> {
+    pub(crate) fn allow(&self, allowed: &[&[&str]]) -> Result<(), Problem> {
         for key in self.entries.keys() {
             let name: &str = key.get_ref();
             if !allowed.iter().any(|keys| keys.contains(&name)) {
@@ -73,13 +73,13 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<Node<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Node<'a>> {
         let value = self.entries.get(key)?;
         let path = join(&self.path, key);
         Some(Node { text: self.text, path, start: value.span().start, value: value.get_ref() })
     }
 
-    pub(super) fn need(&self, key: &str) -> Result<Node<'a>, Problem> {
+    pub(crate) fn need(&self, key: &str) -> Result<Node<'a>, Problem> {
         self.get(key).ok_or_else(|| self.problem(key, "missing", "it has no default"))
     }
 }
@@ -90,7 +90,7 @@ fn join(path: &str, key: &str) -> String {
 
 impl<'a> Node<'a> {
     /// A problem with this value.
-    pub(super) fn problem(&self, advice: impl Into<String>) -> Problem {
+    pub(crate) fn problem(&self, advice: impl Into<String>) -> Problem {
         let value = match self.value {
             DeValue::String(text) => quoted(text),
             DeValue::Integer(number) => number.to_string(),
@@ -105,11 +105,11 @@ impl<'a> Node<'a> {
     }
 
     /// A problem found by other rules, at this value's line.
-    pub(super) fn located(&self, problem: Problem) -> Problem {
+    pub(crate) fn located(&self, problem: Problem) -> Problem {
         problem.at_line(line_of(self.text, self.start))
     }
 
-    pub(super) fn table(&self) -> Result<Table<'a>, Problem> {
+    pub(crate) fn table(&self) -> Result<Table<'a>, Problem> {
         let DeValue::Table(entries) = self.value else {
             return Err(self.problem("expected a table"));
         };
@@ -121,14 +121,14 @@ impl<'a> Node<'a> {
         Node { text: self.text, path, start: item.span().start, value: item.get_ref() }
     }
 
-    pub(super) fn items(&self) -> Result<impl ExactSizeIterator<Item = Node<'a>>, Problem> {
+    pub(crate) fn items(&self) -> Result<impl ExactSizeIterator<Item = Node<'a>>, Problem> {
         let DeValue::Array(items) = self.value else {
             return Err(self.problem("expected an array"));
         };
         Ok(items.iter().enumerate().map(|(index, item)| self.item(index, item)))
     }
 
-    pub(super) fn string(&self) -> Result<&'a str, Problem> {
+    pub(crate) fn string(&self) -> Result<&'a str, Problem> {
         match self.value {
             DeValue::String(text) => Ok(text),
             _ => Err(self.problem("expected a string")),
@@ -136,7 +136,7 @@ impl<'a> Node<'a> {
     }
 
     /// The text of a scalar, for fields that several formats parse alike.
-    pub(super) fn scalar_text(&self) -> Result<&'a str, Problem> {
+    pub(crate) fn scalar_text(&self) -> Result<&'a str, Problem> {
         match self.value {
             DeValue::String(text) => Ok(text),
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str()),
@@ -147,7 +147,7 @@ impl<'a> Node<'a> {
     }
 
     /// A whole number that the type holds.
-    pub(super) fn whole<T: TryFrom<u64>>(&self) -> Result<T, Problem> {
+    pub(crate) fn whole<T: TryFrom<u64>>(&self) -> Result<T, Problem> {
         let number = match self.value {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
@@ -156,12 +156,12 @@ impl<'a> Node<'a> {
         number.ok_or_else(|| self.problem("expected a whole number, not negative, in range"))
     }
 
-    pub(super) fn number(&self) -> Result<f32, Problem> {
+    pub(crate) fn number(&self) -> Result<f32, Problem> {
         number_of(self.value).ok_or_else(|| self.problem(NUMBER_ADVICE))
     }
 
     /// An array of numbers.
-    pub(super) fn numbers(&self) -> Result<Vec<f32>, Problem> {
+    pub(crate) fn numbers(&self) -> Result<Vec<f32>, Problem> {
         let DeValue::Array(items) = self.value else {
             return Err(self.problem("expected an array of numbers"));
         };
@@ -176,7 +176,7 @@ impl<'a> Node<'a> {
     }
 
     /// An array of exactly M numbers.
-    pub(super) fn numbers_exact<const M: usize>(&self) -> Result<[f32; M], Problem> {
+    pub(crate) fn numbers_exact<const M: usize>(&self) -> Result<[f32; M], Problem> {
         let numbers = self.numbers()?;
         numbers.try_into().map_err(|_| self.problem(format!("expected {M} numbers")))
     }

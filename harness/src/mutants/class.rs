@@ -2,15 +2,15 @@
 
 use crate::campaign::Item;
 use crate::campaign::once::once;
-use crate::case::Case;
-use crate::generators::{self, Draw, Promise};
-use crate::stage::StageName;
 use crate::verdict::Tally;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::generators::{self, Draw, Promise};
+use crate::workloads::splat::stage::StageName;
 use rayon::prelude::*;
-use splat_gpu::{
+use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, RasterGradients, RasterOutputs,
 };
-use splat_reference::convention::Profile;
+use splatcheck_reference::splat::convention::Profile;
 use std::sync::Arc;
 
 /// A generator, or the corpus, with some of its cases.

@@ -6,10 +6,10 @@ use super::emulated::{Setting, disagrees, stage_of};
 use crate::campaign::tallies;
 use crate::engines::drivers::MUTANT;
 use crate::engines::{EngineProcess, Found, Limits, Program};
-use crate::stage::StageName;
 use crate::verdict::Tally;
-use splat_gpu::artifact::Artifact;
-use splat_gpu::{Engine, EngineError};
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::artifact::Artifact;
+use splatcheck_gpu::{Engine, EngineError};
 use std::path::Path;
 use std::time::Duration;
 

@@ -2,11 +2,11 @@
 
 use super::Catch;
 use super::class::Trial;
-use crate::stage::StageName;
 use crate::verdict::Tally;
-use splat_gpu::artifact::{Artifact, Channels};
-use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Observers, Policy, Schedule};
-use splat_gpu::{BackwardConfig, Engine, EngineError, Reduction};
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::artifact::{Artifact, Channels};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Observers, Policy, Schedule};
+use splatcheck_gpu::{BackwardConfig, Engine, EngineError, Reduction};
 
 /// Warp instructions that a launch may execute: hundreds of times what the right kernels need for
 /// the largest case, and a second of time for one that never ends.
@@ -28,7 +28,9 @@ pub type Setting = Option<BackwardConfig>;
 /// The reduction of an artifact.
 #[must_use]
 pub fn reduction_of(kernel: &Artifact) -> Option<Reduction> {
-    Reduction::ALL.into_iter().find(|&r| kernel.reduction == Some(splat_gpu::artifact::spelled(r)))
+    Reduction::ALL
+        .into_iter()
+        .find(|&r| kernel.reduction == Some(splatcheck_gpu::artifact::spelled(r)))
 }
 
 /// The stage of an artifact, with the settings of a sweep that concern it.
@@ -146,7 +148,7 @@ impl Emulated {
     /// shared memory was.
     fn miscounts(&self, setting: BackwardConfig) -> Option<Catch> {
         let (found, expected) = (self.engine.report(), self.right.report());
-        let shared = |report: &splat_gpu::emulator::Report| report.shared_atomics.operations;
+        let shared = |report: &splatcheck_gpu::emulator::Report| report.shared_atomics.operations;
         let same = match setting.reduction {
             // A sum that an order of additions makes zero is not sent, one that is not zero is.
             Reduction::Block => shared(found) == shared(expected),
@@ -155,7 +157,7 @@ impl Emulated {
         if same {
             return None;
         }
-        let total = |report: &splat_gpu::emulator::Report| {
+        let total = |report: &splatcheck_gpu::emulator::Report| {
             report.global_atomics.operations + report.shared_atomics.operations
         };
         let words =

@@ -13,7 +13,7 @@ use super::table::Summary;
 use super::{Catch, Language};
 use rayon::prelude::*;
 use serde::Serialize;
-use splat_gpu::EngineError;
+use splatcheck_gpu::EngineError;
 use std::collections::BTreeSet;
 
 /// What one kernel of a mutant came to.

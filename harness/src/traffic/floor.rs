@@ -3,10 +3,10 @@
 //! The floor is that of the method, a walk over tiles' lists, not of a kernel: each number below is
 //! what remains if nothing is done twice and every read is found in a cache after the first.
 
-use splat_gpu::Peak;
-use splat_gpu::stages::{TILE_SIZE, values};
+use splatcheck_gpu::Peak;
+use splatcheck_gpu::stages::{TILE_SIZE, values};
 
-use crate::stage::Stage;
+use crate::workloads::splat::stage::Stage;
 
 /// Operations on f32 of a pair that is evaluated: offset (2), sigma (9: four products for a dx^2 and
 /// c dy^2, their sum, its half, two for b dx dy, the sum), exp (1, whatever it costs), opacity (1).

@@ -1,13 +1,13 @@
 use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use splat_gpu::Peak;
-use splat_reference::pair::{alpha_vjp, blend_vjp, sigma};
-use splat_reference::scalar::Arith;
+use splatcheck_gpu::Peak;
+use splatcheck_reference::arithmetic::Arith;
+use splatcheck_reference::splat::pair::{alpha_vjp, blend_vjp, sigma};
 
 use super::floor::{CHANNEL, CONTRIBUTING, EVALUATED};
 use super::{Counts, Work};
-use crate::stage::Stage;
+use crate::workloads::splat::stage::Stage;
 
 thread_local!(static OPERATIONS: Cell<u64> = const { Cell::new(0) });
 
@@ -95,7 +95,8 @@ fn operations_are_those_of_the_formulas() {
 #[test]
 fn one_pixel_and_two_gaussians_by_hand() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/scenes");
-    let case = crate::io::corpus::read_corpus_case(&path.join("one-pixel.toml"));
+    let case =
+        crate::workloads::splat::files::corpus::read_corpus_case(&path.join("one-pixel.toml"));
     let mut stage = Stage::new(&case.expect("a scene"), 0).expect("few pairs");
     let raster = &mut stage.inputs.raster;
     assert_eq!((raster.width, raster.height, raster.channels), (1, 1, 3), "the scene has changed");

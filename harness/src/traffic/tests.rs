@@ -1,16 +1,18 @@
 use std::path::Path;
 
-use splat_gpu::Engine;
-use splat_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report};
-use splat_reference::convention::Convention;
-use splat_reference::synthetic::frustum;
+use splatcheck_gpu::Engine;
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report};
+use splatcheck_reference::splat::convention::Convention;
+use splatcheck_reference::splat::synthetic::frustum;
 
 use super::*;
-use crate::case::Case;
+use crate::workloads::splat::case::Case;
 
 fn corpus_stage(name: &str) -> Stage {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/scenes");
-    let case = crate::io::corpus::read_corpus_case(&path.join(format!("{name}.toml")));
+    let case = crate::workloads::splat::files::corpus::read_corpus_case(
+        &path.join(format!("{name}.toml")),
+    );
     Stage::new(&case.expect("a scene of the corpus"), 0).expect("few pairs")
 }
 

@@ -1,12 +1,12 @@
 //! The projection stages of the mirror.
 
 use super::Defect;
-use splat_gpu::projection::PROJECT_BLOCK;
-use splat_gpu::{
+use splatcheck::workloads::splat::stage::ProjectStage;
+use splatcheck_gpu::projection::PROJECT_BLOCK;
+use splatcheck_gpu::{
     ProjectBackwardInputs, ProjectColors, ProjectGradients, ProjectInputs, ProjectOutputs,
 };
-use splat_harness::stage::ProjectStage;
-use splat_reference::scalar::Truth;
+use splatcheck_reference::arithmetic::Truth;
 use std::ops::Range;
 
 /// The forward stage.

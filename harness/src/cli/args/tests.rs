@@ -1,6 +1,6 @@
 //! From typed words to plans.
 
-use splat_gpu::{DeviceInfo, FloatAtomics};
+use splatcheck_gpu::{DeviceInfo, FloatAtomics};
 
 use super::super::exit::one_line;
 use super::*;

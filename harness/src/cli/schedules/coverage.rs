@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use splat_gpu::artifact::{self, Artifact, spelled};
-use splat_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::artifact::{self, Artifact, spelled};
+use splatcheck_gpu::{BackwardConfig, Reduction};
 
 use super::super::table::table;
 use super::{Round, THRESHOLDS};
 use crate::campaign::{EngineReport, Fault, Item};
 use crate::emulated;
-use crate::stage::StageName;
 use crate::verdict::Verdict;
+use crate::workloads::splat::stage::StageName;
 
 /// The counts of one kind of schedule, stage and reduction.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! An [`EngineError`] as metadata strings: exactly what was written is read.
 
-use splat_gpu::{EngineError, ThresholdError};
+use splatcheck_gpu::{EngineError, ThresholdError};
 
 use super::wire::{Reader, WireError, Writer};
 

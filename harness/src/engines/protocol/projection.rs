@@ -1,6 +1,6 @@
 //! The projection stages' inputs and outputs as arrays and strings.
 
-use splat_gpu::{
+use splatcheck_gpu::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
     ProjectInputs, ProjectOutputs,
 };

@@ -1,6 +1,6 @@
 //! Requests: what the harness asks of an engine.
 
-use splat_gpu::{
+use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, ClampGradient, ProjectBackwardInputs, ProjectInputs,
     RasterConstants, RasterInputs, StopRule,
 };

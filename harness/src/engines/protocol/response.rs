@@ -1,6 +1,6 @@
 //! Responses: what an engine answers.
 
-use splat_gpu::{
+use splatcheck_gpu::{
     DeviceInfo, EngineError, FloatAtomics, ProjectGradients, ProjectOutputs, RasterGradients,
     RasterInputs, RasterOutputs, Timing,
 };
@@ -268,7 +268,7 @@ mod tests {
     use super::super::samples;
     use super::super::wire::canonical;
     use super::*;
-    use splat_gpu::{BackwardConfig, Engine, ThresholdError};
+    use splatcheck_gpu::{BackwardConfig, Engine, ThresholdError};
 
     #[test]
     fn errors_and_info_round_trip() {

@@ -1,6 +1,6 @@
 //! Inputs, a device and an engine for the tests of this folder.
 
-use splat_gpu::{
+use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, Camera, ClampGradient, DeviceInfo, Engine, EngineError,
     FloatAtomics, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
     ProjectInputs, ProjectOutputs, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,

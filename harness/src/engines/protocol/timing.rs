@@ -1,6 +1,6 @@
 //! A [`Timing`] as metadata strings and one tensor.
 
-use splat_gpu::{Peak, Timing};
+use splatcheck_gpu::{Peak, Timing};
 
 use super::response::same_length;
 use super::wire::{Reader, WireError, Writer};
@@ -47,7 +47,7 @@ pub(super) fn read(
 mod tests {
     use super::super::{Answer, RequestRef, decode_response, encode_response, samples};
     use super::*;
-    use splat_gpu::{BackwardConfig, Engine, EngineError};
+    use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
 
     #[test]
     fn times_round_trip_and_must_fit_the_request() {

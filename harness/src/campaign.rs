@@ -1,0 +1,207 @@
+//! A campaign: many cases on many engines, the oracle working ahead of the devices.
+//!
+//! One thread per engine talks to the engine's process and judges what comes back; the caller's
+//! thread prepares stage inputs and bounds, a chunk of cases at a time, and hands every chunk to
+//! all engines, or to the next one that asks. Nothing that an engine does stops the campaign: a
+//! fault is a finding of its own.
+
+mod finding;
+mod item;
+mod judge;
+pub mod merge;
+pub mod once;
+mod rows;
+mod run_stage;
+mod watch;
+
+pub use finding::{Fault, Finding};
+pub use item::{Item, Projection};
+pub use rows::{EngineReport, Row};
+pub(crate) use run_stage::tallies;
+pub use watch::Watch;
+
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::stage::StageName;
+use judge::Judge;
+use rayon::prelude::*;
+use splatcheck_gpu::{BackwardConfig, DeviceInfo, Engine};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+
+/// Cases prepared and judged together.
+const CHUNK: usize = 12;
+/// Chunks that an engine may have before it: one that it runs, and one that waits.
+const AHEAD: usize = 2;
+
+/// Who runs a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Every engine.
+    Everyone,
+    /// One engine: a chunk of cases goes to the first that asks for one. Each so gets a share in
+    /// proportion to its speed, which differs from run to run.
+    Dealt,
+}
+
+/// An engine of a campaign.
+pub struct Contender<'a> {
+    /// Its id.
+    pub id: String,
+    /// The engine.
+    pub engine: Box<dyn Engine + Send + 'a>,
+    /// The stages to run.
+    pub stages: Vec<StageName>,
+    /// The settings of the backward stages to run.
+    pub settings: Vec<BackwardConfig>,
+}
+
+impl Contender<'_> {
+    /// How many runs make up one case with so many cameras.
+    #[must_use]
+    pub fn runs(&self, cameras: usize) -> u64 {
+        let of = |stage: &StageName| {
+            let times = if stage.takes_all_cameras() { 1 } else { cameras };
+            (times * stage.settings(&self.settings).len()) as u64
+        };
+        self.stages.iter().map(of).sum()
+    }
+}
+
+/// Makes a failing case smaller: gets the case and a predicate that says whether a smaller one
+/// still fails; returns the smallest that does.
+pub type Minimizer<'a> = dyn Fn(&Item, &mut dyn FnMut(&Case) -> bool) -> Case + Sync + 'a;
+
+/// Runs every case on every contender.
+///
+/// # Errors
+/// The first case that cannot be prepared; engines' faults are findings, not errors.
+pub fn run(
+    cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    contenders: Vec<Contender<'_>>,
+    minimize: &Minimizer<'_>,
+    watch: &dyn Watch,
+) -> Result<Vec<EngineReport>, String> {
+    run_in_chunks((CHUNK, Share::Everyone), cases, contenders, minimize, watch)
+}
+
+/// As [`run`], with `chunk` cases to a submission, and the engines' share of them.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_chunks(
+    (chunk, share): (usize, Share),
+    cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    contenders: Vec<Contender<'_>>,
+    minimize: &Minimizer<'_>,
+    watch: &dyn Watch,
+) -> Result<Vec<EngineReport>, String> {
+    thread::scope(|scope| {
+        let (ask, asked) = channel();
+        let mut engines = Vec::new();
+        let mut threads = Vec::new();
+        for (number, contender) in contenders.into_iter().enumerate() {
+            let (chunks, receiver) = sync_channel(AHEAD);
+            engines.push(Served { chunks, info: contender.engine.info().clone() });
+            let desk = Desk { number, ask: Some(ask.clone()), chunks: receiver };
+            threads.push(scope.spawn(move || serve(contender, desk, minimize, watch)));
+        }
+        drop(ask);
+        let fed = feed((chunk, share), cases, &engines, &asked);
+        drop(engines);
+        let reports = threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| "an engine's thread panicked".to_owned()))
+            .collect::<Result<Vec<_>, _>>();
+        fed.and(reports)
+    })
+}
+
+/// An engine as the caller's thread sees it.
+struct Served {
+    chunks: SyncSender<Arc<Vec<Item>>>,
+    info: DeviceInfo,
+}
+
+/// The caller's thread as an engine sees it.
+struct Desk {
+    number: usize,
+    /// None, when the engine was given up: dealt to it, the remaining cases would not be run.
+    ask: Option<Sender<usize>>,
+    chunks: Receiver<Arc<Vec<Item>>>,
+}
+
+impl Desk {
+    fn ask(&self) {
+        if let Some(ask) = &self.ask {
+            // The caller's thread hears nothing any more when all cases are out.
+            let _ = ask.send(self.number);
+        }
+    }
+}
+
+/// Prepares the cases chunk by chunk, in parallel within a chunk: stage inputs, and the
+/// rasterization's bounds for every device that gets it, which work on the chunk before in the
+/// meantime.
+fn feed(
+    (size, share): (usize, Share),
+    mut cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    engines: &[Served],
+    asked: &Receiver<usize>,
+) -> Result<(), String> {
+    loop {
+        let customers = match share {
+            Share::Everyone => engines.iter().collect(),
+            // Fails when every engine was given up or its thread panicked; its report says so, or `join`.
+            Share::Dealt => asked.recv().map_or(Vec::new(), |engine| vec![&engines[engine]]),
+        };
+        let chunk: Vec<_> = cases.by_ref().take(size).collect::<Result<_, _>>()?;
+        if chunk.is_empty() || customers.is_empty() {
+            return Ok(());
+        }
+        let prepare = |(case, camera)| {
+            let item = Item::new(case, camera)?;
+            for engine in &customers {
+                item.expectation(&engine.info);
+            }
+            Ok(item)
+        };
+        let items = chunk.into_par_iter().map(prepare).collect::<Result<Vec<_>, String>>()?;
+        let chunk = Arc::new(items);
+        for engine in customers {
+            // An engine's thread ends early only by a panic.
+            let _ = engine.chunks.send(Arc::clone(&chunk));
+        }
+    }
+}
+
+/// Runs prepared cases on one contender, in this thread.
+pub fn judge(
+    contender: Contender<'_>,
+    items: &[Item],
+    minimize: &Minimizer<'_>,
+    watch: &dyn Watch,
+) -> EngineReport {
+    let mut judge = Judge::new(contender, minimize, watch);
+    items.chunks(CHUNK).for_each(|chunk| judge.chunk(chunk));
+    judge.report
+}
+
+/// One engine's thread.
+fn serve(
+    contender: Contender<'_>,
+    mut desk: Desk,
+    minimize: &Minimizer<'_>,
+    watch: &dyn Watch,
+) -> EngineReport {
+    let mut judge = Judge::new(contender, minimize, watch);
+    (0..AHEAD).for_each(|_| desk.ask());
+    while let Ok(chunk) = desk.chunks.recv() {
+        judge.chunk(&chunk);
+        if judge.report.given_up.is_some() {
+            desk.ask = None;
+        }
+        desk.ask();
+    }
+    judge.report
+}

@@ -1,0 +1,235 @@
+//! Failing runs of the emulator, taken apart: repeated in this process, their decisions recorded and
+//! made as few as the failure allows.
+//!
+//! The emulator is deterministic and touches nothing but its own memory, so that here, other than
+//! for a device, no process of its own is needed: the same emulation on the same case makes the same
+//! decisions that it made in the child.
+
+mod recording;
+pub mod trace;
+
+pub use recording::Recording;
+
+use crate::campaign::once::once;
+use crate::campaign::{Fault, Finding, Item};
+use crate::engines::Emulation;
+use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::artifact::{Artifact, channels_for, sha256, spelled};
+use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel, Trace, shrink};
+use splatcheck_gpu::{BackwardConfig, EngineError, Reduction};
+use std::mem::discriminant;
+use std::time::{Duration, Instant};
+
+/// Time granted to the reduction of one trace.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Warp instructions that a user's kernel may execute on any case, and for every (tile, Gaussian)
+/// pair of the largest: a block of 8 warps whose lanes all run apart has 4096 for each lane and
+/// pair. A kernel that never ends is so reported within seconds on a small case.
+const ANY_CASE: u64 = 1 << 24;
+const EVERY_PAIR: u64 = 1 << 20;
+
+/// Opens the emulator with a user's kernel in place of the artifacts of a reduction, for these cases.
+///
+/// # Errors
+/// As [`EmulatorEngine::open`].
+pub fn open_own(
+    emulation: Emulation,
+    kernel: &OwnKernel,
+    reduction: Reduction,
+    items: &[Item],
+) -> Result<EmulatorEngine, EngineError> {
+    let pairs = items.iter().map(|item| item.stage.inputs.raster.flatten_ids.len() as u64);
+    let budget = pairs.max().unwrap_or(0).saturating_mul(EVERY_PAIR).saturating_add(ANY_CASE);
+    let mut options = emulation.options();
+    options.observers.budget = options.observers.budget.min(budget);
+    let mut engine = EmulatorEngine::open(options)?;
+    kernel.install(&mut engine, reduction)?;
+    Ok(engine)
+}
+
+/// One stage of one case under one setting, with the emulator opened for it.
+struct Rerun<'a> {
+    engine: EmulatorEngine,
+    emulation: Emulation,
+    stage: StageName,
+    item: &'a Item,
+    setting: Option<BackwardConfig>,
+}
+
+impl<'a> Rerun<'a> {
+    fn new(
+        emulation: Emulation,
+        kernel: Option<&OwnKernel>,
+        (stage, setting): (StageName, Option<BackwardConfig>),
+        item: &'a Item,
+    ) -> Result<Self, EngineError> {
+        let engine = match kernel.zip(setting) {
+            Some((kernel, setting)) => {
+                open_own(emulation, kernel, setting.reduction, std::slice::from_ref(item))?
+            }
+            None => EmulatorEngine::open(emulation.options())?,
+        };
+        Ok(Self { engine, emulation, stage, item, setting })
+    }
+
+    /// What fails under the emulation's schedule, or under some decisions of it.
+    fn failure(&mut self, decisions: Option<&Trace>) -> Option<Fault> {
+        let schedule = self.emulation.order.schedule();
+        self.engine.set_schedule(match decisions {
+            Some(trace) => schedule.replay(trace.clone()),
+            None => schedule,
+        });
+        match once(&mut self.engine, self.stage, self.item, self.setting) {
+            Ok(tally) => tally.worst.map(Fault::Difference),
+            Err(error) => Some(Fault::Engine(error)),
+        }
+    }
+}
+
+/// Repeats a finding and keeps the decisions that it needs; in the finding's place comes what was
+/// seen under those. The finding's notes say what was kept, and show the PTX lines at fault.
+///
+/// # Errors
+/// What the finding was made by is not the emulator, or it does not repeat here: then it is a defect
+/// of this program.
+pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recording, String> {
+    let emulation: Emulation = finding.engine.parse()?;
+    let item = Item::new(finding.case.clone(), finding.camera)?;
+    let run = (finding.stage, finding.setting);
+    let mut rerun = Rerun::new(emulation, kernel, run, &item)
+        .map_err(|error| format!("the emulator does not open: {error}"))?;
+    let same = |fault: &Fault| discriminant(fault) == discriminant(&finding.fault);
+    let repeated = rerun.failure(None).filter(same);
+    let mut fault = repeated.ok_or("the failure does not repeat in this process")?;
+    let whole = rerun.engine.trace().clone();
+    let mut trace = Trace::new();
+    if !whole.is_empty() {
+        let until = Instant::now() + TIME;
+        trace = shrink(&whole, |fewer| {
+            Instant::now() < until && rerun.failure(Some(fewer)).as_ref().is_some_and(same)
+        });
+        let left = rerun.failure(Some(&trace)).filter(same);
+        fault = left.ok_or("the failure does not repeat under its own decisions")?;
+    }
+    let ptx = Ptx::of(emulation, kernel, run, &item)?;
+    let recording = Recording {
+        emulation,
+        kernel: kernel.cloned(),
+        artifact: ptx.name(),
+        decisions: whole.len(),
+        failure: describe(&fault),
+        trace,
+    };
+    finding.notes = notes(&recording, &rerun.engine, ptx.text);
+    finding.fault = fault;
+    Ok(recording)
+}
+
+/// What a finding's reader is told besides the fault.
+fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
+    let mut notes = vec![format!("program {}", recording.artifact)];
+    if recording.emulation.order.seed().is_some() {
+        notes.push(format!(
+            "schedule {}: {} of its {} decisions are needed, then lockstep",
+            recording.emulation.order,
+            recording.trace.len(),
+            recording.decisions
+        ));
+    }
+    notes.extend(lines_at_fault(engine, ptx));
+    notes
+}
+
+/// The PTX lines that the latest launch's fault names, with their numbers.
+fn lines_at_fault(engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
+    let Some(fault) = engine.fault() else { return Vec::new() };
+    let shown = |line: u32| {
+        let text = ptx.lines().nth((line as usize).checked_sub(1)?)?;
+        Some(format!("line {line}: {}", text.trim()))
+    };
+    fault.lines().into_iter().filter_map(shown).collect()
+}
+
+/// Repeats a recording on its case: what fails now, `None` if nothing does.
+///
+/// # Errors
+/// The emulator does not open.
+pub fn replay(
+    recording: &Recording,
+    run: (StageName, Option<BackwardConfig>),
+    item: &Item,
+) -> Result<Option<Fault>, EngineError> {
+    let kernel = recording.kernel.as_ref();
+    let mut rerun = Rerun::new(recording.emulation, kernel, run, item)?;
+    // Lockstep makes no decisions, and is not the same as following none.
+    let decided = recording.emulation.order.seed().is_some();
+    Ok(rerun.failure(decided.then_some(&recording.trace)))
+}
+
+/// A fault in words: a number that differs has all its digits.
+#[must_use]
+pub fn describe(fault: &Fault) -> String {
+    match fault {
+        Fault::Difference(difference) => difference.to_string(),
+        Fault::Engine(error) => error.to_string(),
+    }
+}
+
+/// The artifact that the emulator runs for a stage of a case.
+#[must_use]
+pub fn artifact(
+    emulation: Emulation,
+    stage: StageName,
+    setting: Option<BackwardConfig>,
+    item: &Item,
+) -> Artifact {
+    let channels = channels_for(item.stage.inputs.raster.channels);
+    Artifact {
+        stage: stage.name(),
+        reduction: setting.map(|setting| spelled(setting.reduction)),
+        channels: (!stage.takes_all_cameras()).then_some(channels),
+        architecture: emulation.architecture,
+        fast_math: emulation.fast_math,
+    }
+}
+
+/// File and SHA-256 of the PTX that a recording's replay runs.
+///
+/// # Errors
+/// The artifact is missing or was changed.
+pub fn program_now(
+    recording: &Recording,
+    run: (StageName, Option<BackwardConfig>),
+    item: &Item,
+) -> Result<String, String> {
+    let kernel = recording.kernel.as_ref();
+    Ok(Ptx::of(recording.emulation, kernel, run, item)?.name())
+}
+
+/// A program that runs.
+struct Ptx<'a> {
+    file: String,
+    text: &'a str,
+}
+
+impl<'a> Ptx<'a> {
+    fn of(
+        emulation: Emulation,
+        kernel: Option<&'a OwnKernel>,
+        (stage, setting): (StageName, Option<BackwardConfig>),
+        item: &Item,
+    ) -> Result<Self, String> {
+        if let Some(kernel) = kernel {
+            return Ok(Self { file: kernel.entry().to_owned(), text: kernel.ptx() });
+        }
+        let artifact = artifact(emulation, stage, setting, item);
+        let text = artifact.ptx().map_err(|error| error.to_string())?;
+        Ok(Self { file: artifact.file(), text })
+    }
+
+    /// File or kernel, and hash.
+    fn name(&self) -> String {
+        format!("{} {}", self.file, sha256(self.text.as_bytes()))
+    }
+}

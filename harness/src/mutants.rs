@@ -1,0 +1,113 @@
+//! The kill matrix: kernels made wrong on purpose, and what notices it.
+//!
+//! A *mutant* is a patch of `tests/mutants` ([`splatcheck_gpu::mutation`]): CUDA's are compiled to PTX
+//! that is checked in and run on the emulator under its schedules ([`emulated`]); WGSL's are applied
+//! to the kernels' text by the child process of any other engine ([`device`]). What notices a mutant
+//! is one of the emulator's observers, the oracle, or the count of atomics. A mutant *dies* with the
+//! first case that somebody notices it on; one that nobody notices *survives*, which is an error of
+//! the harness unless the mutant is equivalent to the original, argued for in its patch.
+//!
+//! Cases come in *classes* ([`class`]): the corpus, ordered so that the cases that aim at the
+//! mutant's hazards come first, and each of the generators. The unchanged kernels go through the
+//! very same procedure and must not be noticed by anybody.
+//! [`rates`] asks the cheaper question: on the first case that shows a mutant, how many seeds do.
+
+pub mod class;
+pub mod device;
+pub mod emulated;
+pub mod matrix;
+pub mod rates;
+pub mod table;
+
+use splatcheck_gpu::artifact::{ArtifactError, MANIFEST, Manifest};
+use splatcheck_gpu::mutation::{Mutation, MutationError};
+use std::path::{Path, PathBuf};
+
+/// What a mutant's kernels are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// Runs as PTX.
+    Cuda,
+    /// Runs as text.
+    Wgsl,
+}
+
+/// A mutant that can be run.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// What it is.
+    pub mutation: Mutation,
+    /// What it is written in.
+    pub language: Language,
+    /// The patch.
+    pub patch: PathBuf,
+    /// The PTX of each of its kernels; empty for WGSL.
+    pub ptx: Vec<String>,
+}
+
+/// Why the mutants cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum MutantsError {
+    /// A file is missing or unreadable.
+    #[error("cannot read {}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A patch is none.
+    #[error(transparent)]
+    Mutation(#[from] MutationError),
+    /// A mutant's PTX is not the one that its patch was compiled to.
+    #[error("tests/mutants/ptx, in place of kernels/ptx")]
+    Artifact(#[from] ArtifactError),
+}
+
+/// Reads the mutants of a folder (`tests/mutants`), CUDA's first, by name.
+///
+/// # Errors
+/// [`MutantsError`] for the first that cannot be run.
+pub fn read_mutants(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
+    let manifest = Manifest::parse(&read(&folder.join("ptx").join(MANIFEST))?)?;
+    let mut mutants = Vec::new();
+    for (language, name) in [(Language::Cuda, "cuda"), (Language::Wgsl, "wgsl")] {
+        for patch in patches(&folder.join(name))? {
+            let stem = patch.file_stem().unwrap_or_default().to_string_lossy();
+            let mutation = Mutation::parse(&stem, &read(&patch)?)?;
+            let mut ptx = Vec::new();
+            for kernel in mutation.kernels.iter().filter(|_| language == Language::Cuda) {
+                let file = mutation.ptx_file(kernel);
+                let text = read(&folder.join("ptx").join(&file))?;
+                ptx.push(manifest.accept(&file, Some(&text))?.to_owned());
+            }
+            mutants.push(Mutant { mutation, language, patch, ptx });
+        }
+    }
+    Ok(mutants)
+}
+
+fn read(file: &Path) -> Result<String, MutantsError> {
+    std::fs::read_to_string(file).map_err(|source| MutantsError::Read { file: file.into(), source })
+}
+
+/// The patches of a folder, by name.
+fn patches(folder: &Path) -> Result<Vec<PathBuf>, MutantsError> {
+    let failed = |source| MutantsError::Read { file: folder.into(), source };
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// What noticed a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catch {
+    /// Who, in a word or two: an observer of the emulator, `counts`, `no result`, or the output that
+    /// the oracle disagrees with.
+    pub by: String,
+    /// In its own words, with the setting.
+    pub words: String,
+}

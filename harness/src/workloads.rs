@@ -1,0 +1,3 @@
+//! The judged workloads: a folder each.
+
+pub mod splat;

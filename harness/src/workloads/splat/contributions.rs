@@ -1,0 +1,239 @@
+//! What the warps of the backward stage see, computed on the CPU from the stage's inputs.
+//!
+//! The kernels walk a tile's list back to front, from the largest last contributor of the tile's
+//! pixels; at every position all warps of the tile look at the same Gaussian, and some of their
+//! lanes contribute. A *step* is one warp at one position. The steps are properties of the scene:
+//! from them follow the atomic traffic of every reduction and threshold ([`crate::traffic`]) and
+//! what a scene exercises of a kernel.
+//!
+//! Threads are mapped to pixels as in `pair.cuh` and `pair.wgsl`: thread t of a tile is the pixel
+//! (t mod 16, t / 16), and warps are runs of threads. Whether a pair contributes is decided by the
+//! kernels' own expressions in f32, without contraction and with the oracle's exp: comparisons that
+//! rounding leaves open may be decided otherwise on a device.
+
+use splatcheck_gpu::check;
+use splatcheck_gpu::stages::{TILE_SIZE, WORKGROUP_SIZE};
+use splatcheck_gpu::{BackwardInputs, EngineError, RasterInputs};
+use splatcheck_reference::arithmetic::Arith;
+use splatcheck_reference::splat::pair::sigma;
+
+use crate::workloads::splat::stage::Stage;
+
+/// Threads of a tile.
+const THREADS: usize = WORKGROUP_SIZE as usize;
+/// The largest lane width: lanes are the bits of a u64.
+pub const MOST_LANES: u32 = u64::BITS;
+const WORDS: usize = THREADS / MOST_LANES as usize;
+
+/// A set of a tile's threads.
+type Threads = [u64; WORDS];
+
+/// One warp at one position of its tile's list. Lane l is bit l of the masks, which are disjoint; a
+/// lane in none of them skips the pair because its power is above 0 or its alpha below `alpha_min`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The tile, row-major.
+    pub tile: u32,
+    /// The warp in the tile.
+    pub warp: u32,
+    /// Position in `flatten_ids`.
+    pub position: u32,
+    /// Steps that this warp's tile walked before this one: 0 at the tile's last contributor.
+    pub walked: u32,
+    /// The Gaussian.
+    pub gaussian: u32,
+    /// Lanes that contribute.
+    pub contributing: u64,
+    /// Lanes whose pixel stopped in front of this position (or has no contributor).
+    pub stopped: u64,
+    /// Lanes whose pixel lies outside the image.
+    pub outside: u64,
+}
+
+impl Step {
+    /// The batch of the tile's walk, and the place in it, for batches of `size` Gaussians.
+    #[must_use]
+    pub fn in_batch(&self, size: u32) -> [u32; 2] {
+        [self.walked / size, self.walked % size]
+    }
+}
+
+/// Calls `f` with every step: tile by tile, each back to front, at each position warp by warp.
+///
+/// # Errors
+/// See [`Contributions::new`].
+pub fn for_each_step(
+    stage: &Stage,
+    lane_width: u32,
+    mut f: impl FnMut(&Step),
+) -> Result<(), EngineError> {
+    let contributions = Contributions::new(stage, lane_width)?;
+    (0..contributions.tiles()).for_each(|tile| contributions.tile(tile, &mut f));
+    Ok(())
+}
+
+/// A stage's steps, tile by tile: tiles do not depend on each other and may be asked for in parallel.
+#[derive(Debug)]
+pub struct Contributions<'a> {
+    inputs: &'a BackwardInputs,
+    lane_width: u32,
+    /// Per Gaussian: the largest sigma with which it may contribute.
+    reach: Vec<f32>,
+}
+
+impl<'a> Contributions<'a> {
+    /// Prepares the walk for warps of `lane_width` lanes.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] for a stage that contradicts itself, and for a lane width that is no
+    /// power of two up to 64.
+    pub fn new(stage: &'a Stage, lane_width: u32) -> Result<Self, EngineError> {
+        let inputs = &stage.inputs;
+        check::backward(inputs)?;
+        if !(lane_width.is_power_of_two() && lane_width <= MOST_LANES) {
+            return Err(EngineError::Input(format!(
+                "lane width {lane_width}: expected a power of two up to {MOST_LANES}"
+            )));
+        }
+        let raster = &inputs.raster;
+        let least = f64::from(raster.constants.alpha_min);
+        let reach = raster.opacities.iter().map(|&o| reach(f64::from(o), least)).collect();
+        Ok(Self { inputs, lane_width, reach })
+    }
+
+    /// Number of tiles.
+    #[must_use]
+    pub fn tiles(&self) -> u32 {
+        let [x, y] = self.inputs.raster.tiles();
+        x * y
+    }
+
+    /// Calls `f` with every step of one tile: back to front, at each position warp by warp. All warps
+    /// of the tile are there at all positions, also those whose lanes have all stopped.
+    ///
+    /// # Panics
+    /// For a tile that the stage does not have.
+    pub fn tile(&self, tile: u32, mut f: impl FnMut(&Step)) {
+        let raster = &self.inputs.raster;
+        let pixels = Pixels::new(self.inputs, tile);
+        let begin = raster.tile_offsets[tile as usize];
+        for (walked, position) in (0..).zip((begin..pixels.walk_end).rev()) {
+            let gaussian = raster.flatten_ids[position as usize];
+            let reached = pixels.reached(position);
+            let visible = self.visible(&pixels, &reached, gaussian as usize);
+            for warp in 0..WORKGROUP_SIZE / self.lane_width {
+                let reached = self.lanes(&reached, warp);
+                let outside = self.lanes(&pixels.outside, warp);
+                let all = u64::MAX >> (MOST_LANES - self.lane_width);
+                f(&Step {
+                    tile,
+                    warp,
+                    position,
+                    walked,
+                    gaussian,
+                    contributing: self.lanes(&visible, warp),
+                    stopped: all & !reached & !outside,
+                    outside,
+                });
+            }
+        }
+    }
+
+    /// The threads of one warp.
+    fn lanes(&self, threads: &Threads, warp: u32) -> u64 {
+        let first = warp * self.lane_width;
+        let word = threads[(first / MOST_LANES) as usize];
+        word >> (first % MOST_LANES) & u64::MAX >> (MOST_LANES - self.lane_width)
+    }
+
+    /// The threads among `reached` to whose pixels the Gaussian contributes.
+    fn visible(&self, pixels: &Pixels, reached: &Threads, gaussian: usize) -> Threads {
+        let RasterInputs { means2d, conics, opacities, constants, .. } = &self.inputs.raster;
+        let ([mx, my], conic) = (means2d[gaussian], conics[gaussian]);
+        let (opacity, reach) = (opacities[gaussian], self.reach[gaussian]);
+        let mut sigmas = [0.0_f32; THREADS];
+        for ((slot, x), y) in sigmas.iter_mut().zip(&pixels.x).zip(&pixels.y) {
+            *slot = sigma(conic, mx - x, my - y);
+        }
+        let near = threads(|t| !(sigmas[t] > reach));
+        std::array::from_fn(|word| {
+            let (mut rest, mut visible) = (near[word] & reached[word], 0);
+            while rest != 0 {
+                let bit = rest & rest.wrapping_neg();
+                let power = -sigmas[word * MOST_LANES as usize + rest.trailing_zeros() as usize];
+                let unclamped = opacity * Arith::exp(power);
+                let clamped = constants.alpha_max < unclamped;
+                let alpha = if clamped { constants.alpha_max } else { unclamped };
+                visible |= if power <= 0.0 && alpha >= constants.alpha_min { bit } else { 0 };
+                rest ^= bit;
+            }
+            visible
+        })
+    }
+}
+
+/// The largest sigma with opacity exp(-sigma) >= `alpha_min`. The product that decides is that of
+/// an exp within 2 units roundoff and one more rounding; 8 of them cover that and this function's
+/// own roundings, so that nothing is left out. What is kept in vain is evaluated exactly.
+fn reach(opacity: f64, alpha_min: f64) -> f32 {
+    if !(alpha_min > 0.0) {
+        return f32::INFINITY;
+    }
+    let widened = (opacity / alpha_min).ln() + 8.0 * f64::from(f32::EPSILON);
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to nearest, then up")]
+    let nearest = widened as f32;
+    nearest.next_up()
+}
+
+/// The threads for which `is` holds.
+fn threads(is: impl Fn(usize) -> bool) -> Threads {
+    let mut all = Threads::default();
+    for (word, bits) in all.iter_mut().enumerate() {
+        for bit in 0..MOST_LANES as usize {
+            *bits |= u64::from(is(word * MOST_LANES as usize + bit)) << bit;
+        }
+    }
+    all
+}
+
+/// The pixels of a tile's threads.
+struct Pixels {
+    /// Sample points, pixels.
+    x: [f32; THREADS],
+    y: [f32; THREADS],
+    /// One more than the position of the last contributor; 0 for none and outside the image.
+    end: [u32; THREADS],
+    outside: Threads,
+    /// The largest `end`.
+    walk_end: u32,
+}
+
+impl Pixels {
+    fn new(inputs: &BackwardInputs, tile: u32) -> Self {
+        let RasterInputs { width, height, constants, .. } = inputs.raster;
+        let across = inputs.raster.tiles()[0];
+        let [first_x, first_y] = [tile % across * TILE_SIZE, tile / across * TILE_SIZE];
+        let (mut x, mut y) = ([0.0; THREADS], [0.0; THREADS]);
+        let mut end = [0; THREADS];
+        let mut inside = [false; THREADS];
+        for (thread, t) in (0..WORKGROUP_SIZE).zip(0..) {
+            let [px, py] = [first_x + thread % TILE_SIZE, first_y + thread / TILE_SIZE];
+            (x[t], y[t]) = (px as f32 + constants.pixel_center, py as f32 + constants.pixel_center);
+            inside[t] = px < width && py < height;
+            if inside[t] {
+                let last = inputs.last_ids[py as usize * width as usize + px as usize];
+                end[t] = last.wrapping_add(1).cast_unsigned();
+            }
+        }
+        let walk_end = end.iter().copied().max().unwrap_or(0);
+        Self { x, y, end, outside: threads(|t| !inside[t]), walk_end }
+    }
+
+    /// The threads whose pixels' walks reach this position.
+    fn reached(&self, position: u32) -> Threads {
+        threads(|t| position < self.end[t])
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,30 @@
+//! File formats: how cases, scenes and results are read and written, and nothing else.
+//!
+//! | module | file | direction |
+//! |---|---|---|
+//! | [`ply`] | trained 3DGS scene, `.ply` | read |
+//! | [`cameras`] | `NAME.cameras.json` | read |
+//! | [`case_file`] | one case, `.safetensors` | read and write, exact bits |
+//! | [`corpus`], [`corpus_text`] | one small case as text, `.toml` | read and write, exact bits |
+//! | [`result_file`] | images and gradients of one case, `.safetensors` | write |
+//! | [`image`] | picture, `.png` | write |
+//!
+//! [`mod@validate`] holds the rules of a [`Case`](super::case::Case) once for all formats. No byte
+//! sequence makes a reader panic.
+
+pub mod cameras;
+pub mod case_file;
+pub mod corpus;
+pub mod corpus_text;
+#[cfg(test)]
+mod fuzz;
+pub mod image;
+pub mod loss;
+mod overrides;
+pub mod ply;
+pub mod result_file;
+#[cfg(test)]
+mod samples;
+pub mod validate;
+
+pub use validate::validate;

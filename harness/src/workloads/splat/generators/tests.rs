@@ -1,0 +1,312 @@
+//! Every generator hits what it names: measured on its cases, not believed.
+
+use super::*;
+use crate::workloads::splat::contributions::{Step, for_each_step};
+use crate::workloads::splat::files::validate::validate;
+use crate::workloads::splat::stage::Stage;
+use std::collections::BTreeSet;
+
+const WIDTH: u32 = 32;
+
+fn drawn(name: &str, index: u64, profile: Profile) -> Case {
+    let draw = Draw { profile, lane_width: WIDTH, turn: index };
+    let generator = find(name).expect("in the table");
+    generator.draw(draw, 11, index).expect("made from nothing").current()
+}
+
+fn steps(case: &Case, lane_width: u32) -> Vec<Step> {
+    let stage = Stage::new(case, 0).expect("few pairs");
+    let mut steps = Vec::new();
+    for_each_step(&stage, lane_width, |step| steps.push(*step)).expect("a valid stage");
+    steps
+}
+
+/// How many of 100 cases, half of each profile, have the property.
+fn share(name: &str, has: impl Fn(&Case) -> bool) -> usize {
+    let profile = |index| if index % 2 == 0 { Profile::Inria } else { Profile::Gsplat };
+    (0..100).filter(|&index| has(&drawn(name, index, profile(index)))).count()
+}
+
+fn assert_share(name: &str, at_least: usize, has: impl Fn(&Case) -> bool) {
+    let share = share(name, has);
+    assert!(share >= at_least, "{name}: {share} of 100 cases, expected {at_least}");
+}
+
+#[test]
+fn names_are_unique_and_every_hazard_has_a_generator() {
+    let names: BTreeSet<_> = ALL.iter().map(|g| g.name).collect();
+    assert_eq!(names.len(), ALL.len(), "a name is used twice");
+    let hazards: BTreeSet<u8> = ALL.iter().flat_map(|g| g.hazards.iter().copied()).collect();
+    assert_eq!(hazards, (1..=20).collect(), "hazards without a generator");
+}
+
+#[test]
+fn every_case_is_valid_repeatable_and_can_be_staged() {
+    for generator in ALL {
+        for (index, profile) in (0..6).zip([Profile::Inria, Profile::Gsplat].into_iter().cycle()) {
+            let draw = Draw { profile, lane_width: WIDTH, turn: index };
+            let Some(tree) = generator.draw(draw, 5, index) else {
+                assert_eq!(generator.name, "window", "only trained scenes may be absent");
+                println!("NOT EXERCISED: window: there is no ../shared/data");
+                continue;
+            };
+            let case = tree.current();
+            if let Err(problem) = validate(&case) {
+                panic!("{}: {problem}", case.name);
+            }
+            Stage::new(&case, 0).expect("few pairs");
+            let again = generator.draw(draw, 5, index).expect("drawn before").current();
+            assert_eq!(case, again, "{} is not repeatable", generator.name);
+        }
+    }
+}
+
+#[test]
+fn every_generator_shrinks() {
+    for generator in ALL {
+        let draw = Draw { profile: Profile::Inria, lane_width: WIDTH, turn: 7 };
+        let Some(mut tree) = generator.draw(draw, 3, 7) else { continue };
+        assert!(tree.simplify(), "{} does not shrink", generator.name);
+    }
+}
+
+#[test]
+fn lanes_meets_every_aim_at_every_place_of_a_batch() {
+    for (profile, width) in [(Profile::Inria, 32), (Profile::Gsplat, 32), (Profile::Gsplat, 8)] {
+        let aims = Aim::all(width).count() as u64;
+        // Every 13th aim: 13 divides none of the counts, and 7919 spreads the turns.
+        for turn in (0..aims).step_by(13) {
+            let draw = Draw { profile, lane_width: width, turn };
+            let case = find("lanes").expect("there").draw(draw, 1, turn).expect("drawn").current();
+            let (aim, steps) = (Aim::number(turn, width), steps(&case, width));
+            let wanted = (u64::MAX >> (64 - aim.lanes)) << aim.leader;
+            let end = steps.iter().map(|step| step.walked).max().unwrap_or(0);
+            let met = |size: u32, place: fn(u32, u32) -> bool| {
+                steps.iter().any(|step| {
+                    step.contributing == wanted
+                        && (step.stopped != 0) == aim.stop
+                        && place(step.walked % size, size.min(end + 1 - step.walked / size * size))
+                })
+            };
+            for (name, place) in [
+                ("first", (|place, _| place == 0) as fn(u32, u32) -> bool),
+                ("last", |place, count| place + 1 == count),
+                ("inner", |place, count| place > 0 && place + 1 < count),
+            ] {
+                assert!(met(32, place) || met(256, place), "{aim:?} is not met at {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn finish_stops_lanes_of_one_warp_at_several_places() {
+    assert_share("finish", 60, |case| {
+        let stops: BTreeSet<_> = steps(case, WIDTH)
+            .iter()
+            .filter(|step| step.warp == 0 && step.contributing != 0)
+            .map(|step| step.stopped)
+            .collect();
+        stops.len() >= 3
+    });
+}
+
+#[test]
+fn lengths_are_those_named_and_end_at_borders() {
+    let mut found = BTreeSet::new();
+    for index in 0..16 {
+        let stage = Stage::new(&drawn("lengths", index, Profile::Inria), 0).expect("few pairs");
+        found.insert(stage.inputs.raster.flatten_ids.len());
+    }
+    assert_eq!(found, [0, 1, 255, 256, 257, 511, 512, 513].into(), "list lengths");
+    // What is behind the last contributor of the tile is listed and skipped.
+    assert_share("lengths", 15, |case| {
+        let stage = Stage::new(case, 0).expect("few pairs");
+        let last = stage.inputs.last_ids.iter().copied().max().unwrap_or(-1);
+        usize::try_from(last + 1).unwrap_or(0) < stage.inputs.raster.flatten_ids.len()
+    });
+}
+
+#[test]
+fn uneven_warps_leave_in_different_batches() {
+    assert_share("uneven", 60, |case| {
+        let mut batches = BTreeSet::new();
+        let steps = steps(case, WIDTH);
+        for warp in 0..8 {
+            let mine =
+                steps.iter().filter(|s| s.tile == 0 && s.warp == warp && s.contributing != 0);
+            batches.insert(mine.map(|step| step.walked / 256).min());
+        }
+        batches.len() >= 2
+    });
+}
+
+#[test]
+fn partial_images_have_lanes_outside_and_contributing() {
+    assert_share("partial", 70, |case| {
+        steps(case, WIDTH).iter().any(|step| step.outside != 0 && step.contributing != 0)
+    });
+}
+
+#[test]
+fn poison_is_in_lanes_that_do_not_contribute() {
+    assert_share("poison", 95, |case| {
+        let stage = Stage::new(case, 0).expect("few pairs");
+        steps(case, WIDTH).iter().any(|step| {
+            let gradient = |lane: u32| {
+                let thread = (step.warp * WIDTH + lane) as usize;
+                stage.inputs.v_render_colors[thread * 3]
+            };
+            let of = |mask: u64| (0..WIDTH).filter(move |lane| mask >> lane & 1 == 1);
+            step.contributing != 0
+                && of(step.contributing).all(|lane| gradient(lane) == 1.0)
+                && of(!step.contributing).all(|lane| gradient(lane) == f32::MAX)
+        })
+    });
+}
+
+#[test]
+fn channels_takes_every_number_in_turn() {
+    let counts: BTreeSet<_> =
+        (0..32).map(|i| drawn("channels", i, Profile::Inria).scene.channels()).collect();
+    assert_eq!(counts, (1..=32).collect(), "channels");
+}
+
+#[test]
+fn cameras_share_gaussians() {
+    assert_share("cameras", 90, |case| {
+        let seen = |camera| {
+            let stage = Stage::new(case, camera).expect("few pairs");
+            stage.inputs.last_ids.iter().any(|&id| id >= 0)
+        };
+        (0..case.scene.cameras.len()).all(seen)
+    });
+}
+
+#[test]
+fn beside_contributes_from_beyond_the_limits_and_meets_the_near_plane() {
+    // The plain camera, to which scene and camera axes are the same: 1.3 tan(fov/2) is 0.65.
+    let plain = |case: &Case| case.scene.cameras[0].fx == 16.0;
+    let mean = |case: &Case, gaussian: u32| case.scene.gaussians.means[gaussian as usize];
+    assert_share("beside", 25, |case| {
+        let beyond = |[x, y, z]: [f32; 3]| (x / z).abs().max((y / z).abs()) > 0.65;
+        let contributes = |step: &Step| step.contributing != 0;
+        let mut steps = steps(case, WIDTH).into_iter().filter(contributes);
+        plain(case) && steps.any(|step| beyond(mean(case, step.gaussian)))
+    });
+    assert_share("beside", 5, |case| {
+        let near = sheet::single(case.convention.near);
+        plain(case) && case.scene.gaussians.means.iter().any(|mean| mean[2] == near)
+    });
+}
+
+#[test]
+fn contention_is_every_lane_of_every_tile_on_one_gaussian() {
+    assert_share("contention", 90, |case| {
+        let steps = steps(case, WIDTH);
+        let full =
+            steps.iter().filter(|step| step.gaussian == 0 && step.contributing == 0xffff_ffff);
+        full.count() > steps.iter().filter(|step| step.gaussian == 0).count() / 2
+    });
+}
+
+#[test]
+fn indices_differ_from_places() {
+    assert_share("indices", 60, |case| {
+        steps(case, WIDTH).iter().any(|s| s.contributing != 0 && s.gaussian != s.position)
+    });
+}
+
+#[test]
+fn untouched_has_gaussians_with_and_without_contributions() {
+    assert_share("untouched", 60, |case| {
+        let touched: BTreeSet<_> =
+            steps(case, WIDTH).iter().filter(|s| s.contributing != 0).map(|s| s.gaussian).collect();
+        !touched.is_empty() && touched.len() < case.scene.gaussians.len()
+    });
+}
+
+/// Opacities of the Gaussians that lie on a lane with power 0.
+fn opacities(case: &Case) -> Vec<f32> {
+    let inputs = Stage::new(case, 0).expect("few pairs").inputs;
+    let center = inputs.raster.constants.pixel_center;
+    let on_a_pixel = |mean: [f32; 2]| mean.iter().all(|x| (x - center).fract() == 0.0);
+    let listed = inputs.raster.means2d.iter().zip(inputs.raster.opacities);
+    listed.filter(|&(&mean, _)| on_a_pixel(mean)).map(|(_, opacity)| opacity).collect()
+}
+
+#[test]
+fn edges_are_met_exactly() {
+    let edge = 1.0f32 / 255.0;
+    assert_share("cut", 90, |case| {
+        let met = opacities(case);
+        met.contains(&edge) && met.iter().any(|&x| x < edge) && met.iter().any(|&x| x > edge)
+            || met.len() < 6
+    });
+    assert_share("clamp", 80, |case| {
+        let met = opacities(case);
+        met.contains(&0.99) || met.len() < 6
+    });
+}
+
+#[test]
+fn stop_reaches_the_minimum_exactly_and_the_rules_differ_there() {
+    assert_share("stop", 20, |case| {
+        let inputs = Stage::new(case, 0).expect("few pairs").inputs;
+        let minimum = inputs.raster.constants.transmittance_min;
+        // Under `<` the lane goes on at the minimum itself: nothing else leaves it with less behind.
+        match case.convention.profile {
+            Profile::Inria => inputs.render_transmittance.iter().any(|&t| t <= minimum),
+            // Under `<=` the last factor is not blended: 16 times the minimum is left.
+            Profile::Gsplat => inputs.render_transmittance.contains(&(16.0 * minimum)),
+        }
+    });
+}
+
+#[test]
+fn needles_have_conics_that_f32_barely_holds() {
+    assert_share("needles", 70, |case| {
+        let raster = Stage::new(case, 0).expect("few pairs").inputs.raster;
+        // The determinant is within 1000 roundings of the products it is the difference of.
+        let lost = |[a, b, c]: [f32; 3]| {
+            let [a, b, c] = [a, b, c].map(f64::from);
+            (a * c - b * b).abs() < 1000.0 * f64::from(f32::EPSILON) * a * c
+        };
+        raster.flatten_ids.iter().any(|&id| lost(raster.conics[id as usize]))
+    });
+}
+
+/// The magnitudes of the mirror's colour gradients, zeros left out.
+fn gradients(case: &Case) -> Vec<f32> {
+    let stage = Stage::new(case, 0).expect("few pairs");
+    stage.mirror_backward().v_colors.iter().map(|x| x.abs()).filter(|&x| x > 0.0).collect()
+}
+
+#[test]
+fn sums_are_as_hard_as_named() {
+    assert_share("cancellation", 90, |case| {
+        // Of 256 weights of about a quarter, less than a thousandth is left.
+        gradients(case).iter().all(|&x| x < 0.25)
+    });
+    assert_share("range", 90, |case| {
+        let v = &case.scene.v_render_colors;
+        let (tiny, huge) = (|x: &f32| x.abs() < 1e-36, |x: &f32| x.abs() > 1e34);
+        v.iter().any(tiny) && v.iter().any(huge) && gradients(case).iter().all(|x| x.is_finite())
+    });
+    assert_share("subnormals", 90, |case| {
+        gradients(case).iter().any(|x| x.is_subnormal())
+            || case.scene.v_render_colors.iter().all(|v| *v == 0.0 || v.is_subnormal())
+    });
+    assert_share("overflow", 80, |case| {
+        let inputs = Stage::new(case, 0).expect("few pairs").inputs;
+        let magnitude: f64 = inputs.v_render_colors.iter().map(|&v| f64::from(v.abs())).sum();
+        magnitude > f64::from(f32::MAX)
+    });
+    assert_share("non-finite", 40, |case| {
+        let raster = Stage::new(case, 0).expect("few pairs").inputs.raster;
+        raster
+            .flatten_ids
+            .iter()
+            .any(|&id| raster.conics[id as usize].iter().any(|x| !x.is_finite()))
+    });
+}

@@ -1,0 +1,339 @@
+//! Random scenes and cameras as proptest strategies: they shrink to fewer Gaussians, a smaller
+//! image and simpler numbers.
+//!
+//! A Gaussian is drawn as its observer sees it (where on the screen, how deep, how many pixels
+//! wide) and then placed in the world, because hardly any scene drawn in world coordinates puts
+//! anything on the screen.
+
+use super::sheet::single;
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::loss::loss_gradient;
+use proptest::prelude::*;
+use splatcheck_reference::splat::convention::{Convention, Profile};
+use splatcheck_reference::splat::{Camera, Colors, Gaussians, Scene};
+use std::array::from_fn;
+
+/// A camera as it is drawn.
+#[derive(Clone, Debug)]
+struct Eye {
+    /// Rotation, not normalized; w is kept away from zero.
+    quat: [f32; 4],
+    translation: [f32; 3],
+    /// Focal lengths as multiples of the width, principal point as shares of the image.
+    focal: [f32; 2],
+    principal: [f32; 2],
+}
+
+/// A Gaussian as it is drawn.
+#[derive(Clone, Debug)]
+struct Blob {
+    /// Position on the screen as a share of its size, and depth.
+    place: [f32; 2],
+    depth: f32,
+    /// Standard deviations, pixels at that depth.
+    pixels: [f32; 3],
+    quat: [f32; 4],
+    opacity: f32,
+    color: [f32; MAX_COLOR],
+}
+
+/// Numbers drawn for the colour: enough for degree 1 and for four direct channels.
+const MAX_COLOR: usize = 12;
+
+/// What the colour is made of.
+#[derive(Clone, Copy, Debug)]
+enum Palette {
+    Direct(usize),
+    Harmonics(usize),
+}
+
+/// Everything that is drawn for one case.
+#[derive(Clone, Debug)]
+struct Draft {
+    size: [u32; 2],
+    eye: Eye,
+    blobs: Vec<Blob>,
+    palette: Palette,
+    background: [f32; 4],
+    loss: (u64, f32),
+}
+
+/// Image sides: around the tile's 16 pixels first, then anything small.
+fn side() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        4 => prop::sample::select(vec![1u32, 15, 16, 17, 31, 32, 33]),
+        3 => 1u32..=48,
+    ]
+}
+
+/// Opacities: the whole range, and the knife edges of alpha with their neighbours.
+fn opacity() -> impl Strategy<Value = f32> {
+    let edges = [1.0f32 / 255.0, 0.99]
+        .into_iter()
+        .flat_map(|x| [x.next_down(), x, x.next_up()])
+        .chain([0.0, 1.0])
+        .collect::<Vec<_>>();
+    prop_oneof![
+        6 => 0.0f32..=1.0,
+        2 => 0.9f32..=1.0,
+        1 => prop::sample::select(edges),
+    ]
+}
+
+/// 2^x by the oracle's own exp, so that cases do not depend on the platform's functions.
+fn exp2(x: f32) -> f32 {
+    single(splatcheck_reference::arithmetic::exp(f64::from(x) * std::f64::consts::LN_2))
+}
+
+/// Standard deviations in pixels, log-uniform from a tenth of a pixel to 30 pixels.
+fn pixels() -> impl Strategy<Value = f32> + Clone {
+    (-3.3f32..4.9).prop_map(exp2)
+}
+
+fn blob() -> impl Strategy<Value = Blob> {
+    // Mostly in view, sometimes at the border, beside the screen or behind the camera.
+    let place = prop_oneof![6 => 0.0f32..1.0, 1 => -0.5f32..1.5];
+    let depth = prop_oneof![12 => far(), 1 => -1.0f32..0.3];
+    blob_at(place, depth, pixels())
+}
+
+/// Log-uniform depths in front of both profiles' near planes.
+fn far() -> impl Strategy<Value = f32> + Clone {
+    (0.0f32..3.0).prop_map(exp2)
+}
+
+/// A Gaussian with each coordinate, its depth and each deviation drawn from what is given.
+fn blob_at(
+    place: impl Strategy<Value = f32> + Clone,
+    depth: impl Strategy<Value = f32>,
+    pixels: impl Strategy<Value = f32> + Clone,
+) -> impl Strategy<Value = Blob> {
+    let quat = prop::array::uniform4(-1.0f32..1.0)
+        .prop_filter("a quaternion has a direction", |q| q.iter().any(|x| x.abs() > 0.01));
+    let color = prop::array::uniform12(-1.0f32..2.0);
+    let place = [place.clone(), place];
+    (place, depth, prop::array::uniform3(pixels), quat, opacity(), color).prop_map(
+        |(place, depth, pixels, quat, opacity, color)| Blob {
+            place,
+            depth,
+            pixels,
+            quat,
+            opacity,
+            color,
+        },
+    )
+}
+
+fn eye() -> impl Strategy<Value = Eye> {
+    let quat = prop::array::uniform3(-0.5f32..0.5).prop_map(|[x, y, z]| [1.0, x, y, z]);
+    let translation = prop::array::uniform3(-2.0f32..2.0);
+    let focal = prop::array::uniform2(0.4f32..2.5);
+    let principal = prop::array::uniform2(prop_oneof![2 => Just(0.5f32), 1 => 0.2f32..0.8]);
+    (quat, translation, focal, principal).prop_map(|(quat, translation, focal, principal)| Eye {
+        quat,
+        translation,
+        focal,
+        principal,
+    })
+}
+
+fn palette() -> impl Strategy<Value = Palette> {
+    prop_oneof![
+        (1usize..=4).prop_map(Palette::Direct),
+        prop::sample::select(vec![1usize, 4]).prop_map(Palette::Harmonics),
+    ]
+}
+
+fn draft(
+    size: [impl Strategy<Value = u32>; 2],
+    eye: impl Strategy<Value = Eye>,
+    blobs: impl Strategy<Value = Vec<Blob>>,
+) -> impl Strategy<Value = Draft> {
+    let background = prop::array::uniform4(0.0f32..1.0);
+    let loss = (any::<u64>(), prop::sample::select(vec![1.0f32, 1.0 / 1024.0, 64.0]));
+    (size, eye, blobs, palette(), background, loss).prop_map(
+        |(size, eye, blobs, palette, background, loss)| Draft {
+            size,
+            eye,
+            blobs,
+            palette,
+            background,
+            loss,
+        },
+    )
+}
+
+/// The rotation matrix of a quaternion w x y z of any length.
+fn rotation(quat: [f32; 4]) -> [[f64; 3]; 3] {
+    let q = quat.map(f64::from);
+    let norm = q.iter().map(|x| x * x).sum::<f64>().sqrt();
+    splatcheck_reference::splat::rotation(q.map(|x| x / norm))
+}
+
+impl Eye {
+    fn camera(&self, size: [u32; 2]) -> Camera<f32> {
+        let r = rotation(self.quat).map(|row| row.map(single));
+        let t = self.translation;
+        let [width, height] = size.map(f64::from);
+        // Focal lengths and principal points are f32 in files.
+        let f = self.focal.map(|f| f64::from(single(f64::from(f) * width)));
+        Camera {
+            viewmat: [
+                [r[0][0], r[0][1], r[0][2], t[0]],
+                [r[1][0], r[1][1], r[1][2], t[1]],
+                [r[2][0], r[2][1], r[2][2], t[2]],
+                [0.0, 0.0, 0.0, 1.0],
+            ],
+            fx: f[0],
+            fy: f[1],
+            cx: f64::from(single(f64::from(self.principal[0]) * width)),
+            cy: f64::from(single(f64::from(self.principal[1]) * height)),
+        }
+    }
+}
+
+impl Blob {
+    /// The mean in the world: R^T (p - t) for the mean p in camera axes.
+    fn mean(&self, eye: &Eye, camera: &Camera<f32>, size: [u32; 2]) -> [f32; 3] {
+        let z = f64::from(self.depth);
+        let [u, v] = from_fn(|i| f64::from(self.place[i]) * f64::from(size[i]));
+        let p = [(u - camera.cx) / camera.fx * z, (v - camera.cy) / camera.fy * z, z];
+        let offset: [f64; 3] = from_fn(|i| p[i] - f64::from(eye.translation[i]));
+        let r = rotation(eye.quat);
+        from_fn(|j| single((0..3).map(|i| r[i][j] * offset[i]).sum()))
+    }
+
+    fn scales(&self, camera: &Camera<f32>) -> [f32; 3] {
+        let per_pixel = f64::from(self.depth).abs().max(0.01) / camera.fx;
+        self.pixels.map(|p| single(f64::from(p) * per_pixel).max(f32::MIN_POSITIVE))
+    }
+}
+
+impl Draft {
+    fn into_case(self, profile: Profile) -> Case {
+        let camera = self.eye.camera(self.size);
+        let (channels, take) = match self.palette {
+            Palette::Direct(channels) => (channels, channels),
+            Palette::Harmonics(coefficients) => (3, 3 * coefficients),
+        };
+        let values =
+            self.blobs.iter().flat_map(|blob| blob.color[..take].iter().copied()).collect();
+        let colors = match self.palette {
+            Palette::Direct(channels) => Colors::Direct { channels, values },
+            Palette::Harmonics(coefficients) => Colors::Harmonics { coefficients, values },
+        };
+        let [width, height] = self.size;
+        let (seed, magnitude) = self.loss;
+        let (v_render_colors, v_render_alphas) =
+            loss_gradient(seed, width, height, channels, magnitude);
+        let gaussians = Gaussians {
+            means: self.blobs.iter().map(|b| b.mean(&self.eye, &camera, self.size)).collect(),
+            quats: self.blobs.iter().map(|b| b.quat).collect(),
+            scales: self.blobs.iter().map(|b| b.scales(&camera)).collect(),
+            opacities: self.blobs.iter().map(|b| b.opacity).collect(),
+            colors,
+        };
+        Case {
+            name: String::new(),
+            purpose: String::new(),
+            hazards: Vec::new(),
+            convention: Convention::of(profile),
+            scene: Scene {
+                width,
+                height,
+                gaussians,
+                cameras: vec![camera],
+                backgrounds: self.background[..channels].to_vec(),
+                v_render_colors,
+                v_render_alphas,
+            },
+        }
+    }
+}
+
+/// Random scenes of up to 120 Gaussians on images of up to 48 pixels a side.
+pub(super) fn typical(profile: Profile) -> impl Strategy<Value = Case> {
+    let blobs = prop_oneof![
+        4 => prop::collection::vec(blob(), 0..=24),
+        1 => prop::collection::vec(blob(), 24..=120),
+    ];
+    draft([side(), side()], eye(), blobs).prop_map(move |draft| draft.into_case(profile))
+}
+
+/// Gaussians on both sides of the limits of x/z and y/z, wide enough to reach the image from there,
+/// and at the near plane itself.
+///
+/// Where the principal point is the centre, both profiles put the limits 0.15 of a side beyond the
+/// image.
+pub(super) fn beside(profile: Profile) -> impl Strategy<Value = Case> {
+    let about = |limit: f32| limit - 0.001..limit + 0.001;
+    let place = prop_oneof![
+        3 => 0.0f32..1.0,
+        1 => about(-0.15),
+        1 => about(1.15),
+        1 => -0.6f32..-0.15,
+        1 => 1.15f32..1.6,
+    ];
+    let near = single(Convention::of(profile).near);
+    let at_near = prop::sample::select(vec![near.next_down(), near, near.next_up()]);
+    let depth = prop_oneof![6 => far(), 1 => at_near];
+    let wide = (2.0f32..5.0).prop_map(exp2);
+    // Without rotation and translation the camera sees a depth as it is written.
+    let plain = Eye {
+        quat: [1.0, 0.0, 0.0, 0.0],
+        translation: [0.0; 3],
+        focal: [1.0; 2],
+        principal: [0.5; 2],
+    };
+    let eye = prop_oneof![Just(plain), eye()];
+    let blobs = prop::collection::vec(blob_at(place, depth, wide), 1..=8);
+    draft([Just(16), Just(16)], eye, blobs).prop_map(move |draft| draft.into_case(profile))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workloads::splat::generators::draw;
+    use crate::workloads::splat::stage::Stage;
+    use splatcheck_reference::splat::convention::Profile;
+
+    #[test]
+    fn the_same_numbers_give_the_same_case() {
+        let [a, b] = [0, 0].map(|_| draw(Profile::Inria, 7, 3).current());
+        assert_eq!(a, b, "drawing is not deterministic");
+        let c = draw(Profile::Inria, 7, 4).current();
+        assert_ne!(a.scene, c.scene, "another index gives the same scene");
+    }
+
+    #[test]
+    fn most_scenes_put_something_on_the_screen() {
+        let contributing = (0..100)
+            .filter(|&index| {
+                let case = draw(Profile::Inria, 1, index).current();
+                let stage = Stage::new(&case, 0).expect("few pairs");
+                stage.inputs.last_ids.iter().any(|&id| id >= 0)
+            })
+            .count();
+        assert!(contributing > 75, "only {contributing} of 100 scenes show anything");
+    }
+
+    #[test]
+    fn a_scene_shrinks_to_fewer_gaussians_and_pixels() {
+        let mut tree = draw(Profile::Inria, 2, 0);
+        // The property "has a Gaussian" fails down to one Gaussian in the smallest image.
+        let mut best = tree.current();
+        for _ in 0..10_000 {
+            let case = tree.current();
+            let moved = if case.scene.gaussians.is_empty() {
+                tree.complicate()
+            } else {
+                best = case;
+                tree.simplify()
+            };
+            if !moved {
+                break;
+            }
+        }
+        assert_eq!(best.scene.gaussians.len(), 1, "more Gaussians than needed");
+        assert_eq!((best.scene.width, best.scene.height), (1, 1), "more pixels than needed");
+    }
+}

@@ -1,0 +1,112 @@
+//! Bounds: what any conforming f32 program may return, for the stages by themselves ([`project()`],
+//! [`forward()`], [`backward()`], [`project_backward()`]: their inputs are exact) and for the whole
+//! way from a scene to its images and gradients ([`pipeline()`]: only the scene is exact).
+//!
+//! The rasterization's walk is the one of [`crate::splat::rasterize`], over [`Bounded`], pixel by pixel. A comparison that
+//! is decided whatever the roundings is followed as usual. An *undecided* one is followed both
+//! ways: the pixel's walk splits into paths. The first path is always the one that the f64 oracle
+//! takes; every result's value is the first path's, and its radius reaches over all paths. Nothing
+//! is masked out, and no budget of mismatches exists: either choice by a kernel is accepted and
+//! nothing else is.
+//!
+//! When a pixel has split into more than [`MAX_PATHS`] paths, the paths beside the first are merged
+//! into one that covers them, which keeps the cost bounded and the radius rigorous.
+
+mod backward;
+mod backward_lanes;
+mod bin;
+mod forward;
+mod forward_lanes;
+mod image;
+mod lanes;
+mod order;
+mod pipeline;
+mod project;
+mod radii;
+#[cfg(test)]
+mod tests;
+mod undecided;
+mod unordered;
+mod walk;
+
+pub use backward::{GradientBounds, backward};
+pub use forward::{RasterBounds, forward};
+pub use pipeline::{PipelineBounds, pipeline};
+pub use project::{ProjectionBounds, ProjectionGradientBounds, project, project_backward};
+pub use undecided::Undecided;
+
+use crate::arithmetic::{Arith, Bounded, Model, Scalar, Truth};
+use crate::splat::convention::{Convention, StopRule};
+use crate::splat::pair::sigma;
+use crate::splat::reach::Footprint;
+use crate::splat::view::RasterView;
+
+/// Paths that a pixel's walk may split into before they are merged.
+pub const MAX_PATHS: usize = 8;
+
+/// Whether a pixel stops in front of the Gaussian behind which its transmittance would be `next`.
+fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Truth {
+    let least = Bounded::from_f64(convention.transmittance_min);
+    match convention.stop_rule {
+        StopRule::Less => next.less(least),
+        StopRule::LessOrEqual => !least.less(next),
+    }
+}
+
+/// alpha of one pair, and whether the pair counts.
+#[derive(Clone, Copy)]
+struct BoundedAlpha<M> {
+    offset: [Bounded<M>; 2],
+    gauss: Bounded<M>,
+    alpha: Bounded<M>,
+    visible: Truth,
+    /// What the f64 oracle decides.
+    value_visible: bool,
+}
+
+/// What else is known of a pair where it counts: its power is then not above 0 and its alpha not
+/// below `alpha_min`. Used where the power is known (an overflow may make it NaN) but not well.
+fn if_visible<M: Model>(
+    pair: BoundedAlpha<M>,
+    power: Bounded<M>,
+    convention: &Convention,
+) -> BoundedAlpha<M> {
+    if !(0.5..f64::INFINITY).contains(&power.radius()) {
+        return pair;
+    }
+    // e^-x (1 + (a + b x) ulp) is largest for x = 0 or where b x e^-x is, below b.
+    let ulps = M::TABLE.exp_ulp + M::TABLE.exp_ulp_per_x + 1.0;
+    let ends = [convention.alpha_min, convention.alpha_max].map(Bounded::<M>::from_f64);
+    let ([least, _], [_, most]) = (ends[0].ends(), ends[1].ends());
+    BoundedAlpha {
+        gauss: Bounded::between(0.0, 1.0 + ulps * f64::from(f32::EPSILON)),
+        alpha: Bounded::between(least, most),
+        ..pair
+    }
+}
+
+/// Evaluates a pair at a sample point; `None` where it is skipped whatever the roundings.
+fn alpha_at<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    footprint: &Footprint<Bounded<M>>,
+    sample: [Bounded<M>; 2],
+) -> Option<BoundedAlpha<M>> {
+    let offset = [footprint.mean2d[0] - sample[0], footprint.mean2d[1] - sample[1]];
+    let power = -sigma(footprint.conic, offset[0], offset[1]);
+    let zero = Bounded::from_f64(0.0);
+    let above = zero.less(power);
+    if above == Truth::Always {
+        return None;
+    }
+    let gauss = power.exp();
+    let alpha = Bounded::from_f64(view.convention.alpha_max).min(footprint.opacity * gauss);
+    let alpha_min = Bounded::from_f64(view.convention.alpha_min);
+    let visible = !(above | alpha.less(alpha_min));
+    let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));
+    let pair = BoundedAlpha { offset, gauss, alpha, visible, value_visible };
+    match visible {
+        Truth::Never => None,
+        Truth::Always => Some(pair),
+        Truth::Undecided => Some(if_visible(pair, power, view.convention)),
+    }
+}

@@ -1,0 +1,233 @@
+//! Bounds of forward rasterization.
+
+use super::forward_lanes::TileJob;
+use super::{BoundedAlpha, MAX_PATHS, stops};
+use crate::arithmetic::{Bounded, Model, Scalar, Truth, dispatch};
+use crate::splat::convention::{Convention, StopRule};
+use crate::splat::reach::footprints;
+use crate::splat::view::RasterView;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// The image with what a conforming kernel may return for it.
+#[derive(Clone, Debug)]
+pub struct RasterBounds<M> {
+    /// `[H,W,D]`, background included.
+    pub render_colors: Vec<Bounded<M>>,
+    /// `[H,W]`
+    pub render_alphas: Vec<Bounded<M>>,
+    /// `[H,W]`
+    pub transmittance: Vec<Bounded<M>>,
+    /// `[H,W]` the oracle's last contributor, -1 for none.
+    pub last_ids: Vec<i32>,
+    /// Further last contributors that a conforming kernel may report, by pixel.
+    pub other_last_ids: BTreeMap<usize, Vec<i32>>,
+    /// Comparisons that were followed both ways.
+    pub undecided: u64,
+}
+
+/// One way through a pixel's list.
+#[derive(Clone)]
+pub(super) struct Path<M> {
+    pub(super) t: Bounded<M>,
+    pub(super) colors: Vec<Bounded<M>>,
+    pub(super) last: i32,
+    /// Other last contributors, of paths merged into this one.
+    pub(super) other_last: Vec<i32>,
+    pub(super) stopped: bool,
+}
+
+impl<M: Model> Path<M> {
+    /// Widens this path so that it also covers `other`.
+    fn cover(&mut self, other: &Self) {
+        self.t = self.t.or(other.t);
+        for (mine, &theirs) in self.colors.iter_mut().zip(&other.colors) {
+            *mine = mine.or(theirs);
+        }
+        self.other_last.push(other.last);
+        self.other_last.extend(&other.other_last);
+    }
+
+    fn blend(&mut self, alpha: Bounded<M>, next: Bounded<M>, color: &[Bounded<M>], position: i32) {
+        let weight = alpha * self.t;
+        for (slot, &color) in self.colors.iter_mut().zip(color) {
+            *slot = *slot + color * weight;
+        }
+        self.t = next;
+        self.last = position;
+        self.other_last.clear();
+    }
+}
+
+/// All ways through a pixel's list; the first is the f64 oracle's.
+pub(super) struct Pixel<M> {
+    pub(super) paths: Vec<Path<M>>,
+    /// Comparisons that were followed both ways, and those of them that may stop the pixel.
+    pub(super) undecided: u64,
+    pub(super) undecided_stops: u64,
+}
+
+impl<M: Model> Pixel<M> {
+    /// A pixel at its start.
+    pub(super) fn new(channels: usize) -> Self {
+        let (zero, one) = (Bounded::from_f64(0.0), Bounded::from_f64(1.0));
+        Self::at(one, vec![zero; channels], -1)
+    }
+
+    /// A pixel that has come so far along one path.
+    pub(super) fn at(t: Bounded<M>, colors: Vec<Bounded<M>>, last: i32) -> Self {
+        Self::on(vec![Path { t, colors, last, other_last: Vec::new(), stopped: false }])
+    }
+
+    /// A pixel on its way along these paths.
+    pub(super) fn on(paths: Vec<Path<M>>) -> Self {
+        Self { paths, undecided: 0, undecided_stops: 0 }
+    }
+
+    /// Takes one visible or perhaps visible Gaussian along every path.
+    pub(super) fn step(
+        &mut self,
+        pair: &BoundedAlpha<M>,
+        color: &[Bounded<M>],
+        position: i32,
+        convention: &Convention,
+    ) {
+        for i in 0..self.paths.len() {
+            if self.paths[i].stopped {
+                continue;
+            }
+            let mut taken = i;
+            if pair.visible == Truth::Undecided {
+                self.undecided += 1;
+                let copy = self.paths[i].clone();
+                self.paths.push(copy);
+                if !(i == 0 && pair.value_visible) {
+                    taken = self.paths.len() - 1;
+                }
+            }
+            self.take(taken, pair.alpha, color, position, convention);
+        }
+        if self.paths.len() > MAX_PATHS {
+            self.merge();
+        }
+    }
+
+    /// Blends along path `i`, or stops it.
+    fn take(
+        &mut self,
+        i: usize,
+        alpha: Bounded<M>,
+        color: &[Bounded<M>],
+        position: i32,
+        convention: &Convention,
+    ) {
+        let next = self.paths[i].t * (Bounded::from_f64(1.0) - alpha);
+        match stops(next, convention) {
+            Truth::Always => self.paths[i].stopped = true,
+            Truth::Never => self.paths[i].blend(alpha, next, color, position),
+            Truth::Undecided => {
+                self.undecided += 1;
+                self.undecided_stops += 1;
+                let mut copy = self.paths[i].clone();
+                let least = Bounded::from_f64(convention.transmittance_min);
+                let value_stops = match convention.stop_rule {
+                    StopRule::Less => next.value_less(least),
+                    StopRule::LessOrEqual => !least.value_less(next),
+                };
+                if i == 0 && value_stops {
+                    self.paths[0].stopped = true;
+                    copy.blend(alpha, next, color, position);
+                } else {
+                    copy.stopped = true;
+                    self.paths[i].blend(alpha, next, color, position);
+                }
+                self.paths.push(copy);
+            }
+        }
+    }
+
+    /// Leaves the first path, one for all others that go on and one for all others that stopped.
+    pub(super) fn merge(&mut self) {
+        let rest = self.paths.split_off(1);
+        for stopped in [false, true] {
+            let mut same = rest.iter().filter(|path| path.stopped == stopped);
+            if let Some(first) = same.next() {
+                let mut merged = first.clone();
+                same.for_each(|path| merged.cover(path));
+                self.paths.push(merged);
+            }
+        }
+    }
+
+    pub(super) fn live(&self) -> bool {
+        self.paths.iter().any(|path| !path.stopped)
+    }
+}
+
+/// One pixel's results.
+pub(super) struct Outcome<M> {
+    pub(super) colors: Vec<Bounded<M>>,
+    pub(super) alpha: Bounded<M>,
+    pub(super) t: Bounded<M>,
+    pub(super) last: i32,
+    pub(super) other_last: Vec<i32>,
+    pub(super) undecided: u64,
+}
+
+/// What remains known of a pixel over all its paths, in front of the background.
+pub(super) fn finish<M: Model>(pixel: Pixel<M>, background: &[Bounded<M>]) -> Outcome<M> {
+    // Each path is finished by itself: what hangs together on a path stays together.
+    let mut finished = pixel.paths.into_iter().map(|path| {
+        let colors = path.colors.iter().zip(background).map(|(&c, &b)| c + path.t * b);
+        let alpha = Bounded::from_f64(1.0) - path.t;
+        (colors.collect::<Vec<_>>(), alpha, path.t, path.last, path.other_last)
+    });
+    let Some((mut colors, mut alpha, mut t, last, mut other_last)) = finished.next() else {
+        unreachable!("a pixel has at least the oracle's own path")
+    };
+    for (c, a, transmittance, l, others) in finished {
+        for (mine, &theirs) in colors.iter_mut().zip(&c) {
+            *mine = mine.or(theirs);
+        }
+        (alpha, t) = (alpha.or(a), t.or(transmittance));
+        other_last.push(l);
+        other_last.extend(others);
+    }
+    other_last.retain(|&id| id != last);
+    other_last.sort_unstable();
+    other_last.dedup();
+    Outcome { colors, alpha, t, last, other_last, undecided: pixel.undecided }
+}
+
+/// Bounds of the whole image.
+#[must_use]
+pub fn forward<M: Model>(view: &RasterView<'_, Bounded<M>>) -> RasterBounds<M> {
+    let (width, height) = (view.width as usize, view.height as usize);
+    let (pixels, channels) = (width * height, view.splats.channels);
+    let zero = Bounded::from_f64(0.0);
+    let mut out = RasterBounds {
+        render_colors: vec![zero; pixels * channels],
+        render_alphas: vec![zero; pixels],
+        transmittance: vec![zero; pixels],
+        last_ids: vec![-1; pixels],
+        other_last_ids: BTreeMap::new(),
+        undecided: 0,
+    };
+    let tiles = view.lists.tile_offsets.len() - 1;
+    let footprints = footprints(view);
+    let outcomes: Vec<Vec<(usize, Outcome<M>)>> = (0..tiles)
+        .into_par_iter()
+        .map(|number| dispatch(TileJob { view, footprints: &footprints, number }))
+        .collect();
+    for (at, outcome) in outcomes.into_iter().flatten() {
+        out.render_colors[at * channels..(at + 1) * channels].copy_from_slice(&outcome.colors);
+        out.render_alphas[at] = outcome.alpha;
+        out.transmittance[at] = outcome.t;
+        out.last_ids[at] = outcome.last;
+        out.undecided += outcome.undecided;
+        if !outcome.other_last.is_empty() {
+            out.other_last_ids.insert(at, outcome.other_last);
+        }
+    }
+    out
+}

@@ -1,0 +1,273 @@
+//! Bounds of forward rasterization of one tile: pixels in lanes while every comparison is decided,
+//! by themselves from the first that is not.
+
+use super::alpha_at;
+use super::forward::{Outcome, Pixel, finish};
+use super::lanes::{self, Cells, Constants, Splat, flags, samples};
+use crate::arithmetic::{Bounded, LaneJob, Lanes, Model, Scalar};
+use crate::splat::rasterize::last_id;
+use crate::splat::reach::Footprint;
+use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Tile};
+use crate::splat::view::RasterView;
+
+/// The state of a block's pixels, the colours apart.
+#[derive(Clone, Copy)]
+struct Block {
+    t: Cells,
+    /// 1 where a pixel has stopped, has left the lanes or lies outside the image, else 0.
+    stopped: PerPixel<f64>,
+    /// Depth in the tile's list of the last contributor plus 1, 0 for none.
+    last: PerPixel<f64>,
+    /// Whether a pixel has left the lanes.
+    left: bool,
+}
+
+/// One tile's walk front to back; gives the outcome of every pixel inside the image, with its index
+/// there.
+pub(super) struct TileJob<'a, M> {
+    pub(super) view: &'a RasterView<'a, Bounded<M>>,
+    pub(super) footprints: &'a [Footprint<Bounded<M>>],
+    pub(super) number: usize,
+}
+
+impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
+    type Output = Vec<(usize, Outcome<M>)>;
+
+    #[inline(always)]
+    fn run<L: Lanes<Elem = f64>>(self, lanes: L) -> Self::Output {
+        let mut walk = Walk::new(self.view, self.number);
+        self.walk(&mut walk, lanes);
+        walk.finish()
+    }
+}
+
+impl<M: Model> TileJob<'_, M> {
+    #[inline(always)]
+    fn walk<L: Lanes<Elem = f64>>(&self, walk: &mut Walk<'_, M>, lanes: L) {
+        let Self { view, footprints, number } = *self;
+        let list = view.lists.range(number);
+        let constants = Constants::new(view.convention, lanes);
+        let mut entries = Entries::new();
+        for (batch, ids) in view.lists.flatten_ids[list].chunks(BATCH).enumerate() {
+            if walk.alive == 0 {
+                break;
+            }
+            entries.fill(&walk.tile, footprints, view.splats, ids, batch * BATCH);
+            for entry in &entries.list {
+                walk.blend(&entries, entry, &constants, lanes);
+            }
+        }
+    }
+}
+
+/// A tile on its way.
+struct Walk<'a, M> {
+    view: &'a RasterView<'a, Bounded<M>>,
+    tile: Tile<Bounded<M>>,
+    samples: [Vec<Cells>; 2],
+    /// Position of the tile's first entry in `flatten_ids`.
+    start: usize,
+    blocks: Vec<Block>,
+    /// `[blocks, D]`
+    colors: Vec<Cells>,
+    /// `[blocks, 8]` the pixels that have left the lanes.
+    pixels: Vec<Option<Pixel<M>>>,
+    /// Pixels that have not stopped.
+    alive: usize,
+}
+
+impl<'a, M: Model> Walk<'a, M> {
+    fn new(view: &'a RasterView<'a, Bounded<M>>, number: usize) -> Self {
+        let tile = Tile::new(view, number);
+        let (zero, one) = (Bounded::<M>::from_f64(0.0), Bounded::<M>::from_f64(1.0));
+        let block =
+            Block { t: Cells::all(one), stopped: [1.0; BLOCK], last: [0.0; BLOCK], left: false };
+        let mut blocks = vec![block; tile.len()];
+        for pixel in tile.pixels(0) {
+            blocks[pixel.block].stopped[pixel.lane] = 0.0;
+        }
+        Self {
+            view,
+            samples: samples(&tile),
+            start: view.lists.range(number).start,
+            blocks,
+            colors: vec![Cells::all(zero); tile.len() * view.splats.channels],
+            pixels: (0..tile.len() * BLOCK).map(|_| None).collect(),
+            alive: tile.size[0] * tile.size[1],
+            tile,
+        }
+    }
+
+    /// Blends one Gaussian into the tile.
+    #[inline(always)]
+    fn blend<L: Lanes<Elem = f64>>(
+        &mut self,
+        entries: &Entries<Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        constants: &Constants<M, L>,
+        lanes: L,
+    ) {
+        let splat = Splat::new(&entry.footprint, lanes);
+        for (row, columns) in entries.rows(entry) {
+            for column in columns {
+                let block = row * self.tile.blocks[0] + column;
+                for lane in (0..BLOCK).step_by(L::LANES) {
+                    let sample = [
+                        self.samples[0][column].load(lanes, lane),
+                        self.samples[1][row].load(lanes, lane),
+                    ];
+                    if let Some(leave) = self.step(&splat, entry, constants, sample, [block, lane])
+                    {
+                        self.leave(leave, block);
+                    }
+                }
+                if self.blocks[block].left {
+                    self.step_alone(entry, row, column);
+                }
+            }
+        }
+    }
+
+    /// Blends one Gaussian into the pixels of a block from `lane` on whose comparisons are all
+    /// decided; gives those that have to leave.
+    #[inline(always)]
+    fn step<L: Lanes<Elem = f64>>(
+        &mut self,
+        splat: &Splat<M, L>,
+        entry: &Entry<Bounded<M>>,
+        constants: &Constants<M, L>,
+        sample: [Bounded<M, L>; 2],
+        [at, lane]: [usize; 2],
+    ) -> Option<PerPixel<f64>> {
+        let lanes = sample[0].center();
+        let block = &mut self.blocks[at];
+        let one = lanes.like(1.0);
+        let stopped = lanes.load(&block.stopped[lane..]);
+        let running = stopped.lt(one);
+        if !lanes.any(running) {
+            return None;
+        }
+        let alpha = lanes::alpha_at(splat, constants, sample, running)?;
+        let t = block.t.load(lanes, lane);
+        let next = t * (constants.one - alpha.alpha);
+        let stops = constants.stops(next);
+        let visible = lanes.and(running, alpha.visible);
+        let takes = lanes.and(visible, stops.never);
+        let stop = lanes.and(visible, stops.always);
+        let settled = lanes.and(lanes.not(takes), lanes.not(stop));
+        let leaves = lanes.and(lanes.and(running, lanes.not(alpha.skipped)), settled);
+        let weight = alpha.alpha * t;
+        let channels = self.view.splats.channels;
+        let colors = &mut self.colors[at * channels..(at + 1) * channels];
+        for (cells, &color) in colors.iter_mut().zip(self.view.splats.color(entry.id)) {
+            let before: Bounded<M, L> = cells.load(lanes, lane);
+            let after = before + Bounded::splat(lanes, color) * weight;
+            cells.store(lane, after.or_else(takes, before));
+        }
+        block.t.store(lane, next.or_else(takes, t));
+        let mark = lanes.like((entry.depth + 1) as f64);
+        mark.or_else(takes, lanes.load(&block.last[lane..])).store(&mut block.last[lane..]);
+        let still = stopped.or_else(lanes.not(stop), one);
+        still.or_else(lanes.not(leaves), one).store(&mut block.stopped[lane..]);
+        if lanes.any(stop) {
+            self.alive -= flags(lanes, stop, lane).iter().filter(|&&flag| flag > 0.0).count();
+        }
+        lanes.any(leaves).then(
+            #[inline(always)]
+            || flags(lanes, leaves, lane),
+        )
+    }
+
+    /// Lets pixels go on by themselves.
+    #[cold]
+    fn leave(&mut self, flags: PerPixel<f64>, at: usize) {
+        let (channels, block) = (self.view.splats.channels, &mut self.blocks[at]);
+        block.left = true;
+        for (lane, _) in flags.iter().enumerate().filter(|&(_, &flag)| flag > 0.0) {
+            let colors = &self.colors[at * channels..(at + 1) * channels];
+            let colors = colors.iter().map(|cells| cells.get(lane)).collect();
+            let last = last_id(block.last[lane], self.start);
+            self.pixels[at * BLOCK + lane] = Some(Pixel::at(block.t.get(lane), colors, last));
+        }
+    }
+
+    /// Blends one Gaussian into the pixels of a block that have left the lanes.
+    #[cold]
+    fn step_alone(&mut self, entry: &Entry<Bounded<M>>, row: usize, column: usize) {
+        let at = row * self.tile.blocks[0] + column;
+        let position = i32::try_from(self.start + entry.depth).unwrap_or(i32::MAX);
+        let color = self.view.splats.color(entry.id);
+        for lane in 0..BLOCK {
+            let Some(pixel) = &mut self.pixels[at * BLOCK + lane] else { continue };
+            if !pixel.live() {
+                continue;
+            }
+            let sample = [self.tile.samples[0][column][lane], self.tile.samples[1][row][lane]];
+            if let Some(pair) = alpha_at(self.view, &entry.footprint, sample) {
+                pixel.step(&pair, color, position, self.view.convention);
+                if !pixel.live() {
+                    self.alive -= 1;
+                }
+            }
+        }
+    }
+
+    /// Puts every pixel over the background.
+    fn finish(mut self) -> Vec<(usize, Outcome<M>)> {
+        let (channels, background) = (self.view.splats.channels, self.view.background);
+        let pixels = self.tile.pixels(self.view.width as usize);
+        pixels
+            .map(|at| {
+                let pixel = self.pixels[at.block * BLOCK + at.lane].take().unwrap_or_else(|| {
+                    let block = &self.blocks[at.block];
+                    let colors = &self.colors[at.block * channels..(at.block + 1) * channels];
+                    let colors = colors.iter().map(|cells| cells.get(at.lane)).collect();
+                    let last = last_id(block.last[at.lane], self.start);
+                    Pixel::at(block.t.get(at.lane), colors, last)
+                });
+                (at.index, finish(pixel, background))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arithmetic::dispatch;
+    use crate::splat::bounds::tests::views::{TestView, bits};
+    use crate::splat::reach::footprints;
+
+    #[test]
+    fn pixels_in_lanes_have_the_bits_of_pixels_by_themselves() {
+        let mut undecided = 0;
+        for test in TestView::all() {
+            let view = test.view();
+            let footprints = footprints(&view);
+            for number in 0..view.lists.tile_offsets.len() - 1 {
+                let job = || TileJob { view: &view, footprints: &footprints, number };
+                let mut alone = Walk::new(&view, number);
+                for block in 0..alone.tile.len() {
+                    let flags = alone.blocks[block].stopped.map(|stopped| 1.0 - stopped);
+                    alone.leave(flags, block);
+                    alone.blocks[block].stopped = [1.0; BLOCK];
+                }
+                job().walk(&mut alone, 0.0);
+                let all = |outcomes: Vec<(usize, Outcome<_>)>| {
+                    let all = outcomes.into_iter().map(|(at, outcome)| {
+                        let Outcome { mut colors, alpha, t, last, other_last, .. } = outcome;
+                        colors.extend([alpha, t]);
+                        (at, bits(&colors), last, other_last)
+                    });
+                    all.collect::<Vec<_>>()
+                };
+                let wide = dispatch(job());
+                undecided += wide.iter().map(|(_, outcome)| outcome.undecided).sum::<u64>();
+                let wide = all(wide);
+                assert_eq!(wide, all(job().run(0.0)), "tile {number}: lanes of another width");
+                assert_eq!(wide, all(alone.finish()), "tile {number}: all pixels alone");
+            }
+        }
+        assert!(undecided > 1000, "only {undecided} undecided comparisons");
+    }
+}

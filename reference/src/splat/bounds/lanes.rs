@@ -1,0 +1,175 @@
+//! Bounds of several pixels at once: the common case, in which every comparison is decided.
+//!
+//! The arithmetic is that of [`Bounded`] in vector registers, so that it has the same bits. A pixel
+//! that meets an undecided comparison leaves the lanes and goes on by itself.
+
+use crate::arithmetic::{Arith, Bounded, Decided, Lanes, Model, Scalar};
+use crate::splat::convention::{ClampGradient, Convention, StopRule};
+use crate::splat::pair::sigma;
+use crate::splat::reach::Footprint;
+use crate::splat::tile::{BLOCK, PerPixel, Tile};
+
+/// A bounded number for each pixel of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Cells {
+    values: PerPixel<f64>,
+    radii: PerPixel<f64>,
+}
+
+impl Cells {
+    pub(super) fn all<M: Model>(x: Bounded<M>) -> Self {
+        Self { values: [x.value(); BLOCK], radii: [x.radius(); BLOCK] }
+    }
+
+    pub(super) fn get<M: Model>(&self, lane: usize) -> Bounded<M> {
+        Bounded::with(self.values[lane], self.radii[lane])
+    }
+
+    pub(super) fn set<M: Model>(&mut self, lane: usize, x: Bounded<M>) {
+        (self.values[lane], self.radii[lane]) = (x.value(), x.radius());
+    }
+
+    #[inline(always)]
+    pub(super) fn load<M: Model, L: Lanes<Elem = f64>>(
+        &self,
+        lanes: L,
+        lane: usize,
+    ) -> Bounded<M, L> {
+        Bounded::with(lanes.load(&self.values[lane..]), lanes.load(&self.radii[lane..]))
+    }
+
+    #[inline(always)]
+    pub(super) fn store<M: Model, L: Lanes<Elem = f64>>(&mut self, lane: usize, x: Bounded<M, L>) {
+        x.center().store(&mut self.values[lane..]);
+        x.radius().store(&mut self.radii[lane..]);
+    }
+}
+
+/// Sample points of a tile's columns and rows of blocks.
+pub(super) fn samples<M: Model>(tile: &Tile<Bounded<M>>) -> [Vec<Cells>; 2] {
+    [0, 1].map(|axis| {
+        let cells = tile.samples[axis].iter().map(|samples| Cells {
+            values: samples.map(Scalar::value),
+            radii: samples.map(Bounded::radius),
+        });
+        cells.collect()
+    })
+}
+
+/// The convention's constants in every lane.
+pub(super) struct Constants<M, L> {
+    pub(super) zero: Bounded<M, L>,
+    pub(super) one: Bounded<M, L>,
+    pub(super) alpha_max: Bounded<M, L>,
+    alpha_min: Bounded<M, L>,
+    transmittance_min: Bounded<M, L>,
+    stop_rule: StopRule,
+    clamp_gradient: ClampGradient,
+}
+
+impl<M: Model, L: Lanes<Elem = f64>> Constants<M, L> {
+    #[inline(always)]
+    pub(super) fn new(convention: &Convention, lanes: L) -> Self {
+        let zero = Bounded::splat(lanes, Bounded::from_f64(0.0));
+        Self {
+            zero,
+            one: zero.like(1.0),
+            alpha_max: zero.like(convention.alpha_max),
+            alpha_min: zero.like(convention.alpha_min),
+            transmittance_min: zero.like(convention.transmittance_min),
+            stop_rule: convention.stop_rule,
+            clamp_gradient: convention.alpha_clamp_gradient,
+        }
+    }
+
+    /// Whether the transmittance `next` stops a pixel.
+    #[inline(always)]
+    pub(super) fn stops(&self, next: Bounded<M, L>) -> Decided<L::Mask> {
+        match self.stop_rule {
+            StopRule::Less => next.decide(self.transmittance_min),
+            StopRule::LessOrEqual => {
+                let Decided { always, never } = self.transmittance_min.decide(next);
+                Decided { always: never, never: always }
+            }
+        }
+    }
+
+    /// Whether alpha's gradient is cut off at the clamp, if the convention does that.
+    #[inline(always)]
+    pub(super) fn clamps(&self, raw: Bounded<M, L>) -> Option<Decided<L::Mask>> {
+        (self.clamp_gradient == ClampGradient::Zero).then(
+            #[inline(always)]
+            || self.alpha_max.decide(raw),
+        )
+    }
+}
+
+/// One Gaussian in every lane.
+pub(super) struct Splat<M, L> {
+    mean2d: [Bounded<M, L>; 2],
+    pub(super) conic: [Bounded<M, L>; 3],
+    pub(super) opacity: Bounded<M, L>,
+}
+
+impl<M: Model, L: Lanes<Elem = f64>> Splat<M, L> {
+    #[inline(always)]
+    pub(super) fn new(footprint: &Footprint<Bounded<M>>, lanes: L) -> Self {
+        let ([x, y], [a, b, c]) = (footprint.mean2d, footprint.conic);
+        Self {
+            mean2d: [Bounded::splat(lanes, x), Bounded::splat(lanes, y)],
+            conic: [Bounded::splat(lanes, a), Bounded::splat(lanes, b), Bounded::splat(lanes, c)],
+            opacity: Bounded::splat(lanes, footprint.opacity),
+        }
+    }
+}
+
+/// alpha of some pixels, and where the pair counts or may count.
+pub(super) struct Alpha<M, L: Lanes> {
+    pub(super) offset: [Bounded<M, L>; 2],
+    pub(super) gauss: Bounded<M, L>,
+    /// Before the clamp.
+    pub(super) raw: Bounded<M, L>,
+    pub(super) alpha: Bounded<M, L>,
+    /// Visible whatever the roundings.
+    pub(super) visible: L::Mask,
+    /// Skipped whatever the roundings.
+    pub(super) skipped: L::Mask,
+}
+
+/// Evaluates a Gaussian at pixels with the given sample points; nothing where all `wanted` pixels
+/// skip it.
+#[inline(always)]
+pub(super) fn alpha_at<M: Model, L: Lanes<Elem = f64>>(
+    splat: &Splat<M, L>,
+    constants: &Constants<M, L>,
+    [x, y]: [Bounded<M, L>; 2],
+    wanted: L::Mask,
+) -> Option<Alpha<M, L>> {
+    let lanes = x.center();
+    let offset = [splat.mean2d[0] - x, splat.mean2d[1] - y];
+    let power = -sigma(splat.conic, offset[0], offset[1]);
+    let gauss = power.exp();
+    let raw = splat.opacity * gauss;
+    let alpha = constants.alpha_max.min(raw);
+    let above = constants.zero.decide(power);
+    let below = alpha.decide(constants.alpha_min);
+    // Not skipped: neither certainly above nor certainly below.
+    let open = lanes.and(lanes.not(above.always), lanes.not(below.always));
+    let visible = lanes.and(above.never, below.never);
+    lanes.any(lanes.and(wanted, open)).then_some(Alpha {
+        offset,
+        gauss,
+        raw,
+        alpha,
+        visible,
+        skipped: lanes.not(open),
+    })
+}
+
+/// The lanes in which a mask holds, as 1 and 0.
+#[inline(always)]
+pub(super) fn flags<L: Lanes<Elem = f64>>(lanes: L, mask: L::Mask, lane: usize) -> PerPixel<f64> {
+    let mut flags = [0.0; BLOCK];
+    lanes.like(1.0).or_else(mask, lanes.like(0.0)).store(&mut flags[lane..]);
+    flags
+}

@@ -1,0 +1,97 @@
+//! Scenes for the tests of this folder: random ones, and one full of knife edges.
+
+use crate::arithmetic::{Bounded, Scalar, Wgsl};
+use crate::splat::convention::Convention;
+use crate::splat::rasterize::{Raster, rasterize};
+use crate::splat::render::project_scene;
+use crate::splat::scene::Scene;
+use crate::splat::synthetic::{Random, frustum};
+use crate::splat::view::{LossView, RasterView, Splats, TileLists};
+
+type B = Bounded<Wgsl>;
+
+/// One case: exact f32 inputs of the rasterization stages.
+pub(in crate::splat::bounds) struct TestView {
+    convention: Convention,
+    size: [u32; 2],
+    splats: Splats<B>,
+    lists: TileLists,
+    scene: Scene<B>,
+    raster: Raster<f32>,
+    transmittance: Vec<B>,
+}
+
+/// Values and radii, bit by bit.
+pub(in crate::splat::bounds) fn bits(numbers: &[B]) -> Vec<[u64; 2]> {
+    numbers.iter().map(|x| [x.value().to_bits(), x.radius().to_bits()]).collect()
+}
+
+impl TestView {
+    pub(in crate::splat::bounds) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for convention in [Convention::inria(), Convention::gsplat()] {
+            let convention = convention.rounded_to_f32();
+            for channels in [3, 2] {
+                all.push(Self::new(convention, channels, false));
+                all.push(Self::new(convention, channels, true));
+            }
+        }
+        all
+    }
+
+    /// A random scene; with `edges`, some opacities within roundings of `alpha_min`, so that many
+    /// comparisons are undecided.
+    fn new(convention: Convention, channels: usize, edges: bool) -> Self {
+        let size = [37, 29];
+        let scene = frustum(400, size[0], size[1], 7);
+        let projected = project_scene(&scene, 0, &convention).expect("few pairs");
+        let mut splats = projected.splats;
+        let mut random = Random(3);
+        if edges {
+            // So wide that alpha is the opacity almost everywhere.
+            for id in (0..splats.opacities.len()).step_by(8) {
+                splats.conics[id] = splats.conics[id].map(|x| x * 1e-9);
+                splats.opacities[id] = (1.0 + random.within(-2e-6, 2e-6)) / 255.0;
+            }
+        }
+        let cut = |values: &[f32]| {
+            values.chunks(3).flat_map(|pixel| pixel[..channels].to_vec()).collect::<Vec<_>>()
+        };
+        splats = Splats { channels, colors: cut(&splats.colors), ..splats };
+        let mut loss = scene.clone();
+        loss.backgrounds = cut(&scene.backgrounds);
+        loss.v_render_colors = cut(&scene.v_render_colors);
+        let view = RasterView {
+            width: size[0],
+            height: size[1],
+            convention: &convention,
+            splats: &splats,
+            lists: &projected.lists,
+            background: &loss.backgrounds,
+        };
+        let raster = rasterize::<f32>(&view);
+        let transmittance = raster.transmittance.iter().map(|&t| B::from_f32(t)).collect();
+        let (splats, scene) = (splats.map(B::from_f32), loss.map(B::from_f32));
+        Self { convention, size, splats, lists: projected.lists, scene, raster, transmittance }
+    }
+
+    pub(in crate::splat::bounds) fn view(&self) -> RasterView<'_, B> {
+        RasterView {
+            width: self.size[0],
+            height: self.size[1],
+            convention: &self.convention,
+            splats: &self.splats,
+            lists: &self.lists,
+            background: &self.scene.backgrounds,
+        }
+    }
+
+    pub(in crate::splat::bounds) fn loss(&self) -> LossView<'_, B> {
+        LossView {
+            transmittance: &self.transmittance,
+            last_ids: &self.raster.last_ids,
+            v_render_colors: &self.scene.v_render_colors,
+            v_render_alphas: &self.scene.v_render_alphas,
+        }
+    }
+}

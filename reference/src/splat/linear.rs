@@ -1,0 +1,58 @@
+//! 3-vectors and 3x3 matrices over any scalar; row-major.
+
+use crate::arithmetic::Arith;
+
+/// A vector.
+pub(crate) type V3<A> = [A; 3];
+/// A matrix, row-major.
+pub(crate) type M3<A> = [[A; 3]; 3];
+
+/// a . b
+pub(crate) fn dot<A: Arith>(a: V3<A>, b: V3<A>) -> A {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// M v
+pub(crate) fn mul_vec<A: Arith>(m: &M3<A>, v: V3<A>) -> V3<A> {
+    m.map(|row| dot(row, v))
+}
+
+/// M^T v
+pub(crate) fn transpose_mul_vec<A: Arith>(m: &M3<A>, v: V3<A>) -> V3<A> {
+    mul_vec(&transpose(m), v)
+}
+
+/// M^T
+pub(crate) fn transpose<A: Copy>(m: &M3<A>) -> M3<A> {
+    [0, 1, 2].map(|i| [m[0][i], m[1][i], m[2][i]])
+}
+
+/// R M for R with any number of rows.
+pub(crate) fn rows_mul<A: Arith, const R: usize>(rows: &[V3<A>; R], m: &M3<A>) -> [V3<A>; R] {
+    let columns = transpose(m);
+    rows.map(|row| columns.map(|column| dot(row, column)))
+}
+
+/// a + b
+pub(crate) fn add<A: Arith>(a: V3<A>, b: V3<A>) -> V3<A> {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
+}
+
+/// s v
+pub(crate) fn scale<A: Arith>(s: A, v: V3<A>) -> V3<A> {
+    v.map(|x| s * x)
+}
+
+/// |v|
+pub(crate) fn norm<A: Arith>(v: V3<A>) -> A {
+    dot(v, v).sqrt()
+}
+
+/// The gradient of v where only n = v/|v| is used: (g - n (n . g))/|v|.
+pub(crate) fn normalize_vjp<A: Arith, const N: usize>(n: [A; N], length: A, g: [A; N]) -> [A; N] {
+    let mut along = length.like(0.0);
+    for (&n, &g) in n.iter().zip(&g) {
+        along = along + n * g;
+    }
+    std::array::from_fn(|i| (g[i] - n[i] * along) / length)
+}

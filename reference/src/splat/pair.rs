@@ -1,0 +1,97 @@
+//! One (pixel, Gaussian) pair: the formulas that forward and backward rasterization share, once
+//! for every scalar. The WGSL and CUDA kernels spell the same expressions with the same grouping,
+//! because the bounds are bounds of these expressions.
+//!
+//! Source: Kerbl et al. 2023, section 4 (alpha blending of projected Gaussians), equations (2), (3).
+
+use crate::arithmetic::Arith;
+
+/// Half the squared Mahalanobis distance: `0.5 (a dx^2 + c dy^2) + b dx dy` for the conic
+/// (a, b, c), 1/pixels^2, and the offset (dx, dy) = mean2d - sample point, pixels.
+#[inline(always)]
+pub fn sigma<A: Arith>(conic: [A; 3], dx: A, dy: A) -> A {
+    let [a, b, c] = conic;
+    dx.like(0.5) * ((a * dx) * dx + (c * dy) * dy) + (b * dx) * dy
+}
+
+/// What a pair passes back to its Gaussian, the colour excepted.
+#[derive(Clone, Copy, Debug)]
+pub struct PairGradient<A> {
+    /// Gradient of the projected mean, per pixel.
+    pub mean2d: [A; 2],
+    /// Gradient of the conic (a, b, c), with the full off-diagonal.
+    pub conic: [A; 3],
+    /// Gradient of the opacity.
+    pub opacity: A,
+}
+
+impl<A: Copy> PairGradient<A> {
+    /// The six numbers in the order in which they are accumulated.
+    #[inline(always)]
+    pub fn to_array(self) -> [A; 6] {
+        let [mx, my] = self.mean2d;
+        let [a, b, c] = self.conic;
+        [mx, my, a, b, c, self.opacity]
+    }
+}
+
+/// The vector-Jacobian product of `alpha = opacity exp(-sigma)` (the clamp apart).
+///
+/// d alpha/d opacity = gauss, d alpha/d sigma = -opacity gauss, and sigma's derivatives follow from
+/// its definition: d sigma/d mx = a dx + b dy, d sigma/d a = dx^2/2, d sigma/d b = dx dy.
+#[inline(always)]
+pub fn alpha_vjp<A: Arith>(
+    conic: [A; 3],
+    [dx, dy]: [A; 2],
+    opacity: A,
+    gauss: A,
+    v_alpha: A,
+) -> PairGradient<A> {
+    let [a, b, c] = conic;
+    let v_power = (opacity * gauss) * v_alpha;
+    let minus_half = v_power.like(-0.5) * v_power;
+    PairGradient {
+        mean2d: [-(v_power * (a * dx + b * dy)), -(v_power * (b * dx + c * dy))],
+        conic: [minus_half * (dx * dx), -v_power * (dx * dy), minus_half * (dy * dy)],
+        opacity: gauss * v_alpha,
+    }
+}
+
+/// The vector-Jacobian product of blending one Gaussian over what lies `behind` it.
+///
+/// With transmittance `t` in front of the Gaussian and the colour `behind` that would be seen
+/// through it, C = ... + t (alpha color + (1 - alpha) behind), so dC/d alpha = (color - behind) t
+/// and dC/d color = alpha t. Slices are `[D]`. Writes the gradient of the colour to `v_color`,
+/// replaces `behind` by what is seen with this Gaussian in front of it, and returns the gradient of
+/// alpha without the background's part.
+#[inline(always)]
+pub fn blend_vjp<A: Arith>(
+    alpha: A,
+    t: A,
+    color: &[A],
+    v_pixel: &[A],
+    behind: &mut [A],
+    v_color: &mut [A],
+) -> A {
+    let weight = alpha * t;
+    let one_minus = alpha.like(1.0) - alpha;
+    let mut v_alpha = alpha.like(0.0);
+    for (((&color, &v), behind), v_color) in color.iter().zip(v_pixel).zip(behind).zip(v_color) {
+        *v_color = weight * v;
+        v_alpha = v_alpha + ((color - *behind) * t) * v;
+        *behind = alpha * color + one_minus * *behind;
+    }
+    v_alpha
+}
+
+/// The gradient of the transmittance that reaches the background: with final transmittance T, the
+/// image holds `T background` and the opacity `1 - T`, so the gradient of T is
+/// `background . v_pixel - v_render_alpha`; this is its negative. Slices are `[D]`.
+#[inline(always)]
+pub fn v_minus_transmittance<A: Arith>(background: &[A], v_pixel: &[A], v_render_alpha: A) -> A {
+    let mut through = v_render_alpha.like(0.0);
+    for (&b, &v) in background.iter().zip(v_pixel) {
+        through = through + b * v;
+    }
+    v_render_alpha - through
+}

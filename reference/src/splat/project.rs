@@ -1,0 +1,385 @@
+//! Projection: from 3D Gaussians to what the rasterization reads.
+//!
+//! EWA splatting (Zwicker et al. 2001; Kerbl et al. 2023, equations (5) and (6)): with p = `R_w` m + t
+//! the mean in camera axes, J the Jacobian of the pinhole projection at p (x/z and y/z limited by
+//! the convention) and M = R(q) diag(s), the 2D covariance is A A^T + eps2d I with A = J `R_w` M. It
+//! is written as A A^T, not as a triple product, so that it is positive semidefinite by construction.
+
+use crate::arithmetic::{Scalar, Truth};
+use crate::splat::bin::Listing;
+use crate::splat::camera::Camera;
+use crate::splat::convention::{Convention, FieldOfViewClamp, FovClampGradient, NearRule};
+use crate::splat::linear::{M3, V3, add, dot, mul_vec, norm, rows_mul, scale};
+use crate::splat::scene::{Colors, Gaussians};
+use crate::splat::sh;
+use crate::splat::view::Splats;
+use rayon::prelude::*;
+
+/// One Gaussian as one camera sees it, with what the backward stage needs again.
+#[derive(Clone, Copy, Debug)]
+pub struct Projection<S> {
+    /// Mean in camera axes.
+    pub(crate) camera_mean: V3<S>,
+    /// Unit quaternion w x y z and the length it was divided by.
+    pub(crate) unit_quat: [S; 4],
+    pub(crate) quat_norm: S,
+    /// R(q).
+    pub(crate) rotation: M3<S>,
+    /// x/z and y/z as limited for the Jacobian.
+    pub(crate) slope: [S; 2],
+    /// Whether each was limited.
+    pub(crate) limited: [Truth; 2],
+    /// J `R_w`.
+    pub(crate) jacobian: [V3<S>; 2],
+    /// J `R_w` R(q) diag(s).
+    pub(crate) root: [V3<S>; 2],
+    /// 2D covariance with the blur: xx, xy, yy, pixels^2.
+    pub covariance: V3<S>,
+    /// Determinants of the 2D covariance without and with the blur.
+    pub(crate) dets: [S; 2],
+    /// Projected mean, pixels.
+    pub mean2d: [S; 2],
+    /// Inverse of `covariance`, upper triangle.
+    pub conic: V3<S>,
+    /// Opacity, antialiased where the convention says so.
+    pub opacity: S,
+    /// Depth along the optical axis, scene units.
+    pub depth: S,
+    /// Whether the Gaussian is neither culled nor without area: [`Truth::Undecided`] where a
+    /// conforming program may also leave it out.
+    pub(crate) seen: Truth,
+    /// What the values alone decide about that.
+    pub(crate) value_seen: bool,
+}
+
+/// A camera ready for projection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lens<S> {
+    /// World to camera: the rotation's rows.
+    pub rotation: [[S; 3]; 3],
+    /// World to camera: the translation, scene units.
+    pub translation: [S; 3],
+    /// Focal lengths, pixels.
+    pub focal: [S; 2],
+    /// Added to f x/z: the principal point in the convention's pixel coordinates.
+    pub principal: [S; 2],
+    /// Lower and upper limits of x/z, then of y/z, for the Jacobian.
+    pub limits: [[S; 2]; 2],
+}
+
+impl<S: Copy> Lens<S> {
+    /// The same numbers over another scalar.
+    pub fn map<R>(&self, mut f: impl FnMut(S) -> R) -> Lens<R> {
+        Lens {
+            rotation: self.rotation.map(|row| row.map(&mut f)),
+            translation: self.translation.map(&mut f),
+            focal: self.focal.map(&mut f),
+            principal: self.principal.map(&mut f),
+            limits: self.limits.map(|pair| pair.map(&mut f)),
+        }
+    }
+}
+
+impl<S: Scalar> Lens<S> {
+    /// A camera that takes images of `size` = width and height, pixels.
+    #[must_use]
+    pub fn new(camera: &Camera<S>, size: [u32; 2], convention: &Convention) -> Self {
+        let v = &camera.viewmat;
+        let rotation = [0, 1, 2].map(|i| [v[i][0], v[i][1], v[i][2]]);
+        let f = [camera.fx, camera.fy].map(S::from_f64);
+        let c = [camera.cx, camera.cy].map(S::from_f64);
+        let size = size.map(|pixels| S::from_f64(f64::from(pixels)));
+        let shift = S::from_f64(0.5 - convention.pixel_center);
+        let limits = [0, 1].map(|i| {
+            let tan = S::from_f64(0.5) * size[i] / f[i];
+            match convention.fov_clamp {
+                FieldOfViewClamp::AboutAxis { factor } => {
+                    let limit = S::from_f64(factor) * tan;
+                    [-limit, limit]
+                }
+                FieldOfViewClamp::AboutPrincipalPoint { margin } => {
+                    let margin = S::from_f64(margin) * tan;
+                    [-(c[i] / f[i] + margin), (size[i] - c[i]) / f[i] + margin]
+                }
+            }
+        });
+        Self {
+            rotation,
+            translation: [v[0][3], v[1][3], v[2][3]],
+            focal: f,
+            principal: c.map(|c| c - shift),
+            limits,
+        }
+    }
+
+    /// The camera's position in the world: -R^T t.
+    pub(crate) fn position(&self) -> V3<S> {
+        crate::splat::linear::transpose_mul_vec(&self.rotation, self.translation).map(|x| -x)
+    }
+}
+
+/// The rotation matrix of a unit quaternion w x y z.
+#[must_use]
+pub fn rotation<S: Scalar>([w, x, y, z]: [S; 4]) -> M3<S> {
+    let (one, two) = (S::from_f64(1.0), S::from_f64(2.0));
+    [
+        [one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)],
+        [two * (x * y + w * z), one - two * (x * x + z * z), two * (y * z - w * x)],
+        [two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)],
+    ]
+}
+
+/// Whether the convention culls a Gaussian at this depth.
+pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> Truth {
+    let near = S::from_f64(convention.near);
+    let in_front = match convention.near_rule {
+        NearRule::Less => depth.less(near),
+        NearRule::LessOrEqual => !near.less(depth),
+    };
+    if convention.far.is_finite() {
+        in_front | S::from_f64(convention.far).less(depth)
+    } else {
+        in_front
+    }
+}
+
+/// Projects Gaussian `id`; `None` where it is certainly culled by depth or without area.
+#[must_use]
+pub(crate) fn project_one<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    id: usize,
+    lens: &Lens<S>,
+    convention: &Convention,
+) -> Option<Projection<S>> {
+    let camera_mean = add(mul_vec(&lens.rotation, gaussians.means[id]), lens.translation);
+    let [x, y, z] = camera_mean;
+    let culled = culled_by_depth(z, convention);
+    if culled == Truth::Always {
+        return None;
+    }
+    let quat = gaussians.quats[id];
+    let quat_norm =
+        (quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]).sqrt();
+    let unit_quat = quat.map(|q| q / quat_norm);
+    let rotation = rotation(unit_quat);
+    let scaled = rotation.map(|row| {
+        let s = gaussians.scales[id];
+        [row[0] * s[0], row[1] * s[1], row[2] * s[2]]
+    });
+    let (slope, limited) = limited_slopes([x, y], z, lens, convention.fov_clamp_gradient);
+    let [fx, fy] = lens.focal;
+    let zero = S::from_f64(0.0);
+    let on_screen = [[fx / z, zero, -(fx * slope[0]) / z], [zero, fy / z, -(fy * slope[1]) / z]];
+    let jacobian = rows_mul(&on_screen, &lens.rotation);
+    let root = rows_mul(&jacobian, &scaled);
+    let sharp = [dot(root[0], root[0]), dot(root[0], root[1]), dot(root[1], root[1])];
+    let blur = S::from_f64(convention.eps2d);
+    let covariance = [sharp[0] + blur, sharp[1], sharp[2] + blur];
+    let det = |[a, b, c]: V3<S>| a * c - b * b;
+    let dets = [det(sharp), det(covariance)];
+    let left_out = culled | !zero.less(dets[1]);
+    if left_out == Truth::Always {
+        return None;
+    }
+    let value_seen =
+        culled != Truth::Undecided || culled_by_depth(z.value(), convention) == Truth::Never;
+    let w = z + S::from_f64(convention.w_eps);
+    Some(Projection {
+        camera_mean,
+        unit_quat,
+        quat_norm,
+        rotation,
+        slope,
+        limited,
+        jacobian,
+        root,
+        covariance,
+        dets,
+        mean2d: [fx * (x / w) + lens.principal[0], fy * (y / w) + lens.principal[1]],
+        conic: conic(covariance, dets[1], convention.inverse_eps),
+        opacity: opacity(gaussians.opacities[id], dets, convention),
+        depth: z,
+        seen: !left_out,
+        value_seen: value_seen && dets[1].value() > 0.0,
+    })
+}
+
+/// The opacity to blend with: antialiased mode multiplies it by `sqrt(det/det_blurred)`, which keeps
+/// the integral of a splat narrower than the blur (Yu et al. 2024, Mip-Splatting).
+fn opacity<S: Scalar>(opacity: S, dets: [S; 2], convention: &Convention) -> S {
+    if convention.antialiased { opacity * compensation(dets) } else { opacity }
+}
+
+/// sqrt(max(0, `det/det_blurred`)).
+pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2]) -> S {
+    (sharp / blurred).root_above(0.0)
+}
+
+/// The inverse of the covariance with determinant `det`. Its gradient is by convention the
+/// derivative times det^2/(det^2 + `inverse_eps`).
+fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64) -> V3<S> {
+    let square = det * det;
+    let factor = square / (square + S::from_f64(inverse_eps));
+    let factor = factor.with_gradient_of(S::from_f64(0.0));
+    [c / det, -b / det, a / det].map(|x| x.with_gradient_of(x * factor))
+}
+
+/// x/z and y/z within the lens' limits, and whether each was changed.
+///
+/// A coordinate that was changed is limit z. Its gradient is the derivative of that, or by Inria's
+/// convention that of a constant.
+fn limited_slopes<S: Scalar>(
+    mean: [S; 2],
+    z: S,
+    lens: &Lens<S>,
+    gradient: FovClampGradient,
+) -> ([S; 2], [Truth; 2]) {
+    let mut limited = [Truth::Never; 2];
+    let slope = std::array::from_fn(|i| {
+        let [low, high] = lens.limits[i];
+        let slope = mean[i] / z;
+        limited[i] = slope.less(low) | high.less(slope);
+        let within = high.min(low.max(slope));
+        if limited[i] == Truth::Always && gradient == FovClampGradient::Constant {
+            let coordinate = (within * z).with_gradient_of(S::from_f64(0.0));
+            within.with_gradient_of(coordinate / z)
+        } else {
+            within
+        }
+    });
+    (slope, limited)
+}
+
+/// The unit vector from the camera to Gaussian `id`, and the distance.
+pub(crate) fn direction<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    id: usize,
+    position: V3<S>,
+) -> (V3<S>, S) {
+    let offset = add(gaussians.means[id], position.map(|x| -x));
+    let length = norm(offset);
+    (scale(S::from_f64(1.0) / length, offset), length)
+}
+
+/// What the stage gives for one camera; zeros for the Gaussians that are certainly left out.
+#[derive(Clone, Debug)]
+pub struct Projections<S> {
+    /// What is rasterized.
+    pub splats: Splats<S>,
+    /// `[N,3]` 2D covariances with the blur: xx, xy, yy, pixels^2.
+    pub covars2d: Vec<[S; 3]>,
+    /// `[N]` depths along the optical axis, scene units.
+    pub depths: Vec<S>,
+    /// `[N]` whether a Gaussian is projected: neither culled nor without area.
+    pub visible: Vec<Truth>,
+}
+
+/// The stage for one camera.
+#[must_use]
+pub fn project_splats<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    convention: &Convention,
+) -> Projections<S> {
+    Projections::new(gaussians, lens, &project_all(gaussians, lens, convention))
+}
+
+impl<S: Scalar> Projections<S> {
+    /// From what [`project_all`] gives.
+    pub(crate) fn new(
+        gaussians: &Gaussians<S>,
+        lens: &Lens<S>,
+        all: &[Option<Projection<S>>],
+    ) -> Self {
+        let zero = S::from_f64(0.0);
+        let of =
+            |p: &Option<Projection<S>>| p.map_or(([zero; 3], zero), |p| (p.covariance, p.depth));
+        let (covars2d, depths) = all.iter().map(of).unzip();
+        Self {
+            splats: splats(gaussians, lens, all),
+            covars2d,
+            depths,
+            visible: all.iter().map(|p| p.map_or(Truth::Never, |p| p.seen)).collect(),
+        }
+    }
+}
+
+/// [`project_one`] for every Gaussian.
+pub(crate) fn project_all<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    convention: &Convention,
+) -> Vec<Option<Projection<S>>> {
+    let ids = (0..gaussians.len()).into_par_iter();
+    ids.map(|id| project_one(gaussians, id, lens, convention)).collect()
+}
+
+/// The rasterization's inputs; certainly culled Gaussians hold zeros.
+pub(crate) fn splats<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    projections: &[Option<Projection<S>>],
+) -> Splats<S> {
+    let (position, channels) = (lens.position(), gaussians.colors.channels());
+    let mut splats = Splats::zeros(gaussians.len(), channels);
+    for (id, p) in projections.iter().enumerate() {
+        let Some(p) = p else { continue };
+        (splats.means2d[id], splats.conics[id]) = (p.mean2d, p.conic);
+        splats.opacities[id] = p.opacity;
+        let color = &mut splats.colors[id * channels..(id + 1) * channels];
+        write_color(gaussians, id, position, color);
+    }
+    splats
+}
+
+/// Gaussians that one thread projects together.
+const PART: usize = 256;
+
+/// Projects every Gaussian for one camera: the rasterization's inputs, and where each Gaussian is
+/// listed. Culled ones hold zeros and are listed nowhere.
+pub(crate) fn project<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    convention: &Convention,
+    tiles: [u32; 2],
+) -> (Splats<S>, Vec<Option<Listing>>) {
+    let (n, channels) = (gaussians.len(), gaussians.colors.channels());
+    let mut splats = Splats::zeros(n, channels);
+    let mut listings = vec![None; n];
+    let position = lens.position();
+    (splats.means2d.par_chunks_mut(PART))
+        .zip(splats.conics.par_chunks_mut(PART))
+        .zip(splats.opacities.par_chunks_mut(PART))
+        .zip(splats.colors.par_chunks_mut(PART * channels))
+        .zip(listings.par_chunks_mut(PART))
+        .enumerate()
+        .for_each(|(part, ((((means2d, conics), opacities), colors), listings))| {
+            for (i, color) in colors.chunks_exact_mut(channels).enumerate() {
+                let id = part * PART + i;
+                let Some(p) = project_one(gaussians, id, lens, convention) else { continue };
+                (means2d[i], conics[i], opacities[i]) = (p.mean2d, p.conic, p.opacity);
+                write_color(gaussians, id, position, color);
+                listings[i] = Some(Listing::new(&p, convention, tiles));
+            }
+        });
+    (splats, listings)
+}
+
+/// The colour of one Gaussian seen from `position`: given directly, or max(0, harmonics + 0.5).
+pub(crate) fn write_color<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    id: usize,
+    position: V3<S>,
+    out: &mut [S],
+) {
+    let stride = gaussians.colors.stride();
+    let values = &gaussians.colors.values()[id * stride..(id + 1) * stride];
+    match gaussians.colors {
+        Colors::Direct { .. } => out.copy_from_slice(values),
+        Colors::Harmonics { .. } => {
+            let (d, _) = direction(gaussians, id, position);
+            let zero = S::from_f64(0.0);
+            out.copy_from_slice(&sh::unclamped(values, d).map(|c| c.max(zero)));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What concerns more than one stage: each kind of check that the oracle is believed for, and the
+//! scenes and roundoff bounds that these tests share.
+
+pub(crate) mod containment;
+mod coverage;
+pub(crate) mod derivative;
+pub(crate) mod finite_difference;
+pub(crate) mod identity;
+mod pipeline;
+mod planted;
+pub(crate) mod projection_containment;
+pub(crate) mod roundoff;
+pub(crate) mod scenes;

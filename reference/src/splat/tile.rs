@@ -1,0 +1,327 @@
+//! A tile's pixels in the order in which they are walked, and the part that a Gaussian can reach.
+//!
+//! Pixels are kept in *blocks* of 4 x 2, so that a vector register of any width holds pixels that
+//! lie close together, and small Gaussians fill it.
+
+use crate::arithmetic::Scalar;
+use crate::splat::reach::Footprint;
+use crate::splat::view::{RasterView, Splats};
+use std::ops::Range;
+
+/// Pixels of a block.
+pub(crate) const BLOCK: usize = 8;
+const BLOCK_WIDTH: usize = 4;
+const BLOCK_HEIGHT: usize = BLOCK / BLOCK_WIDTH;
+
+/// A number for each pixel of a block: two rows of four.
+pub(crate) type PerPixel<S> = [S; BLOCK];
+
+/// A tile's place in the image and its blocks.
+pub(crate) struct Tile<S> {
+    /// First pixel.
+    pub(crate) origin: [usize; 2],
+    /// Pixels inside the image.
+    pub(crate) size: [usize; 2],
+    /// Blocks in x and y; the last ones may reach beyond the tile.
+    pub(crate) blocks: [usize; 2],
+    /// Sample points, pixels, of each column and of each row of blocks.
+    pub(crate) samples: [Vec<PerPixel<S>>; 2],
+    pixel_center: f64,
+}
+
+impl<S: Scalar> Tile<S> {
+    #[inline(always)]
+    pub(crate) fn new(view: &RasterView<'_, S>, tile: usize) -> Self {
+        let [x0, y0, w, h] = view.tile_rect(tile);
+        let side = view.lists.tile_size as usize;
+        let blocks = [side.div_ceil(BLOCK_WIDTH), side.div_ceil(BLOCK_HEIGHT)];
+        let sample = |i: usize| S::from_f64(view.sample(i));
+        let xs =
+            |column| std::array::from_fn(|i| sample(x0 + column * BLOCK_WIDTH + i % BLOCK_WIDTH));
+        let ys = |row| std::array::from_fn(|i| sample(y0 + row * BLOCK_HEIGHT + i / BLOCK_WIDTH));
+        Self {
+            origin: [x0, y0],
+            size: [w, h],
+            blocks,
+            samples: [(0..blocks[0]).map(xs).collect(), (0..blocks[1]).map(ys).collect()],
+            pixel_center: view.convention.pixel_center,
+        }
+    }
+
+    /// Number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.blocks[0] * self.blocks[1]
+    }
+
+    /// Every pixel inside the image: its index in an image of this width, its block and its place
+    /// in the block.
+    pub(crate) fn pixels(&self, width: usize) -> impl Iterator<Item = Pixel> {
+        let ([x0, y0], [w, h], across) = (self.origin, self.size, self.blocks[0]);
+        (0..h).flat_map(move |y| {
+            (0..w).map(move |x| Pixel {
+                index: (y0 + y) * width + x0 + x,
+                block: y / BLOCK_HEIGHT * across + x / BLOCK_WIDTH,
+                lane: y % BLOCK_HEIGHT * BLOCK_WIDTH + x % BLOCK_WIDTH,
+            })
+        })
+    }
+
+    /// Rows of blocks that `footprint` may reach.
+    #[inline(always)]
+    fn rows(&self, footprint: &Footprint<S>) -> Range<usize> {
+        let ends = footprint.rows();
+        blocks_between(ends, self.origin[1], self.pixel_center, BLOCK_HEIGHT, self.blocks[1])
+    }
+
+    /// Blocks of `row` that an ellipse may reach: those that either row of pixels may reach.
+    #[inline(always)]
+    fn columns(&self, ellipse: &crate::splat::reach::Ellipse, row: usize) -> Range<usize> {
+        let first = (self.origin[1] + row * BLOCK_HEIGHT) as f64 + self.pixel_center;
+        let [upper, lower] = [ellipse.row(first), ellipse.row(first + 1.0)];
+        let ends = [least(upper[0], lower[0]), -least(-upper[1], -lower[1])];
+        blocks_between(ends, self.origin[0], self.pixel_center, BLOCK_WIDTH, self.blocks[0])
+    }
+}
+
+/// A pixel of a tile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pixel {
+    /// Index in the image.
+    pub(crate) index: usize,
+    /// Its block in the tile.
+    pub(crate) block: usize,
+    /// Its place in the block.
+    pub(crate) lane: usize,
+}
+
+#[inline(always)]
+fn least(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// The blocks of `side` pixels that hold a sample point in `ends`, cut to the tile's `count`.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "float to integer casts saturate, and the result is cut to the tile"
+)]
+fn blocks_between(
+    [low, high]: [f64; 2],
+    origin: usize,
+    center: f64,
+    side: usize,
+    count: usize,
+) -> Range<usize> {
+    let offset = origin as f64 + center;
+    let first = ((low - offset).ceil().max(0.0) as usize / side).min(count);
+    // One more than the last pixel, at least 0.
+    let end = ((high - offset).floor() + 1.0).max(0.0) as usize;
+    first..end.div_ceil(side).min(count)
+}
+
+/// Something per channel: an array where their number is known to the compiler, which then keeps
+/// it in registers.
+pub(crate) trait PerChannel<T>: AsRef<[T]> + AsMut<[T]> {
+    fn all(value: T, channels: usize) -> Self;
+}
+
+impl<T: Copy, const D: usize> PerChannel<T> for [T; D] {
+    #[inline(always)]
+    fn all(value: T, _: usize) -> Self {
+        [value; D]
+    }
+}
+
+impl<T: Copy> PerChannel<T> for Vec<T> {
+    #[inline(always)]
+    fn all(value: T, channels: usize) -> Self {
+        vec![value; channels]
+    }
+}
+
+/// One listed Gaussian, ready for the walk over a tile.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<S> {
+    pub(crate) id: usize,
+    /// Position in the tile's list.
+    pub(crate) depth: usize,
+    pub(crate) footprint: Footprint<S>,
+    /// First row of blocks, and where its `spans` begin.
+    row: usize,
+    spans: Range<usize>,
+}
+
+impl<S> Entry<S> {
+    /// An entry for a walk that asks the footprint, pixel by pixel.
+    pub(crate) fn alone(id: usize, depth: usize, footprint: Footprint<S>) -> Self {
+        Self { id, depth, footprint, row: 0, spans: 0..0 }
+    }
+}
+
+/// A part of a tile's list: the Gaussians that may reach the tile's pixels.
+pub(crate) struct Entries<S> {
+    pub(crate) list: Vec<Entry<S>>,
+    /// First and one beyond the last block of each row of each entry.
+    spans: Vec<[u16; 2]>,
+    /// The footprints of all Gaussians of the part.
+    found: Vec<Footprint<S>>,
+    /// `[list, D]`
+    colors: Vec<S>,
+}
+
+/// Entries that are prepared together: few enough that a tile which stops early has not prepared
+/// many in vain, many enough that their memory accesses overlap.
+pub(crate) const BATCH: usize = 64;
+
+impl<S: Scalar> Entries<S> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { list: Vec::new(), spans: Vec::new(), found: Vec::new(), colors: Vec::new() }
+    }
+
+    /// Replaces the entries by those of `ids`, whose first has position `depth` in the tile's list.
+    ///
+    /// Gaussians lie anywhere in memory: they are copied in loops that do nothing else, so that
+    /// the processor waits for many of them at once.
+    #[inline(always)]
+    pub(crate) fn fill(
+        &mut self,
+        tile: &Tile<S>,
+        footprints: &[Footprint<S>],
+        splats: &Splats<S>,
+        ids: &[u32],
+        depth: usize,
+    ) {
+        self.found.clear();
+        self.found.extend(ids.iter().map(|&id| footprints[id as usize]));
+        self.list.clear();
+        self.spans.clear();
+        for (i, &id) in ids.iter().enumerate() {
+            if let Some((row, spans)) = self.place(tile, i) {
+                let (id, depth, footprint) = (id as usize, depth + i, self.found[i]);
+                self.list.push(Entry { id, depth, footprint, row, spans });
+            }
+        }
+        self.colors.clear();
+        for entry in &self.list {
+            self.colors.extend(splats.color(entry.id));
+        }
+    }
+
+    /// Writes the spans of Gaussian `i` of the part; gives its first row and where they are, or
+    /// nothing where it reaches no block.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "a tile has fewer than 2^16 blocks a row")]
+    fn place(&mut self, tile: &Tile<S>, i: usize) -> Option<(usize, Range<usize>)> {
+        let footprint = &self.found[i];
+        let rows = tile.rows(footprint);
+        if rows.is_empty() {
+            return None;
+        }
+        let (start, first, ellipse) = (self.spans.len(), rows.start, footprint.ellipse());
+        let mut any = false;
+        for row in rows {
+            let columns = tile.columns(&ellipse, row);
+            any |= !columns.is_empty();
+            self.spans.push([columns.start as u16, columns.end as u16]);
+        }
+        if !any {
+            self.spans.truncate(start);
+        }
+        any.then_some((first, start..self.spans.len()))
+    }
+
+    /// The colour of entry number `i`, `[D]`.
+    #[inline(always)]
+    pub(crate) fn color(&self, i: usize, channels: usize) -> &[S] {
+        &self.colors[i * channels..(i + 1) * channels]
+    }
+
+    /// The rows of blocks that an entry may reach, each with its blocks.
+    #[inline(always)]
+    pub(crate) fn rows(&self, entry: &Entry<S>) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let spans = self.spans[entry.spans.clone()].iter();
+        (entry.row..).zip(spans.map(|&[start, end]| usize::from(start)..usize::from(end)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arithmetic::{Lanes, exp};
+    use crate::splat::convention::Convention;
+    use crate::splat::rasterize::{Constants, Splat, alpha_at};
+    use crate::splat::reach::footprints;
+    use crate::splat::view::TileLists;
+    use proptest::prelude::*;
+
+    /// The pixels of a 19 x 18 image at which the walk would see the Gaussian although `fill` left
+    /// them out.
+    fn lost<S: Lanes<Elem = S, Mask = bool> + Scalar>(splats: &Splats<S>) -> usize {
+        let (convention, background) = (Convention::inria(), [S::from_f64(0.0)]);
+        let lists = TileLists {
+            tiles: [2, 2],
+            tile_size: convention.tile_size,
+            tile_offsets: vec![0, 1, 2, 3, 4],
+            flatten_ids: vec![0; 4],
+        };
+        let view = RasterView {
+            width: 19,
+            height: 18,
+            convention: &convention,
+            splats,
+            lists: &lists,
+            background: &background,
+        };
+        let footprints = footprints(&view);
+        let constants = Constants::new(&convention, background[0]);
+        let splat = Splat::new(&footprints[0], background[0]);
+        let mut lost = 0;
+        for number in 0..4 {
+            let (tile, mut entries) = (Tile::new(&view, number), Entries::new());
+            entries.fill(&tile, &footprints, splats, &[0], 0);
+            let mut reached = vec![false; tile.len()];
+            for (row, columns) in entries.list.iter().flat_map(|entry| entries.rows(entry)) {
+                columns.for_each(|column| reached[row * tile.blocks[0] + column] = true);
+            }
+            lost += tile
+                .pixels(0)
+                .filter(|at| {
+                    let across = tile.blocks[0];
+                    let sample = [
+                        tile.samples[0][at.block % across][at.lane],
+                        tile.samples[1][at.block / across][at.lane],
+                    ];
+                    alpha_at(&splat, &constants, sample).visible && !reached[at.block]
+                })
+                .count();
+        }
+        lost
+    }
+
+    proptest! {
+        #[test]
+        fn no_visible_pixel_is_left_out(
+            mean in [-30.0f32..50.0, -30.0f32..50.0],
+            [a, c] in [-9.0f64..3.0, -9.0f64..3.0],
+            distance_to_one in 0.0f64..14.0,
+            negative: bool,
+            opacity in prop_oneof![0.0f32..1.0, Just(1.0 / 255.0), Just(1.0)],
+        ) {
+            let (a, c) = (exp(a), exp(c));
+            let rho = (1.0 - exp(-distance_to_one)) * if negative { -1.0 } else { 1.0 };
+            #[expect(clippy::cast_possible_truncation, reason = "the kernels' inputs are f32")]
+            let conic = [a, rho * (a * c).sqrt(), c].map(|x| x as f32);
+            let single = Splats {
+                means2d: vec![mean],
+                conics: vec![conic],
+                opacities: vec![opacity],
+                channels: 1,
+                colors: vec![1.0f32],
+            };
+            prop_assert_eq!(lost(&single), 0, "in f32");
+            prop_assert_eq!(lost(&single.map(f64::from)), 0, "in f64");
+        }
+    }
+}
