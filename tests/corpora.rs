@@ -2,9 +2,9 @@
 //! not changed by a bit.
 
 use sha2::{Digest, Sha256};
-use splatcheck_tests::corpus;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck_reference::splat::render::{Gradients, render_backward};
+use splatcheck_tests::corpus;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -1,12 +1,12 @@
 //! A campaign whose cases are dealt: one engine runs each, and none waits for another.
 
-use splatcheck_tests::{Defect, Mirror};
 use splatcheck::campaign::{Contender, EngineReport, Item, Share, Watch, run_in_chunks};
 use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::stage::StageName;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
+use splatcheck_tests::{Defect, Mirror};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};
 

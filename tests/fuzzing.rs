@@ -1,6 +1,5 @@
 //! Fuzzing campaigns: repeatable, and nothing that was found is ever lost.
 
-use splatcheck_tests::{Defect, Mirror, say};
 use splatcheck::campaign::{Contender, Finding, Item, Share, Watch, run_in_chunks};
 use splatcheck::cli::reproducer;
 use splatcheck::fuzz::{Plan, Shard, settings};
@@ -9,6 +8,7 @@ use splatcheck::workloads::splat::files::case_file;
 use splatcheck::workloads::splat::stage::StageName;
 use splatcheck_gpu::BackwardConfig;
 use splatcheck_reference::splat::convention::Profile;
+use splatcheck_tests::{Defect, Mirror, say};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

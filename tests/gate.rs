@@ -1,13 +1,13 @@
 //! The gate: what stops a build, what does not, and the files that CI systems read.
 
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
-use splatcheck_tests::{Defect, corpus, has_engine, judge, root, say};
 use splatcheck::campaign::{EngineReport, Finding};
 use splatcheck::engines::Missing;
 use splatcheck::gate::{
     Conclusion, FailOn, Gate, KnownFailure, KnownFailures, Summary, junit, step_summary,
 };
 use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_tests::{Defect, corpus, has_engine, judge, root, say};
 use std::fs;
 
 fn judged(defect: Defect, case: &str) -> EngineReport {

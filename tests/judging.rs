@@ -1,7 +1,6 @@
 //! The judge against engines without a device: the oracle's own f32 instance agrees everywhere,
 //! and planted defects are found, named and made small.
 
-use splatcheck_tests::{Defect, corpus, judge};
 use splatcheck::campaign::Fault;
 use splatcheck::report::{report, verdicts};
 use splatcheck::verdict::Verdict;
@@ -11,6 +10,7 @@ use splatcheck::workloads::splat::minimize::shrink;
 use splatcheck::workloads::splat::stage::StageName;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
+use splatcheck_tests::{Defect, corpus, judge};
 
 fn random(count: u64) -> Vec<Case> {
     (0..count)

@@ -1,6 +1,5 @@
 //! The parts of a campaign, joined, are the campaign: byte for byte.
 
-use splatcheck_tests::{Defect, Mirror, say};
 use splatcheck::campaign::{Contender, Share};
 use splatcheck::cli::exit::Outcome;
 use splatcheck::cli::fuzz::{FuzzPlan, judge};
@@ -10,6 +9,7 @@ use splatcheck::fuzz::{Plan, REPORT, RESULT};
 use splatcheck::workloads::splat::stage::StageName;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
+use splatcheck_tests::{Defect, Mirror, say};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! Kernels made wrong on purpose die, and the right ones go through the same procedure unnoticed.
 
-use splatcheck_tests::{corpus, root};
 use splatcheck::mutants::class::classes;
 use splatcheck::mutants::matrix::{Budget, emulated};
 use splatcheck::mutants::table::{conclusion, summary};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
+use splatcheck_tests::{corpus, root};
 use std::collections::BTreeSet;
 
 fn mutants() -> Vec<Mutant> {

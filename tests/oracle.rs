@@ -2,7 +2,6 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use splatcheck_tests::{root, say};
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::files::{case_file, corpus};
 use splatcheck_reference::splat::backward;
@@ -10,6 +9,7 @@ use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::{Stage, project_scene, render_backward};
 use splatcheck_reference::splat::scene::Scene;
+use splatcheck_tests::{root, say};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `splatcheck ptx`, `schedules` and replays on the emulator, as their users meet them.
 
-use splatcheck_tests::{Said, root, say};
 use splatcheck::workloads::splat::files::case_file;
+use splatcheck_tests::{Said, root, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 

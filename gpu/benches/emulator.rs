@@ -11,8 +11,9 @@
 //! nine tenths: 1,510, 1,010 and 330. Parsing 18.6 ms.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use splatcheck_emulator::{Module, Observers, Schedule};
 use splatcheck_gpu::artifact::{Architecture, all};
-use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Module, Observers, Schedule};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
     BackwardInputs, ClampGradient, Engine, RasterConstants, RasterInputs, StopRule,
 };

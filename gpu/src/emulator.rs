@@ -1,93 +1,11 @@
-//! The SIMT emulator: executes the PTX of the CUDA kernels on the CPU, deterministically, under
-//! schedules no device can be asked for, and reports what real hardware hides.
+//! The PTX emulator (`splatcheck_emulator`) as an engine: it runs the CUDA kernels' artifacts without
+//! a GPU.
 //!
-//! # What is executed
-//! [`Module::parse`] turns PTX text into typed instructions; an instruction, modifier or directive
-//! outside the subset is an error with its line, never skipped. [`run`] launches a kernel of the
-//! module on buffers of a [`DeviceMemory`]. PTX is not the machine's code: the driver compiles it
-//! again, may fuse no more than PTX says but schedules, predicates and reconverges as it likes. A
-//! clean run here is a statement about the PTX.
-//!
-//! # Warps
-//! Reconvergence is promised by nobody, so that a warp is a set of *fragments*: a program counter
-//! and the lanes that stand there. Instructions with `.sync` wait until the lanes that their mask
-//! names have arrived at one of the same kind with the same mask, wherever that stands; `bar.sync`
-//! waits for the block. Registers are arrays of 32 lanes, one per slot, and every arithmetic
-//! instruction is a loop over them without branches.
-//!
-//! # Schedules
-//! Under [`Schedule::lockstep`] blocks run one after the other and the fragment at the lowest place
-//! goes first; counts of atomics and instructions are exact and repeatable. Under
-//! [`Schedule::random`] and [`Schedule::adversarial`] a seed decides who runs for how long, parts
-//! warps and merges them, and perturbs approximate instructions within their documented bounds. The
-//! adversary also begins blocks and takes the lanes of an atomic in any order, and holds stores
-//! back from other threads for as long as the PTX memory model lets it: what only a race detector
-//! would object to otherwise then gives wrong results. Decisions are values: a [`Trace`] replays a run exactly, and [`shrink`] makes it smaller.
-//!
-//! # What is observed
-//! The first misuse ends the run as a [`Fault`] with kernel, line, block, warp and lanes:
-//! - data races in shared and global memory, by happens-before over barriers, `bar.warp.sync` and
-//!   signals by fences and flags, atomics understood, with both accesses ([`Observers::races`]).
-//!   Stores of equal values race too: PTX makes no exception for them;
-//! - barriers that some threads of the block miss or that a warp reaches at two places; barriers
-//!   after threads have exited;
-//! - `.sync` masks without the executing lane, or with exited lanes; shuffles from lanes that do
-//!   not take part; deadlock; a budget of instructions exceeded;
-//! - *poison*: registers, shared memory and buffers hold nothing until written. Poison spreads
-//!   through arithmetic and shuffles, and is reported where it decides an address, a branch, a
-//!   mask, or reaches global memory. A buffer read back with poison left is an error;
-//! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned.
-//!
-//! [`OwnKernel`] puts a user's program in the place of an artifact.
-//!
-//! A fault of the kernel, a launch that does not fit and a defect of the emulator are different
-//! types: [`RunError`].
-//!
-//! # What is not modelled
-//! Calls, local memory, textures, f64 and f16 arithmetic; barriers with a thread count; generic
-//! addresses (a conversion is a copy); writes to module variables last for one launch; loads that
-//! are satisfied early.
+//! [`EmulatorEngine`] gives the emulator the artifacts and the launches of the stages; [`OwnKernel`]
+//! puts a user's program in the place of an artifact.
 
-mod access;
-mod alu;
-mod atomic;
-mod block;
-mod count;
-mod decided;
-mod decode;
-mod delay;
 mod engine;
-mod fault;
-mod float;
-mod ir;
-mod launch;
-mod lex;
-mod memory;
-mod mix;
 mod own;
-mod parse;
-mod race;
-mod registers;
-mod schedule;
-mod shrink;
-mod signal;
-mod step;
-mod sync;
-mod warp;
-mod wide;
-mod width;
 
-pub use count::{Atomics, Executed, Report};
-pub use decode::MNEMONICS;
 pub use engine::{EmulatorEngine, EmulatorOptions};
-pub use fault::{AccessKind, Defect, Fault, FaultKind, LaunchError, Race, RaceAccess, RunError};
-pub use float::approximate::ApproximationMode;
-pub use ir::{InstructionClass, Module, Space};
-pub use launch::{Argument, Launch, Observers, run, run_traced};
-pub use memory::{Buffer, DeviceMemory, NeverWritten};
-pub use mix::mix;
 pub use own::{OwnKernel, PARAMETERS};
-pub use parse::ParseError;
-pub use registers::LANES;
-pub use schedule::{Decision, Policy, Schedule, Trace};
-pub use shrink::shrink;

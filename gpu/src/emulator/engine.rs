@@ -7,13 +7,11 @@ use std::collections::btree_map::Entry;
 
 use bytemuck::Pod;
 
-use super::count::Report;
-use super::fault::{Fault, RunError};
-use super::ir::Module;
-use super::launch::{Argument, Launch, Observers, run_traced};
-use super::memory::{Buffer, DeviceMemory};
-use super::registers::WARP;
-use super::schedule::{Schedule, Trace};
+use splatcheck_emulator::{
+    Argument, Buffer, DeviceMemory, Fault, Launch, Module, Observers, Report, RunError, Schedule,
+    Trace, WARP, run_traced,
+};
+
 use crate::artifact::{self, Architecture, Artifact};
 use crate::check;
 use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
@@ -132,7 +130,7 @@ impl EmulatorEngine {
     ) -> Result<(), EngineError> {
         let failed = |message| EngineError::Compile { kernel: entry.to_owned(), message };
         let module = Module::parse(ptx).map_err(|e| failed(e.to_string()))?;
-        if !module.kernels.contains_key(entry) {
+        if !module.kernels().any(|kernel| kernel == entry) {
             return Err(failed(format!("the program has no entry point {entry}")));
         }
         let module = on_machine(module, self.options.lane_width)?;
@@ -154,7 +152,7 @@ impl EmulatorEngine {
     }
 
     /// What noticed the misuse for which the latest run gave no result (see
-    /// [`FaultKind::observer`](super::fault::FaultKind::observer)); `None` where there was none, or
+    /// [`FaultKind::observer`](splatcheck_emulator::FaultKind::observer)); `None` where there was none, or
     /// where the launch or the emulator itself was at fault.
     #[must_use]
     pub fn misuse(&self) -> Option<&'static str> {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use splatcheck_emulator::Module;
+
 use super::engine::EmulatorEngine;
-use super::ir::{Kernel, Module};
 use crate::artifact;
 use crate::engine::EngineError;
 use crate::reduction::Reduction;
@@ -55,12 +56,12 @@ impl OwnKernel {
             let what = if ptx.contains(".version") { "" } else { "not PTX: " };
             format!("{what}{error}")
         })?;
-        let Some(kernel) = module.kernels.get(&entry) else {
+        let Some(sizes) = module.parameter_sizes(&entry) else {
             let names: Vec<&str> = module.kernels().collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(format!("no entry point is named '{entry}': there are {names}"));
         };
-        fits(kernel)?;
+        fits(&entry, &sizes, module.max_threads(&entry))?;
         Ok(Self { ptx, entry })
     }
 
@@ -89,13 +90,12 @@ impl OwnKernel {
     }
 }
 
-fn fits(kernel: &Kernel) -> Result<(), String> {
-    let found: Vec<u32> = kernel.params.iter().map(|parameter| parameter.size).collect();
+/// Whether an entry point takes parameters of the `found` sizes and blocks of up to `max_threads`.
+fn fits(entry: &str, found: &[u32], max_threads: Option<[u32; 3]>) -> Result<(), String> {
     let expected = parameter_sizes();
     if found != expected {
         let mut text = format!(
-            "entry point '{}' takes {} parameters of {found:?} bytes, expected {}:",
-            kernel.name,
+            "entry point '{entry}' takes {} parameters of {found:?} bytes, expected {}:",
             found.len(),
             expected.len()
         );
@@ -104,13 +104,11 @@ fn fits(kernel: &Kernel) -> Result<(), String> {
         }
         return Err(text);
     }
-    let threads = kernel.max_threads.map(|sizes| sizes.iter().product::<u32>());
-    match threads {
+    match max_threads.map(|sizes| sizes.iter().product::<u32>()) {
         Some(threads) if threads < WORKGROUP_SIZE => Err(format!(
-            "entry point '{}' allows {threads} threads a block, the stage has {WORKGROUP_SIZE}",
-            kernel.name
+            "entry point '{entry}' allows {threads} threads a block, the stage has {WORKGROUP_SIZE}"
         )),
-        _ => Ok(()),
+        Some(_) | None => Ok(()),
     }
 }
 

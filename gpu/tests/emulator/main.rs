@@ -1,14 +1,14 @@
 //! The CUDA kernels on the emulator: no misuse under any schedule, exact counts, replay, and
 //! planted mistakes that a schedule or an observer brings to light.
 
-mod litmus;
 mod planted;
 mod project;
 mod robust;
 mod width;
 
+use splatcheck_emulator::{Report, Schedule};
 use splatcheck_gpu::artifact::{Architecture, REDUCTIONS};
-use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report, Schedule};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
     BackwardInputs, ClampGradient, Engine, RasterConstants, RasterGradients, RasterInputs, StopRule,
 };

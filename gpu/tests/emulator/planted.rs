@@ -1,10 +1,10 @@
 //! Mistakes planted into the text of the artifacts: each must be caught, by what it says.
 
-use splatcheck_gpu::artifact::{Architecture, Artifact, Channels};
-use splatcheck_gpu::emulator::{
+use splatcheck_emulator::{
     Argument, DeviceMemory, FaultKind, Launch, Module, Observers, Policy, RunError, Schedule,
     Trace, run_traced, shrink,
 };
+use splatcheck_gpu::artifact::{Architecture, Artifact, Channels};
 use splatcheck_gpu::stages::Params;
 
 use super::{engine, inputs};

@@ -1,7 +1,7 @@
 //! The projection kernels on the emulator.
 
+use splatcheck_emulator::Schedule;
 use splatcheck_gpu::artifact::Architecture;
-use splatcheck_gpu::emulator::Schedule;
 use splatcheck_gpu::{
     BackwardConfig, Camera, Engine, ProjectBackwardInputs, ProjectColors, ProjectConstants,
     ProjectInputs, Reduction,

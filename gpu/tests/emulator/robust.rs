@@ -1,9 +1,9 @@
 //! Damaged PTX: an error or a run that ends, never a panic.
 
-use splatcheck_gpu::artifact::{Architecture, all};
-use splatcheck_gpu::emulator::{
+use splatcheck_emulator::{
     Argument, DeviceMemory, Launch, Module, Observers, RunError, Schedule, mix, run,
 };
+use splatcheck_gpu::artifact::{Architecture, all};
 
 /// Copies, moves, drops or changes a few pieces of a text.
 fn damaged(text: &str, seed: u64) -> String {

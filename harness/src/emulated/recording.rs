@@ -9,7 +9,8 @@ use super::trace;
 use crate::engines::Emulation;
 use crate::io::Problem;
 use crate::workloads::splat::files::case_file::NOTE_PREFIX;
-use splatcheck_gpu::emulator::{OwnKernel, Trace};
+use splatcheck_emulator::Trace;
+use splatcheck_gpu::emulator::OwnKernel;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -85,7 +86,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splatcheck_gpu::emulator::Decision;
+    use splatcheck_emulator::Decision;
 
     fn recording() -> Recording {
         let decision =

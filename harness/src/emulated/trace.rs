@@ -4,7 +4,7 @@
 //! instructions, 1 or 0 for whether it merges, what memory does meanwhile. Any text of that form is a schedule: decisions that
 //! cannot be followed are passed over, and lockstep follows the last.
 
-use splatcheck_gpu::emulator::{Decision, Trace};
+use splatcheck_emulator::{Decision, Trace};
 use std::fmt::Write as _;
 
 /// The trace as text.

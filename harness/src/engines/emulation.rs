@@ -7,8 +7,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use splatcheck_emulator::Schedule;
 use splatcheck_gpu::artifact::Architecture;
-use splatcheck_gpu::emulator::{EmulatorOptions, Schedule};
+use splatcheck_gpu::emulator::EmulatorOptions;
 
 use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE};
 use super::spec::EngineSpec;

@@ -4,8 +4,9 @@ use super::Catch;
 use super::class::Trial;
 use crate::verdict::Tally;
 use crate::workloads::splat::stage::StageName;
+use splatcheck_emulator::{Observers, Policy, Schedule};
 use splatcheck_gpu::artifact::{Artifact, Channels};
-use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Observers, Policy, Schedule};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{BackwardConfig, Engine, EngineError, Reduction};
 
 /// Warp instructions that a launch may execute: hundreds of times what the right kernels need for
@@ -148,7 +149,7 @@ impl Emulated {
     /// shared memory was.
     fn miscounts(&self, setting: BackwardConfig) -> Option<Catch> {
         let (found, expected) = (self.engine.report(), self.right.report());
-        let shared = |report: &splatcheck_gpu::emulator::Report| report.shared_atomics.operations;
+        let shared = |report: &splatcheck_emulator::Report| report.shared_atomics.operations;
         let same = match setting.reduction {
             // A sum that an order of additions makes zero is not sent, one that is not zero is.
             Reduction::Block => shared(found) == shared(expected),
@@ -157,7 +158,7 @@ impl Emulated {
         if same {
             return None;
         }
-        let total = |report: &splatcheck_gpu::emulator::Report| {
+        let total = |report: &splatcheck_emulator::Report| {
             report.global_atomics.operations + report.shared_atomics.operations
         };
         let words =

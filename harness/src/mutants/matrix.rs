@@ -7,9 +7,9 @@ use super::{Catch, Language, Mutant};
 use crate::engines::{Found, Program};
 use rayon::prelude::*;
 use serde::Serialize;
+use splatcheck_emulator::Schedule;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::Artifact;
-use splatcheck_gpu::emulator::Schedule;
 use std::collections::BTreeMap;
 use std::time::Instant;
 

@@ -1,7 +1,8 @@
 use std::path::Path;
 
+use splatcheck_emulator::Report;
 use splatcheck_gpu::Engine;
-use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, Report};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::synthetic::frustum;
 

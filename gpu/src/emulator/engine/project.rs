@@ -1,7 +1,7 @@
 //! The projection stages on the emulator.
 
-use super::super::launch::Argument;
-use super::super::memory::{Buffer, DeviceMemory};
+use splatcheck_emulator::{Argument, Buffer, DeviceMemory};
+
 use super::{EmulatorEngine, download, upload};
 use crate::artifact;
 use crate::engine::EngineError;

@@ -1,6 +1,6 @@
 //! Reading the lines of a filetest.
 
-use splatcheck_gpu::emulator::{Argument, Buffer, DeviceMemory, Module};
+use splatcheck_emulator::{Argument, Buffer, DeviceMemory, Module};
 
 /// One line.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 /// Unary operations on words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Word1 {
+pub(crate) enum Word1 {
     Move,
     Not,
     Negate,
@@ -23,7 +23,7 @@ pub(in crate::emulator) enum Word1 {
 
 /// Binary operations on words and doubles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Int2 {
+pub(crate) enum Int2 {
     Add,
     Sub,
     MulLo,
@@ -48,7 +48,7 @@ pub(in crate::emulator) enum Int2 {
 
 /// Ternary operations on words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Word3 {
+pub(crate) enum Word3 {
     MadLo,
     FunnelLeftWrap,
     FunnelLeftClamp,
@@ -58,7 +58,7 @@ pub(in crate::emulator) enum Word3 {
 
 /// Unary operations on doubles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Double1 {
+pub(crate) enum Double1 {
     Move,
     Not,
     Negate,
@@ -67,14 +67,14 @@ pub(in crate::emulator) enum Double1 {
 
 /// Bit counts of doubles; the result is a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum DoubleCount {
+pub(crate) enum DoubleCount {
     Popc,
     Clz,
 }
 
 /// How an inexact result is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Rounding {
+pub(crate) enum Rounding {
     Nearest,
     Zero,
     Down,
@@ -83,7 +83,7 @@ pub(in crate::emulator) enum Rounding {
 
 /// Unary f32 operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Float1 {
+pub(crate) enum Float1 {
     Move,
     Negate,
     Abs,
@@ -97,7 +97,7 @@ pub(in crate::emulator) enum Float1 {
 
 /// Functions whose result PTX gives up to a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Approximation {
+pub(crate) enum Approximation {
     Ex2,
     Lg2,
     Rcp,
@@ -110,7 +110,7 @@ pub(in crate::emulator) enum Approximation {
 
 /// Binary f32 operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Float2 {
+pub(crate) enum Float2 {
     Add,
     Sub,
     Mul,
@@ -125,14 +125,14 @@ pub(in crate::emulator) enum Float2 {
 
 /// `.ftz` and `.sat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(in crate::emulator) struct FloatFlags {
-    pub(in crate::emulator) flush: bool,
-    pub(in crate::emulator) saturate: bool,
+pub(crate) struct FloatFlags {
+    pub(crate) flush: bool,
+    pub(crate) saturate: bool,
 }
 
 /// Comparisons; the last eight on floats only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Comparison {
+pub(crate) enum Comparison {
     Eq,
     Ne,
     Lt,
@@ -151,7 +151,7 @@ pub(in crate::emulator) enum Comparison {
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Compared {
+pub(crate) enum Compared {
     Unsigned,
     Signed,
     /// The lower halves of words.
@@ -166,7 +166,7 @@ pub(in crate::emulator) enum Compared {
 
 /// Boolean operations on predicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::emulator) enum Boolean {
+pub(crate) enum Boolean {
     And,
     Or,
     Xor,

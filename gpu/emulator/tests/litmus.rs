@@ -1,7 +1,7 @@
 //! Litmus tests: what the PTX memory model lets a kernel see, and what it does not. Races are not
 //! looked for, so that only values tell.
 
-use splatcheck_gpu::emulator::{
+use splatcheck_emulator::{
     DeviceMemory, Launch, Module, Observers, Policy, Schedule, Trace, run_traced, shrink,
 };
 

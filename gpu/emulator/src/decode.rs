@@ -53,6 +53,13 @@ impl Module {
         Some(self.kernels.get(kernel)?.params.iter().map(|p| p.size).collect())
     }
 
+    /// The most threads a block of a kernel may have in x, y, z (`.maxntid`); `None` if the kernel
+    /// does not say, or if there is no such kernel.
+    #[must_use]
+    pub fn max_threads(&self, kernel: &str) -> Option<[u32; 3]> {
+        self.kernels.get(kernel)?.max_threads
+    }
+
     /// The module's target, such as `sm_75`.
     #[must_use]
     pub fn target(&self) -> &str {

@@ -18,7 +18,7 @@ mod expectation;
 use std::path::{Path, PathBuf};
 
 use expectation::{Expectation, Invocation, Outcome, parse_file};
-use splatcheck_gpu::emulator::{
+use splatcheck_emulator::{
     ApproximationMode, DeviceMemory, Launch, Module, Observers, Policy, Report, RunError, Schedule,
     Trace, run_traced,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use splatcheck_gpu::emulator::MNEMONICS;
+use splatcheck_emulator::MNEMONICS;
 
 use super::files;
 
@@ -45,7 +45,7 @@ fn every_mnemonic_is_tested() {
 
 #[test]
 fn every_opcode_of_the_artifacts_is_tested() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/ptx");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/ptx");
     let tested = tested();
     let mut missing = BTreeSet::new();
     let mut artifacts = 0;

@@ -5,8 +5,8 @@ use super::ir::{Kernel, Predicate, Slot};
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
-/// The same as threads are counted.
-pub(super) const WARP: u32 = 32;
+/// Lanes of a warp, as threads are counted: 32 on the device that PTX is for.
+pub const WARP: u32 = 32;
 
 /// Values of one width: registers, then constants.
 #[derive(Debug)]
