@@ -39,11 +39,11 @@ pub(super) fn addresses(
             }
             r.words.poison(slot)
         }
-        Base::Double(slot) => {
-            for (at, base) in all.iter_mut().zip(r.doubles.get(slot)) {
+        Base::B64(slot) => {
+            for (at, base) in all.iter_mut().zip(r.b64.get(slot)) {
                 *at = at.wrapping_add(*base);
             }
-            r.doubles.poison(slot)
+            r.b64.poison(slot)
         }
     };
     if poison & on.bits != 0 {
@@ -150,6 +150,7 @@ fn bytes_of(address: u64, width: u32) -> u8 {
     match width {
         1 => 1 << (address & 3),
         2 => 3 << (address & 2),
+        // Words, whole.
         _ => 0xf,
     }
 }
@@ -214,7 +215,7 @@ fn deliver(
             }
             4 => {
                 let value = u64::from(values[element]);
-                let signed = if t.signed && t.double { sign(value, 32) } else { value };
+                let signed = if t.signed && t.b64 { sign(value, 32) } else { value };
                 (signed, poison[element] != 0)
             }
             width => {
@@ -229,11 +230,11 @@ fn deliver(
             }
         };
         let poisoned = if poisoned { lanes } else { 0 };
-        if t.double {
+        if t.b64 {
             if lanes.is_power_of_two() {
-                r.doubles.set_lane(slot, lanes.trailing_zeros() as usize, value, poisoned != 0);
+                r.b64.set_lane(slot, lanes.trailing_zeros() as usize, value, poisoned != 0);
             } else {
-                r.doubles.set(slot, &Active::new(lanes), &[value; LANES], poisoned);
+                r.b64.set(slot, &Active::new(lanes), &[value; LANES], poisoned);
             }
         } else {
             let value = (value & 0xffff_ffff) as u32;
@@ -296,9 +297,10 @@ fn store_late(
     view: &mut View<'_>,
 ) -> Outcome {
     let late = match view.moment & 3 {
-        _ if view.moment == 0 => 0,
+        // Also where the schedule wants nothing special.
         0 => 0,
         1 => u32::MAX,
+        // Those that the hash chooses.
         _ => super::alu::high(view.moment),
     };
     let by = view.thread(lane);
@@ -321,13 +323,13 @@ fn pieces(r: &Registers, t: &Transfer, address: u64, lane: usize) -> [Piece; 4] 
     let mut pieces = [Piece::default(); 4];
     for element in 0..usize::from(t.count) {
         let slot = t.slots[element];
-        let (value, poison) = if t.double {
-            (r.doubles.get(slot)[lane], r.doubles.poison(slot))
+        let (value, poison) = if t.b64 {
+            (r.b64.get(slot)[lane], r.b64.poison(slot))
         } else {
             (u64::from(r.words.get(slot)[lane]), r.words.poison(slot))
         };
         let poison = if poison >> lane & 1 == 1 { 0xf } else { 0 };
-        #[expect(clippy::cast_possible_truncation, reason = "the halves of a double are words")]
+        #[expect(clippy::cast_possible_truncation, reason = "the halves of 64 bits are words")]
         let [low, high] = [value as u32, (value >> 32) as u32];
         match t.width {
             8 => {

@@ -7,52 +7,53 @@
 use super::float::approximate::{ApproximationMode, nearest, perturbed};
 use super::float::{directed_fma, fma_down, integral, max, min, operand, result};
 use super::ir::{
-    Approximation, Double1, DoubleCount, Float1, Float2, FloatFlags, Int2, Op, Rounding, Slot,
-    Word1, Word3,
+    Approximation, Arithmetic, B64Count, B64Unary, FloatBinary, FloatFlags, FloatUnary,
+    IntegerBinary, Rounding, Slot, WordTernary, WordUnary,
 };
 use super::registers::{Active, LANES, Registers};
 use super::wide;
 
-/// Executes an arithmetic instruction; false if `op` is of another kind.
+/// Executes an arithmetic instruction.
 #[inline(always)]
-pub(super) fn execute(r: &mut Registers, on: &Active, op: &Op, mode: ApproximationMode) -> bool {
+pub(super) fn execute(r: &mut Registers, on: &Active, op: &Arithmetic, mode: ApproximationMode) {
     match *op {
-        Op::Float1(op, flags, d, a) => float1(r, on, op, flags, [d, a], mode),
-        Op::Float2(op, flags, d, a, b) => float2(r, on, op, flags, [d, a, b], mode),
-        Op::Fma(rounding, flags, d, a, b, c) => fused(r, on, rounding, flags, [d, a, b, c]),
-        Op::Word1(op, d, a) => word1(r, on, op, d, a),
-        Op::Word2(op, d, a, b) => word2(r, on, op, [d, a, b]),
-        Op::Word3(op, d, a, b, c) => word3(r, on, op, [d, a, b, c]),
-        Op::Double1(op, d, a) => double1(r, on, op, d, a),
-        Op::Double2(op, d, a, b) => wide::double2(r, on, op, [d, a, b]),
-        Op::Setp(setp) => wide::set_predicate(r, on, &setp),
-        Op::Predicate2(op, d, a, b) => wide::predicate2(r, on, op, d, a, b),
-        Op::PredicateMove { d, a } => {
+        Arithmetic::FloatUnary(op, flags, d, a) => float_unary(r, on, op, flags, [d, a], mode),
+        Arithmetic::FloatBinary(op, flags, d, a, b) => {
+            float_binary(r, on, op, flags, [d, a, b], mode)
+        }
+        Arithmetic::Fma(rounding, flags, d, a, b, c) => fused(r, on, rounding, flags, [d, a, b, c]),
+        Arithmetic::WordUnary(op, d, a) => word_unary(r, on, op, d, a),
+        Arithmetic::WordBinary(op, d, a, b) => word_binary(r, on, op, [d, a, b]),
+        Arithmetic::WordTernary(op, d, a, b, c) => word_ternary(r, on, op, [d, a, b, c]),
+        Arithmetic::B64Unary(op, d, a) => b64_unary(r, on, op, d, a),
+        Arithmetic::B64Binary(op, d, a, b) => wide::b64_binary(r, on, op, [d, a, b]),
+        Arithmetic::Setp(setp) => wide::set_predicate(r, on, &setp),
+        Arithmetic::Predicate2(op, d, a, b) => wide::predicate2(r, on, op, d, a, b),
+        Arithmetic::PredicateMove { d, a } => {
             r.set_predicate(d, on.bits, r.truth(a), r.truth_poison(a));
         }
-        Op::MulWide { signed, d, a, b } => wide::mul_wide(r, on, signed, [d, a, b], None),
-        Op::MadWide { signed, d, a, b, c } => wide::mul_wide(r, on, signed, [d, a, b], Some(c)),
-        Op::DoubleMad(d, a, b, c) => wide::double_mad(r, on, [d, a, b, c]),
-        Op::SelectWord { d, a, b, p } => wide::select_word(r, on, [d, a, b], p),
-        Op::SelectDouble { d, a, b, p } => wide::select_double(r, on, [d, a, b], p),
-        Op::Widen { from, d, a } => wide::widen(r, on, from, d, a),
-        Op::Narrow { d, a } => wide::from_double(r, on, d, a, wide::low),
-        Op::DoubleCount(DoubleCount::Popc, d, a) => {
-            wide::from_double(r, on, d, a, u64::count_ones);
+        Arithmetic::MulWide { signed, d, a, b } => wide::mul_wide(r, on, signed, [d, a, b], None),
+        Arithmetic::MadWide { signed, d, a, b, c } => {
+            wide::mul_wide(r, on, signed, [d, a, b], Some(c))
         }
-        Op::DoubleCount(DoubleCount::Clz, d, a) => {
-            wide::from_double(r, on, d, a, u64::leading_zeros);
+        Arithmetic::B64Mad(d, a, b, c) => wide::b64_mad(r, on, [d, a, b, c]),
+        Arithmetic::SelectWord { d, a, b, p } => wide::select_word(r, on, [d, a, b], p),
+        Arithmetic::SelectB64 { d, a, b, p } => wide::select_b64(r, on, [d, a, b], p),
+        Arithmetic::Widen { from, d, a } => wide::widen(r, on, from, d, a),
+        Arithmetic::Narrow { d, a } => wide::from_b64(r, on, d, a, wide::low),
+        Arithmetic::B64Count(B64Count::Popc, d, a) => {
+            wide::from_b64(r, on, d, a, u64::count_ones);
         }
-        Op::Pack { d, low, high } => wide::pack(r, on, d, low, high),
-        Op::Unpack { low, high, a } => wide::unpack(r, on, low, high, a),
-        Op::BitFieldInsert(slots) => wide::insert(r, on, slots),
-        Op::IntToFloat { from, d, a } => wide::int_to_float(r, on, from, d, a),
-        Op::FloatToInt { to, rounding, flush, d, a } => {
-            wide::float_to_int(r, on, to, rounding, flush, d, a);
+        Arithmetic::B64Count(B64Count::Clz, d, a) => {
+            wide::from_b64(r, on, d, a, u64::leading_zeros);
         }
-        _ => return false,
+        Arithmetic::Pack { d, low, high } => wide::pack(r, on, d, low, high),
+        Arithmetic::Unpack { low, high, a } => wide::unpack(r, on, low, high, a),
+        Arithmetic::BitFieldInsert(slots) => wide::insert(r, on, slots),
+        Arithmetic::WordToFloat { from, d, a } => wide::word_to_float(r, on, from, d, a),
+        Arithmetic::B64ToFloat { signed, d, a } => wide::b64_to_float(r, on, signed, d, a),
+        Arithmetic::FloatToInteger(conversion) => wide::float_to_integer(r, on, &conversion),
     }
-    true
 }
 
 /// d = f(a) on words.
@@ -92,25 +93,25 @@ fn map3(r: &mut Registers, on: &Active, s: [Slot; 4], f: impl Fn(u32, u32, u32) 
 }
 
 #[inline(always)]
-fn word1(r: &mut Registers, on: &Active, op: Word1, d: Slot, a: Slot) {
+fn word_unary(r: &mut Registers, on: &Active, op: WordUnary, d: Slot, a: Slot) {
     match op {
-        Word1::Move => map1(r, on, d, a, |x| x),
-        Word1::Not => map1(r, on, d, a, |x| !x),
-        Word1::Negate => map1(r, on, d, a, u32::wrapping_neg),
-        Word1::Abs => map1(r, on, d, a, |x| x.cast_signed().wrapping_abs().cast_unsigned()),
-        Word1::Popc => map1(r, on, d, a, u32::count_ones),
-        Word1::Clz => map1(r, on, d, a, u32::leading_zeros),
-        Word1::Brev => map1(r, on, d, a, u32::reverse_bits),
-        Word1::Signed8 => {
+        WordUnary::Move => map1(r, on, d, a, |x| x),
+        WordUnary::Not => map1(r, on, d, a, |x| !x),
+        WordUnary::Negate => map1(r, on, d, a, u32::wrapping_neg),
+        WordUnary::Abs => map1(r, on, d, a, |x| x.cast_signed().wrapping_abs().cast_unsigned()),
+        WordUnary::Popc => map1(r, on, d, a, u32::count_ones),
+        WordUnary::Clz => map1(r, on, d, a, u32::leading_zeros),
+        WordUnary::Brev => map1(r, on, d, a, u32::reverse_bits),
+        WordUnary::Signed8 => {
             map1(r, on, d, a, |x| (x << 24).cast_signed().wrapping_shr(24).cast_unsigned())
         }
-        Word1::Signed16 => map1(r, on, d, a, sign16),
-        Word1::Unsigned8 => map1(r, on, d, a, |x| x & 0xff),
-        Word1::Unsigned16 => map1(r, on, d, a, |x| x & 0xffff),
-        Word1::BfindS => map1(r, on, d, a, |x| bfind(magnitude(x))),
-        Word1::BfindU => map1(r, on, d, a, bfind),
-        Word1::BfindShiftS => map1(r, on, d, a, |x| bfind_shift(magnitude(x))),
-        Word1::BfindShiftU => map1(r, on, d, a, bfind_shift),
+        WordUnary::Signed16 => map1(r, on, d, a, sign16),
+        WordUnary::Unsigned8 => map1(r, on, d, a, |x| x & 0xff),
+        WordUnary::Unsigned16 => map1(r, on, d, a, |x| x & 0xffff),
+        WordUnary::BfindS => map1(r, on, d, a, |x| bfind(magnitude(x))),
+        WordUnary::BfindU => map1(r, on, d, a, bfind),
+        WordUnary::BfindShiftS => map1(r, on, d, a, |x| bfind_shift(magnitude(x))),
+        WordUnary::BfindShiftU => map1(r, on, d, a, bfind_shift),
     }
 }
 
@@ -138,30 +139,39 @@ fn bfind_shift(x: u32) -> u32 {
 }
 
 #[inline(always)]
-fn word2(r: &mut Registers, on: &Active, op: Int2, s: [Slot; 3]) {
+fn word_binary(r: &mut Registers, on: &Active, op: IntegerBinary, s: [Slot; 3]) {
     let signed = |f: fn(i32, i32) -> i32| {
         move |x: u32, y: u32| f(x.cast_signed(), y.cast_signed()).cast_unsigned()
     };
     match op {
-        Int2::Add => map2(r, on, s, u32::wrapping_add),
-        Int2::Sub => map2(r, on, s, u32::wrapping_sub),
-        Int2::MulLo => map2(r, on, s, u32::wrapping_mul),
-        Int2::MulHiU => map2(r, on, s, |x, y| high(u64::from(x) * u64::from(y))),
-        Int2::MulHiS => map2(r, on, s, |x, y| {
+        IntegerBinary::Add => map2(r, on, s, u32::wrapping_add),
+        IntegerBinary::Sub => map2(r, on, s, u32::wrapping_sub),
+        IntegerBinary::MulLo => map2(r, on, s, u32::wrapping_mul),
+        IntegerBinary::MulHiU => map2(r, on, s, |x, y| high(u64::from(x) * u64::from(y))),
+        IntegerBinary::MulHiS => map2(r, on, s, |x, y| {
             let product = i64::from(x.cast_signed()) * i64::from(y.cast_signed());
             high(product.cast_unsigned())
         }),
-        Int2::DivS | Int2::DivU | Int2::RemS | Int2::RemU => divide(r, on, op, s),
-        Int2::MinS => map2(r, on, s, signed(i32::min)),
-        Int2::MinU => map2(r, on, s, u32::min),
-        Int2::MaxS => map2(r, on, s, signed(i32::max)),
-        Int2::MaxU => map2(r, on, s, u32::max),
-        Int2::And => map2(r, on, s, |x, y| x & y),
-        Int2::Or => map2(r, on, s, |x, y| x | y),
-        Int2::Xor => map2(r, on, s, |x, y| x ^ y),
-        Int2::Shl => map2(r, on, s, |x, y| if y < 32 { x << (y & 31) } else { 0 }),
-        Int2::ShrU => map2(r, on, s, |x, y| if y < 32 { x >> (y & 31) } else { 0 }),
-        Int2::ShrS => map2(r, on, s, |x, y| (x.cast_signed() >> y.min(31)).cast_unsigned()),
+        IntegerBinary::DivS => {
+            divide(r, on, s, |x, y| x.cast_signed().wrapping_div(y.cast_signed()).cast_unsigned())
+        }
+        IntegerBinary::DivU => divide(r, on, s, |x, y| x / y),
+        IntegerBinary::RemS => {
+            divide(r, on, s, |x, y| x.cast_signed().wrapping_rem(y.cast_signed()).cast_unsigned())
+        }
+        IntegerBinary::RemU => divide(r, on, s, |x, y| x % y),
+        IntegerBinary::MinS => map2(r, on, s, signed(i32::min)),
+        IntegerBinary::MinU => map2(r, on, s, u32::min),
+        IntegerBinary::MaxS => map2(r, on, s, signed(i32::max)),
+        IntegerBinary::MaxU => map2(r, on, s, u32::max),
+        IntegerBinary::And => map2(r, on, s, |x, y| x & y),
+        IntegerBinary::Or => map2(r, on, s, |x, y| x | y),
+        IntegerBinary::Xor => map2(r, on, s, |x, y| x ^ y),
+        IntegerBinary::Shl => map2(r, on, s, |x, y| if y < 32 { x << (y & 31) } else { 0 }),
+        IntegerBinary::ShrU => map2(r, on, s, |x, y| if y < 32 { x >> (y & 31) } else { 0 }),
+        IntegerBinary::ShrS => {
+            map2(r, on, s, |x, y| (x.cast_signed() >> y.min(31)).cast_unsigned())
+        }
     }
 }
 
@@ -170,19 +180,11 @@ pub(super) fn high(product: u64) -> u32 {
     (product >> 32) as u32
 }
 
-/// Division by zero is unspecified (PTX ISA, "div"): the lane's result is poison.
-fn divide(r: &mut Registers, on: &Active, op: Int2, s: [Slot; 3]) {
+/// Division by zero is unspecified (PTX ISA, "div"): the lane's result is poison. `f` is never given
+/// a divisor of zero. One function for all divisions keeps the interpreter's loop small.
+fn divide(r: &mut Registers, on: &Active, s: [Slot; 3], f: fn(u32, u32) -> u32) {
     let divisors = *r.words.get(s[2]);
-    map2(r, on, s, |x, y| {
-        let y = if y == 0 { 1 } else { y };
-        let (signed_x, signed_y) = (x.cast_signed(), y.cast_signed());
-        match op {
-            Int2::DivS => signed_x.wrapping_div(signed_y).cast_unsigned(),
-            Int2::DivU => x / y,
-            Int2::RemS => signed_x.wrapping_rem(signed_y).cast_unsigned(),
-            _ => x % y,
-        }
-    });
+    map2(r, on, s, |x, y| f(x, if y == 0 { 1 } else { y }));
     for lane in on.lanes().filter(|&lane| divisors[lane] == 0) {
         let value = r.words.get(s[0])[lane];
         r.words.set_lane(s[0], lane, value, true);
@@ -190,80 +192,80 @@ fn divide(r: &mut Registers, on: &Active, op: Int2, s: [Slot; 3]) {
 }
 
 #[inline(always)]
-fn word3(r: &mut Registers, on: &Active, op: Word3, s: [Slot; 4]) {
+fn word_ternary(r: &mut Registers, on: &Active, op: WordTernary, s: [Slot; 4]) {
     let pair = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is asked for")]
     let low = |x: u64| x as u32;
     match op {
-        Word3::MadLo => map3(r, on, s, |x, y, z| x.wrapping_mul(y).wrapping_add(z)),
-        Word3::FunnelLeftWrap => map3(r, on, s, |x, y, z| high(pair(x, y) << (z & 31))),
-        Word3::FunnelLeftClamp => map3(r, on, s, |x, y, z| high(pair(x, y) << z.min(32))),
-        Word3::FunnelRightWrap => map3(r, on, s, |x, y, z| low(pair(x, y) >> (z & 31))),
-        Word3::FunnelRightClamp => map3(r, on, s, |x, y, z| low(pair(x, y) >> z.min(32))),
+        WordTernary::MadLo => map3(r, on, s, |x, y, z| x.wrapping_mul(y).wrapping_add(z)),
+        WordTernary::FunnelLeftWrap => map3(r, on, s, |x, y, z| high(pair(x, y) << (z & 31))),
+        WordTernary::FunnelLeftClamp => map3(r, on, s, |x, y, z| high(pair(x, y) << z.min(32))),
+        WordTernary::FunnelRightWrap => map3(r, on, s, |x, y, z| low(pair(x, y) >> (z & 31))),
+        WordTernary::FunnelRightClamp => map3(r, on, s, |x, y, z| low(pair(x, y) >> z.min(32))),
     }
 }
 
 #[inline(always)]
-fn double1(r: &mut Registers, on: &Active, op: Double1, d: Slot, a: Slot) {
-    let x = r.doubles.get(a);
+fn b64_unary(r: &mut Registers, on: &Active, op: B64Unary, d: Slot, a: Slot) {
+    let x = r.b64.get(a);
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = match op {
-            Double1::Move => x[lane],
-            Double1::Not => !x[lane],
-            Double1::Negate => x[lane].wrapping_neg(),
-            Double1::Abs => x[lane].cast_signed().wrapping_abs().cast_unsigned(),
+            B64Unary::Move => x[lane],
+            B64Unary::Not => !x[lane],
+            B64Unary::Negate => x[lane].wrapping_neg(),
+            B64Unary::Abs => x[lane].cast_signed().wrapping_abs().cast_unsigned(),
         };
     }
-    let poison = r.doubles.poison(a);
-    r.doubles.set(d, on, &out, poison);
+    let poison = r.b64.poison(a);
+    r.b64.set(d, on, &out, poison);
 }
 
 #[inline(always)]
-fn float1(
+fn float_unary(
     r: &mut Registers,
     on: &Active,
-    op: Float1,
+    op: FloatUnary,
     flags: FloatFlags,
     [d, a]: [Slot; 2],
     mode: ApproximationMode,
 ) {
     let s = [d, a, a];
     match op {
-        Float1::Move => floats(r, on, s, flags, |x, _| x),
-        Float1::Negate => floats(r, on, s, flags, |x, _| -x),
-        Float1::Abs => floats(r, on, s, flags, |x, _| x.abs()),
-        Float1::Round(rounding) => floats(r, on, s, flags, |x, _| integral(x, rounding)),
-        Float1::Reciprocal => floats(r, on, s, flags, |x, _| 1.0 / x),
-        Float1::Sqrt => floats(r, on, s, flags, |x, _| x.sqrt()),
-        Float1::Approximate(f) => approximate(r, on, s, flags, f, mode),
+        FloatUnary::Move => floats(r, on, s, flags, |x, _| x),
+        FloatUnary::Negate => floats(r, on, s, flags, |x, _| -x),
+        FloatUnary::Abs => floats(r, on, s, flags, |x, _| x.abs()),
+        FloatUnary::Round(rounding) => floats(r, on, s, flags, |x, _| integral(x, rounding)),
+        FloatUnary::Reciprocal => floats(r, on, s, flags, |x, _| 1.0 / x),
+        FloatUnary::Sqrt => floats(r, on, s, flags, |x, _| x.sqrt()),
+        FloatUnary::Approximate(f) => approximate(r, on, s, flags, f, mode),
     }
 }
 
 #[inline(always)]
-fn float2(
+fn float_binary(
     r: &mut Registers,
     on: &Active,
-    op: Float2,
+    op: FloatBinary,
     flags: FloatFlags,
     s: [Slot; 3],
     mode: ApproximationMode,
 ) {
     let unordered = |x: f32, y: f32| x.is_nan() || y.is_nan();
     match op {
-        Float2::Add => floats(r, on, s, flags, |x, y| x + y),
-        Float2::Sub => floats(r, on, s, flags, |x, y| x - y),
-        Float2::Mul => floats(r, on, s, flags, |x, y| x * y),
-        Float2::Div => floats(r, on, s, flags, |x, y| x / y),
-        Float2::Min => floats(r, on, s, flags, min),
-        Float2::Max => floats(r, on, s, flags, max),
-        Float2::MinNan => {
+        FloatBinary::Add => floats(r, on, s, flags, |x, y| x + y),
+        FloatBinary::Sub => floats(r, on, s, flags, |x, y| x - y),
+        FloatBinary::Mul => floats(r, on, s, flags, |x, y| x * y),
+        FloatBinary::Div => floats(r, on, s, flags, |x, y| x / y),
+        FloatBinary::Min => floats(r, on, s, flags, min),
+        FloatBinary::Max => floats(r, on, s, flags, max),
+        FloatBinary::MinNan => {
             floats(r, on, s, flags, |x, y| if unordered(x, y) { f32::NAN } else { min(x, y) });
         }
-        Float2::MaxNan => {
+        FloatBinary::MaxNan => {
             floats(r, on, s, flags, |x, y| if unordered(x, y) { f32::NAN } else { max(x, y) });
         }
-        Float2::Approximate(f) => approximate(r, on, s, flags, f, mode),
+        FloatBinary::Approximate(f) => approximate(r, on, s, flags, f, mode),
     }
 }
 
@@ -272,7 +274,9 @@ fn fused(r: &mut Registers, on: &Active, rounding: Rounding, flags: FloatFlags, 
     match rounding {
         Rounding::Nearest => floats3(r, on, s, flags, f32::mul_add),
         Rounding::Down => floats3(r, on, s, flags, fma_down),
-        rounding => floats3(r, on, s, flags, |x, y, z| directed_fma(x, y, z, rounding)),
+        Rounding::Zero | Rounding::Up => {
+            floats3(r, on, s, flags, |x, y, z| directed_fma(x, y, z, rounding));
+        }
     }
 }
 
@@ -289,7 +293,7 @@ fn floats(
     match (flags.flush, flags.saturate) {
         (false, false) => map2(r, on, s, |x, y| apply(&f, [x, y], IEEE)),
         (true, false) => map2(r, on, s, |x, y| apply(&f, [x, y], FLUSHING)),
-        _ => map2(r, on, s, |x, y| apply(&f, [x, y], flags)),
+        (_, true) => map2(r, on, s, |x, y| apply(&f, [x, y], flags)),
     }
 }
 
@@ -315,7 +319,7 @@ fn floats3(
     match (flags.flush, flags.saturate) {
         (false, false) => map3(r, on, s, each(IEEE)),
         (true, false) => map3(r, on, s, each(FLUSHING)),
-        _ => map3(r, on, s, each(flags)),
+        (_, true) => map3(r, on, s, each(flags)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
-use super::ir::{Barrier, BarrierReductionOp, Instruction, Kernel, Op};
+use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel};
 use super::memory::{DeviceMemory, Segment};
 use super::registers::{Active, Bits, LANES};
 use super::signal::Clock;
@@ -154,7 +154,7 @@ impl Block {
         for (w, fragment) in self.waiting() {
             let pc = fragment.pc;
             let stuck = |kind, lanes| Stuck { trouble: Trouble::new(kind, lanes), warp: w, pc };
-            let Op::Barrier(barrier) = code[pc as usize].op else { continue };
+            let Some(&barrier) = code[pc as usize].op.barrier() else { continue };
             let warp = &self.warps[w];
             let exited: u32 = self.warps.iter().map(|warp| warp.exited.count_ones()).sum();
             if exited > 0 {
@@ -213,11 +213,8 @@ impl Block {
     }
 }
 
-fn reduction_at(code: &[Instruction], pc: u32) -> Option<super::ir::BarrierReduction> {
-    match code[pc as usize].op {
-        Op::Barrier(barrier) => barrier.reduction,
-        _ => None,
-    }
+fn reduction_at(code: &[Instruction], pc: u32) -> Option<BarrierReduction> {
+    code[pc as usize].op.barrier()?.reduction
 }
 
 /// Barriers may meet at different places of the program, but not with different reductions.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ir::{Instruction, InstructionClass, Kernel, Op, SINK, Space};
+use super::ir::{Instruction, InstructionClass, Kernel, SINK, Space};
 use super::memory::DeviceMemory;
 use super::registers::LANES;
 use super::schedule::Trace;
@@ -82,7 +82,7 @@ impl Counters {
         let mut count = 0;
         let number = |instruction: &Instruction| {
             let number = count;
-            count += u32::from(matches!(instruction.op, Op::Atomic(_)));
+            count += u32::from(instruction.op.atomic().is_some());
             number
         };
         let atomics = kernel.code.iter().map(number).collect();
@@ -122,17 +122,14 @@ impl Counters {
             class.lanes += executed.lanes;
         }
         report.instructions.retain(|_, executed| executed.warps > 0);
-        let atomics = kernel.code.iter().filter_map(|instruction| match &instruction.op {
-            Op::Atomic(atomic) => Some(atomic),
-            _ => None,
-        });
+        let atomics = kernel.code.iter().filter_map(|instruction| instruction.op.atomic());
         for (atomic, by_lanes) in atomics.zip(&self.lanes) {
             if by_lanes.iter().all(|&issued| issued == 0) {
                 continue;
             }
             let into = match atomic.space {
                 Space::Shared => &mut report.shared_atomics,
-                _ => &mut report.global_atomics,
+                Space::Global | Space::Const | Space::Param => &mut report.global_atomics,
             };
             into.lanes.resize(LANES + 1, 0);
             for (lanes, &issued) in by_lanes.iter().enumerate() {

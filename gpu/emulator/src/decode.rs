@@ -11,7 +11,8 @@ mod operands;
 use std::collections::{BTreeMap, HashMap};
 
 use super::ir::{
-    Guard, Instruction, InstructionClass, Kernel, Module, Op, Parameter, SINK, Slot, Space,
+    Control, Guard, Instruction, InstructionClass, Kernel, Memory, Module, Op, Parameter, SINK,
+    Slot, Space,
 };
 use super::memory::MODULE_BASE;
 use super::parse::{Class, Entry, Operand, ParseError, Parsed, Register, Source, Variable, parse};
@@ -162,19 +163,24 @@ fn kernel<'a>(
     }
     // A body may end without ret (PTX ISA, "ret"): falling off its end is leaving it.
     let line = entry.body.last().map_or(entry.line, |s| s.line);
-    code.push(Instruction { op: Op::Exit, guard: None, line, class: InstructionClass::Control });
+    code.push(Instruction {
+        op: Op::Control(Control::Exit),
+        guard: None,
+        line,
+        class: InstructionClass::Control,
+    });
     Ok(Kernel {
         name: entry.name.to_owned(),
         params,
         max_threads: entry.max_threads,
         shared,
-        fences: code.iter().any(|i| matches!(i.op, Op::Fence(_))),
+        fences: code.iter().any(|i| i.op.is_fence()),
         code,
         predicates: counts.predicates,
         words: counts.words,
-        doubles: counts.doubles,
+        b64: counts.b64,
         word_constants: pool.words.values,
-        double_constants: pool.doubles.values,
+        b64_constants: pool.b64.values,
     })
 }
 
@@ -189,15 +195,19 @@ fn discard_unread(code: &mut [Instruction], operands: &[Operand<'_>]) {
             Operand::Pair(pair) => pair.iter().for_each(|o| count(o, mentions)),
             Operand::Vector(all) => all.iter().for_each(|o| count(o, mentions)),
             Operand::Address(base, _) => count(base, mentions),
-            _ => {}
+            Operand::Register(Register { class: Class::Predicate | Class::B64, .. })
+            | Operand::Name(_)
+            | Operand::Not(_)
+            | Operand::Integer(_)
+            | Operand::Float(_) => {}
         }
     }
-    if !code.iter().any(|i| matches!(i.op, Op::Atomic(a) if a.results != [SINK; 4])) {
+    if !code.iter().filter_map(|i| i.op.atomic()).any(|a| a.results != [SINK; 4]) {
         return;
     }
     operands.iter().for_each(|o| count(o, &mut mentions));
     for instruction in code {
-        if let Op::Atomic(atomic) = &mut instruction.op {
+        if let Op::Memory(Memory::Atomic(atomic)) = &mut instruction.op {
             for result in &mut atomic.results {
                 if mentions.get(result) == Some(&1) {
                     *result = SINK;

@@ -109,7 +109,19 @@ impl Fault {
             FaultKind::Race(race) => lines.extend([race.first.line, race.second.line]),
             FaultKind::DivergentBarrier { other_line } => lines.extend(other_line),
             FaultKind::Deadlock { waiting } => lines.extend(waiting),
-            _ => {}
+            FaultKind::OutOfBounds { .. }
+            | FaultKind::Misaligned { .. }
+            | FaultKind::PoisonAddress
+            | FaultKind::PoisonBranch
+            | FaultKind::PoisonOutput { .. }
+            | FaultKind::PoisonControl
+            | FaultKind::NotInOwnMask { .. }
+            | FaultKind::ExitedLaneNamed { .. }
+            | FaultKind::ShuffleFromAbsentLane { .. }
+            | FaultKind::UniformBranchDiverged
+            | FaultKind::BarrierAfterExit { .. }
+            | FaultKind::BarrierNumber { .. }
+            | FaultKind::Budget { .. } => {}
         }
         let mut seen = Vec::new();
         lines.retain(|line| {

@@ -119,7 +119,7 @@ pub(super) fn directed_fma(a: f32, b: f32, c: f32, rounding: Rounding) -> f32 {
     match (down, too_high, too_low) {
         (true, true, _) => nearest.next_down(),
         (false, _, true) => nearest.next_up(),
-        _ => nearest,
+        (true, false, _) | (false, _, false) => nearest,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Instructions as they are executed: opcodes resolved to enumerations, operands to slots.
 //!
-//! A slot names one value per lane. Slots of predicates, words (32 bits) and doubles (64 bits) are
-//! counted apart; after a kernel's registers come its constants, so that an operand is always a
+//! A slot names one value per lane. Slots of predicates, words (32 bits) and 64-bit integers (B64)
+//! are counted apart; after a kernel's registers come its constants, so that an operand is always a
 //! slot.
 
 mod arithmetic;
@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 pub use super::parse::Space;
 pub(super) use arithmetic::{
-    Approximation, Boolean, Compared, Comparison, Double1, DoubleCount, Float1, Float2, FloatFlags,
-    Int2, Rounding, Word1, Word3,
+    Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
+    FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, Rounding, Setp, WordTernary, WordType,
+    WordUnary,
 };
 
 /// Index of a register or constant among those of its width.
@@ -46,9 +47,9 @@ pub(super) struct Kernel {
     /// Registers without the constants.
     pub(super) predicates: Slot,
     pub(super) words: Slot,
-    pub(super) doubles: Slot,
+    pub(super) b64: Slot,
     pub(super) word_constants: Vec<u32>,
-    pub(super) double_constants: Vec<u64>,
+    pub(super) b64_constants: Vec<u64>,
 }
 
 /// A kernel parameter.
@@ -111,31 +112,6 @@ pub(super) struct Predicate {
     pub(super) negated: bool,
 }
 
-/// `setp`: `d = (a cmp b) bool c` and, if asked for, `q = !(a cmp b) bool c`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Setp {
-    pub(super) comparison: Comparison,
-    pub(super) compared: Compared,
-    pub(super) d: Slot,
-    pub(super) q: Slot,
-    pub(super) a: Slot,
-    pub(super) b: Slot,
-    pub(super) combine: Option<(Boolean, Predicate)>,
-}
-
-/// An integer type of a conversion from or to f32, or between widths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IntType {
-    S8,
-    U8,
-    S16,
-    U16,
-    S32,
-    U32,
-    S64,
-    U64,
-}
-
 /// An address: base register, if any, plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address {
@@ -147,7 +123,7 @@ pub(super) struct Address {
 pub(super) enum Base {
     None,
     Word(Slot),
-    Double(Slot),
+    B64(Slot),
 }
 
 /// A load or store of 1, 2 or 4 elements.
@@ -160,8 +136,8 @@ pub(super) struct Transfer {
     pub(super) strong: Option<Scope>,
     /// Sign-extend a narrow load.
     pub(super) signed: bool,
-    /// Whether registers are doubles.
-    pub(super) double: bool,
+    /// Whether registers have 64 bits.
+    pub(super) b64: bool,
     pub(super) count: u8,
     /// Registers: destinations of a load, sources of a store.
     pub(super) slots: [Slot; 4],
@@ -230,47 +206,48 @@ pub(super) enum ReduxOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sync {
     pub(super) kind: SyncKind,
+    pub(super) operands: SyncOperands,
     /// Word holding the member mask.
     pub(super) members: Slot,
 }
 
+/// Which instruction it is, with all its qualifiers: lanes meet at equal ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SyncKind {
     /// `bar.warp.sync`.
     Barrier,
-    Shuffle {
-        mode: ShuffleMode,
-        d: Slot,
-        p: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    Vote {
-        mode: VoteMode,
-        d: Slot,
-        a: Predicate,
-    },
-    Ballot {
-        d: Slot,
-        a: Predicate,
-    },
+    Shuffle(ShuffleMode),
+    Vote(VoteMode),
+    Ballot,
     MatchAny {
-        d: Slot,
-        a: Slot,
-        double: bool,
+        b64: bool,
     },
     MatchAll {
-        d: Slot,
-        p: Slot,
-        a: Slot,
-        double: bool,
+        b64: bool,
     },
-    Redux {
-        op: ReduxOp,
-        d: Slot,
-        a: Slot,
-    },
+    Redux(ReduxOp),
+}
+
+/// What a [`Sync`] reads and writes. What its kind does not have is as in [`SyncOperands::NONE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SyncOperands {
+    /// The word written.
+    pub(super) d: Slot,
+    /// The predicate written.
+    pub(super) p: Slot,
+    /// The words read, or the 64-bit integer in the first place: a, b and c of a shuffle.
+    pub(super) sources: [Slot; 3],
+    /// The predicate read, of votes.
+    pub(super) predicate: Predicate,
+}
+
+impl SyncOperands {
+    pub(super) const NONE: Self = Self {
+        d: SINK,
+        p: SINK,
+        sources: [SINK; 3],
+        predicate: Predicate { slot: SINK, negated: false },
+    };
 }
 
 /// `bar.sync`, `barrier.sync` and `bar.red`.
@@ -312,103 +289,75 @@ pub(super) enum SpecialRegister {
     LaneMaskGe,
 }
 
-/// Every operation. Destinations come first, then sources, as in PTX.
+/// Every operation, by who executes it: each of the four is matched without a remainder, so that an
+/// operation that nobody executes does not compile. Destinations come first, then sources, as in
+/// PTX.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
-    Word1(Word1, Slot, Slot),
-    Word2(Int2, Slot, Slot, Slot),
-    Word3(Word3, Slot, Slot, Slot, Slot),
-    /// bfi d, a, b, position, length.
-    BitFieldInsert([Slot; 5]),
-    Double1(Double1, Slot, Slot),
-    Double2(Int2, Slot, Slot, Slot),
-    /// mad.lo on doubles.
-    DoubleMad(Slot, Slot, Slot, Slot),
-    DoubleCount(DoubleCount, Slot, Slot),
-    /// mul.wide; signed or not.
-    MulWide {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-    },
-    /// mad.wide.
-    MadWide {
-        signed: bool,
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        c: Slot,
-    },
-    /// Widening of a word.
-    Widen {
-        from: IntType,
-        d: Slot,
-        a: Slot,
-    },
-    /// Low word of a double.
-    Narrow {
-        d: Slot,
-        a: Slot,
-    },
-    /// `mov.b64 d, {low, high}`.
-    Pack {
-        d: Slot,
-        low: Slot,
-        high: Slot,
-    },
-    /// `mov.b64 {low, high}, a`.
-    Unpack {
-        low: Slot,
-        high: Slot,
-        a: Slot,
-    },
-    Float1(Float1, FloatFlags, Slot, Slot),
-    Float2(Float2, FloatFlags, Slot, Slot, Slot),
-    Fma(Rounding, FloatFlags, Slot, Slot, Slot, Slot),
-    FloatToInt {
-        to: IntType,
-        rounding: Rounding,
-        flush: bool,
-        d: Slot,
-        a: Slot,
-    },
-    /// Rounded to nearest.
-    IntToFloat {
-        from: IntType,
-        d: Slot,
-        a: Slot,
-    },
-    Setp(Setp),
-    SelectWord {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        p: Slot,
-    },
-    SelectDouble {
-        d: Slot,
-        a: Slot,
-        b: Slot,
-        p: Slot,
-    },
-    PredicateMove {
-        d: Slot,
-        a: Predicate,
-    },
-    Predicate2(Boolean, Slot, Predicate, Predicate),
-    Special(SpecialRegister, Slot),
+    /// From registers to registers, each lane by itself.
+    Arithmetic(Arithmetic),
+    /// Loads, stores and atomics.
+    Memory(Memory),
+    /// What waits for or asks about other lanes, or orders memory.
+    Synchronization(Synchronization),
+    /// Where a thread is and where it goes on.
+    Control(Control),
+}
+
+impl Op {
+    pub(super) fn atomic(&self) -> Option<&Atomic> {
+        if let Self::Memory(Memory::Atomic(atomic)) = self { Some(atomic) } else { None }
+    }
+
+    pub(super) fn barrier(&self) -> Option<&Barrier> {
+        if let Self::Synchronization(Synchronization::Barrier(barrier)) = self {
+            Some(barrier)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn sync(&self) -> Option<&Sync> {
+        if let Self::Synchronization(Synchronization::Warp(sync)) = self {
+            Some(sync)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn is_fence(&self) -> bool {
+        matches!(self, Self::Synchronization(Synchronization::Fence(_)))
+    }
+}
+
+/// Operations on memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Memory {
     Load(Transfer),
     Store(Transfer),
     Atomic(Atomic),
-    Sync(Sync),
+}
+
+/// Operations of several threads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Synchronization {
+    /// Of the lanes named in a mask.
+    Warp(Sync),
     ActiveMask(Slot),
+    /// Of a block.
     Barrier(Barrier),
     /// membar and fence.
     Fence(Scope),
+}
+
+/// Operations on the place of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Control {
     Branch {
         target: u32,
         uniform: bool,
     },
     Exit,
+    /// Which thread, lane and block this is.
+    Special(SpecialRegister, Slot),
 }

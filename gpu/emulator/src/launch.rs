@@ -275,7 +275,7 @@ fn check(kernel: &Kernel, launch: &Launch) -> Result<usize, LaunchError> {
     let shared = u64::from(kernel.shared) + u64::from(launch.dynamic_shared);
     match usize::try_from(shared) {
         Ok(bytes) if shared <= 1 << 18 => Ok(bytes),
-        _ => Err(LaunchError::Shared(shared)),
+        Ok(_) | Err(_) => Err(LaunchError::Shared(shared)),
     }
 }
 

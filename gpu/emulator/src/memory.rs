@@ -93,7 +93,7 @@ impl Segment {
             Some(end) if end <= self.bytes => {
                 usize::try_from(offset / 4).map_err(|_| FaultKind::PoisonAddress)
             }
-            _ => Err(FaultKind::OutOfBounds { space, address, width }),
+            Some(_) | None => Err(FaultKind::OutOfBounds { space, address, width }),
         }
     }
 

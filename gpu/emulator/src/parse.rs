@@ -64,7 +64,8 @@ pub(super) enum Class {
     /// 16 bits in a word's slot, whose upper half means nothing.
     Half,
     Word,
-    Double,
+    /// 64 bits.
+    B64,
 }
 
 /// A register: its slot among those of its width.
@@ -110,7 +111,8 @@ pub(super) struct RegisterCounts {
     pub(super) predicates: u16,
     /// Halves and words.
     pub(super) words: u16,
-    pub(super) doubles: u16,
+    /// 64 bits.
+    pub(super) b64: u16,
 }
 
 /// A kernel as written.

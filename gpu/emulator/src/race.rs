@@ -115,7 +115,7 @@ impl WarpOrder {
             Some(known) if earlier.time < self.time => {
                 own | earlier.lanes & later(&known[lane], earlier.time)
             }
-            _ => own,
+            Some(_) | None => own,
         }
     }
 }
@@ -304,7 +304,7 @@ fn morally_strong(a: &Record, b: &Record) -> bool {
     match (a.strong, b.strong) {
         (Some(Scope::Device), Some(Scope::Device)) => true,
         (Some(_), Some(_)) => a.block == b.block,
-        _ => false,
+        (None, _) | (_, None) => false,
     }
 }
 

@@ -149,7 +149,7 @@ pub(super) struct Registers {
     pub(super) predicates: Vec<u32>,
     pub(super) predicate_poison: Vec<u32>,
     pub(super) words: File<u32>,
-    pub(super) doubles: File<u64>,
+    pub(super) b64: File<u64>,
 }
 
 impl Registers {
@@ -161,7 +161,7 @@ impl Registers {
             predicates: vec![0; predicates + 1],
             predicate_poison,
             words: File::new(kernel.words, &kernel.word_constants),
-            doubles: File::new(kernel.doubles, &kernel.double_constants),
+            b64: File::new(kernel.b64, &kernel.b64_constants),
         }
     }
 
@@ -170,7 +170,7 @@ impl Registers {
         let last = self.predicate_poison.len() - 1;
         self.predicate_poison[..last].fill(u32::MAX);
         self.words.reset();
-        self.doubles.reset();
+        self.b64.reset();
     }
 
     /// The lanes where a predicate operand is true.

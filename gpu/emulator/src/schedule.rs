@@ -163,8 +163,9 @@ impl Scheduler {
         let habit = self.habit;
         let parts = match habit {
             Habit::Shatter => 1_u32 << (random_lanes & 31),
-            _ if self.next().is_multiple_of(16) => random_lanes,
-            _ => u32::MAX,
+            Habit::First | Habit::Last | Habit::Wander | Habit::Shuffle => {
+                if self.next().is_multiple_of(16) { random_lanes } else { u32::MAX }
+            }
         };
         let lanes = if chosen.lanes & parts == 0 { chosen.lanes } else { chosen.lanes & parts };
         // A fragment that is not parted may take in others that stand beside it.

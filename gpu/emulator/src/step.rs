@@ -8,7 +8,9 @@ use super::atomic;
 use super::block::Block;
 use super::delay::Memories;
 use super::fault::{Fault, FaultKind, Trouble};
-use super::ir::{Instruction, Op, Scope, Slot, SpecialRegister, SyncKind};
+use super::ir::{
+    Control, Instruction, Memory, Op, Scope, Slot, SpecialRegister, SyncKind, Synchronization,
+};
 use super::launch::Machine;
 use super::mix::mix;
 use super::registers::{Active, LANES};
@@ -115,16 +117,44 @@ fn instruction(
         let kind = FaultKind::Budget { instructions: machine.budget };
         return Err(Trouble::new(kind, active));
     }
-    if alu::execute(&mut warp.registers, &warp.on, &instruction.op, machine.mode) {
-        return Ok(Next::Advance);
-    }
     match &instruction.op {
-        Op::Load(_) | Op::Store(_) | Op::Atomic(_) => {
-            memory(machine, block, at, running)?;
+        Op::Arithmetic(op) => {
+            alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
             Ok(Next::Advance)
         }
-        Op::Branch { target, uniform } => branch(machine, warp, running, *target, *uniform),
-        Op::Sync(sync) => {
+        Op::Memory(op) => {
+            memory(machine, block, at, running, op)?;
+            Ok(Next::Advance)
+        }
+        Op::Synchronization(op) => synchronize(machine, block, at, running, op),
+        Op::Control(Control::Branch { target, uniform }) => {
+            branch(machine, warp, running, *target, *uniform)
+        }
+        Op::Control(Control::Special(register, d)) => {
+            special(machine, block, at, *register, *d);
+            Ok(Next::Advance)
+        }
+        Op::Control(Control::Exit) => {
+            put_down(warp, running, active);
+            warp.exited |= active;
+            sync::exit(warp)?;
+            Ok(Next::Down)
+        }
+    }
+}
+
+/// The active lanes wait for others, ask about them or order their memory.
+#[inline(always)]
+fn synchronize(
+    machine: &mut Machine<'_>,
+    block: &mut Block,
+    at: usize,
+    running: &Running,
+    op: &Synchronization,
+) -> Result<Next, Box<Trouble>> {
+    let active = block.warps[at].on.bits;
+    match op {
+        Synchronization::Warp(sync) => {
             if sync.kind == SyncKind::Barrier {
                 order(machine, block, at, active, Scope::Block);
             }
@@ -136,15 +166,12 @@ fn instruction(
             sync::arrive(warp, active, running.pc, sync, &machine.kernel.code)?;
             Ok(Next::Down)
         }
-        Op::Special(register, d) => {
-            special(machine, block, at, *register, *d);
-            Ok(Next::Advance)
-        }
-        Op::ActiveMask(d) => {
+        Synchronization::ActiveMask(d) => {
+            let warp = &mut block.warps[at];
             warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
             Ok(Next::Advance)
         }
-        Op::Barrier(_) => {
+        Synchronization::Barrier(_) => {
             order(machine, block, at, active, Scope::Block);
             let warp = &mut block.warps[at];
             put_down(warp, running, active);
@@ -152,13 +179,7 @@ fn instruction(
             warp.fragments.push(Fragment { pc: running.pc, lanes: active, state });
             Ok(Next::Down)
         }
-        Op::Exit => {
-            put_down(warp, running, active);
-            warp.exited |= active;
-            sync::exit(warp)?;
-            Ok(Next::Down)
-        }
-        Op::Fence(scope) => {
+        Synchronization::Fence(scope) => {
             order(machine, block, at, active, *scope);
             if block.shared.shadow.is_some() {
                 let warp = &mut block.warps[at];
@@ -166,8 +187,6 @@ fn instruction(
             }
             Ok(Next::Advance)
         }
-        // The arithmetic is done above.
-        _ => Ok(Next::Advance),
     }
 }
 
@@ -235,8 +254,8 @@ fn memory(
     block: &mut Block,
     at: usize,
     running: &Running,
+    op: &Memory,
 ) -> Result<(), Box<Trouble>> {
-    let instruction = &machine.kernel.code[running.pc as usize];
     let warp = &mut block.warps[at];
     let mut view = View {
         params: &machine.params,
@@ -247,16 +266,15 @@ fn memory(
         epoch: block.epoch,
         warp: warp.index,
         order: &mut warp.order,
-        line: instruction.line,
+        line: machine.kernel.code[running.pc as usize].line,
     };
-    match &instruction.op {
-        Op::Load(t) => access::load(&mut warp.registers, &warp.on, t, &mut view),
-        Op::Store(t) => access::store(&warp.registers, &warp.on, t, &mut view),
-        Op::Atomic(a) => {
+    match op {
+        Memory::Load(t) => access::load(&mut warp.registers, &warp.on, t, &mut view),
+        Memory::Store(t) => access::store(&warp.registers, &warp.on, t, &mut view),
+        Memory::Atomic(a) => {
             machine.counters.atomic(running.pc, warp.on.bits);
             atomic::atomic(&mut warp.registers, &warp.on, a, &mut view)
         }
-        _ => Ok(()),
     }
 }
 

@@ -4,19 +4,19 @@
 //! "shfl.sync": "the same qualifiers and same membermask"). None of these orders memory except
 //! bar.warp.sync.
 
-use std::mem::discriminant;
-
 use super::fault::{FaultKind, Trouble};
-use super::ir::{Instruction, Op, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, VoteMode};
+use super::ir::{
+    Instruction, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode,
+};
 use super::registers::{Active, Bits, LANES, Registers};
 use super::warp::{Fragment, State, Warp};
 
 type Outcome<T> = Result<T, Box<Trouble>>;
 
-/// Lanes and the instruction they meet with.
+/// Lanes and the operands of the instruction that they meet with.
 #[derive(Clone, Copy)]
 struct Part {
-    kind: SyncKind,
+    operands: SyncOperands,
     lanes: u32,
 }
 
@@ -34,12 +34,13 @@ pub(super) fn at_once(warp: &mut Warp, sync: &Sync) -> Outcome<bool> {
     if members & warp.exited != 0 {
         return Err(exited(warp, members, lanes));
     }
-    if let SyncKind::Shuffle { mode, d, p, a, b, c } = sync.kind
-        && usual(warp, mode, [a, b, c], [d, p])
+    let operands = sync.operands;
+    if let SyncKind::Shuffle(mode) = sync.kind
+        && usual(warp, mode, &operands)
     {
         return Ok(true);
     }
-    perform(warp, &[Part { kind: sync.kind, lanes }])?;
+    perform(warp, sync.kind, &[Part { operands, lanes }])?;
     Ok(true)
 }
 
@@ -62,7 +63,8 @@ fn uniform(r: &Registers, on: &Active, slot: Slot) -> (u32, bool) {
 /// power of two in all lanes. Their permutations are known when this is compiled. False for others
 /// and where a source is poison.
 #[inline(always)]
-fn usual(warp: &mut Warp, mode: ShuffleMode, [a, b, c]: [Slot; 3], [d, p]: [Slot; 2]) -> bool {
+fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
+    let &SyncOperands { d, p, sources: [a, b, c], .. } = operands;
     let (r, lanes) = (&mut warp.registers, warp.on.bits);
     let poison = r.words.poison(a) | r.words.poison(b) | r.words.poison(c);
     let (by, same) = uniform(r, &warp.on, b);
@@ -70,7 +72,7 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, [a, b, c]: [Slot; 3], [d, p]: [Slot
     let by = by & 31;
     let present = match mode {
         ShuffleMode::Index => lanes >> by & 1 == 1,
-        _ => lanes == u32::MAX,
+        ShuffleMode::Up | ShuffleMode::Down | ShuffleMode::Butterfly => lanes == u32::MAX,
     };
     if poison & lanes != 0 || !same || !clamped || clamp & 0x1f1f != 31 || !present {
         return false;
@@ -83,7 +85,7 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, [a, b, c]: [Slot; 3], [d, p]: [Slot
         (ShuffleMode::Butterfly, 4) => permuted(a, |lane| lane ^ 4),
         (ShuffleMode::Butterfly, 8) => permuted(a, |lane| lane ^ 8),
         (ShuffleMode::Butterfly, 16) => permuted(a, |lane| lane ^ 16),
-        _ => return false,
+        (ShuffleMode::Butterfly | ShuffleMode::Up | ShuffleMode::Down, _) => return false,
     };
     if d != SINK {
         r.words.set(d, &warp.on, &out, 0);
@@ -139,22 +141,21 @@ pub(super) fn arrive(
 
 /// Executes the instruction of `kind` for `members` if all of them have arrived.
 fn complete(warp: &mut Warp, kind: SyncKind, members: u32, code: &[Instruction]) -> Outcome<()> {
-    let meets = |fragment: &Fragment| match &code[fragment.pc as usize].op {
-        Op::Sync(sync) if fragment.state == (State::AtSync { members }) => {
-            same_kind(&sync.kind, &kind).then_some(sync.kind)
-        }
-        _ => None,
+    let meets = |fragment: &Fragment| {
+        let sync = code[fragment.pc as usize].op.sync()?;
+        let waits = fragment.state == (State::AtSync { members });
+        (waits && sync.kind == kind).then_some(sync.operands)
     };
     let parts: Vec<Part> = warp
         .fragments
         .iter()
-        .filter_map(|f| meets(f).map(|kind| Part { kind, lanes: f.lanes }))
+        .filter_map(|f| meets(f).map(|operands| Part { operands, lanes: f.lanes }))
         .collect();
     let arrived = parts.iter().fold(0, |all, part| all | part.lanes);
     if arrived != members & warp.existing {
         return Ok(());
     }
-    perform(warp, &parts)?;
+    perform(warp, kind, &parts)?;
     for fragment in &mut warp.fragments {
         if meets(fragment).is_some() {
             fragment.pc += 1;
@@ -164,68 +165,31 @@ fn complete(warp: &mut Warp, kind: SyncKind, members: u32, code: &[Instruction])
     Ok(())
 }
 
-/// Whether two instructions have the same qualifiers, whatever their operands.
-fn same_kind(a: &SyncKind, b: &SyncKind) -> bool {
-    use SyncKind::{MatchAll, MatchAny, Redux, Shuffle, Vote};
-    match (a, b) {
-        (Shuffle { mode: a, .. }, Shuffle { mode: b, .. }) => a == b,
-        (Vote { mode: a, .. }, Vote { mode: b, .. }) => a == b,
-        (MatchAny { double: a, .. }, MatchAny { double: b, .. })
-        | (MatchAll { double: a, .. }, MatchAll { double: b, .. }) => a == b,
-        (Redux { op: a, .. }, Redux { op: b, .. }) => a == b,
-        _ => discriminant(a) == discriminant(b),
-    }
-}
-
 /// Executes an instruction for lanes that have met.
 #[inline(always)]
-fn perform(warp: &mut Warp, parts: &[Part]) -> Outcome<()> {
+fn perform(warp: &mut Warp, kind: SyncKind, parts: &[Part]) -> Outcome<()> {
     let all = parts.iter().fold(0, |all, part| all | part.lanes);
     let r = &mut warp.registers;
-    match parts[0].kind {
-        SyncKind::Barrier => {
-            warp.order.synchronize(all);
-            Ok(())
-        }
-        SyncKind::Shuffle { mode, .. } => shuffle(r, parts, all, mode),
-        SyncKind::Vote { mode, .. } => {
-            vote(r, parts, all, mode);
-            Ok(())
-        }
-        SyncKind::Ballot { .. } => {
-            vote(r, parts, all, VoteMode::Any);
-            Ok(())
-        }
-        SyncKind::MatchAny { .. } | SyncKind::MatchAll { .. } => {
-            matching(r, parts, all);
-            Ok(())
-        }
-        SyncKind::Redux { op, .. } => {
-            redux(r, parts, all, op);
-            Ok(())
-        }
+    match kind {
+        SyncKind::Barrier => warp.order.synchronize(all),
+        SyncKind::Shuffle(mode) => shuffle(r, parts, all, mode)?,
+        SyncKind::Vote(mode) => vote(r, parts, all, mode),
+        SyncKind::Ballot => ballot(r, parts, all),
+        SyncKind::MatchAny { b64 } => match_any(r, parts, all, b64),
+        SyncKind::MatchAll { b64 } => match_all(r, parts, all, b64),
+        SyncKind::Redux(op) => redux(r, parts, all, op),
     }
+    Ok(())
 }
 
-/// Source operand `which` of a shuffle or redux.
-#[inline(always)]
-fn source_slot(kind: &SyncKind, which: usize) -> Slot {
-    match *kind {
-        SyncKind::Shuffle { a, b, c, .. } => [a, b, c][which],
-        SyncKind::Redux { a, .. } => a,
-        // The others have no words, or are not gathered.
-        _ => 0,
-    }
-}
-
-/// The word that each lane brings as operand `which`, and the lanes that bring poison.
+/// The word that each lane brings as source `which`, and the lanes that bring poison.
 #[inline(always)]
 fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
-    let first = source_slot(&parts[0].kind, which);
+    let first = parts[0].operands.sources[which];
     let mut values = *r.words.get(first);
     let mut poison = r.words.poison(first) & parts[0].lanes;
     for part in &parts[1..] {
-        let slot = source_slot(&part.kind, which);
+        let slot = part.operands.sources[which];
         for lane in Bits(part.lanes) {
             values[lane] = r.words.get(slot)[lane];
         }
@@ -268,7 +232,7 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
 
 #[inline(always)]
 fn deliver(r: &mut Registers, part: &Part, out: &[u32; LANES], poison: u32, in_range: u32) {
-    let SyncKind::Shuffle { d, p, .. } = part.kind else { return };
+    let SyncOperands { d, p, .. } = part.operands;
     if d != SINK {
         r.words.set(d, &Active::new(part.lanes), out, poison);
     }
@@ -333,50 +297,49 @@ fn each_source(
     (sources, valid)
 }
 
-fn vote(r: &mut Registers, parts: &[Part], all: u32, mode: VoteMode) {
+/// The lanes whose predicate is true, and those that get poison: all of them if any brings it.
+fn truth(r: &Registers, parts: &[Part], all: u32) -> (u32, u32) {
     let (mut truth, mut poison) = (0, 0);
     for part in parts {
-        if let SyncKind::Vote { a, .. } | SyncKind::Ballot { a, .. } = part.kind {
-            truth |= r.truth(a) & part.lanes;
-            poison |= r.truth_poison(a) & part.lanes;
-        }
+        let a = part.operands.predicate;
+        truth |= r.truth(a) & part.lanes;
+        poison |= r.truth_poison(a) & part.lanes;
     }
-    let poison = if poison == 0 { 0 } else { all };
+    (truth, if poison == 0 { 0 } else { all })
+}
+
+fn vote(r: &mut Registers, parts: &[Part], all: u32, mode: VoteMode) {
+    let (truth, poison) = truth(r, parts, all);
     let verdict = match mode {
         VoteMode::All => truth == all,
         VoteMode::Any => truth != 0,
         VoteMode::Uniform => truth == all || truth == 0,
     };
+    let bits = if verdict { u32::MAX } else { 0 };
     for part in parts {
-        match part.kind {
-            SyncKind::Ballot { d, .. } => {
-                r.words.set(d, &Active::new(part.lanes), &[truth; LANES], poison);
-            }
-            SyncKind::Vote { d, .. } => {
-                let bits = if verdict { u32::MAX } else { 0 };
-                r.set_predicate(d, part.lanes, bits, poison);
-            }
-            _ => {}
-        }
+        r.set_predicate(part.operands.p, part.lanes, bits, poison);
     }
 }
 
-fn matching(r: &mut Registers, parts: &[Part], all: u32) {
+fn ballot(r: &mut Registers, parts: &[Part], all: u32) {
+    let (truth, poison) = truth(r, parts, all);
+    for part in parts {
+        r.words.set(part.operands.d, &Active::new(part.lanes), &[truth; LANES], poison);
+    }
+}
+
+/// For each lane the lanes that bring its value, and those that get poison: all of them if any
+/// brings it.
+fn equal(r: &Registers, parts: &[Part], all: u32, b64: bool) -> ([u32; LANES], u32) {
     let mut values = [0_u64; LANES];
     let mut poison = 0;
     for part in parts {
-        let (SyncKind::MatchAny { a, double, .. } | SyncKind::MatchAll { a, double, .. }) =
-            part.kind
-        else {
-            continue;
-        };
+        let a = part.operands.sources[0];
         for lane in Bits(part.lanes) {
-            values[lane] =
-                if double { r.doubles.get(a)[lane] } else { r.words.get(a)[lane].into() };
+            values[lane] = if b64 { r.b64.get(a)[lane] } else { r.words.get(a)[lane].into() };
         }
-        poison |= part.lanes & if double { r.doubles.poison(a) } else { r.words.poison(a) };
+        poison |= part.lanes & if b64 { r.b64.poison(a) } else { r.words.poison(a) };
     }
-    let poison = if poison == 0 { 0 } else { all };
     let mut equal = [0; LANES];
     let mut rest = all;
     while rest != 0 {
@@ -385,22 +348,27 @@ fn matching(r: &mut Registers, parts: &[Part], all: u32) {
         Bits(same).for_each(|lane| equal[lane] = same);
         rest &= !same;
     }
+    (equal, if poison == 0 { 0 } else { all })
+}
+
+fn match_any(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
+    let (equal, poison) = equal(r, parts, all, b64);
+    for part in parts {
+        r.words.set(part.operands.d, &Active::new(part.lanes), &equal, poison);
+    }
+}
+
+fn match_all(r: &mut Registers, parts: &[Part], all: u32, b64: bool) {
+    let (equal, poison) = equal(r, parts, all, b64);
     let unanimous = equal[all.trailing_zeros() as usize & 31] == all;
     let everyone = if unanimous { all } else { 0 };
     for part in parts {
-        match part.kind {
-            SyncKind::MatchAny { d, .. } => {
-                r.words.set(d, &Active::new(part.lanes), &equal, poison);
-            }
-            SyncKind::MatchAll { d, p, .. } => {
-                if d != SINK {
-                    r.words.set(d, &Active::new(part.lanes), &[everyone; LANES], poison);
-                }
-                if p != SINK {
-                    r.set_predicate(p, part.lanes, everyone, poison);
-                }
-            }
-            _ => {}
+        let SyncOperands { d, p, .. } = part.operands;
+        if d != SINK {
+            r.words.set(d, &Active::new(part.lanes), &[everyone; LANES], poison);
+        }
+        if p != SINK {
+            r.set_predicate(p, part.lanes, everyone, poison);
         }
     }
 }
@@ -420,8 +388,6 @@ fn redux(r: &mut Registers, parts: &[Part], all: u32, op: ReduxOp) {
     let total = Bits(all).map(|lane| values[lane]).reduce(combine).unwrap_or(0);
     let poison = if poison == 0 { 0 } else { all };
     for part in parts {
-        if let SyncKind::Redux { d, .. } = part.kind {
-            r.words.set(d, &Active::new(part.lanes), &[total; LANES], poison);
-        }
+        r.words.set(part.operands.d, &Active::new(part.lanes), &[total; LANES], poison);
     }
 }

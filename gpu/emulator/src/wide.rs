@@ -3,7 +3,8 @@
 use super::alu::{map1, sign16};
 use super::float::{compare, flushed, integral};
 use super::ir::{
-    Boolean, Compared, Comparison, Int2, IntType, Predicate, Rounding, SINK, Setp, Slot,
+    Boolean, Compared, Comparison, FloatToInteger, IntegerBinary, Predicate, SINK, Setp, Slot,
+    WordType,
 };
 use super::registers::{Active, LANES, Registers};
 
@@ -13,76 +14,86 @@ pub(super) fn low(x: u64) -> u32 {
     x as u32
 }
 
-/// d = f(a, b) on doubles.
+/// d = f(a, b) on 64-bit integers.
 #[inline(always)]
 fn map2(r: &mut Registers, on: &Active, s: [Slot; 3], f: impl Fn(u64, u64) -> u64) {
-    let (x, y) = (r.doubles.get(s[1]), r.doubles.get(s[2]));
+    let (x, y) = (r.b64.get(s[1]), r.b64.get(s[2]));
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = f(x[lane], y[lane]);
     }
-    let poison = r.doubles.poison(s[1]) | r.doubles.poison(s[2]);
-    r.doubles.set(s[0], on, &out, poison);
+    let poison = r.b64.poison(s[1]) | r.b64.poison(s[2]);
+    r.b64.set(s[0], on, &out, poison);
 }
 
 /// d = a shifted by the word b.
 #[inline(always)]
 fn shift(r: &mut Registers, on: &Active, s: [Slot; 3], f: impl Fn(u64, u32) -> u64) {
-    let (x, y) = (r.doubles.get(s[1]), r.words.get(s[2]));
+    let (x, y) = (r.b64.get(s[1]), r.words.get(s[2]));
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = f(x[lane], y[lane]);
     }
-    let poison = r.doubles.poison(s[1]) | r.words.poison(s[2]);
-    r.doubles.set(s[0], on, &out, poison);
+    let poison = r.b64.poison(s[1]) | r.words.poison(s[2]);
+    r.b64.set(s[0], on, &out, poison);
 }
 
 #[inline(always)]
-pub(super) fn double2(r: &mut Registers, on: &Active, op: Int2, s: [Slot; 3]) {
+pub(super) fn b64_binary(r: &mut Registers, on: &Active, op: IntegerBinary, s: [Slot; 3]) {
     match op {
-        Int2::Add => map2(r, on, s, u64::wrapping_add),
-        Int2::Sub => map2(r, on, s, u64::wrapping_sub),
-        Int2::And => map2(r, on, s, |x, y| x & y),
-        Int2::Or => map2(r, on, s, |x, y| x | y),
-        Int2::Xor => map2(r, on, s, |x, y| x ^ y),
-        Int2::Shl => shift(r, on, s, |x, y| if y < 64 { x << (y & 63) } else { 0 }),
-        Int2::ShrU => shift(r, on, s, |x, y| if y < 64 { x >> (y & 63) } else { 0 }),
-        Int2::ShrS => shift(r, on, s, |x, y| (x.cast_signed() >> y.min(63)).cast_unsigned()),
-        other => double2_rare(r, on, other, s),
+        IntegerBinary::Add => map2(r, on, s, u64::wrapping_add),
+        IntegerBinary::Sub => map2(r, on, s, u64::wrapping_sub),
+        IntegerBinary::And => map2(r, on, s, |x, y| x & y),
+        IntegerBinary::Or => map2(r, on, s, |x, y| x | y),
+        IntegerBinary::Xor => map2(r, on, s, |x, y| x ^ y),
+        IntegerBinary::Shl => shift(r, on, s, |x, y| if y < 64 { x << (y & 63) } else { 0 }),
+        IntegerBinary::ShrU => shift(r, on, s, |x, y| if y < 64 { x >> (y & 63) } else { 0 }),
+        IntegerBinary::ShrS => {
+            shift(r, on, s, |x, y| (x.cast_signed() >> y.min(63)).cast_unsigned())
+        }
+        IntegerBinary::MulLo => rare(r, on, s, u64::wrapping_mul),
+        IntegerBinary::MulHiU => {
+            rare(r, on, s, |x, y| high_b64((u128::from(x) * u128::from(y)).cast_signed()));
+        }
+        IntegerBinary::MulHiS => rare(r, on, s, |x, y| {
+            high_b64(i128::from(x.cast_signed()) * i128::from(y.cast_signed()))
+        }),
+        IntegerBinary::MinS => {
+            rare(r, on, s, |x, y| x.cast_signed().min(y.cast_signed()).cast_unsigned());
+        }
+        IntegerBinary::MinU => rare(r, on, s, u64::min),
+        IntegerBinary::MaxS => {
+            rare(r, on, s, |x, y| x.cast_signed().max(y.cast_signed()).cast_unsigned());
+        }
+        IntegerBinary::MaxU => rare(r, on, s, u64::max),
+        IntegerBinary::DivS => {
+            divide(r, on, s, |x, y| x.cast_signed().wrapping_div(y.cast_signed()).cast_unsigned())
+        }
+        IntegerBinary::DivU => divide(r, on, s, |x, y| x / y),
+        IntegerBinary::RemS => {
+            divide(r, on, s, |x, y| x.cast_signed().wrapping_rem(y.cast_signed()).cast_unsigned())
+        }
+        IntegerBinary::RemU => divide(r, on, s, |x, y| x % y),
     }
 }
 
-/// Out of the interpreter's loop, which stays small without them.
-fn double2_rare(r: &mut Registers, on: &Active, op: Int2, s: [Slot; 3]) {
-    let divisors = *r.doubles.get(s[2]);
-    map2(r, on, s, |x, y| {
-        let (signed_x, signed_y) = (x.cast_signed(), y.cast_signed());
-        let divisor = if y == 0 { 1 } else { y };
-        match op {
-            Int2::MulLo => x.wrapping_mul(y),
-            Int2::MulHiU => high_double((u128::from(x) * u128::from(y)).cast_signed()),
-            Int2::MulHiS => high_double(i128::from(signed_x) * i128::from(signed_y)),
-            Int2::MinS => signed_x.min(signed_y).cast_unsigned(),
-            Int2::MinU => x.min(y),
-            Int2::MaxS => signed_x.max(signed_y).cast_unsigned(),
-            Int2::MaxU => x.max(y),
-            Int2::DivS => signed_x.wrapping_div(divisor.cast_signed()).cast_unsigned(),
-            Int2::DivU => x / divisor,
-            Int2::RemS => signed_x.wrapping_rem(divisor.cast_signed()).cast_unsigned(),
-            Int2::RemU => x % divisor,
-            // The others are handled where this is called.
-            _ => x,
-        }
-    });
-    if matches!(op, Int2::DivS | Int2::DivU | Int2::RemS | Int2::RemU) {
-        for lane in on.lanes().filter(|&lane| divisors[lane] == 0) {
-            let value = r.doubles.get(s[0])[lane];
-            r.doubles.set_lane(s[0], lane, value, true);
-        }
+/// d = f(a, b), out of the interpreter's loop, which stays small without it.
+#[inline(never)]
+fn rare(r: &mut Registers, on: &Active, s: [Slot; 3], f: fn(u64, u64) -> u64) {
+    map2(r, on, s, f);
+}
+
+/// As on words: a divisor of zero gives poison, and `f` is never given one.
+fn divide(r: &mut Registers, on: &Active, s: [Slot; 3], f: fn(u64, u64) -> u64) {
+    let divisors = *r.b64.get(s[2]);
+    map2(r, on, s, |x, y| f(x, if y == 0 { 1 } else { y }));
+    for lane in on.lanes().filter(|&lane| divisors[lane] == 0) {
+        let value = r.b64.get(s[0])[lane];
+        r.b64.set_lane(s[0], lane, value, true);
     }
 }
 
-fn high_double(product: i128) -> u64 {
+fn high_b64(product: i128) -> u64 {
     (product >> 64) as u64
 }
 
@@ -108,22 +119,22 @@ pub(super) fn mul_wide(
         }
     }
     if let Some(c) = add {
-        poison |= r.doubles.poison(c);
-        for (out, c) in out.iter_mut().zip(r.doubles.get(c)) {
+        poison |= r.b64.poison(c);
+        for (out, c) in out.iter_mut().zip(r.b64.get(c)) {
             *out = out.wrapping_add(*c);
         }
     }
-    r.doubles.set(s[0], on, &out, poison);
+    r.b64.set(s[0], on, &out, poison);
 }
 
-pub(super) fn double_mad(r: &mut Registers, on: &Active, s: [Slot; 4]) {
-    let (x, y, z) = (r.doubles.get(s[1]), r.doubles.get(s[2]), r.doubles.get(s[3]));
+pub(super) fn b64_mad(r: &mut Registers, on: &Active, s: [Slot; 4]) {
+    let (x, y, z) = (r.b64.get(s[1]), r.b64.get(s[2]), r.b64.get(s[3]));
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = x[lane].wrapping_mul(y[lane]).wrapping_add(z[lane]);
     }
-    let poison = r.doubles.poison(s[1]) | r.doubles.poison(s[2]) | r.doubles.poison(s[3]);
-    r.doubles.set(s[0], on, &out, poison);
+    let poison = r.b64.poison(s[1]) | r.b64.poison(s[2]) | r.b64.poison(s[3]);
+    r.b64.set(s[0], on, &out, poison);
 }
 
 #[inline(always)]
@@ -141,64 +152,58 @@ pub(super) fn select_word(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot)
 }
 
 #[inline(always)]
-pub(super) fn select_double(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
+pub(super) fn select_b64(r: &mut Registers, on: &Active, s: [Slot; 3], p: Slot) {
     let chosen = r.predicates[usize::from(p)];
-    let (x, y) = (r.doubles.get(s[1]), r.doubles.get(s[2]));
+    let (x, y) = (r.b64.get(s[1]), r.b64.get(s[2]));
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = if chosen >> lane & 1 == 1 { x[lane] } else { y[lane] };
     }
-    let poison = r.doubles.poison(s[1]) & chosen
-        | r.doubles.poison(s[2]) & !chosen
+    let poison = r.b64.poison(s[1]) & chosen
+        | r.b64.poison(s[2]) & !chosen
         | r.predicate_poison[usize::from(p)];
-    r.doubles.set(s[0], on, &out, poison);
+    r.b64.set(s[0], on, &out, poison);
 }
 
 #[inline(always)]
-pub(super) fn widen(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot) {
+pub(super) fn widen(r: &mut Registers, on: &Active, from: WordType, d: Slot, a: Slot) {
     let x = r.words.get(a);
     let mut out = [0; LANES];
     for lane in 0..LANES {
         let word = x[lane];
         let signed = match from {
-            IntType::S8 => i64::from((word << 24).cast_signed() >> 24),
-            IntType::U8 => i64::from(word & 0xff),
-            IntType::S16 => i64::from(sign16(word).cast_signed()),
-            IntType::U16 => i64::from(word & 0xffff),
-            IntType::S32 => i64::from(word.cast_signed()),
-            _ => i64::from(word),
+            WordType::S8 => i64::from((word << 24).cast_signed() >> 24),
+            WordType::U8 => i64::from(word & 0xff),
+            WordType::S16 => i64::from(sign16(word).cast_signed()),
+            WordType::U16 => i64::from(word & 0xffff),
+            WordType::S32 => i64::from(word.cast_signed()),
+            WordType::U32 => i64::from(word),
         };
         out[lane] = signed.cast_unsigned();
     }
     let poison = r.words.poison(a);
-    r.doubles.set(d, on, &out, poison);
+    r.b64.set(d, on, &out, poison);
 }
 
-/// d = f(a), a word from a double.
+/// d = f(a), a word from a 64-bit integer.
 #[inline(always)]
-pub(super) fn from_double(
-    r: &mut Registers,
-    on: &Active,
-    d: Slot,
-    a: Slot,
-    f: impl Fn(u64) -> u32,
-) {
-    let x = r.doubles.get(a);
+pub(super) fn from_b64(r: &mut Registers, on: &Active, d: Slot, a: Slot, f: impl Fn(u64) -> u32) {
+    let x = r.b64.get(a);
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = f(x[lane]);
     }
-    let poison = r.doubles.poison(a);
+    let poison = r.b64.poison(a);
     r.words.set(d, on, &out, poison);
 }
 
 /// The halves come from the same source, which neither can overwrite.
 pub(super) fn unpack(r: &mut Registers, on: &Active, l: Slot, h: Slot, a: Slot) {
     if l != SINK {
-        from_double(r, on, l, a, low);
+        from_b64(r, on, l, a, low);
     }
     if h != SINK {
-        from_double(r, on, h, a, super::alu::high);
+        from_b64(r, on, h, a, super::alu::high);
     }
 }
 
@@ -209,7 +214,7 @@ pub(super) fn pack(r: &mut Registers, on: &Active, d: Slot, low: Slot, high: Slo
         out[lane] = u64::from(y[lane]) << 32 | u64::from(x[lane]);
     }
     let poison = r.words.poison(low) | r.words.poison(high);
-    r.doubles.set(d, on, &out, poison);
+    r.b64.set(d, on, &out, poison);
 }
 
 /// The low `length` bits of a go into b at `position`; what would go beyond bit 31 is lost.
@@ -229,18 +234,26 @@ pub(super) fn insert(r: &mut Registers, on: &Active, [d, a, b, position, length]
 
 /// Rust's conversions round to nearest, ties to even, as `.rn` does.
 #[inline(always)]
-pub(super) fn int_to_float(r: &mut Registers, on: &Active, from: IntType, d: Slot, a: Slot) {
+pub(super) fn word_to_float(r: &mut Registers, on: &Active, from: WordType, d: Slot, a: Slot) {
     match from {
-        IntType::S32 => map1(r, on, d, a, |x| (x.cast_signed() as f32).to_bits()),
-        IntType::U32 => map1(r, on, d, a, |x| (x as f32).to_bits()),
-        IntType::S16 => map1(r, on, d, a, |x| (sign16(x).cast_signed() as f32).to_bits()),
-        IntType::U16 => map1(r, on, d, a, |x| ((x & 0xffff) as f32).to_bits()),
-        IntType::S8 => {
+        WordType::S32 => map1(r, on, d, a, |x| (x.cast_signed() as f32).to_bits()),
+        WordType::U32 => map1(r, on, d, a, |x| (x as f32).to_bits()),
+        WordType::S16 => map1(r, on, d, a, |x| (sign16(x).cast_signed() as f32).to_bits()),
+        WordType::U16 => map1(r, on, d, a, |x| ((x & 0xffff) as f32).to_bits()),
+        WordType::S8 => {
             map1(r, on, d, a, |x| (((x << 24).cast_signed() >> 24) as f32).to_bits());
         }
-        IntType::U8 => map1(r, on, d, a, |x| ((x & 0xff) as f32).to_bits()),
-        IntType::S64 => from_double(r, on, d, a, |x| (x.cast_signed() as f32).to_bits()),
-        IntType::U64 => from_double(r, on, d, a, |x| (x as f32).to_bits()),
+        WordType::U8 => map1(r, on, d, a, |x| ((x & 0xff) as f32).to_bits()),
+    }
+}
+
+/// As [`word_to_float`].
+#[inline(always)]
+pub(super) fn b64_to_float(r: &mut Registers, on: &Active, signed: bool, d: Slot, a: Slot) {
+    if signed {
+        from_b64(r, on, d, a, |x| (x.cast_signed() as f32).to_bits());
+    } else {
+        from_b64(r, on, d, a, |x| (x as f32).to_bits());
     }
 }
 
@@ -248,30 +261,22 @@ pub(super) fn int_to_float(r: &mut Registers, on: &Active, from: IntType, d: Slo
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "Rust's conversion saturates, as PTX's does")]
 #[expect(clippy::cast_sign_loss, reason = "Rust's conversion saturates, as PTX's does")]
-pub(super) fn float_to_int(
-    r: &mut Registers,
-    on: &Active,
-    to: IntType,
-    rounding: Rounding,
-    flush: bool,
-    d: Slot,
-    a: Slot,
-) {
+pub(super) fn float_to_integer(r: &mut Registers, on: &Active, conversion: &FloatToInteger) {
+    let &FloatToInteger { b64, signed, rounding, flush, d, a } = conversion;
     let arg = |x| integral(f32::from_bits(if flush { flushed(x) } else { x }), rounding);
-    let nan = |x: f32, value: u64| if x.is_nan() { 1 << 63 } else { value };
-    match to {
-        IntType::S32 => map1(r, on, d, a, |x| (arg(x) as i32).cast_unsigned()),
-        IntType::U32 => map1(r, on, d, a, |x| arg(x) as u32),
-        to => {
+    match (b64, signed) {
+        (false, true) => map1(r, on, d, a, |x| (arg(x) as i32).cast_unsigned()),
+        (false, false) => map1(r, on, d, a, |x| arg(x) as u32),
+        (true, _) => {
             let x = *r.words.get(a);
             let mut out = [0; LANES];
             for lane in 0..LANES {
                 let x = arg(x[lane]);
-                let value = if to == IntType::S64 { (x as i64).cast_unsigned() } else { x as u64 };
-                out[lane] = nan(x, value);
+                let value = if signed { (x as i64).cast_unsigned() } else { x as u64 };
+                out[lane] = if x.is_nan() { 1 << 63 } else { value };
             }
             let poison = r.words.poison(a);
-            r.doubles.set(d, on, &out, poison);
+            r.b64.set(d, on, &out, poison);
         }
     }
 }
@@ -293,21 +298,24 @@ fn ordered<T: Copy, U: Ord>(
     arg: impl Fn(T) -> U,
     comparison: Comparison,
 ) -> u32 {
+    // No pair of integers is unordered, so that those comparisons which also hold of unordered
+    // operands are the same as the others.
     match comparison {
-        Comparison::Eq => bits_where(|i| arg(x[i]) == arg(y[i])),
-        Comparison::Ne => bits_where(|i| arg(x[i]) != arg(y[i])),
-        Comparison::Lt => bits_where(|i| arg(x[i]) < arg(y[i])),
-        Comparison::Le => bits_where(|i| arg(x[i]) <= arg(y[i])),
-        Comparison::Gt => bits_where(|i| arg(x[i]) > arg(y[i])),
-        // The decoder lets only the six ordered comparisons reach integers.
-        _ => bits_where(|i| arg(x[i]) >= arg(y[i])),
+        Comparison::Eq | Comparison::Equ => bits_where(|i| arg(x[i]) == arg(y[i])),
+        Comparison::Ne | Comparison::Neu => bits_where(|i| arg(x[i]) != arg(y[i])),
+        Comparison::Lt | Comparison::Ltu => bits_where(|i| arg(x[i]) < arg(y[i])),
+        Comparison::Le | Comparison::Leu => bits_where(|i| arg(x[i]) <= arg(y[i])),
+        Comparison::Gt | Comparison::Gtu => bits_where(|i| arg(x[i]) > arg(y[i])),
+        Comparison::Ge | Comparison::Geu => bits_where(|i| arg(x[i]) >= arg(y[i])),
+        Comparison::Num => u32::MAX,
+        Comparison::Nan => 0,
     }
 }
 
 #[inline(always)]
 pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
     let words = || (r.words.get(setp.a), r.words.get(setp.b));
-    let doubles = || (r.doubles.get(setp.a), r.doubles.get(setp.b));
+    let b64 = || (r.b64.get(setp.a), r.b64.get(setp.b));
     let comparison = setp.comparison;
     let holds = match setp.compared {
         Compared::Float { flush } => {
@@ -331,17 +339,19 @@ pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
             let (x, y) = words();
             ordered(x, y, |x| sign16(x).cast_signed(), comparison)
         }
-        Compared::Unsigned64 => ordered(doubles().0, doubles().1, |x| x, comparison),
+        Compared::Unsigned64 => ordered(b64().0, b64().1, |x| x, comparison),
         Compared::Signed64 => {
-            let (x, y) = doubles();
+            let (x, y) = b64();
             ordered(x, y, u64::cast_signed, comparison)
         }
     };
     let mut poison = match setp.compared {
-        Compared::Unsigned64 | Compared::Signed64 => {
-            r.doubles.poison(setp.a) | r.doubles.poison(setp.b)
-        }
-        _ => r.words.poison(setp.a) | r.words.poison(setp.b),
+        Compared::Unsigned64 | Compared::Signed64 => r.b64.poison(setp.a) | r.b64.poison(setp.b),
+        Compared::Unsigned
+        | Compared::Signed
+        | Compared::Unsigned16
+        | Compared::Signed16
+        | Compared::Float { .. } => r.words.poison(setp.a) | r.words.poison(setp.b),
     };
     let (mut d, mut q) = (holds, !holds);
     if let Some((op, c)) = setp.combine {

@@ -8,7 +8,7 @@
 //! atomics and instructions are counted by halves. `WARP_SZ` is 32 on all of them, as nvcc has it.
 
 use super::fault::LaunchError;
-use super::ir::{Kernel, Module, Op, SpecialRegister};
+use super::ir::{Control, Kernel, Module, Op, SpecialRegister, Synchronization};
 use super::registers::WARP;
 
 impl Module {
@@ -35,21 +35,34 @@ pub(super) fn issued(width: u32) -> u32 {
 /// [`LaunchError::Masks`] for a kernel with masks or lane numbers of 32 lanes on a machine of more.
 pub(super) fn check(kernel: &Kernel, width: u32) -> Result<(), LaunchError> {
     let of_a_warp = |op: &Op| match op {
-        Op::Sync(_) | Op::ActiveMask(_) => true,
-        Op::Special(register, _) => !matches!(
-            register,
-            SpecialRegister::Tid(_)
-                | SpecialRegister::Ntid(_)
-                | SpecialRegister::Ctaid(_)
-                | SpecialRegister::Nctaid(_)
-        ),
-        _ => false,
+        Op::Synchronization(Synchronization::Warp(_) | Synchronization::ActiveMask(_)) => true,
+        Op::Control(Control::Special(register, _)) => of_a_lane(*register),
+        Op::Synchronization(Synchronization::Barrier(_) | Synchronization::Fence(_))
+        | Op::Control(Control::Branch { .. } | Control::Exit)
+        | Op::Arithmetic(_)
+        | Op::Memory(_) => false,
     };
     match kernel.code.iter().find(|instruction| of_a_warp(&instruction.op)) {
         Some(instruction) if width > WARP => {
             let (kernel, line) = (kernel.name.clone(), instruction.line);
             Err(LaunchError::Masks { kernel, line, width })
         }
-        _ => Ok(()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether a special register tells of the lanes of a warp.
+fn of_a_lane(register: SpecialRegister) -> bool {
+    match register {
+        SpecialRegister::LaneId
+        | SpecialRegister::LaneMaskEq
+        | SpecialRegister::LaneMaskLt
+        | SpecialRegister::LaneMaskLe
+        | SpecialRegister::LaneMaskGt
+        | SpecialRegister::LaneMaskGe => true,
+        SpecialRegister::Tid(_)
+        | SpecialRegister::Ntid(_)
+        | SpecialRegister::Ctaid(_)
+        | SpecialRegister::Nctaid(_) => false,
     }
 }

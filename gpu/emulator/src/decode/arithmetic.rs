@@ -1,8 +1,9 @@
 //! Arithmetic, logic and comparison.
 
 use super::super::ir::{
-    Approximation, Boolean, Compared, Comparison, Double1, DoubleCount, Float1, Float2, FloatFlags,
-    InstructionClass, Int2, Op, Rounding, Setp, Word1, Word3,
+    Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
+    FloatFlags, FloatUnary, InstructionClass, IntegerBinary, Op, Rounding, Setp, WordTernary,
+    WordUnary,
 };
 use super::super::parse::{Class, Parsed};
 use super::operands::{Decoded, Decoder};
@@ -42,19 +43,29 @@ const UNSIGNED_COMPARISONS: [(&str, Comparison); 4] = [
 const BOOLEANS: [(&str, Boolean); 3] =
     [("and", Boolean::And), ("or", Boolean::Or), ("xor", Boolean::Xor)];
 
+/// An operation and what it is counted as.
+type DecodedArithmetic = Parsed<(Arithmetic, InstructionClass)>;
+
 impl Decoder<'_, '_> {
     pub(super) fn arithmetic(&mut self) -> Decoded {
-        if self.mnemonic == "setp" {
-            return Ok((self.setp()?, InstructionClass::Integer));
-        }
-        match self.take_type()? {
-            "f32" => self.float(),
-            "pred" => Ok((self.predicate_logic()?, InstructionClass::Integer)),
-            kind => Ok((self.integer(kind)?, InstructionClass::Integer)),
-        }
+        let mut class = InstructionClass::Integer;
+        let op = if self.mnemonic == "setp" {
+            self.setp()?
+        } else {
+            match self.take_type()? {
+                "f32" => {
+                    let (op, of_floats) = self.float()?;
+                    class = of_floats;
+                    op
+                }
+                "pred" => self.predicate_logic()?,
+                kind => self.integer(kind)?,
+            }
+        };
+        Ok((Op::Arithmetic(op), class))
     }
 
-    fn integer(&mut self, kind: &str) -> Parsed<Op> {
+    fn integer(&mut self, kind: &str) -> Parsed<Arithmetic> {
         let (signed, wide) = match kind {
             "s32" => (true, false),
             "u32" | "b32" => (false, false),
@@ -74,124 +85,125 @@ impl Decoder<'_, '_> {
             return Err(self.unknown());
         }
         match self.operands.len() {
-            2 if wide => self.double1(signed),
-            2 => self.word1(signed),
-            3 => self.int2(signed, wide),
-            4 => self.int3(signed, wide),
+            2 if wide => self.b64_unary(signed),
+            2 => self.word_unary(signed),
+            3 => self.integer_binary(signed, wide),
+            4 => self.integer_ternary(signed, wide),
             5 if self.mnemonic == "bfi" && !wide => {
                 let (a, b, c, e) = (self.word(1)?, self.word(2)?, self.word(3)?, self.word(4)?);
-                Ok(Op::BitFieldInsert([self.to_word(0)?, a, b, c, e]))
+                Ok(Arithmetic::BitFieldInsert([self.to_word(0)?, a, b, c, e]))
             }
             _ => Err(self.unknown()),
         }
     }
 
-    fn word1(&mut self, signed: bool) -> Parsed<Op> {
+    fn word_unary(&mut self, signed: bool) -> Parsed<Arithmetic> {
         let op = match self.mnemonic {
-            "not" => Word1::Not,
-            "neg" if signed => Word1::Negate,
-            "abs" if signed => Word1::Abs,
-            "popc" => Word1::Popc,
-            "clz" => Word1::Clz,
-            "brev" => Word1::Brev,
+            "not" => WordUnary::Not,
+            "neg" if signed => WordUnary::Negate,
+            "abs" if signed => WordUnary::Abs,
+            "popc" => WordUnary::Popc,
+            "clz" => WordUnary::Clz,
+            "brev" => WordUnary::Brev,
             "bfind" => match (self.take("shiftamt"), signed) {
-                (false, true) => Word1::BfindS,
-                (false, false) => Word1::BfindU,
-                (true, true) => Word1::BfindShiftS,
-                (true, false) => Word1::BfindShiftU,
+                (false, true) => WordUnary::BfindS,
+                (false, false) => WordUnary::BfindU,
+                (true, true) => WordUnary::BfindShiftS,
+                (true, false) => WordUnary::BfindShiftU,
             },
             _ => return Err(self.unknown()),
         };
-        Ok(Op::Word1(op, self.to_word(0)?, self.word(1)?))
+        Ok(Arithmetic::WordUnary(op, self.to_word(0)?, self.word(1)?))
     }
 
-    fn double1(&mut self, signed: bool) -> Parsed<Op> {
+    fn b64_unary(&mut self, signed: bool) -> Parsed<Arithmetic> {
         let op = match self.mnemonic {
-            "not" => Double1::Not,
-            "neg" if signed => Double1::Negate,
-            "abs" if signed => Double1::Abs,
+            "not" => B64Unary::Not,
+            "neg" if signed => B64Unary::Negate,
+            "abs" if signed => B64Unary::Abs,
             "popc" => {
-                return Ok(Op::DoubleCount(DoubleCount::Popc, self.to_word(0)?, self.double(1)?));
+                return Ok(Arithmetic::B64Count(B64Count::Popc, self.to_word(0)?, self.b64(1)?));
             }
             "clz" => {
-                return Ok(Op::DoubleCount(DoubleCount::Clz, self.to_word(0)?, self.double(1)?));
+                return Ok(Arithmetic::B64Count(B64Count::Clz, self.to_word(0)?, self.b64(1)?));
             }
             _ => return Err(self.unknown()),
         };
-        Ok(Op::Double1(op, self.to_double(0)?, self.double(1)?))
+        Ok(Arithmetic::B64Unary(op, self.to_b64(0)?, self.b64(1)?))
     }
 
-    fn int2(&mut self, signed: bool, wide: bool) -> Parsed<Op> {
+    fn integer_binary(&mut self, signed: bool, wide: bool) -> Parsed<Arithmetic> {
         if self.mnemonic == "mul" && self.take("wide") {
             if wide {
                 return Err(self.unknown());
             }
-            let (d, a, b) = (self.to_double(0)?, self.word(1)?, self.word(2)?);
-            return Ok(Op::MulWide { signed, d, a, b });
+            let (d, a, b) = (self.to_b64(0)?, self.word(1)?, self.word(2)?);
+            return Ok(Arithmetic::MulWide { signed, d, a, b });
         }
         let pick = |if_signed, if_unsigned| if signed { if_signed } else { if_unsigned };
         let mnemonic = self.mnemonic;
         let op = match mnemonic {
-            "add" => Int2::Add,
-            "sub" => Int2::Sub,
-            "mul" if self.take("lo") => Int2::MulLo,
-            "mul" if self.take("hi") => pick(Int2::MulHiS, Int2::MulHiU),
-            "div" => pick(Int2::DivS, Int2::DivU),
-            "rem" => pick(Int2::RemS, Int2::RemU),
-            "min" => pick(Int2::MinS, Int2::MinU),
-            "max" => pick(Int2::MaxS, Int2::MaxU),
-            "and" => Int2::And,
-            "or" => Int2::Or,
-            "xor" => Int2::Xor,
-            "shl" => Int2::Shl,
-            "shr" => pick(Int2::ShrS, Int2::ShrU),
+            "add" => IntegerBinary::Add,
+            "sub" => IntegerBinary::Sub,
+            "mul" if self.take("lo") => IntegerBinary::MulLo,
+            "mul" if self.take("hi") => pick(IntegerBinary::MulHiS, IntegerBinary::MulHiU),
+            "div" => pick(IntegerBinary::DivS, IntegerBinary::DivU),
+            "rem" => pick(IntegerBinary::RemS, IntegerBinary::RemU),
+            "min" => pick(IntegerBinary::MinS, IntegerBinary::MinU),
+            "max" => pick(IntegerBinary::MaxS, IntegerBinary::MaxU),
+            "and" => IntegerBinary::And,
+            "or" => IntegerBinary::Or,
+            "xor" => IntegerBinary::Xor,
+            "shl" => IntegerBinary::Shl,
+            "shr" => pick(IntegerBinary::ShrS, IntegerBinary::ShrU),
             _ => return Err(self.unknown()),
         };
         if wide {
-            let shift = matches!(op, Int2::Shl | Int2::ShrS | Int2::ShrU);
-            let b = if shift { self.word(2)? } else { self.double(2)? };
-            return Ok(Op::Double2(op, self.to_double(0)?, self.double(1)?, b));
+            let shift =
+                matches!(op, IntegerBinary::Shl | IntegerBinary::ShrS | IntegerBinary::ShrU);
+            let b = if shift { self.word(2)? } else { self.b64(2)? };
+            return Ok(Arithmetic::B64Binary(op, self.to_b64(0)?, self.b64(1)?, b));
         }
-        Ok(Op::Word2(op, self.to_word(0)?, self.word(1)?, self.word(2)?))
+        Ok(Arithmetic::WordBinary(op, self.to_word(0)?, self.word(1)?, self.word(2)?))
     }
 
-    fn int3(&mut self, signed: bool, wide: bool) -> Parsed<Op> {
+    fn integer_ternary(&mut self, signed: bool, wide: bool) -> Parsed<Arithmetic> {
         if self.mnemonic == "mad" && !wide && self.take("wide") {
-            let (d, a, b) = (self.to_double(0)?, self.word(1)?, self.word(2)?);
-            return Ok(Op::MadWide { signed, d, a, b, c: self.double(3)? });
+            let (d, a, b) = (self.to_b64(0)?, self.word(1)?, self.word(2)?);
+            return Ok(Arithmetic::MadWide { signed, d, a, b, c: self.b64(3)? });
         }
         if self.mnemonic == "mad" && wide && self.take("lo") {
-            let (a, b, c) = (self.double(1)?, self.double(2)?, self.double(3)?);
-            return Ok(Op::DoubleMad(self.to_double(0)?, a, b, c));
+            let (a, b, c) = (self.b64(1)?, self.b64(2)?, self.b64(3)?);
+            return Ok(Arithmetic::B64Mad(self.to_b64(0)?, a, b, c));
         }
         let mnemonic = self.mnemonic;
         let op = match mnemonic {
-            "mad" if !wide && self.take("lo") => Word3::MadLo,
+            "mad" if !wide && self.take("lo") => WordTernary::MadLo,
             "shf" if !wide => match (self.take("l"), self.take("r"), self.take("wrap")) {
-                (true, false, true) => Word3::FunnelLeftWrap,
-                (false, true, true) => Word3::FunnelRightWrap,
-                (true, false, false) if self.take("clamp") => Word3::FunnelLeftClamp,
-                (false, true, false) if self.take("clamp") => Word3::FunnelRightClamp,
+                (true, false, true) => WordTernary::FunnelLeftWrap,
+                (false, true, true) => WordTernary::FunnelRightWrap,
+                (true, false, false) if self.take("clamp") => WordTernary::FunnelLeftClamp,
+                (false, true, false) if self.take("clamp") => WordTernary::FunnelRightClamp,
                 _ => return Err(self.unknown()),
             },
             _ => return Err(self.unknown()),
         };
         let (a, b, c) = (self.word(1)?, self.word(2)?, self.word(3)?);
-        Ok(Op::Word3(op, self.to_word(0)?, a, b, c))
+        Ok(Arithmetic::WordTernary(op, self.to_word(0)?, a, b, c))
     }
 
-    fn predicate_logic(&mut self) -> Parsed<Op> {
+    fn predicate_logic(&mut self) -> Parsed<Arithmetic> {
         let d = self.to_predicate(0)?;
         if self.mnemonic == "not" {
             self.expect_operands(2)?;
             let mut a = self.predicate(1)?;
             a.negated = !a.negated;
-            return Ok(Op::PredicateMove { d, a });
+            return Ok(Arithmetic::PredicateMove { d, a });
         }
         self.expect_operands(3)?;
         let op = BOOLEANS.iter().find(|(name, _)| *name == self.mnemonic);
         let &(_, op) = op.ok_or_else(|| self.unknown())?;
-        Ok(Op::Predicate2(op, d, self.predicate(1)?, self.predicate(2)?))
+        Ok(Arithmetic::Predicate2(op, d, self.predicate(1)?, self.predicate(2)?))
     }
 
     /// `.ftz` and `.sat` of an f32 instruction.
@@ -199,94 +211,101 @@ impl Decoder<'_, '_> {
         FloatFlags { flush: self.take("ftz"), saturate: self.take("sat") }
     }
 
-    fn float(&mut self) -> Decoded {
+    fn float(&mut self) -> DecodedArithmetic {
         let flags = self.float_flags();
         let approximate = self.take("approx");
         let full = self.take("full");
         let rounding = self.take_one(&ROUNDINGS);
         match self.operands.len() {
-            2 if !full => self.float1(flags, approximate, rounding),
-            3 => self.float2(flags, approximate, full, rounding),
+            2 if !full => self.float_unary(flags, approximate, rounding),
+            3 => self.float_binary(flags, approximate, full, rounding),
             4 if !approximate && !full => {
                 // fma has no default rounding; mad.f32 has its meaning since sm_20.
                 let rounding = rounding.filter(|_| matches!(self.mnemonic, "fma" | "mad"));
                 let rounding = rounding.ok_or_else(|| self.unknown())?;
                 let (a, b, c) = (self.word(1)?, self.word(2)?, self.word(3)?);
-                let op = Op::Fma(rounding, flags, self.to_word(0)?, a, b, c);
+                let op = Arithmetic::Fma(rounding, flags, self.to_word(0)?, a, b, c);
                 Ok((op, InstructionClass::Float))
             }
             _ => Err(self.unknown()),
         }
     }
 
-    fn float1(
+    fn float_unary(
         &mut self,
         flags: FloatFlags,
         approximate: bool,
         rounding: Option<Rounding>,
-    ) -> Decoded {
+    ) -> DecodedArithmetic {
         use Approximation::{Ex2, Lg2, Rcp, Rsqrt, Sqrt};
         let op = match (self.mnemonic, approximate, rounding) {
-            ("neg", false, None) => Float1::Negate,
-            ("abs", false, None) => Float1::Abs,
-            ("ex2", true, None) => Float1::Approximate(Ex2),
-            ("lg2", true, None) => Float1::Approximate(Lg2),
-            ("rcp", true, None) => Float1::Approximate(Rcp),
-            ("sqrt", true, None) => Float1::Approximate(Sqrt),
-            ("rsqrt", true, None) => Float1::Approximate(Rsqrt),
-            ("rcp", false, Some(Rounding::Nearest)) => Float1::Reciprocal,
-            ("sqrt", false, Some(Rounding::Nearest)) => Float1::Sqrt,
+            ("neg", false, None) => FloatUnary::Negate,
+            ("abs", false, None) => FloatUnary::Abs,
+            ("ex2", true, None) => FloatUnary::Approximate(Ex2),
+            ("lg2", true, None) => FloatUnary::Approximate(Lg2),
+            ("rcp", true, None) => FloatUnary::Approximate(Rcp),
+            ("sqrt", true, None) => FloatUnary::Approximate(Sqrt),
+            ("rsqrt", true, None) => FloatUnary::Approximate(Rsqrt),
+            ("rcp", false, Some(Rounding::Nearest)) => FloatUnary::Reciprocal,
+            ("sqrt", false, Some(Rounding::Nearest)) => FloatUnary::Sqrt,
             _ => return Err(self.unknown()),
         };
         if flags.saturate {
             return Err(self.unknown());
         }
         let class = match op {
-            Float1::Negate | Float1::Abs => InstructionClass::Float,
-            _ => InstructionClass::Special,
+            FloatUnary::Move | FloatUnary::Negate | FloatUnary::Abs | FloatUnary::Round(_) => {
+                InstructionClass::Float
+            }
+            FloatUnary::Reciprocal | FloatUnary::Sqrt | FloatUnary::Approximate(_) => {
+                InstructionClass::Special
+            }
         };
-        Ok((Op::Float1(op, flags, self.to_word(0)?, self.word(1)?), class))
+        Ok((Arithmetic::FloatUnary(op, flags, self.to_word(0)?, self.word(1)?), class))
     }
 
-    fn float2(
+    fn float_binary(
         &mut self,
         flags: FloatFlags,
         approximate: bool,
         full: bool,
         rounding: Option<Rounding>,
-    ) -> Decoded {
+    ) -> DecodedArithmetic {
         let nearest = matches!(rounding, None | Some(Rounding::Nearest));
         let op = match self.mnemonic {
-            "add" if nearest => Float2::Add,
-            "sub" if nearest => Float2::Sub,
-            "mul" if nearest => Float2::Mul,
+            "add" if nearest => FloatBinary::Add,
+            "sub" if nearest => FloatBinary::Sub,
+            "mul" if nearest => FloatBinary::Mul,
             "min" if rounding.is_none() => match self.take("NaN") {
-                true => Float2::MinNan,
-                false => Float2::Min,
+                true => FloatBinary::MinNan,
+                false => FloatBinary::Min,
             },
             "max" if rounding.is_none() => match self.take("NaN") {
-                true => Float2::MaxNan,
-                false => Float2::Max,
+                true => FloatBinary::MaxNan,
+                false => FloatBinary::Max,
             },
             "div" => match (approximate, full, rounding) {
-                (true, false, None) => Float2::Approximate(Approximation::Div),
-                (false, true, None) => Float2::Approximate(Approximation::DivFull),
-                (false, false, Some(Rounding::Nearest)) => Float2::Div,
+                (true, false, None) => FloatBinary::Approximate(Approximation::Div),
+                (false, true, None) => FloatBinary::Approximate(Approximation::DivFull),
+                (false, false, Some(Rounding::Nearest)) => FloatBinary::Div,
                 _ => return Err(self.unknown()),
             },
             _ => return Err(self.unknown()),
         };
         let division = self.mnemonic == "div";
-        let may_saturate = matches!(op, Float2::Add | Float2::Sub | Float2::Mul);
+        let may_saturate = matches!(op, FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul);
         if (approximate || full) && !division || flags.saturate && !may_saturate {
             return Err(self.unknown());
         }
         let class = if division { InstructionClass::Special } else { InstructionClass::Float };
-        Ok((Op::Float2(op, flags, self.to_word(0)?, self.word(1)?, self.word(2)?), class))
+        Ok((
+            Arithmetic::FloatBinary(op, flags, self.to_word(0)?, self.word(1)?, self.word(2)?),
+            class,
+        ))
     }
 
     /// `setp.cmp.type d|q, a, b;` or `setp.cmp.bool.type d|q, a, b, c;`
-    fn setp(&mut self) -> Parsed<Op> {
+    fn setp(&mut self) -> Parsed<Arithmetic> {
         let kind = self.take_type()?;
         let flush = self.take("ftz");
         let compared = match kind {
@@ -323,8 +342,8 @@ impl Decoder<'_, '_> {
         let [d, q] = self.with_predicate(0, Class::Predicate)?;
         let wide = matches!(compared, Compared::Signed64 | Compared::Unsigned64);
         let (a, b) =
-            if wide { (self.double(1)?, self.double(2)?) } else { (self.word(1)?, self.word(2)?) };
-        Ok(Op::Setp(Setp { comparison, compared, d, q, a, b, combine }))
+            if wide { (self.b64(1)?, self.b64(2)?) } else { (self.word(1)?, self.word(2)?) };
+        Ok(Arithmetic::Setp(Setp { comparison, compared, d, q, a, b, combine }))
     }
 
     /// Rounding to an integral value (`.rni` and its like), as conversions spell it.

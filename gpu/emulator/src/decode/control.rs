@@ -1,8 +1,8 @@
 //! Branches, barriers and the instructions lanes execute together.
 
 use super::super::ir::{
-    Barrier, BarrierReduction, BarrierReductionOp, InstructionClass, Op, ReduxOp, Scope,
-    ShuffleMode, Sync, SyncKind, VoteMode,
+    Barrier, BarrierReduction, BarrierReductionOp, Control, InstructionClass, Op, ReduxOp, SINK,
+    Scope, ShuffleMode, Sync, SyncKind, SyncOperands, Synchronization, VoteMode,
 };
 use super::super::parse::{Class, Operand, Parsed};
 use super::operands::{Decoded, Decoder};
@@ -19,20 +19,21 @@ impl Decoder<'_, '_> {
                 self.expect_operands(1)?;
                 let uniform = self.take("uni");
                 let target = self.label(0)?;
-                Ok((Op::Branch { target, uniform }, InstructionClass::Control))
+                Ok((Op::Control(Control::Branch { target, uniform }), InstructionClass::Control))
             }
             "ret" | "exit" => {
                 self.expect_operands(0)?;
                 self.take("uni");
-                Ok((Op::Exit, InstructionClass::Control))
+                Ok((Op::Control(Control::Exit), InstructionClass::Control))
             }
             "membar" | "fence" => self.fence(),
             "bar" if self.take("warp") => {
                 self.require_sync()?;
                 self.expect_operands(1)?;
                 let members = self.word(0)?;
-                let sync = Sync { kind: SyncKind::Barrier, members };
-                Ok((Op::Sync(sync), InstructionClass::Barrier))
+                let (kind, operands) = (SyncKind::Barrier, SyncOperands::NONE);
+                let sync = Sync { kind, operands, members };
+                Ok((Op::Synchronization(Synchronization::Warp(sync)), InstructionClass::Barrier))
             }
             "bar" | "barrier" => self.barrier(),
             "activemask" => {
@@ -40,17 +41,21 @@ impl Decoder<'_, '_> {
                 if self.take_type()? != "b32" {
                     return Err(self.unknown());
                 }
-                Ok((Op::ActiveMask(self.to_word(0)?), InstructionClass::Warp))
+                Ok((
+                    Op::Synchronization(Synchronization::ActiveMask(self.to_word(0)?)),
+                    InstructionClass::Warp,
+                ))
             }
             _ => {
                 self.require_sync()?;
-                let sync = match self.mnemonic {
+                let sync = match mnemonic {
                     "shfl" => self.shuffle()?,
                     "vote" => self.vote()?,
                     "match" => self.matching()?,
-                    _ => self.redux()?,
+                    "redux" => self.redux()?,
+                    _ => return Err(self.unknown()),
                 };
-                Ok((Op::Sync(sync), InstructionClass::Warp))
+                Ok((Op::Synchronization(Synchronization::Warp(sync)), InstructionClass::Warp))
             }
         }
     }
@@ -68,7 +73,7 @@ impl Decoder<'_, '_> {
             self.take_one(&[("acq_rel", ()), ("sc", ())]).and_then(|()| self.take_one(&SCOPES))
         };
         let scope = known.ok_or_else(|| self.unknown())?;
-        Ok((Op::Fence(scope), InstructionClass::Barrier))
+        Ok((Op::Synchronization(Synchronization::Fence(scope)), InstructionClass::Barrier))
     }
 
     /// All threads of the block take part: forms with a thread count are not in the subset.
@@ -78,7 +83,10 @@ impl Decoder<'_, '_> {
         if self.take("sync") {
             self.expect_operands(1)?;
             let barrier = Barrier { number: self.word(0)?, aligned, reduction: None };
-            return Ok((Op::Barrier(barrier), InstructionClass::Barrier));
+            return Ok((
+                Op::Synchronization(Synchronization::Barrier(barrier)),
+                InstructionClass::Barrier,
+            ));
         }
         if !self.take("red") {
             return Err(self.unknown());
@@ -99,7 +107,7 @@ impl Decoder<'_, '_> {
         };
         let reduction = Some(BarrierReduction { op, d, a: self.predicate(2)? });
         let barrier = Barrier { number: self.word(1)?, aligned, reduction };
-        Ok((Op::Barrier(barrier), InstructionClass::Barrier))
+        Ok((Op::Synchronization(Synchronization::Barrier(barrier)), InstructionClass::Barrier))
     }
 
     fn shuffle(&mut self) -> Parsed<Sync> {
@@ -116,15 +124,18 @@ impl Decoder<'_, '_> {
         }
         let [d, p] = self.with_predicate(0, Class::Word)?;
         let (a, b, c) = (self.word(1)?, self.word(2)?, self.word(3)?);
-        Ok(Sync { kind: SyncKind::Shuffle { mode, d, p, a, b, c }, members: self.word(4)? })
+        let operands = SyncOperands { d, p, sources: [a, b, c], ..SyncOperands::NONE };
+        Ok(Sync { kind: SyncKind::Shuffle(mode), operands, members: self.word(4)? })
     }
 
     fn vote(&mut self) -> Parsed<Sync> {
         self.expect_operands(3)?;
-        let (a, members) = (self.predicate(1)?, self.word(2)?);
+        let (predicate, members) = (self.predicate(1)?, self.word(2)?);
+        let operands = SyncOperands { predicate, ..SyncOperands::NONE };
         let kind = self.take_type()?;
         if kind == "b32" && self.take("ballot") {
-            return Ok(Sync { kind: SyncKind::Ballot { d: self.to_word(0)?, a }, members });
+            let operands = SyncOperands { d: self.to_word(0)?, ..operands };
+            return Ok(Sync { kind: SyncKind::Ballot, operands, members });
         }
         let mode = self.take_one(&[
             ("all", VoteMode::All),
@@ -133,36 +144,36 @@ impl Decoder<'_, '_> {
         ]);
         match mode {
             Some(mode) if kind == "pred" => {
-                let kind = SyncKind::Vote { mode, d: self.to_predicate(0)?, a };
-                Ok(Sync { kind, members })
+                let operands = SyncOperands { p: self.to_predicate(0)?, ..operands };
+                Ok(Sync { kind: SyncKind::Vote(mode), operands, members })
             }
-            _ => Err(self.unknown()),
+            Some(_) | None => Err(self.unknown()),
         }
     }
 
     fn matching(&mut self) -> Parsed<Sync> {
         self.expect_operands(3)?;
-        let double = match self.take_type()? {
+        let b64 = match self.take_type()? {
             "b32" => false,
             "b64" => true,
             _ => return Err(self.unknown()),
         };
-        let a = if double { self.double(1)? } else { self.word(1)? };
+        let a = if b64 { self.b64(1)? } else { self.word(1)? };
         let members = self.word(2)?;
+        let operands = SyncOperands { sources: [a, SINK, SINK], ..SyncOperands::NONE };
         if self.take("any") {
             if matches!(self.operand(0)?, Operand::Pair(_)) {
                 return Err(self.error("match.any has no predicate"));
             }
-            return Ok(Sync {
-                kind: SyncKind::MatchAny { d: self.to_word(0)?, a, double },
-                members,
-            });
+            let operands = SyncOperands { d: self.to_word(0)?, ..operands };
+            return Ok(Sync { kind: SyncKind::MatchAny { b64 }, operands, members });
         }
         if !self.take("all") {
             return Err(self.unknown());
         }
         let [d, p] = self.with_predicate(0, Class::Word)?;
-        Ok(Sync { kind: SyncKind::MatchAll { d, p, a, double }, members })
+        let operands = SyncOperands { d, p, ..operands };
+        Ok(Sync { kind: SyncKind::MatchAll { b64 }, operands, members })
     }
 
     fn redux(&mut self) -> Parsed<Sync> {
@@ -179,9 +190,8 @@ impl Decoder<'_, '_> {
             ("xor", "b32") => ReduxOp::Xor,
             _ => return Err(self.unknown()),
         };
-        Ok(Sync {
-            kind: SyncKind::Redux { op, d: self.to_word(0)?, a: self.word(1)? },
-            members: self.word(2)?,
-        })
+        let (d, sources) = (self.to_word(0)?, [self.word(1)?, SINK, SINK]);
+        let operands = SyncOperands { d, sources, ..SyncOperands::NONE };
+        Ok(Sync { kind: SyncKind::Redux(op), operands, members: self.word(2)? })
     }
 }

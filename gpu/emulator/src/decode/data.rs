@@ -1,8 +1,8 @@
 //! Moves, conversions, loads, stores and atomics.
 
 use super::super::ir::{
-    Atomic, AtomicOp, Double1, Float1, InstructionClass, IntType, Op, SINK, Scope, Slot, Space,
-    SpecialRegister, Transfer, Word1,
+    Arithmetic, Atomic, AtomicOp, B64Unary, Control, FloatToInteger, FloatUnary, InstructionClass,
+    Memory, Op, SINK, Scope, Slot, Space, SpecialRegister, Transfer, WordType, WordUnary,
 };
 use super::super::parse::{Class, Operand, Parsed, Register};
 use super::control::SCOPES;
@@ -20,45 +20,53 @@ impl<'a> Decoder<'_, 'a> {
         let integer = |op| Ok((op, InstructionClass::Integer));
         match self.mnemonic {
             "mov" => integer(self.mov()?),
-            "cvta" => integer(self.cvta()?),
-            "cvt" => integer(self.cvt()?),
-            "selp" => integer(self.selp()?),
-            "ld" | "st" => Ok((self.transfer()?, InstructionClass::Memory)),
-            _ => Ok((self.atomic()?, InstructionClass::Atomic)),
+            "cvta" => integer(Op::Arithmetic(self.cvta()?)),
+            "cvt" => integer(Op::Arithmetic(self.cvt()?)),
+            "selp" => integer(Op::Arithmetic(self.selp()?)),
+            "ld" | "st" => Ok((Op::Memory(self.transfer()?), InstructionClass::Memory)),
+            "atom" | "red" => Ok((Op::Memory(self.atomic()?), InstructionClass::Atomic)),
+            _ => Err(self.unknown()),
         }
     }
 
     fn mov(&mut self) -> Parsed<Op> {
         self.expect_operands(2)?;
         let kind = self.take_type()?;
+        if let ("u32" | "b32", Operand::Name(name)) = (kind, self.operand(1)?)
+            && name.starts_with('%')
+        {
+            let register = special(name);
+            let register = register.ok_or_else(|| {
+                self.error(format!("special register '{name}' is outside the subset"))
+            })?;
+            return Ok(Op::Control(Control::Special(register, self.to_word(0)?)));
+        }
+        Ok(Op::Arithmetic(self.copy(kind)?))
+    }
+
+    /// `mov` between registers.
+    fn copy(&mut self, kind: &str) -> Parsed<Arithmetic> {
         match (kind, self.operand(0)?, self.operand(1)?) {
             ("pred", ..) => {
-                Ok(Op::PredicateMove { d: self.to_predicate(0)?, a: self.predicate(1)? })
+                Ok(Arithmetic::PredicateMove { d: self.to_predicate(0)?, a: self.predicate(1)? })
             }
             ("b64", Operand::Vector(parts), _) if parts.len() == 2 => {
                 let [low, high] = [&parts[0], &parts[1]].map(|part| match part {
                     Operand::Name("_") => Ok(SINK),
                     part => self.destination_of(part, &[Class::Word]),
                 });
-                Ok(Op::Unpack { low: low?, high: high?, a: self.double(1)? })
+                Ok(Arithmetic::Unpack { low: low?, high: high?, a: self.b64(1)? })
             }
             ("b64", _, Operand::Vector(parts)) if parts.len() == 2 => {
-                let d = self.to_double(0)?;
+                let d = self.to_b64(0)?;
                 let (low, high) = (self.word_of(&parts[0])?, self.word_of(&parts[1])?);
-                Ok(Op::Pack { d, low, high })
-            }
-            ("u32" | "b32", _, Operand::Name(name)) if name.starts_with('%') => {
-                let register = special(name);
-                let register = register.ok_or_else(|| {
-                    self.error(format!("special register '{name}' is outside the subset"))
-                })?;
-                Ok(Op::Special(register, self.to_word(0)?))
+                Ok(Arithmetic::Pack { d, low, high })
             }
             ("u16" | "s16" | "b16" | "u32" | "s32" | "b32" | "f32", ..) => {
-                Ok(Op::Word1(Word1::Move, self.to_word(0)?, self.word(1)?))
+                Ok(Arithmetic::WordUnary(WordUnary::Move, self.to_word(0)?, self.word(1)?))
             }
             ("u64" | "s64" | "b64", ..) => {
-                Ok(Op::Double1(Double1::Move, self.to_double(0)?, self.double(1)?))
+                Ok(Arithmetic::B64Unary(B64Unary::Move, self.to_b64(0)?, self.b64(1)?))
             }
             _ => Err(self.unknown()),
         }
@@ -66,17 +74,17 @@ impl<'a> Decoder<'_, 'a> {
 
     /// Generic addresses are those of global memory here, and no instruction of the subset
     /// dereferences a generic address, so that the conversion is a copy in either direction.
-    fn cvta(&mut self) -> Parsed<Op> {
+    fn cvta(&mut self) -> Parsed<Arithmetic> {
         self.expect_operands(2)?;
         let wide = self.take_type()? == "u64";
         self.take("to");
         if !wide || self.take_one(&SPACES).is_none_or(|space| space == Space::Param) {
             return Err(self.unknown());
         }
-        Ok(Op::Double1(Double1::Move, self.to_double(0)?, self.double(1)?))
+        Ok(Arithmetic::B64Unary(B64Unary::Move, self.to_b64(0)?, self.b64(1)?))
     }
 
-    fn selp(&mut self) -> Parsed<Op> {
+    fn selp(&mut self) -> Parsed<Arithmetic> {
         self.expect_operands(4)?;
         let p = self.predicate(3)?;
         if p.negated {
@@ -86,72 +94,97 @@ impl<'a> Decoder<'_, 'a> {
         match self.take_type()? {
             "s16" | "u16" | "b16" | "s32" | "u32" | "b32" | "f32" => {
                 let (a, b) = (self.word(1)?, self.word(2)?);
-                Ok(Op::SelectWord { d: self.to_word(0)?, a, b, p })
+                Ok(Arithmetic::SelectWord { d: self.to_word(0)?, a, b, p })
             }
             "s64" | "u64" | "b64" => {
-                let (a, b) = (self.double(1)?, self.double(2)?);
-                Ok(Op::SelectDouble { d: self.to_double(0)?, a, b, p })
+                let (a, b) = (self.b64(1)?, self.b64(2)?);
+                Ok(Arithmetic::SelectB64 { d: self.to_b64(0)?, a, b, p })
             }
             _ => Err(self.unknown()),
         }
     }
 
-    fn cvt(&mut self) -> Parsed<Op> {
+    fn cvt(&mut self) -> Parsed<Arithmetic> {
         self.expect_operands(2)?;
         let from = self.take_type()?;
         let to = self.take_type()?;
-        match (int_type(to), int_type(from)) {
+        match (integer_type(to), integer_type(from)) {
             (None, None) if to == "f32" && from == "f32" => {
                 let flags = self.float_flags();
-                let op = self.integral_rounding().map_or(Float1::Move, Float1::Round);
-                Ok(Op::Float1(op, flags, self.to_word(0)?, self.word(1)?))
+                let op = self.integral_rounding().map_or(FloatUnary::Move, FloatUnary::Round);
+                Ok(Arithmetic::FloatUnary(op, flags, self.to_word(0)?, self.word(1)?))
             }
             (None, Some(from)) if to == "f32" => {
                 if !self.take("rn") {
                     return Err(self.unknown());
                 }
-                let wide = matches!(from, IntType::S64 | IntType::U64);
-                let a = if wide { self.double(1)? } else { self.word(1)? };
-                Ok(Op::IntToFloat { from, d: self.to_word(0)?, a })
+                Ok(match from {
+                    IntegerType::Word(from) => {
+                        let a = self.word(1)?;
+                        Arithmetic::WordToFloat { from, d: self.to_word(0)?, a }
+                    }
+                    IntegerType::B64 { signed } => {
+                        let a = self.b64(1)?;
+                        Arithmetic::B64ToFloat { signed, d: self.to_word(0)?, a }
+                    }
+                })
             }
-            (Some(to), None) if from == "f32" => {
-                let rounding = self.integral_rounding().ok_or_else(|| self.unknown())?;
-                let flush = self.float_flags();
-                if flush.saturate {
-                    return Err(self.unknown());
-                }
-                let d = match to {
-                    IntType::S32 | IntType::U32 => self.to_word(0)?,
-                    IntType::S64 | IntType::U64 => self.to_double(0)?,
-                    _ => return Err(self.unknown()),
-                };
-                Ok(Op::FloatToInt { to, rounding, flush: flush.flush, d, a: self.word(1)? })
-            }
+            (Some(to), None) if from == "f32" => self.from_float(to),
             (Some(to), Some(from)) => self.convert_integer(to, from),
-            _ => Err(self.unknown()),
+            (None, _) | (Some(_), None) => Err(self.unknown()),
         }
     }
 
-    fn convert_integer(&mut self, to: IntType, from: IntType) -> Parsed<Op> {
-        match (bits(to), bits(from)) {
-            (64, 64) => Ok(Op::Double1(Double1::Move, self.to_double(0)?, self.double(1)?)),
-            (64, _) => Ok(Op::Widen { from, d: self.to_double(0)?, a: self.word(1)? }),
-            (32, 64) => Ok(Op::Narrow { d: self.to_word(0)?, a: self.double(1)? }),
-            (_, 64) => Err(self.unknown()),
-            (wide, narrow) => {
-                let op = match if wide < narrow { to } else { from } {
-                    IntType::S8 => Word1::Signed8,
-                    IntType::U8 => Word1::Unsigned8,
-                    IntType::S16 => Word1::Signed16,
-                    IntType::U16 => Word1::Unsigned16,
-                    _ => Word1::Move,
+    /// `cvt` from f32 to an integer.
+    fn from_float(&mut self, to: IntegerType) -> Parsed<Arithmetic> {
+        let rounding = self.integral_rounding().ok_or_else(|| self.unknown())?;
+        let flags = self.float_flags();
+        if flags.saturate {
+            return Err(self.unknown());
+        }
+        let (b64, signed) = match to {
+            IntegerType::Word(WordType::S32) => (false, true),
+            IntegerType::Word(WordType::U32) => (false, false),
+            IntegerType::B64 { signed } => (true, signed),
+            IntegerType::Word(WordType::S8 | WordType::U8 | WordType::S16 | WordType::U16) => {
+                return Err(self.unknown());
+            }
+        };
+        let d = if b64 { self.to_b64(0)? } else { self.to_word(0)? };
+        let (flush, a) = (flags.flush, self.word(1)?);
+        let conversion = FloatToInteger { b64, signed, rounding, flush, d, a };
+        Ok(Arithmetic::FloatToInteger(conversion))
+    }
+
+    fn convert_integer(&mut self, to: IntegerType, from: IntegerType) -> Parsed<Arithmetic> {
+        use IntegerType::{B64, Word};
+        match (to, from) {
+            (B64 { .. }, B64 { .. }) => {
+                Ok(Arithmetic::B64Unary(B64Unary::Move, self.to_b64(0)?, self.b64(1)?))
+            }
+            (B64 { .. }, Word(from)) => {
+                Ok(Arithmetic::Widen { from, d: self.to_b64(0)?, a: self.word(1)? })
+            }
+            (Word(WordType::S32 | WordType::U32), B64 { .. }) => {
+                Ok(Arithmetic::Narrow { d: self.to_word(0)?, a: self.b64(1)? })
+            }
+            (Word(WordType::S8 | WordType::U8 | WordType::S16 | WordType::U16), B64 { .. }) => {
+                Err(self.unknown())
+            }
+            (Word(to), Word(from)) => {
+                let op = match if bits(to) < bits(from) { to } else { from } {
+                    WordType::S8 => WordUnary::Signed8,
+                    WordType::U8 => WordUnary::Unsigned8,
+                    WordType::S16 => WordUnary::Signed16,
+                    WordType::U16 => WordUnary::Unsigned16,
+                    WordType::S32 | WordType::U32 => WordUnary::Move,
                 };
-                Ok(Op::Word1(op, self.to_word(0)?, self.word(1)?))
+                Ok(Arithmetic::WordUnary(op, self.to_word(0)?, self.word(1)?))
             }
         }
     }
 
-    fn transfer(&mut self) -> Parsed<Op> {
+    fn transfer(&mut self) -> Parsed<Memory> {
         self.expect_operands(2)?;
         let load = self.mnemonic == "ld";
         let kind = self.take_type()?;
@@ -180,9 +213,9 @@ impl<'a> Decoder<'_, 'a> {
         }
         let (registers, at) = if load { (0, 1) } else { (1, 0) };
         let address = self.address(at, space)?;
-        let (slots, double) = self.elements(registers, count, width, load)?;
-        let transfer = Transfer { space, width, strong, signed, double, count, slots, address };
-        Ok(if load { Op::Load(transfer) } else { Op::Store(transfer) })
+        let (slots, b64) = self.elements(registers, count, width, load)?;
+        let transfer = Transfer { space, width, strong, signed, b64, count, slots, address };
+        Ok(if load { Memory::Load(transfer) } else { Memory::Store(transfer) })
     }
 
     /// `weak`, `volatile`, which orders like `relaxed.sys` (PTX ISA, "ld"), or `relaxed`. What
@@ -202,7 +235,7 @@ impl<'a> Decoder<'_, 'a> {
         if strong.is_some() && !writable { Err(self.unknown()) } else { Ok(strong) }
     }
 
-    /// The registers of a load or store, and whether they are doubles. They may be wider than the
+    /// The registers of a load or store, and whether they have 64 bits. They may be wider than the
     /// element (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
     fn elements(
         &mut self,
@@ -219,25 +252,25 @@ impl<'a> Decoder<'_, 'a> {
         if elements.len() != usize::from(count) {
             return Err(self.error(format!("expected {count} registers")));
         }
-        let double = width == 8
+        let b64 = width == 8
             || elements
                 .iter()
-                .any(|e| matches!(e, Operand::Register(Register { class: Class::Double, .. })));
+                .any(|e| matches!(e, Operand::Register(Register { class: Class::B64, .. })));
         let mut slots = [SINK; 4];
         for (slot, element) in slots.iter_mut().zip(elements) {
-            *slot = match (load, double) {
+            *slot = match (load, b64) {
                 (true, _) if *element == Operand::Name("_") => SINK,
-                (true, true) => self.destination_of(element, &[Class::Double])?,
+                (true, true) => self.destination_of(element, &[Class::B64])?,
                 (true, false) if width == 4 => self.destination_of(element, &[Class::Word])?,
                 (true, false) => self.destination_of(element, &[Class::Word, Class::Half])?,
-                (false, true) => self.double_of(element)?,
+                (false, true) => self.b64_of(element)?,
                 (false, false) => self.word_of(element)?,
             };
         }
-        Ok((slots, double))
+        Ok((slots, b64))
     }
 
-    fn atomic(&mut self) -> Parsed<Op> {
+    fn atomic(&mut self) -> Parsed<Memory> {
         let returns = self.mnemonic == "atom";
         let kind = self.take_type()?;
         let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
@@ -262,7 +295,7 @@ impl<'a> Decoder<'_, 'a> {
         }
         let operands = self.elements(first + 1, count, 4, false)?.0;
         let swap = if compare { self.word(first + 2)? } else { SINK };
-        Ok(Op::Atomic(Atomic { op, space, scope, count, results, operands, swap, address }))
+        Ok(Memory::Atomic(Atomic { op, space, scope, count, results, operands, swap, address }))
     }
 
     fn atomic_op(&mut self, kind: &'a str) -> Parsed<AtomicOp> {
@@ -293,26 +326,32 @@ impl<'a> Decoder<'_, 'a> {
     }
 }
 
-fn int_type(name: &str) -> Option<IntType> {
+/// An integer type of `cvt`.
+#[derive(Clone, Copy)]
+enum IntegerType {
+    Word(WordType),
+    B64 { signed: bool },
+}
+
+fn integer_type(name: &str) -> Option<IntegerType> {
     Some(match name {
-        "s8" => IntType::S8,
-        "u8" => IntType::U8,
-        "s16" => IntType::S16,
-        "u16" => IntType::U16,
-        "s32" => IntType::S32,
-        "u32" => IntType::U32,
-        "s64" => IntType::S64,
-        "u64" => IntType::U64,
+        "s8" => IntegerType::Word(WordType::S8),
+        "u8" => IntegerType::Word(WordType::U8),
+        "s16" => IntegerType::Word(WordType::S16),
+        "u16" => IntegerType::Word(WordType::U16),
+        "s32" => IntegerType::Word(WordType::S32),
+        "u32" => IntegerType::Word(WordType::U32),
+        "s64" => IntegerType::B64 { signed: true },
+        "u64" => IntegerType::B64 { signed: false },
         _ => return None,
     })
 }
 
-fn bits(int: IntType) -> u32 {
-    match int {
-        IntType::S8 | IntType::U8 => 8,
-        IntType::S16 | IntType::U16 => 16,
-        IntType::S32 | IntType::U32 => 32,
-        IntType::S64 | IntType::U64 => 64,
+fn bits(word: WordType) -> u32 {
+    match word {
+        WordType::S8 | WordType::U8 => 8,
+        WordType::S16 | WordType::U16 => 16,
+        WordType::S32 | WordType::U32 => 32,
     }
 }
 

@@ -80,7 +80,7 @@ impl<T: Copy + Eq + Hash> Constants<T> {
 pub(super) struct Pool {
     first_predicate: Slot,
     pub(super) words: Constants<u32>,
-    pub(super) doubles: Constants<u64>,
+    pub(super) b64: Constants<u64>,
 }
 
 impl Pool {
@@ -88,7 +88,7 @@ impl Pool {
         Self {
             first_predicate: counts.predicates,
             words: Constants::new(counts.words),
-            doubles: Constants::new(counts.doubles),
+            b64: Constants::new(counts.b64),
         }
     }
 }
@@ -256,10 +256,10 @@ impl<'s, 'a> Decoder<'s, 'a> {
         self.word_of(operand)
     }
 
-    /// A double read: register, constant or address.
-    pub(super) fn double_of(&mut self, operand: &Operand<'a>) -> Parsed<Slot> {
+    /// A 64-bit integer read: register, constant or address.
+    pub(super) fn b64_of(&mut self, operand: &Operand<'a>) -> Parsed<Slot> {
         let bits = match operand {
-            Operand::Register(Register { class: Class::Double, slot }) => return Ok(*slot),
+            Operand::Register(Register { class: Class::B64, slot }) => return Ok(*slot),
             Operand::Integer(value) => value.cast_unsigned(),
             Operand::Name(name) => match self.symbols.get(name) {
                 Some(symbol) => symbol.at,
@@ -267,12 +267,12 @@ impl<'s, 'a> Decoder<'s, 'a> {
             },
             _ => return Err(self.wrong(operand, "a 64-bit operand")),
         };
-        self.pool.doubles.slot(bits).ok_or_else(|| self.error("too many constants"))
+        self.pool.b64.slot(bits).ok_or_else(|| self.error("too many constants"))
     }
 
-    pub(super) fn double(&mut self, index: usize) -> Parsed<Slot> {
+    pub(super) fn b64(&mut self, index: usize) -> Parsed<Slot> {
         let operand = self.operand(index)?;
-        self.double_of(operand)
+        self.b64_of(operand)
     }
 
     /// A register written, of one of `classes`.
@@ -287,8 +287,8 @@ impl<'s, 'a> Decoder<'s, 'a> {
         self.destination_of(self.operand(index)?, &[Class::Word, Class::Half])
     }
 
-    pub(super) fn to_double(&self, index: usize) -> Parsed<Slot> {
-        self.destination_of(self.operand(index)?, &[Class::Double])
+    pub(super) fn to_b64(&self, index: usize) -> Parsed<Slot> {
+        self.destination_of(self.operand(index)?, &[Class::B64])
     }
 
     pub(super) fn to_predicate(&self, index: usize) -> Parsed<Slot> {
@@ -335,7 +335,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
         };
         let (base, from) = match base.as_ref() {
             Operand::Register(Register { class: Class::Word, slot }) => (Base::Word(*slot), 0),
-            Operand::Register(Register { class: Class::Double, slot }) => (Base::Double(*slot), 0),
+            Operand::Register(Register { class: Class::B64, slot }) => (Base::B64(*slot), 0),
             Operand::Integer(at) => (Base::None, *at),
             Operand::Name(name) => match self.symbols.get(name) {
                 Some(symbol) if symbol.space == space => (Base::None, symbol.at.cast_signed()),

@@ -1,8 +1,132 @@
 //! The operations of arithmetic, logic and comparison.
 
+use super::{Predicate, Slot};
+
+/// Every operation from registers to registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arithmetic {
+    WordUnary(WordUnary, Slot, Slot),
+    WordBinary(IntegerBinary, Slot, Slot, Slot),
+    WordTernary(WordTernary, Slot, Slot, Slot, Slot),
+    /// bfi d, a, b, position, length.
+    BitFieldInsert([Slot; 5]),
+    B64Unary(B64Unary, Slot, Slot),
+    B64Binary(IntegerBinary, Slot, Slot, Slot),
+    /// mad.lo on 64-bit integers.
+    B64Mad(Slot, Slot, Slot, Slot),
+    B64Count(B64Count, Slot, Slot),
+    /// mul.wide; signed or not.
+    MulWide {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
+    /// mad.wide.
+    MadWide {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    /// A word to a 64-bit integer.
+    Widen {
+        from: WordType,
+        d: Slot,
+        a: Slot,
+    },
+    /// Low word of a 64-bit integer.
+    Narrow {
+        d: Slot,
+        a: Slot,
+    },
+    /// `mov.b64 d, {low, high}`.
+    Pack {
+        d: Slot,
+        low: Slot,
+        high: Slot,
+    },
+    /// `mov.b64 {low, high}, a`.
+    Unpack {
+        low: Slot,
+        high: Slot,
+        a: Slot,
+    },
+    FloatUnary(FloatUnary, FloatFlags, Slot, Slot),
+    FloatBinary(FloatBinary, FloatFlags, Slot, Slot, Slot),
+    Fma(Rounding, FloatFlags, Slot, Slot, Slot, Slot),
+    FloatToInteger(FloatToInteger),
+    /// Rounded to nearest.
+    WordToFloat {
+        from: WordType,
+        d: Slot,
+        a: Slot,
+    },
+    /// Rounded to nearest.
+    B64ToFloat {
+        signed: bool,
+        d: Slot,
+        a: Slot,
+    },
+    Setp(Setp),
+    SelectWord {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        p: Slot,
+    },
+    SelectB64 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        p: Slot,
+    },
+    PredicateMove {
+        d: Slot,
+        a: Predicate,
+    },
+    Predicate2(Boolean, Slot, Predicate, Predicate),
+}
+
+/// The integer types that a word holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordType {
+    S8,
+    U8,
+    S16,
+    U16,
+    S32,
+    U32,
+}
+
+/// `cvt` from f32 to an integer of 32 or 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FloatToInteger {
+    pub(crate) b64: bool,
+    pub(crate) signed: bool,
+    pub(crate) rounding: Rounding,
+    /// `.ftz`.
+    pub(crate) flush: bool,
+    pub(crate) d: Slot,
+    pub(crate) a: Slot,
+}
+
+/// `setp`: `d = (a cmp b) bool c` and, if asked for, `q = !(a cmp b) bool c`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setp {
+    pub(crate) comparison: Comparison,
+    pub(crate) compared: Compared,
+    pub(crate) d: Slot,
+    pub(crate) q: Slot,
+    pub(crate) a: Slot,
+    pub(crate) b: Slot,
+    pub(crate) combine: Option<(Boolean, Predicate)>,
+}
+
 /// Unary operations on words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word1 {
+pub(crate) enum WordUnary {
     Move,
     Not,
     Negate,
@@ -21,9 +145,9 @@ pub(crate) enum Word1 {
     BfindShiftU,
 }
 
-/// Binary operations on words and doubles.
+/// Binary operations on words and 64-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Int2 {
+pub(crate) enum IntegerBinary {
     Add,
     Sub,
     MulLo,
@@ -48,7 +172,7 @@ pub(crate) enum Int2 {
 
 /// Ternary operations on words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word3 {
+pub(crate) enum WordTernary {
     MadLo,
     FunnelLeftWrap,
     FunnelLeftClamp,
@@ -56,18 +180,18 @@ pub(crate) enum Word3 {
     FunnelRightClamp,
 }
 
-/// Unary operations on doubles.
+/// Unary operations on 64-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Double1 {
+pub(crate) enum B64Unary {
     Move,
     Not,
     Negate,
     Abs,
 }
 
-/// Bit counts of doubles; the result is a word.
+/// Bit counts of 64-bit integers; the result is a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DoubleCount {
+pub(crate) enum B64Count {
     Popc,
     Clz,
 }
@@ -83,7 +207,7 @@ pub(crate) enum Rounding {
 
 /// Unary f32 operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Float1 {
+pub(crate) enum FloatUnary {
     Move,
     Negate,
     Abs,
@@ -110,7 +234,7 @@ pub(crate) enum Approximation {
 
 /// Binary f32 operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Float2 {
+pub(crate) enum FloatBinary {
     Add,
     Sub,
     Mul,

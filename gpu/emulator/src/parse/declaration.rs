@@ -56,7 +56,7 @@ impl<'a> Scopes<'a> {
         let counter = match class {
             Class::Predicate => &mut self.counts.predicates,
             Class::Half | Class::Word => &mut self.counts.words,
-            Class::Double => &mut self.counts.doubles,
+            Class::B64 => &mut self.counts.b64,
         };
         let first = *counter;
         // Half of the slots are left to constants.
@@ -232,7 +232,7 @@ impl<'a> Parser<'_, 'a> {
             ".pred" => Class::Predicate,
             ".b16" | ".u16" | ".s16" => Class::Half,
             ".b32" | ".u32" | ".s32" | ".f32" => Class::Word,
-            ".b64" | ".u64" | ".s64" => Class::Double,
+            ".b64" | ".u64" | ".s64" => Class::B64,
             other => {
                 self.at -= 1;
                 return Err(self.error(format!("unknown register type '{other}'")));
