@@ -311,16 +311,17 @@ fn floats3(
     flags: FloatFlags,
     f: impl Fn(f32, f32, f32) -> f32,
 ) {
-    let each = |flags: FloatFlags| {
-        let arg = move |x| operand(x, flags.flush);
-        let f = &f;
-        move |x, y, z| result(f(arg(x), arg(y), arg(z)), flags)
-    };
     match (flags.flush, flags.saturate) {
-        (false, false) => map3(r, on, s, each(IEEE)),
-        (true, false) => map3(r, on, s, each(FLUSHING)),
-        (_, true) => map3(r, on, s, each(flags)),
+        (false, false) => map3(r, on, s, |x, y, z| apply3(&f, [x, y, z], IEEE)),
+        (true, false) => map3(r, on, s, |x, y, z| apply3(&f, [x, y, z], FLUSHING)),
+        (_, true) => map3(r, on, s, |x, y, z| apply3(&f, [x, y, z], flags)),
     }
+}
+
+#[inline(always)]
+fn apply3(f: impl Fn(f32, f32, f32) -> f32, [x, y, z]: [u32; 3], flags: FloatFlags) -> u32 {
+    let flush = flags.flush;
+    result(f(operand(x, flush), operand(y, flush), operand(z, flush)), flags)
 }
 
 const IEEE: FloatFlags = FloatFlags { flush: false, saturate: false };

@@ -5,6 +5,7 @@
 //! is the same byte for byte in every folder as long as each artifact is compiled by a process of
 //! its own, so the test program starts itself again for each.
 
+mod filetests;
 mod mutants;
 mod nvrtc;
 mod own;
