@@ -129,14 +129,14 @@ impl<'a> Decoder<'_, 'a> {
                     }
                 })
             }
-            (Some(to), None) if from == "f32" => self.from_float(to),
+            (Some(to), None) if from == "f32" => self.convert_float(to),
             (Some(to), Some(from)) => self.convert_integer(to, from),
             (None, _) | (Some(_), None) => Err(self.unknown()),
         }
     }
 
     /// `cvt` from f32 to an integer.
-    fn from_float(&mut self, to: IntegerType) -> Parsed<Arithmetic> {
+    fn convert_float(&mut self, to: IntegerType) -> Parsed<Arithmetic> {
         let rounding = self.integral_rounding().ok_or_else(|| self.unknown())?;
         let flags = self.float_flags();
         if flags.saturate {
