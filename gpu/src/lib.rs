@@ -4,7 +4,8 @@
 //! program that computes a stage on a device; an *engine* is a device together with the way its
 //! kernels are reached (wgpu, CUDA's driver, the PTX emulator of the crate `splatcheck-emulator`).
 //! The kernels live in `kernels/<language>/<stage>.<ext>` and carry the names the stages have in
-//! `splatcheck-reference`, but this crate does not know the oracle: what is judged and what judges share only numbers.
+//! `splatcheck-reference`, but this crate does not know the oracle: what is judged and
+//! what judges share only numbers.
 //!
 //! Vocabulary: *lane width* is the number of lanes that execute together (a warp on CUDA, a
 //! subgroup in WGSL). A *reduction* is the way the lanes' contributions to one Gaussian are added
