@@ -68,7 +68,7 @@ fn an_output_folder_that_cannot_be_written_is_refused_before_anything_runs() {
 fn damaged_files_are_refused_by_name_field_and_value() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let good = root().join("corpora/scenes/tile-corner.toml");
+    let good = root().join("corpora/splat/tile-corner.toml");
     let text = fs::read_to_string(good).expect("a scene of the corpus");
     for (from, to, words) in [
         ("opacity = 0.8", "opacity = 1.8", ["bad.toml", "opacit", "1.8"]),
@@ -83,7 +83,7 @@ fn damaged_files_are_refused_by_name_field_and_value() {
         fs::write(here.join("bad.toml"), text.replace(from, to)).expect("written");
         refuses(here, &["check", "--case", "bad.toml"], &words);
     }
-    let case = corpus::read_corpus_case(&root().join("corpora/scenes/tile-corner.toml"));
+    let case = corpus::read_corpus_case(&root().join("corpora/splat/tile-corner.toml"));
     let path = here.join("cut.safetensors");
     case_file::write_case(&path, &case.expect("readable"), &BTreeMap::new()).expect("written");
     let bytes = fs::read(&path).expect("just written");
@@ -121,7 +121,7 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let corpus = root().join("corpora/scenes");
+    let corpus = root().join("corpora/splat");
     let corpus = corpus.to_str().expect("a plain name");
     let said = say(folder.path(), &["check", "--corpus", corpus, "--cases", "30"]);
     println!("{}", said.out);
@@ -131,7 +131,7 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
 
 /// A reproducer of a stage of the two cameras' scene.
 fn reproducer(folder: &Path, stage: &str) -> String {
-    let case = corpus::read_corpus_case(&root().join("corpora/scenes/two-cameras.toml"));
+    let case = corpus::read_corpus_case(&root().join("corpora/splat/two-cameras.toml"));
     let notes = [("stage", stage), ("camera", "0"), ("reduction", "sw-s"), ("threshold", "3")];
     let notes = notes.map(|(key, value)| (format!("splatcheck.{key}"), value.to_owned()));
     let path = folder.join(format!("{stage}.safetensors"));

@@ -1,9 +1,10 @@
 //! A campaign whose cases are dealt: one engine runs each, and none waits for another.
 
-use splatcheck::campaign::{Contender, EngineReport, Item, Share, Watch, run_in_chunks};
+use splatcheck::campaign::{
+    Contender, EngineReport, Exercised, Hooks, Observer, Share, as_it_is, run_in_chunks,
+};
 use splatcheck::fuzz::{Plan, Shard};
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror};
@@ -21,12 +22,12 @@ struct Held {
     changed: Condvar,
 }
 
-impl Watch for Held {
+impl Observer for Held {
     fn done(&self, _: u64) {}
 
-    fn exercised(&self, engine: &str, _: u32, item: &Item, _: &[BackwardConfig]) {
+    fn exercised(&self, engine: &str, _: u32, run: Exercised<'_>) {
         let mut ran = self.ran.lock().expect("no panic");
-        ran.entry(engine.to_owned()).or_default().push(item.case.name.clone());
+        ran.entry(engine.to_owned()).or_default().push(run.case.name().to_owned());
         self.changed.notify_all();
         // The slow one has the chunk that it runs and one that waits.
         let left = CASES - 2 * CHUNK;
@@ -41,8 +42,9 @@ fn contender(name: &str, defect: Defect) -> Contender<'static> {
     let config = BackwardConfig { reduction: Reduction::Atomic, threshold: 0 };
     Contender {
         id: name.to_owned(),
+        emulation: None,
         engine: Box::new(Mirror::new(8, defect)),
-        stages: vec![StageName::RasterizeBackward],
+        stages: vec![RASTERIZE_BACKWARD],
         settings: vec![config],
     }
 }
@@ -54,11 +56,10 @@ fn deal(
     let finish = splatcheck::workloads::splat::generators::find("finish").expect("a generator");
     let plan = Plan::new(Profile::Inria, 2, &[finish]);
     let cases: Vec<_> = plan.cases(Shard::WHOLE).take(CASES).collect();
-    let names = cases.iter().map(|(case, _)| case.name.clone()).collect();
+    let names = cases.iter().map(|(case, _)| case.name().to_owned()).collect();
     let watch = Held::default();
-    let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();
-    let cases = cases.into_iter().map(Ok);
-    let reports = run_in_chunks((CHUNK, Share::Dealt), cases, engines, &keep, &watch);
+    let hooks = Hooks::new(&as_it_is).observed(&watch);
+    let reports = run_in_chunks((CHUNK, Share::Dealt), cases.into_iter(), engines, hooks);
     (names, reports.expect("the cases are legal"), watch.ran.into_inner().expect("no panic"))
 }
 

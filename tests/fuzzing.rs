@@ -1,12 +1,14 @@
 //! Fuzzing campaigns: repeatable, and nothing that was found is ever lost.
 
-use splatcheck::campaign::{Contender, Finding, Item, Share, Watch, run_in_chunks};
+use splatcheck::campaign::{
+    Contender, Finding, Hooks, Observer, Policy, Share, as_it_is, run_in_chunks,
+};
 use splatcheck::cli::reproducer;
 use splatcheck::fuzz::{Plan, Shard, settings};
-use splatcheck::workloads::splat::case::Case;
+use splatcheck::workload::Case;
 use splatcheck::workloads::splat::files::case_file;
-use splatcheck::workloads::splat::stage::StageName;
 use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror, say};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -22,16 +24,18 @@ struct Announcer {
     folder: PathBuf,
 }
 
-impl Watch for Announcer {
-    fn done(&self, _: u64) {}
-
-    fn class(&self, case: &Case) -> String {
-        case.name.clone()
+impl Policy for Announcer {
+    fn class(&self, case: &dyn Case) -> String {
+        case.name().to_owned()
     }
 
-    fn settings(&self, _: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+    fn settings(&self, _: &dyn Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
         all[..1].to_vec()
     }
+}
+
+impl Observer for Announcer {
+    fn done(&self, _: u64) {}
 
     fn found(&self, finding: &Finding, _: bool) {
         let path = reproducer::write(&self.folder, &mut finding.clone(), None)
@@ -50,14 +54,15 @@ fn victim() {
     let plan = Plan::new(Profile::Inria, 4, &[]);
     let contender = Contender {
         id: "mirror".to_owned(),
+        emulation: None,
         engine: Box::new(Mirror::new(8, Defect::LostChannel(0))),
-        stages: vec![StageName::RasterizeBackward],
+        stages: vec![RASTERIZE_BACKWARD],
         settings: settings(8),
     };
-    let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();
+    let hooks = Hooks { minimize: &as_it_is, policy: &watch, observer: &watch };
     // It is killed long before.
-    let cases = plan.cases(Shard::WHOLE).take(100_000).map(Ok);
-    run_in_chunks((8, Share::Everyone), cases, vec![contender], &keep, &watch)
+    let cases = plan.cases(Shard::WHOLE).take(100_000);
+    run_in_chunks((8, Share::Everyone), cases, vec![contender], hooks)
         .expect("the cases are legal");
 }
 

@@ -4,8 +4,9 @@ use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
 use splatcheck::campaign::{EngineReport, Finding};
 use splatcheck::engines::Missing;
 use splatcheck::gate::{
-    Conclusion, FailOn, Gate, KnownFailure, KnownFailures, Summary, junit, step_summary,
+    Conclusion, Evidence, FailOn, Gate, KnownFailure, KnownFailures, Summary, junit, step_summary,
 };
+use splatcheck::verdict::Verdict;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_tests::{Defect, corpus, has_engine, judge, root, say};
 use std::fs;
@@ -36,7 +37,7 @@ fn missing() -> Missing {
 }
 
 fn summary(gate: &Gate, reports: &[EngineReport], missing: &[Missing]) -> (Conclusion, Summary) {
-    let conclusion = gate.conclude(reports, missing);
+    let conclusion = gate.conclude(&Evidence::new(reports, missing));
     let file = |report: &EngineReport| vec!["out/it.safetensors".to_owned(); report.findings.len()];
     let files: Vec<_> = reports.iter().map(file).collect();
     let summary = Summary::new(gate, &conclusion, reports, missing, &files);
@@ -48,9 +49,12 @@ fn a_disagreement_fails_unless_it_is_known_on_exactly_that_driver() {
     let report = judged(Defect::LostLane(0), "tile-corner");
     let entry = known(&report, report.findings.first().expect("a lost lane is found"));
     let reports = [report];
-    assert!(!gate(Vec::new()).conclude(&reports, &[]).reasons.is_empty(), "it fails");
+    assert!(
+        !gate(Vec::new()).conclude(&Evidence::new(&reports, &[])).reasons.is_empty(),
+        "it fails"
+    );
 
-    let excused = gate(vec![entry.clone()]).conclude(&reports, &[]);
+    let excused = gate(vec![entry.clone()]).conclude(&Evidence::new(&reports, &[]));
     assert_eq!(excused.reasons, Vec::<String>::new(), "it is known");
     assert_eq!(excused.excused.len(), 1, "and said once: {:?}", excused.excused);
 
@@ -59,7 +63,7 @@ fn a_disagreement_fails_unless_it_is_known_on_exactly_that_driver() {
         KnownFailure { reduction: "sw-s".to_owned(), ..entry.clone() },
         KnownFailure { stage: "rasterize".to_owned(), ..entry },
     ] {
-        let reasons = gate(vec![other.clone()]).conclude(&reports, &[]).reasons;
+        let reasons = gate(vec![other.clone()]).conclude(&Evidence::new(&reports, &[])).reasons;
         assert!(!reasons.is_empty(), "{other:?} excuses what it does not name");
     }
 }
@@ -69,7 +73,8 @@ fn a_known_failure_that_passes_again_fails_the_run() {
     let bad = judged(Defect::LostLane(0), "tile-corner");
     let entry = known(&bad, &bad.findings[0]);
     let good = judged(Defect::None, "tile-corner");
-    let conclusion = gate(vec![entry.clone()]).conclude(std::slice::from_ref(&good), &[]);
+    let conclusion =
+        gate(vec![entry.clone()]).conclude(&Evidence::new(std::slice::from_ref(&good), &[]));
     assert_eq!(
         conclusion.reasons,
         ["mirror: rasterize_backward, sw-b passes again: delete the known failure (the driver \
@@ -78,7 +83,15 @@ fn a_known_failure_that_passes_again_fails_the_run() {
     );
     // What did not run did not pass.
     let elsewhere = KnownFailure { adapter: "another".to_owned(), ..entry };
-    assert_eq!(gate(vec![elsewhere]).conclude(&[good], &[]), Conclusion::default(), "not here");
+    let conclusion = gate(vec![elsewhere]).conclude(&Evidence::new(&[good], &[]));
+    let agrees = Conclusion {
+        verdict: Verdict::Agree,
+        reasons: Vec::new(),
+        faults: Vec::new(),
+        excused: Vec::new(),
+        gaps: Vec::new(),
+    };
+    assert_eq!(conclusion, agrees, "not here");
 }
 
 #[test]
@@ -90,18 +103,30 @@ fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
         ("tile-corner", vec![missing()], FailOn::NotExercised, "cuda was not exercised"),
     ] {
         let reports = [judged(Defect::None, case)];
-        assert_eq!(Gate::default().conclude(&reports, &missing).reasons.len(), 0, "{case} passes");
-        let reasons = fail_on(verdict).conclude(&reports, &missing).reasons.join("; ");
+        assert_eq!(
+            Gate::default().conclude(&Evidence::new(&reports, &missing)).reasons.len(),
+            0,
+            "{case} passes"
+        );
+        let reasons =
+            fail_on(verdict).conclude(&Evidence::new(&reports, &missing)).reasons.join("; ");
         assert!(reasons.contains(words), "{case}: {reasons}");
     }
     let mut reports = [judged(Defect::None, "tile-corner")];
     let row = reports[0].rows.values_mut().next().expect("a stage ran");
-    row.runs = [(splatcheck::verdict::Verdict::Inconclusive, 3)].into();
-    assert_eq!(Gate::default().conclude(&reports, &[]).reasons.len(), 0, "not by itself");
-    let reasons = fail_on(FailOn::Inconclusive).conclude(&reports, &[]).reasons;
+    row.runs = [(Verdict::Inconclusive, 3)].into();
+    assert_eq!(
+        Gate::default().conclude(&Evidence::new(&reports, &[])).reasons.len(),
+        0,
+        "not by itself"
+    );
+    let reasons = fail_on(FailOn::Inconclusive).conclude(&Evidence::new(&reports, &[])).reasons;
     assert_eq!(reasons, ["mirror: project is inconclusive in 3 runs"], "asked for");
     let broken = [judged(Defect::Broken, "tile-corner")];
-    assert!(!Gate::default().conclude(&broken, &[]).reasons.is_empty(), "no result is no pass");
+    assert!(
+        !Gate::default().conclude(&Evidence::new(&broken, &[])).reasons.is_empty(),
+        "no result is no pass"
+    );
 }
 
 #[test]
@@ -155,7 +180,7 @@ fn the_files_are_written_by_check() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let case = root().join("corpora/scenes/one-pixel.toml");
+    let case = root().join("corpora/splat/one-pixel.toml");
     let case = case.to_str().expect("a plain name");
     fs::write(folder.path().join("page.md"), "before\n").expect("written");
     let plain = ["check", "--case", case, "--reduction", "atomic"];

@@ -106,7 +106,7 @@ fn the_github_action_is_a_gate() {
     let blocks = blocks("action.yml");
     let [gate] = blocks.as_slice() else { panic!("{blocks:?}") };
     let action = root().join("tests/jobs");
-    let case = root().join("corpora/scenes/one-pixel.toml");
+    let case = root().join("corpora/splat/one-pixel.toml");
     let check = format!("--engine emulator --reduction atomic --case {}", case.display());
     for (command, options, code) in [
         ("check", check.as_str(), 0),

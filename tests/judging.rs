@@ -4,10 +4,12 @@
 use splatcheck::campaign::Fault;
 use splatcheck::report::{report, verdicts};
 use splatcheck::verdict::Verdict;
+use splatcheck::workload::AnyCase;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::generators::draw;
 use splatcheck::workloads::splat::minimize::shrink;
-use splatcheck::workloads::splat::stage::StageName;
+use splatcheck::workloads::splat::splat_case;
+use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, corpus, judge};
@@ -18,6 +20,11 @@ fn random(count: u64) -> Vec<Case> {
             [Profile::Inria, Profile::Gsplat].map(|profile| draw(profile, 99, i).current())
         })
         .collect()
+}
+
+/// The splat case that a campaign held.
+fn splat_of(case: &AnyCase) -> &Case {
+    splat_case(case).expect("the cases are splats")
 }
 
 #[test]
@@ -109,8 +116,9 @@ fn what_failed_is_made_small() {
     };
     let tree = tree().expect("some scene shows the defect");
     let small = shrink(tree, &mut |case| {
-        judge(defect, std::slice::from_ref(case), one_setting()).verdict() == Verdict::Disagree
+        judge(defect, &[splat_of(case).clone()], one_setting()).verdict() == Verdict::Disagree
     });
+    let small = splat_of(&small);
     assert!(small.scene.gaussians.len() <= 2, "{} Gaussians left", small.scene.gaussians.len());
     let pixels = small.scene.width * small.scene.height;
     assert!(pixels <= 4, "{pixels} pixels left");
@@ -124,9 +132,10 @@ fn a_failing_projection_is_made_small() {
         let report = judge(defect, &cases, one_setting());
         assert!(!report.findings.is_empty(), "{defect:?} went unnoticed");
         for finding in &report.findings {
-            assert_eq!(finding.stage, StageName::ProjectBackward, "{defect:?} shows elsewhere");
-            assert_eq!(finding.case.scene.gaussians.len(), 1, "{defect:?}: one would do");
-            assert_eq!(finding.case.scene.cameras.len(), 2, "{defect:?}: the cameras stay");
+            assert_eq!(finding.stage, PROJECT_BACKWARD, "{defect:?} shows elsewhere");
+            let scene = &splat_of(&finding.case).scene;
+            assert_eq!(scene.gaussians.len(), 1, "{defect:?}: one would do");
+            assert_eq!(scene.cameras.len(), 2, "{defect:?}: the cameras stay");
         }
     }
 }

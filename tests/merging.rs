@@ -2,11 +2,11 @@
 
 use splatcheck::campaign::{Contender, Share};
 use splatcheck::cli::exit::Outcome;
-use splatcheck::cli::fuzz::{FuzzPlan, judge};
+use splatcheck::cli::fuzz::{FuzzPlan, Limit, judge};
 use splatcheck::cli::gate::{GateArgs, GatePlan};
 use splatcheck::cli::merge::{self, MergeArgs};
 use splatcheck::fuzz::{Plan, REPORT, RESULT};
-use splatcheck::workloads::splat::stage::StageName;
+use splatcheck_gpu::Stage;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror, say};
@@ -22,7 +22,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
         engines: Vec::new(),
         missing: Vec::new(),
         plan: Plan::new(Profile::Inria, seed, &[]),
-        limit: Err(CASES),
+        limit: Limit::Cases(CASES),
         share: Share::Everyone,
         shard: shard.parse().expect("a part"),
         jobs: 2,
@@ -31,8 +31,9 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
     };
     let contender = Contender {
         id: "mirror".to_owned(),
+        emulation: None,
         engine: Box::new(Mirror::new(8, defect)),
-        stages: StageName::ALL.to_vec(),
+        stages: Stage::all().collect(),
         settings: [Reduction::Atomic, Reduction::SwB]
             .map(|reduction| BackwardConfig { reduction, threshold: 4 })
             .to_vec(),

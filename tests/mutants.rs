@@ -28,8 +28,8 @@ fn every_hazard_has_its_mutant() {
     }
 }
 
-/// The rates over 20 seeds and all cases stand in tests/mutants/README.md; this is the same procedure,
-/// cut short.
+/// The rates over 20 seeds and all cases stand in tests/mutants/splat/README.md; this is the same
+/// procedure, cut short.
 #[test]
 fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
     let mutants = mutants();

@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// A scene of the corpus.
 fn scene(name: &str) -> Case {
-    corpus::read_corpus_case(&root().join(format!("corpora/scenes/{name}.toml"))).expect("readable")
+    corpus::read_corpus_case(&root().join(format!("corpora/splat/{name}.toml"))).expect("readable")
 }
 
 /// A file's tensors by name: type, shape, numbers in f64.
@@ -177,7 +177,7 @@ fn stage_gradients_sum_to_the_cases_own() {
 fn a_text_case_gives_the_same_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let binary = oracle(folder.path(), &scene("tile-corner"), &[]);
-    let text = root().join("corpora/scenes/tile-corner.toml");
+    let text = root().join("corpora/splat/tile-corner.toml");
     let text = text.to_str().expect("a plain name");
     let said = say(folder.path(), &["oracle", text, "--output", "text.safetensors"]);
     assert_eq!(said.code, Some(0), "{said:?}");

@@ -12,7 +12,7 @@ fn path(below: &str) -> String {
 /// Judges a kernel of `gpu/tests/kernels` on a scene of the corpus.
 fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
     let file = path(&format!("gpu/tests/kernels/{kernel}.ptx"));
-    let case = path(&format!("corpora/scenes/{scene}.toml"));
+    let case = path(&format!("corpora/splat/{scene}.toml"));
     let words = ["ptx", &file, "--kernel", "own_backward", "--case", &case];
     say(folder, &[&words[..], more].concat())
 }
@@ -53,7 +53,7 @@ fn a_right_kernel_agrees_under_every_schedule() {
 #[test]
 fn check_runs_every_seed_and_reports_them_as_one_engine() {
     let folder = tempfile::tempdir().expect("a folder");
-    let case = path("corpora/scenes/tile-corner.toml");
+    let case = path("corpora/splat/tile-corner.toml");
     let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "sw-b"];
     let order = ["--threshold", "7", "--schedule", "random:5", "--schedules", "2"];
     let architecture = ["--architecture", "compute_90"];
@@ -104,7 +104,7 @@ fn a_kernel_that_never_ends_is_reported() {
     let endless = text.replacen("mov.u32", "AGAIN:\nbra.uni AGAIN;\nmov.u32", 1);
     assert_ne!(endless, text, "the kernel has changed");
     fs::write(here.join("endless.ptx"), endless).expect("written");
-    let case = path("corpora/scenes/one-pixel.toml");
+    let case = path("corpora/splat/one-pixel.toml");
     let said = say(here, &["ptx", "endless.ptx", "--kernel", "own_backward", "--case", &case]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains(" instructions"), "the budget: {said:?}");
@@ -163,7 +163,7 @@ fn what_is_no_kernel_of_the_interface_is_refused_with_the_reason() {
     let good = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
     let refused = |text: &[u8], more: &[&str], words: &[&str]| {
         fs::write(here.join("k.ptx"), text).expect("written");
-        let case = path("corpora/scenes/one-pixel.toml");
+        let case = path("corpora/splat/one-pixel.toml");
         let args = [&["ptx", "k.ptx", "--case", &case][..], more].concat();
         let said = say(here, &args);
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {said:?}");
@@ -192,7 +192,7 @@ fn what_is_no_kernel_of_the_interface_is_refused_with_the_reason() {
 fn small_corpus(folder: &Path) {
     fs::create_dir(folder.join("scenes")).expect("a folder");
     for scene in ["one-pixel.toml", "channels-1.toml"] {
-        let from = path(&format!("corpora/scenes/{scene}"));
+        let from = path(&format!("corpora/splat/{scene}"));
         fs::copy(from, folder.join("scenes").join(scene)).expect("copied");
     }
 }

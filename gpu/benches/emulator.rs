@@ -15,7 +15,8 @@ use splatcheck_emulator::{Module, Observers, Schedule};
 use splatcheck_gpu::artifact::{Architecture, all};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
-    BackwardInputs, ClampGradient, Engine, RasterConstants, RasterInputs, StopRule,
+    BackwardConfig, BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs,
+    Reduction, SplatEngine, StopRule,
 };
 
 /// A generator of uniform numbers in 0..1 (Knuth's MMIX constants).
@@ -73,6 +74,19 @@ fn case(engine: &mut EmulatorEngine, size: u32, gaussians: u32, sigma: f32) -> B
     }
 }
 
+/// Reductions that are timed.
+const REDUCTIONS: [Reduction; 3] = [Reduction::Atomic, Reduction::SwB, Reduction::SwS];
+
+/// The backward rasterization with threshold 8.
+fn run(
+    engine: &mut EmulatorEngine,
+    inputs: &BackwardInputs,
+    reduction: Reduction,
+) -> Vec<Vec<RasterGradients>> {
+    let setting = BackwardConfig { reduction, threshold: 8 };
+    engine.rasterize_backward(&[(inputs, &[setting])]).expect("the kernel is correct")
+}
+
 fn backward(c: &mut Criterion) {
     let observers = |races| Observers { races, ..Observers::default() };
     for (name, races, schedule) in [
@@ -89,10 +103,8 @@ fn backward(c: &mut Criterion) {
         let mut engine = EmulatorEngine::open(options).expect("the artifacts are built in");
         let study = case(&mut engine, 64, 64, 5.5);
         let small = case(&mut engine, 16, 32, 4.0);
-        for reduction in ["atomic", "sw_b", "sw_s"] {
-            let mut run = |inputs: &BackwardInputs| {
-                engine.backward_by(inputs, reduction, 8).expect("the kernel is correct")
-            };
+        for reduction in REDUCTIONS {
+            let mut run = |inputs: &BackwardInputs| run(&mut engine, inputs, reduction);
             group.bench_function(format!("64x64, 64 {reduction}"), |b| b.iter(|| run(&study)));
             group.bench_function(format!("16x16, 32 {reduction}"), |b| b.iter(|| run(&small)));
         }
@@ -110,18 +122,18 @@ fn cases(c: &mut Criterion) {
         let open = || EmulatorEngine::open(EmulatorOptions::default());
         let mut engines = [(); 2].map(|()| open().expect("the artifacts are built in"));
         let inputs = case(&mut engines[0], 16, 32, sigma);
-        for reduction in ["atomic", "sw_b", "sw_s"] {
-            let run = |engine: &mut EmulatorEngine| {
+        for reduction in REDUCTIONS {
+            let all = |engine: &mut EmulatorEngine| {
                 for _ in 0..CASES {
                     engine.rasterize(&[&inputs.raster]).expect("the kernel is correct");
-                    engine.backward_by(&inputs, reduction, 8).expect("the kernel is correct");
+                    run(engine, &inputs, reduction);
                 }
             };
-            group.bench_function(reduction, |b| {
+            group.bench_function(reduction.name(), |b| {
                 b.iter(|| {
                     std::thread::scope(|scope| {
                         for engine in &mut engines {
-                            scope.spawn(|| run(engine));
+                            scope.spawn(|| all(engine));
                         }
                     });
                 });

@@ -5,41 +5,28 @@
 //! hashes, the options and the hashes of the sources stand in `manifest.json`, and an artifact
 //! whose text is not what the manifest says is refused. The test `ptx` derives every file anew.
 //!
+//! Every workload has a folder of its own in both; what all workloads share lies beside the folders.
+//!
 //! Names: `<entry>[.d<D>].<architecture>[.fast].ptx`, where the entry point is
 //! `<stage>[_<reduction>]`. `d3` is for exactly 3 channels, `d32` for every number up to 32: its
 //! kernels take the number as a parameter. The stages of the projection hold no array of channels
 //! and exist once for every D.
 
-use crate::reduction::Reduction;
+use crate::reduction::{Kernel, Reduction};
+use crate::stage::StageSpec;
+use crate::stages::Stage;
+use crate::stages::probe::PROBE;
 use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::str::FromStr;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels/ptx");
 
-/// The manifest's name in the folder of the artifacts.
+/// The manifest's name in the folder of the artifacts, one for all workloads.
 pub const MANIFEST: &str = "manifest.json";
-
-/// Reductions of `rasterize_backward`, as they are spelled in entry points and file names.
-pub const REDUCTIONS: [&str; 6] = ["atomic", "sw_s", "sw_b", "subgroup", "block", PER_GAUSSIAN];
-
-/// The reduction that is a kernel of its own.
-const PER_GAUSSIAN: &str = "per_gaussian";
-
-/// How a reduction is spelled in entry points and file names.
-#[must_use]
-pub fn spelled(reduction: Reduction) -> &'static str {
-    match reduction {
-        Reduction::Atomic => "atomic",
-        Reduction::SwS => "sw_s",
-        Reduction::SwB => "sw_b",
-        Reduction::Subgroup => "subgroup",
-        Reduction::Block => "block",
-        Reduction::PerGaussian => PER_GAUSSIAN,
-    }
-}
 
 /// For how many channels a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,14 +77,31 @@ impl Architecture {
     }
 }
 
+/// A name that no [`Architecture`] has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown architecture '{name}': expected {}", Architecture::ALL.map(Architecture::name).join(" or "))]
+pub struct UnknownArchitecture {
+    /// The name.
+    pub name: String,
+}
+
+impl FromStr for Architecture {
+    type Err = UnknownArchitecture;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let unknown = || UnknownArchitecture { name: name.to_owned() };
+        Self::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(unknown)
+    }
+}
+
 /// One kernel, compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Artifact {
-    /// The stage.
+    /// The stage's name: one of [`Stage::all`]'s, or the probe's.
     pub stage: &'static str,
-    /// One of [`REDUCTIONS`], for the stages that accumulate.
-    pub reduction: Option<&'static str>,
-    /// For the rasterization stages.
+    /// For the stages that accumulate.
+    pub reduction: Option<Reduction>,
+    /// For stages whose kernels are compiled for a number of channels.
     pub channels: Option<Channels>,
     /// What it is compiled for.
     pub architecture: Architecture,
@@ -105,23 +109,31 @@ pub struct Artifact {
     pub fast_math: bool,
 }
 
-/// Every artifact, in the order of the stages.
+/// The numbers of channels that kernels are compiled for.
+const CHANNELS: [Option<Channels>; 2] = [Some(Channels::Exactly(3)), Some(Channels::UpTo(32))];
+
+/// Every artifact: the probe's, then those of the stages in their order.
 #[must_use]
 pub fn all() -> Vec<Artifact> {
-    let mut kernels = vec![("probe", None, None)];
-    for channels in [Channels::Exactly(3), Channels::UpTo(32)] {
-        kernels.push(("rasterize", None, Some(channels)));
-        let reductions = REDUCTIONS.into_iter();
-        kernels.extend(reductions.map(|r| ("rasterize_backward", Some(r), Some(channels))));
+    let stages = Stage::all().map(Stage::spec);
+    [&PROBE].into_iter().chain(stages).flat_map(artifacts).collect()
+}
+
+/// Everything that a stage is compiled for.
+fn artifacts(spec: &'static StageSpec) -> Vec<Artifact> {
+    let mut reductions: Vec<_> = spec.reductions().map(Some).collect();
+    if reductions.is_empty() {
+        reductions.push(None);
     }
-    kernels.push(("project", None, None));
-    let reductions = Reduction::OF_PROJECT_BACKWARD.into_iter().map(spelled);
-    kernels.extend(reductions.map(|r| ("project_backward", Some(r), None)));
+    let channels = if spec.compiled_for.is_some() { &CHANNELS[..] } else { &[None] };
     let mut all = Vec::new();
-    for (stage, reduction, channels) in kernels {
-        for architecture in Architecture::ALL {
-            for fast_math in [false, true] {
-                all.push(Artifact { stage, reduction, channels, architecture, fast_math });
+    for &channels in channels {
+        for &reduction in &reductions {
+            for architecture in Architecture::ALL {
+                for fast_math in [false, true] {
+                    let stage = spec.name;
+                    all.push(Artifact { stage, reduction, channels, architecture, fast_math });
+                }
             }
         }
     }
@@ -129,16 +141,38 @@ pub fn all() -> Vec<Artifact> {
 }
 
 impl Artifact {
+    /// The workload, whose folder the source and the compiled file lie in; empty for what every
+    /// workload shares.
+    #[must_use]
+    pub fn workload(&self) -> &'static str {
+        let stage = Stage::all().find(|stage| stage.name == self.stage);
+        stage.map_or("", |stage| stage.workload)
+    }
+
+    /// A file of the workload, from the folder of all workloads.
+    fn in_folder(&self, file: &str) -> String {
+        match self.workload() {
+            "" => file.to_owned(),
+            workload => format!("{workload}/{file}"),
+        }
+    }
+
     /// Name of the kernel's entry point.
     #[must_use]
     pub fn entry(&self) -> String {
         match self.reduction {
-            Some(reduction) => format!("{}_{reduction}", self.stage),
+            Some(reduction) => format!("{}_{}", self.stage, reduction.row().spelling),
             None => self.stage.to_owned(),
         }
     }
 
-    /// Name of the file in `kernels/ptx`.
+    /// Path of the file from `kernels/ptx`: the workload's folder and [`Self::file`].
+    #[must_use]
+    pub fn path(&self) -> String {
+        self.in_folder(&self.file())
+    }
+
+    /// Name of the file, which no other artifact of any workload has.
     #[must_use]
     pub fn file(&self) -> String {
         let mut name = self.entry();
@@ -152,13 +186,18 @@ impl Artifact {
         name + ".ptx"
     }
 
-    /// Name of the source in `kernels/cuda`.
+    /// Path of the source from `kernels/cuda`, which is also the folder of the headers.
     #[must_use]
     pub fn source(&self) -> String {
-        match self.reduction {
-            Some(PER_GAUSSIAN) => format!("{}_{PER_GAUSSIAN}.cu", self.stage),
-            _ => format!("{}.cu", self.stage),
-        }
+        self.in_folder(&match self.kernel() {
+            Some(Kernel::Own) => format!("{}.cu", self.entry()),
+            Some(Kernel::Ending { .. }) | None => format!("{}.cu", self.stage),
+        })
+    }
+
+    /// Where the kernels of its reduction are.
+    fn kernel(&self) -> Option<Kernel> {
+        self.reduction.map(|reduction| reduction.row().kernel)
     }
 
     /// The compiler's options, the folder of the headers apart.
@@ -176,8 +215,8 @@ impl Artifact {
                 options.push("--define-macro=EXACT_CHANNELS".to_owned());
             }
         }
-        if let Some(reduction) = self.reduction.filter(|&r| r != PER_GAUSSIAN) {
-            options.push(format!("--define-macro=REDUCTION=\"reduce_{reduction}.cuh\""));
+        if let Some(Kernel::Ending { cuda, .. }) = self.kernel() {
+            options.push(format!("--define-macro=REDUCTION=\"{cuda}\""));
         }
         if self.fast_math {
             options.push("--use_fast_math".to_owned());
@@ -190,7 +229,7 @@ impl Artifact {
     /// # Errors
     /// [`ArtifactError`] where the file is missing or is not the one in the manifest.
     pub fn ptx(&self) -> Result<&'static str, ArtifactError> {
-        let file = self.file();
+        let file = self.path();
         let text = |name: &str| FILES.get_file(name).and_then(|f| f.contents_utf8());
         let manifest = text(MANIFEST)
             .ok_or_else(|| ArtifactError::Manifest("it is missing".to_owned()))
@@ -232,9 +271,9 @@ pub enum ArtifactError {
 /// What the artifacts were made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// SHA-256 of every source and header, by file name.
+    /// SHA-256 of every source and header, by path from the folder of the sources.
     pub sources: BTreeMap<String, String>,
-    /// Every artifact, by file name.
+    /// Every artifact, by path from the manifest's folder.
     pub artifacts: BTreeMap<String, Derived>,
 }
 
@@ -297,8 +336,13 @@ mod tests {
     }
 
     #[test]
-    fn every_reduction_has_its_artifact() {
-        assert_eq!(Reduction::ALL.map(spelled), REDUCTIONS, "the names of entry points and files");
+    fn no_two_artifacts_share_a_name() {
+        let files: std::collections::BTreeSet<_> = all().iter().map(Artifact::file).collect();
+        assert_eq!(
+            files.len(),
+            all().len(),
+            "messages and mutants name artifacts without a folder"
+        );
     }
 
     #[test]
@@ -314,7 +358,7 @@ mod tests {
     fn a_changed_or_missing_artifact_is_refused() {
         let artifact = all()[0];
         let ptx = artifact.ptx().expect("it is built in");
-        let file = artifact.file();
+        let file = artifact.path();
         let derived = Derived { sha256: sha256(ptx.as_bytes()), options: artifact.options() };
         let manifest = Manifest {
             sources: BTreeMap::new(),

@@ -9,32 +9,46 @@
 
 mod driver;
 mod failure;
-mod geometry;
-mod project;
 mod timing;
 
 pub use driver::{CudaDevice, devices};
 
-use crate::artifact::{self, Architecture, Artifact};
-use crate::check;
-use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics, POISON, no_panic};
-use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
-use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
+use crate::artifact::{Architecture, Artifact};
+use crate::engine::{
+    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, POISON, Work, no_panic,
+};
+use crate::ptx_host::{Build, Geometry, Prepared, PtxDevice, PtxJob};
 use crate::reduction::BackwardConfig;
-use crate::stages::{Params, values};
+use crate::stages::Stage;
+use crate::tensor::Tensors;
 use crate::timing::{Peak, Timing};
-use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, LaunchArgs, LaunchConfig,
+    PushKernelArg,
 };
 use cudarc::nvrtc::Ptx;
 use failure::{failed, refused};
-use geometry::Geometry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-// SAFETY: `Params` is repr(C) and plain data, and its layout is tested against the kernels.
-unsafe impl DeviceRepr for Params {}
+/// Words that a record of settings may have: more than any stage's. The driver copies as many as the
+/// kernel's parameter has.
+const RECORD_WORDS: usize = 64;
+
+/// A record of settings as the launch takes it.
+#[repr(C, align(16))]
+struct Record([u32; RECORD_WORDS]);
+
+// SAFETY: it is repr(C) and plain words.
+unsafe impl DeviceRepr for Record {}
+
+impl Record {
+    fn new(words: &[u32]) -> Self {
+        let mut record = [0; RECORD_WORDS];
+        record[..words.len()].copy_from_slice(words);
+        Self(record)
+    }
+}
 
 /// The engine of one CUDA device.
 #[derive(Debug)]
@@ -46,23 +60,6 @@ pub struct CudaEngine {
     fast_math: bool,
     peak: Option<Peak>,
     kernels: BTreeMap<Artifact, CudaFunction>,
-}
-
-/// What both stages read, on the device.
-struct Raster {
-    params: Params,
-    geometry: Geometry,
-    rows: CudaSlice<f32>,
-    tile_offsets: CudaSlice<u32>,
-    flatten_ids: CudaSlice<u32>,
-}
-
-/// What the backward stage reads besides.
-struct Loss {
-    render_transmittance: CudaSlice<f32>,
-    last_ids: CudaSlice<i32>,
-    v_render_colors: CudaSlice<f32>,
-    v_render_alphas: CudaSlice<f32>,
 }
 
 fn config(geometry: Geometry) -> LaunchConfig {
@@ -89,6 +86,8 @@ impl CudaEngine {
                     adapter: opened.device.name,
                     driver: opened.driver,
                     backend: if fast_math { "cuda-fast" } else { "cuda" }.to_owned(),
+                    kind: EngineKind::Cuda,
+                    arithmetic: if fast_math { Arithmetic::CudaFast } else { Arithmetic::Cuda },
                     lane_width: opened.lane_width,
                     float_atomics: FloatAtomics::Native,
                     exp_of_zero_is_one: false,
@@ -104,16 +103,8 @@ impl CudaEngine {
         })
     }
 
-    /// The kernel of a stage, loaded at its first use.
-    fn kernel(
-        &mut self,
-        stage: &'static str,
-        reduction: Option<&'static str>,
-        channels: Option<u32>,
-    ) -> Result<CudaFunction, EngineError> {
-        let channels = channels.map(artifact::channels_for);
-        let (architecture, fast_math) = (self.architecture, self.fast_math);
-        let artifact = Artifact { stage, reduction, channels, architecture, fast_math };
+    /// A kernel, loaded at its first use.
+    fn kernel(&mut self, artifact: Artifact) -> Result<CudaFunction, EngineError> {
         if let Some(kernel) = self.kernels.get(&artifact) {
             return Ok(kernel.clone());
         }
@@ -128,161 +119,80 @@ impl CudaEngine {
         Ok(kernel)
     }
 
-    /// An array on the device; an empty one holds one element, which no kernel reads.
-    fn upload<T: DeviceRepr + Default>(
-        &self,
-        what: &str,
-        values: &[T],
-    ) -> Result<CudaSlice<T>, EngineError> {
-        let failed = failed(what);
-        if values.is_empty() {
-            return self.stream.clone_htod(&[T::default()]).map_err(failed);
-        }
-        self.stream.clone_htod(values).map_err(failed)
-    }
-
-    /// An array of poison, to be written by a kernel.
-    fn poison<T: DeviceRepr + Default + bytemuck::Pod>(
-        &self,
-        what: &str,
-        count: usize,
-    ) -> Result<CudaSlice<T>, EngineError> {
-        self.upload(what, &vec![bytemuck::cast::<u32, T>(POISON); count])
-    }
-
-    fn download<T: DeviceRepr + Default + Clone>(
-        &self,
-        what: &str,
-        from: &CudaSlice<T>,
-    ) -> Result<Vec<T>, EngineError> {
-        self.stream.clone_dtoh(from).map_err(failed(what))
-    }
-
-    /// Whether exp(+-0) is exactly 1.
+    /// Whether exp(+-0) is exactly 1. The probe's entry point takes the arguments, their number and
+    /// the results.
     fn probe(&mut self) -> Result<bool, EngineError> {
-        let kernel = self.kernel("probe", None, None)?;
-        let arguments = self.upload("the probe's arguments", &[0.0_f32, -0.0])?;
-        let mut exponentials = self.poison::<f32>("the probe's results", 2)?;
+        let Build { architecture, fast_math } = self.build();
+        let artifact =
+            Artifact { stage: "probe", reduction: None, channels: None, architecture, fast_math };
+        let kernel = self.kernel(artifact)?;
+        let arguments = self.upload("the probe's arguments", &[0, 1 << 31])?;
+        let mut exponentials = self.poison("the probe's results", 2)?;
         let mut launch = self.stream.launch_builder(&kernel);
         launch.arg(&arguments).arg(&2_u32).arg(&mut exponentials);
         // SAFETY: the arguments are those of probe.cu, and both arrays have two elements.
         unsafe { launch.launch(config(Geometry { grid: [1, 1], block: 32 })) }
             .map_err(failed("launching probe"))?;
-        let exponentials = self.download("the probe's results", &exponentials)?;
-        Ok(exponentials.iter().all(|e| e.to_bits() == 1.0_f32.to_bits()))
+        let exponentials = self.download("the probe's results", &exponentials, 2)?;
+        Ok(exponentials.iter().all(|&bits| bits == 1.0_f32.to_bits()))
+    }
+}
+
+/// Hands a kernel its arguments.
+fn arguments<'a>(
+    launch: &mut LaunchArgs<'a>,
+    record: &'a Record,
+    job: &'a mut Prepared<CudaSlice<u32>>,
+) {
+    if !job.record.is_empty() {
+        launch.arg(record);
+    }
+    for array in &job.inputs {
+        launch.arg(array);
+    }
+    for array in &mut job.outputs {
+        launch.arg(array);
+    }
+}
+
+impl PtxDevice for CudaEngine {
+    type Array = CudaSlice<u32>;
+
+    fn build(&self) -> Build {
+        Build { architecture: self.architecture, fast_math: self.fast_math }
     }
 
-    fn upload_raster(&self, inputs: &RasterInputs, threshold: u32) -> Result<Raster, EngineError> {
-        Ok(Raster {
-            params: Params::new(inputs, threshold),
-            geometry: geometry::tiles(inputs)?,
-            rows: self.upload("the rows of Gaussians", &inputs.rows())?,
-            tile_offsets: self.upload("tile_offsets", &inputs.tile_offsets)?,
-            flatten_ids: self.upload("flatten_ids", &inputs.flatten_ids)?,
-        })
+    fn upload(&mut self, what: &str, words: &[u32]) -> Result<CudaSlice<u32>, EngineError> {
+        // An empty array holds one word, which no kernel reads.
+        let words = if words.is_empty() { &[0] } else { words };
+        self.stream.clone_htod(words).map_err(failed(what))
     }
 
-    fn upload_loss(&self, inputs: &BackwardInputs) -> Result<Loss, EngineError> {
-        Ok(Loss {
-            render_transmittance: self
-                .upload("render_transmittance", &inputs.render_transmittance)?,
-            last_ids: self.upload("last_ids", &inputs.last_ids)?,
-            v_render_colors: self.upload("v_render_colors", &inputs.v_render_colors)?,
-            v_render_alphas: self.upload("v_render_alphas", &inputs.v_render_alphas)?,
-        })
+    fn poison(&mut self, what: &str, words: usize) -> Result<CudaSlice<u32>, EngineError> {
+        self.upload(what, &vec![POISON; words])
     }
 
-    fn rasterize_one(&mut self, inputs: &RasterInputs) -> Result<RasterOutputs, EngineError> {
-        let kernel = self.kernel("rasterize", None, Some(inputs.channels))?;
-        let raster = self.upload_raster(inputs, 0)?;
-        let pixels = inputs.pixels();
-        let mut colors = self.poison::<f32>("render_colors", pixels * inputs.channels as usize)?;
-        let mut alphas = self.poison::<f32>("render_alphas", pixels)?;
-        let mut transmittance = self.poison::<f32>("render_transmittance", pixels)?;
-        let mut last = self.poison::<i32>("last_ids", pixels)?;
+    fn launch(&mut self, job: &mut Prepared<CudaSlice<u32>>) -> Result<(), EngineError> {
+        let stage = job.artifact.stage;
+        let kernel = self.kernel(job.artifact)?;
+        let (record, config) = (Record::new(&job.record), config(job.geometry));
         let mut launch = self.stream.launch_builder(&kernel);
-        launch.arg(&raster.params).arg(&raster.rows);
-        launch.arg(&raster.tile_offsets).arg(&raster.flatten_ids);
-        launch.arg(&mut colors).arg(&mut alphas).arg(&mut transmittance).arg(&mut last);
-        // SAFETY: the arguments are those of rasterize.cu; `check::forward` has seen that no index
-        // leaves its array, and the outputs have the image's size.
-        unsafe { launch.launch(config(raster.geometry)) }.map_err(failed("launching rasterize"))?;
-        Ok(RasterOutputs {
-            render_colors: self.download("render_colors", &colors)?,
-            render_alphas: self.download("render_alphas", &alphas)?,
-            render_transmittance: self.download("render_transmittance", &transmittance)?,
-            last_ids: self.download("last_ids", &last)?,
-        })
+        arguments(&mut launch, &record, job);
+        // SAFETY: the arguments are those of the stage's table, which a test compares with the
+        // kernel's parameters; `StageSpec::check_work` has seen that no index leaves its array.
+        unsafe { launch.launch(config) }.map_err(failed(&format!("launching {stage}")))?;
+        Ok(())
     }
-}
 
-/// A backward kernel together with its inputs on the device.
-struct Backward {
-    kernel: CudaFunction,
-    raster: Raster,
-    loss: Loss,
-    gradients: CudaSlice<f32>,
-}
-
-impl CudaEngine {
-    fn prepare(
+    fn download(
         &mut self,
-        inputs: &BackwardInputs,
-        reduction: &'static str,
-    ) -> Result<Backward, EngineError> {
-        let raster = &inputs.raster;
-        let floats = raster.len() * values(raster.channels) as usize;
-        Ok(Backward {
-            kernel: self.kernel("rasterize_backward", Some(reduction), Some(raster.channels))?,
-            raster: self.upload_raster(raster, 0)?,
-            loss: self.upload_loss(inputs)?,
-            gradients: self.stream.alloc_zeros(floats.max(1)).map_err(failed("gradients"))?,
-        })
-    }
-
-    /// Zeroes the gradients and launches; the time is that of the kernel by the device's events.
-    fn launch(&self, job: &mut Backward, threshold: u32) -> Result<f32, EngineError> {
-        self.stream.memset_zeros(&mut job.gradients).map_err(failed("gradients"))?;
-        job.raster.params.threshold = threshold;
-        let Backward { kernel, raster, loss, gradients } = job;
-        let mut launch = self.stream.launch_builder(kernel);
-        launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        launch.arg(&raster.params).arg(&raster.rows);
-        launch.arg(&raster.tile_offsets).arg(&raster.flatten_ids);
-        launch.arg(&loss.render_transmittance).arg(&loss.last_ids);
-        launch.arg(&loss.v_render_colors).arg(&loss.v_render_alphas);
-        launch.arg(gradients);
-        let failed = failed("rasterize_backward");
-        // SAFETY: the arguments are those of rasterize_backward.cu; `check::backward` has seen that
-        // no index leaves its array, and the gradients have a row for every Gaussian.
-        let events = unsafe { launch.launch(config(raster.geometry)) }.map_err(&failed)?;
-        let (start, end) = events.ok_or_else(|| {
-            EngineError::Device("rasterize_backward: no events were recorded".to_owned())
-        })?;
-        start.elapsed_ms(&end).map_err(&failed)
-    }
-
-    fn gradients(
-        &self,
-        inputs: &BackwardInputs,
-        job: &Backward,
-    ) -> Result<RasterGradients, EngineError> {
-        let rows = self.download("gradients", &job.gradients)?;
-        let floats = inputs.raster.len() * values(inputs.raster.channels) as usize;
-        Ok(RasterGradients::from_rows(&rows[..floats], inputs.raster.channels))
-    }
-
-    fn backward_all(
-        &mut self,
-        inputs: &BackwardInputs,
-        configs: &[BackwardConfig],
-    ) -> Result<Vec<RasterGradients>, EngineError> {
-        let run = |config: &BackwardConfig| {
-            let mut job = self.prepare(inputs, artifact::spelled(config.reduction))?;
-            self.launch(&mut job, config.threshold)?;
-            self.gradients(inputs, &job)
-        };
-        configs.iter().map(run).collect()
+        what: &str,
+        from: &CudaSlice<u32>,
+        words: usize,
+    ) -> Result<Vec<u32>, EngineError> {
+        let mut all = self.stream.clone_dtoh(from).map_err(failed(what))?;
+        all.truncate(words);
+        Ok(all)
     }
 }
 
@@ -291,50 +201,23 @@ impl Engine for CudaEngine {
         &self.info
     }
 
-    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
-        inputs.iter().try_for_each(|job| check::forward(job))?;
-        no_panic("CUDA's driver", || inputs.iter().map(|job| self.rasterize_one(job)).collect())
-    }
-
-    fn rasterize_backward(
-        &mut self,
-        jobs: &[(&BackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
-        for (inputs, configs) in jobs {
-            check::backward_job(inputs, configs, self.info.lane_width)?;
-        }
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let sizes = stage.check_work(work, self.info.lane_width)?;
         no_panic("CUDA's driver", || {
-            jobs.iter().map(|(inputs, configs)| self.backward_all(inputs, configs)).collect()
+            let mut results = Vec::with_capacity(work.len());
+            for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
+                let stage = stage.spec();
+                let run = |&setting: &Option<BackwardConfig>| {
+                    PtxJob { stage, inputs, sizes, setting }.run(self)
+                };
+                results.push(settings.iter().map(run).collect::<Result<_, _>>()?);
+            }
+            Ok(results)
         })
     }
 
-    fn time_backward(
-        &mut self,
-        inputs: &BackwardInputs,
-        configs: &[BackwardConfig],
-        repeats: u32,
-    ) -> Result<Timing, EngineError> {
-        check::backward_job(inputs, configs, self.info.lane_width)?;
-        no_panic("CUDA's driver", || self.time(inputs, configs, repeats))
-    }
-
-    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
-        inputs.iter().try_for_each(|job| check::project(job))?;
-        no_panic("CUDA's driver", || inputs.iter().map(|job| self.project_one(job)).collect())
-    }
-
-    fn project_backward(
-        &mut self,
-        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
-        for (inputs, configs) in jobs {
-            check::project_backward_job(inputs, configs, self.info.lane_width)?;
-        }
-        let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
-            configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()
-        };
-        no_panic("CUDA's driver", || {
-            jobs.iter().map(|(inputs, configs)| run(inputs, configs)).collect()
-        })
+    fn time(&mut self, stage: Stage, work: Work<'_>, repeats: u32) -> Result<Timing, EngineError> {
+        let sizes = stage.check_work(&[work], self.info.lane_width)?;
+        no_panic("CUDA's driver", || self.time_all(stage, work, &sizes[0], repeats))
     }
 }

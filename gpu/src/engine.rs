@@ -1,8 +1,8 @@
 //! What every engine promises: run a stage, or say why it could not.
 
-use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
-use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
-use crate::reduction::{BackwardConfig, ThresholdError};
+use crate::reduction::{BackwardConfig, Reduction, ThresholdError};
+use crate::stages::Stage;
+use crate::tensor::{TensorError, Tensors};
 use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,13 +11,38 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) const POISON: u32 = 0x7fc0_dead;
 
 /// How an engine adds f32 values in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FloatAtomics {
     /// A native atomic float addition.
     Native,
     /// A compare-exchange loop on the bit pattern.
     CompareExchange,
+}
+
+/// How an engine reaches its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EngineKind {
+    /// WGSL through wgpu.
+    Wgpu,
+    /// PTX through the CUDA driver.
+    Cuda,
+    /// PTX through the emulator.
+    Emulator,
+}
+
+/// What the language of an engine's kernels promises of its arithmetic: whose bounds hold. An engine
+/// that names none of these is refused when its answer is read, never judged as another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arithmetic {
+    /// WGSL's accuracies.
+    Wgsl,
+    /// CUDA's without `--use_fast_math`.
+    Cuda,
+    /// CUDA's with it.
+    CudaFast,
 }
 
 /// What is known of the device behind an engine. Recorded in every report.
@@ -27,8 +52,12 @@ pub struct DeviceInfo {
     pub adapter: String,
     /// Driver name and version, as the driver tells them.
     pub driver: String,
-    /// Graphics interface ("vulkan", "metal", ...).
+    /// Graphics interface ("vulkan", "metal", ...), or what stands for it.
     pub backend: String,
+    /// How the device is reached.
+    pub kind: EngineKind,
+    /// Whose bounds hold for its kernels.
+    pub arithmetic: Arithmetic,
     /// Lanes that execute together, measured by a kernel on the device.
     pub lane_width: u32,
     /// How the backward kernel adds to memory.
@@ -90,58 +119,70 @@ impl EngineError {
     }
 }
 
+impl From<TensorError> for EngineError {
+    /// Arrays that a caller handed over; what an engine returned is [`EngineError::output`].
+    fn from(error: TensorError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl EngineError {
+    /// An engine's own arrays that are not what its stage says.
+    #[must_use]
+    pub fn output(error: impl Into<TensorError>) -> Self {
+        Self::Device(format!("its answer does not fit the stage: {}", error.into()))
+    }
+}
+
+/// Inputs of a stage, and the settings to run it with: `None` for a stage that reduces nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Work<'a> {
+    /// The arrays that the stage's table lists.
+    pub inputs: &'a Tensors,
+    /// The settings.
+    pub settings: &'a [Option<BackwardConfig>],
+}
+
+/// Whether an engine can run something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It can.
+    Yes,
+    /// It cannot, for this reason: what it was not asked for is not exercised, and no failure.
+    No(String),
+}
+
 /// A device that runs the stages.
 pub trait Engine {
     /// The device.
     fn info(&self) -> &DeviceInfo;
 
-    /// Runs the forward rasterization stage on every input, in one submission where possible.
+    /// Whether it has a kernel of that stage and reduction.
+    fn supports(&self, _stage: Stage, _reduction: Option<Reduction>) -> Support {
+        Support::Yes
+    }
+
+    /// Runs a stage on every job with every one of its settings, in one submission where possible;
+    /// the result is indexed `[job][setting]` and holds the outputs that the stage's table lists.
     ///
     /// # Errors
     /// Any [`EngineError`]; no partial result is returned.
-    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError>;
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError>;
 
-    /// Runs the backward rasterization stage on every input with every setting, in one submission
-    /// where possible; the result is indexed `[input][setting]`.
-    ///
-    /// # Errors
-    /// Any [`EngineError`]; no partial result is returned.
-    fn rasterize_backward(
-        &mut self,
-        jobs: &[(&BackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<RasterGradients>>, EngineError>;
-
-    /// Times the backward rasterization stage by the device's own clock: the kernel alone, `repeats`
-    /// runs of every setting after one that is not counted, on inputs that lie on the device.
+    /// Times a stage by the device's own clock: the kernel alone, `repeats` runs of every setting
+    /// after one that is not counted, on inputs that lie on the device.
     ///
     /// # Errors
     /// [`EngineError::Missing`] for an engine without such a clock, else any [`EngineError`].
-    fn time_backward(
+    fn time(
         &mut self,
-        _inputs: &BackwardInputs,
-        _configs: &[BackwardConfig],
+        _stage: Stage,
+        _work: Work<'_>,
         _repeats: u32,
     ) -> Result<Timing, EngineError> {
         let adapter = self.info().adapter.clone();
         Err(EngineError::Missing { adapter, what: "a clock that times one kernel".to_owned() })
     }
-
-    /// Runs the forward projection stage on every input, in one submission where possible.
-    ///
-    /// # Errors
-    /// Any [`EngineError`]; no partial result is returned.
-    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError>;
-
-    /// Runs the backward projection stage on every input with every setting, in one submission
-    /// where possible; the result is indexed `[input][setting]`. The reduction must be one of
-    /// [`crate::Reduction::OF_PROJECT_BACKWARD`].
-    ///
-    /// # Errors
-    /// Any [`EngineError`]; no partial result is returned.
-    fn project_backward(
-        &mut self,
-        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError>;
 }
 
 /// Runs calls into a library and turns a panic of it into an error.

@@ -3,9 +3,9 @@
 //! A *stage* is one step of the renderer (`project`, `rasterize`, their backward stages); a *kernel* is a
 //! program that computes a stage on a device; an *engine* is a device together with the way its
 //! kernels are reached (wgpu, CUDA's driver, the PTX emulator of the crate `splatcheck-emulator`).
-//! The kernels live in `kernels/<language>/<stage>.<ext>` and carry the names the stages have in
-//! `splatcheck-reference`, but this crate does not know the oracle: what is judged and
-//! what judges share only numbers.
+//! The kernels live in `kernels/<language>/<workload>/<stage>.<ext>`, what all workloads share beside
+//! the folders, and carry the names the stages have in `splatcheck-reference`, but this crate does
+//! not know the oracle: what is judged and what judges share only numbers.
 //!
 //! Vocabulary: *lane width* is the number of lanes that execute together (a warp on CUDA, a
 //! subgroup in WGSL). A *reduction* is the way the lanes' contributions to one Gaussian are added
@@ -13,31 +13,33 @@
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
 
 pub mod artifact;
-pub mod check;
 pub mod cuda;
 pub mod emulator;
 pub mod engine;
 #[cfg(test)]
 mod exact;
-pub mod layout;
 pub mod mutation;
-pub mod projection;
+mod ptx_host;
 pub mod reduction;
+pub mod stage;
 pub mod stages;
+pub mod tensor;
 pub mod timing;
 pub mod wgpu;
+pub mod wgsl;
 
 pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
 pub use cuda::CudaEngine;
 pub use emulator::EmulatorEngine;
-pub use engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
-pub use layout::{
-    BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,
-    StopRule,
-};
-pub use projection::{
-    Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
-    ProjectInputs, ProjectOutputs,
+pub use engine::{
+    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, Support, Work,
 };
 pub use reduction::{BackwardConfig, Reduction, ThresholdError};
+pub use stages::Stage;
+pub use stages::splat::{
+    BackwardInputs, Camera, ClampGradient, ProjectBackwardInputs, ProjectColors, ProjectConstants,
+    ProjectGradients, ProjectInputs, ProjectOutputs, RasterConstants, RasterGradients,
+    RasterInputs, RasterOutputs, SplatEngine, StopRule,
+};
+pub use tensor::{Data, Dtype, ShapeError, Tensor, TensorError, Tensors};
 pub use timing::{Peak, Timing};

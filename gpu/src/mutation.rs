@@ -1,7 +1,7 @@
 //! Mutants: right kernels made wrong by a small patch, to see whether the mistake is noticed.
 //!
 //! A mutant is one file of a folder, a unified diff against one file of `kernels/cuda` or
-//! `kernels/wgsl`, with its description in front of the diff:
+//! `kernels/wgsl` (by its path from there), with its description in front of the diff:
 //!
 //! ```text
 //! purpose: lane 0 sends the sum only where it contributes itself
@@ -9,9 +9,9 @@
 //! stands-for: a port whose leader leaves the loop          (optional: a bug seen in public)
 //! needs: compare exchange                                 (optional: or 'native atomics')
 //! equivalent: why no input can tell it from the original   (optional: it then need not be caught)
-//! kernels: rasterize_backward_sw_b.d3, rasterize_backward_subgroup.d3
-//! --- a/reduce_sw_b.cuh
-//! +++ b/reduce_sw_b.cuh
+//! kernels: rasterize_backward_sw_b.d3
+//! --- a/reduce.cuh
+//! +++ b/reduce.cuh
 //! @@ ...
 //! ```
 //!
@@ -43,7 +43,7 @@ pub struct Mutation {
     pub needs: Option<FloatAtomics>,
     /// What it is compiled into.
     pub kernels: Vec<Artifact>,
-    /// The file of the kernels that it changes.
+    /// The file of the kernels that it changes, by its path from the folder of the language.
     pub file: String,
     diff: String,
 }
@@ -212,12 +212,12 @@ mod tests {
     /// A mutant that is no program would not be caught but refused.
     #[test]
     fn wgsl_mutants_are_other_valid_programs() {
-        use crate::reduction::Reduction;
-        use crate::stages::{STAGES, Variant};
+        use crate::stages::Stage;
+        use crate::wgsl::Variant;
         use wgpu::naga::front::wgsl;
         use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/mutants/wgsl");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/mutants/splat/wgsl");
         for entry in std::fs::read_dir(folder).expect("the mutants are there") {
             let path = entry.expect("the folder is readable").path();
             let name = path.file_stem().expect("a file has a name").to_string_lossy();
@@ -225,13 +225,11 @@ mod tests {
             let mutant = Mutation::parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
             let edit = mutant.wgsl_edit().unwrap_or_else(|e| panic!("{e}"));
             for kernel in &mutant.kernels {
-                let stage = STAGES.iter().find(|stage| stage.name == kernel.stage);
+                let stage = Stage::all().find(|stage| stage.name == kernel.stage);
                 let stage = stage.expect("every artifact's stage is one of WGSL's");
-                let spelled = |r: &Reduction| kernel.reduction == Some(artifact::spelled(*r));
-                let reduction = Reduction::ALL.into_iter().find(spelled);
+                let reduction = kernel.reduction;
                 let atomics = mutant.needs.unwrap_or(FloatAtomics::CompareExchange);
-                let reduction = reduction.unwrap_or(Reduction::Atomic);
-                let right = stage.source(Variant { channels: 5, reduction, atomics });
+                let right = stage.source(Variant { size: 5, reduction, atomics });
                 let wrong = edit.apply(&right);
                 assert!(wrong != right, "{name} does not touch {}", kernel.entry());
                 let module = wgsl::parse_str(&wrong);

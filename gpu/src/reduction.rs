@@ -1,65 +1,236 @@
-//! The reductions of the backward stages and their balance threshold.
+//! The table of reductions: everything that the harness knows of each stands in one row.
+//!
+//! A *reduction* is how the lanes' contributions to one destination row (a Gaussian's gradients, a
+//! camera's) are added up. The kernels, the bounds of sums, the atomic traffic, the coverage map,
+//! the artifacts and the command line all read the row, so that a new reduction is one row and its
+//! kernels. The chain of rounding additions that a row leads to is derived in [`sum`].
+
+mod setting;
+pub mod sum;
+
+pub use setting::{BackwardConfig, ThresholdError};
+pub use sum::{Group, InRegisters, Sends};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the contributions of a tile's pixels to one Gaussian, or of Gaussians to one camera, are
-/// added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reduction {
+/// Lanes of a workgroup that reduces, and the destinations that most reductions take up at a time.
+pub const WORKGROUP_SIZE: u32 = 256;
+
+/// Destinations of a batch of [`Reduction::Block`], which keeps a row of sums for each: as many as
+/// keep every kernel within the 16 KiB of workgroup memory that WebGPU guarantees
+/// (`maxComputeWorkgroupStorageSize`).
+pub const BLOCK_BATCH_SIZE: u32 = 32;
+
+/// Where the kernels of a reduction are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// It ends any kernel that accumulates: the kernel's text and this text are one program.
+    Ending {
+        /// Its text in WGSL.
+        wgsl: &'static str,
+        /// Its header in CUDA.
+        cuda: &'static str,
+    },
+    /// It is a kernel of its own, which not every stage that accumulates has.
+    Own,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The name used on the command line, in reports and in files.
+    pub name: &'static str,
+    /// The name in entry points and names of artifacts.
+    pub spelling: &'static str,
+    /// Where its kernels are.
+    pub kernel: Kernel,
+    /// Destinations that a workgroup takes up at a time.
+    pub batch_size: u32,
+    /// How a warp adds up in registers.
+    pub in_registers: InRegisters,
+    /// What a warp sends out of its registers.
+    pub sends: Sends,
+    /// Whether the workgroup adds up what its warps send, and sends one value for each destination.
+    pub sums_per_workgroup: bool,
+    /// Whether it is one of the two that DISTWAR proposes (arXiv 2401.05345).
+    pub of_distwar: bool,
+}
+
+/// The enum, its list and its rows from one text, so that none can lack what another has.
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $identity:ident: $row:expr,)*) => {
+        /// How the contributions of a tile's pixels to one Gaussian, or of Gaussians to one camera,
+        /// are added up: the identity of a row of the table.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+        )]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Reduction {
+            $($(#[$doc])* $identity,)*
+        }
+
+        impl Reduction {
+            /// Every reduction, in the order of reports.
+            pub const ALL: [Self; [$(stringify!($identity)),*].len()] = [$(Self::$identity),*];
+
+            /// What is known of it.
+            #[must_use]
+            pub const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$identity => const { &$row },)*
+                }
+            }
+        }
+    };
+}
+
+reductions! {
     /// One atomic addition per contributing lane and value: the baseline.
-    Atomic,
+    Atomic: Row {
+        name: "atomic",
+        spelling: "atomic",
+        kernel: Kernel::Ending {
+            wgsl: include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
+            cuda: "reduce_atomic.cuh",
+        },
+        batch_size: WORKGROUP_SIZE,
+        in_registers: InRegisters::Nothing,
+        sends: Sends::EveryLane,
+        sums_per_workgroup: false,
+        of_distwar: false,
+    },
     /// DISTWAR's serialized reduction: the lowest lane of the group that matches on the Gaussian's
     /// id pulls the other lanes' values in turn and issues one atomic per value.
-    SwS,
+    SwS: Row {
+        name: "sw-s",
+        spelling: "sw_s",
+        kernel: Kernel::Ending {
+            wgsl: include_str!("../kernels/wgsl/reduce_sw_s.wgsl"),
+            cuda: "reduce_sw_s.cuh",
+        },
+        batch_size: WORKGROUP_SIZE,
+        in_registers: InRegisters::Chain,
+        sends: Sends::OneOfGroup,
+        sums_per_workgroup: false,
+        of_distwar: true,
+    },
     /// DISTWAR's butterfly: a shuffle tree over the whole warp, in which lanes that do not
     /// contribute hold exact zeros; lane 0 issues one atomic per value.
-    SwB,
+    SwB: Row {
+        name: "sw-b",
+        spelling: "sw_b",
+        kernel: Kernel::Ending {
+            wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"),
+            cuda: "reduce_sw_b.cuh",
+        },
+        batch_size: WORKGROUP_SIZE,
+        in_registers: InRegisters::Tree,
+        sends: Sends::OneOfWarp,
+        sums_per_workgroup: false,
+        of_distwar: true,
+    },
     /// What the language offers for adding up a warp (`subgroupAdd`), in whatever order it adds;
     /// lane 0 issues one atomic per value.
-    Subgroup,
+    Subgroup: Row {
+        name: "subgroup",
+        spelling: "subgroup",
+        kernel: Kernel::Ending {
+            wgsl: include_str!("../kernels/wgsl/reduce_subgroup.wgsl"),
+            cuda: "reduce_subgroup.cuh",
+        },
+        batch_size: WORKGROUP_SIZE,
+        in_registers: InRegisters::AnyOrder,
+        sends: Sends::OneOfWarp,
+        sums_per_workgroup: false,
+        of_distwar: false,
+    },
     /// Each warp adds up in registers, the warps of a tile in workgroup memory; one atomic per
     /// tile, Gaussian and value.
-    Block,
+    Block: Row {
+        name: "block",
+        spelling: "block",
+        kernel: Kernel::Ending {
+            wgsl: include_str!("../kernels/wgsl/reduce_block.wgsl"),
+            cuda: "reduce_block.cuh",
+        },
+        batch_size: BLOCK_BATCH_SIZE,
+        in_registers: InRegisters::Tree,
+        sends: Sends::OneOfWarp,
+        sums_per_workgroup: true,
+        of_distwar: false,
+    },
     /// A kernel of its own: one lane per Gaussian, through which the pixels of the warp are
     /// streamed; each lane adds up in registers and issues one atomic per value.
-    PerGaussian,
+    PerGaussian: Row {
+        name: "per-gaussian",
+        spelling: "per_gaussian",
+        kernel: Kernel::Own,
+        batch_size: WORKGROUP_SIZE,
+        in_registers: InRegisters::Chain,
+        sends: Sends::AlwaysOne,
+        sums_per_workgroup: false,
+        of_distwar: false,
+    },
 }
 
 impl Reduction {
-    /// Every reduction, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::Atomic, Self::SwS, Self::SwB, Self::Subgroup, Self::Block, Self::PerGaussian];
+    /// What all others are compared with, and what has the longest chain of additions.
+    pub const BASELINE: Self = Self::Atomic;
+
+    /// The reductions that end any kernel which accumulates.
+    pub const ENDINGS: [Self; endings()] = {
+        let mut chosen = [Self::BASELINE; endings()];
+        let (mut from, mut to) = (0, 0);
+        while from < Self::ALL.len() {
+            if !Self::ALL[from].is_own_kernel() {
+                chosen[to] = Self::ALL[from];
+                to += 1;
+            }
+            from += 1;
+        }
+        chosen
+    };
 
     /// The reductions of the camera's gradient in `project_backward`: all but the one that is a
     /// kernel of its own, since a lane holds a Gaussian there anyway.
-    pub const OF_PROJECT_BACKWARD: [Self; 5] =
-        [Self::Atomic, Self::SwS, Self::SwB, Self::Subgroup, Self::Block];
+    pub const OF_PROJECT_BACKWARD: [Self; endings()] = Self::ENDINGS;
 
     /// The name used on the command line, in reports and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Atomic => "atomic",
-            Self::SwS => "sw-s",
-            Self::SwB => "sw-b",
-            Self::Subgroup => "subgroup",
-            Self::Block => "block",
-            Self::PerGaussian => "per-gaussian",
-        }
+        self.row().name
+    }
+
+    /// Rows of sums that a workgroup works on at a time.
+    #[must_use]
+    pub fn batch_size(self) -> u32 {
+        self.row().batch_size
     }
 
     /// Whether the balance threshold changes what the kernel does: not where lanes never share a
-    /// sum in registers.
+    /// sum in registers, and not where they always do.
     #[must_use]
     pub fn has_threshold(self) -> bool {
-        match self {
-            Self::Atomic | Self::PerGaussian => false,
-            Self::SwS | Self::SwB | Self::Subgroup | Self::Block => true,
-        }
+        self.row().sends.has_threshold()
     }
+
+    /// Whether it is a kernel of its own instead of the end of another.
+    #[must_use]
+    pub const fn is_own_kernel(self) -> bool {
+        matches!(self.row().kernel, Kernel::Own)
+    }
+}
+
+/// Number of the reductions that are no kernel of their own.
+const fn endings() -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < Reduction::ALL.len() {
+        count += !Reduction::ALL[at].is_own_kernel() as usize;
+        at += 1;
+    }
+    count
 }
 
 impl fmt::Display for Reduction {
@@ -79,116 +250,5 @@ impl FromStr for Reduction {
     }
 }
 
-/// A threshold outside `0..=W+1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error(
-    "threshold {threshold} is out of range for lane width {lane_width}: expected 0..={}, where 0 \
-     and 1 mean always and {} means never reduce",
-    lane_width + 1,
-    lane_width + 1
-)]
-pub struct ThresholdError {
-    /// The threshold asked for.
-    pub threshold: u32,
-    /// The device's lane width.
-    pub lane_width: u32,
-}
-
-/// One setting of the rasterization backward kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct BackwardConfig {
-    /// The reduction.
-    pub reduction: Reduction,
-    /// Contributing lanes from which a warp reduces in registers; 0 and 1 mean always,
-    /// lane width + 1 means never. Ignored where [`Reduction::has_threshold`] is false.
-    pub threshold: u32,
-}
-
-impl BackwardConfig {
-    /// Checks the threshold against the device's lane width.
-    ///
-    /// # Errors
-    /// [`ThresholdError`] if the threshold is above `lane_width + 1`.
-    pub fn check(self, lane_width: u32) -> Result<Self, ThresholdError> {
-        if self.threshold <= lane_width + 1 {
-            Ok(self)
-        } else {
-            Err(ThresholdError { threshold: self.threshold, lane_width })
-        }
-    }
-
-    /// The settings of a sweep, reduction by reduction: one for each of the thresholds
-    /// {0, 1, 2, W/4, W/2, W-1, W, W+1}, sorted and without repetitions, or one where there is no
-    /// threshold.
-    #[must_use]
-    pub fn sweep(lane_width: u32) -> Vec<Self> {
-        let w = lane_width;
-        let mut thresholds = vec![0, 1, 2, w / 4, w / 2, w - 1, w, w + 1];
-        thresholds.sort_unstable();
-        thresholds.dedup();
-        let mut all = Vec::new();
-        for reduction in Reduction::ALL {
-            if reduction.has_threshold() {
-                all.extend(thresholds.iter().map(|&threshold| Self { reduction, threshold }));
-            } else {
-                all.push(Self { reduction, threshold: 0 });
-            }
-        }
-        all
-    }
-}
-
-impl fmt::Display for BackwardConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.reduction.has_threshold() {
-            write!(f, "{} threshold {}", self.reduction, self.threshold)
-        } else {
-            write!(f, "{}", self.reduction)
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sweep_has_the_ends_and_no_repetition() {
-        for w in [4, 8, 16, 32, 64] {
-            let sweep = BackwardConfig::sweep(w);
-            let mut unique = sweep.clone();
-            unique.dedup();
-            assert_eq!(unique, sweep, "a setting is repeated at lane width {w}");
-            for threshold in [0, 1, 2, w / 4, w / 2, w - 1, w, w + 1] {
-                for reduction in Reduction::ALL.into_iter().filter(|r| r.has_threshold()) {
-                    let wanted = BackwardConfig { reduction, threshold };
-                    assert!(sweep.contains(&wanted), "{wanted} is missing at lane width {w}");
-                }
-            }
-            for reduction in [Reduction::Atomic, Reduction::PerGaussian] {
-                let settings = sweep.iter().filter(|c| c.reduction == reduction).count();
-                assert_eq!(settings, 1, "{reduction} has no threshold to sweep");
-            }
-            assert!(sweep.iter().all(|c| c.check(w).is_ok()), "a setting is out of range");
-        }
-    }
-
-    #[test]
-    fn a_threshold_above_the_range_is_named() {
-        let config = BackwardConfig { reduction: Reduction::SwB, threshold: 34 };
-        let error = config.check(32).expect_err("34 is out of range for 32 lanes");
-        assert!(error.to_string().contains("expected 0..=33"), "unhelpful: {error}");
-    }
-
-    #[test]
-    fn names_round_trip() {
-        for reduction in Reduction::ALL {
-            assert_eq!(reduction.name().parse(), Ok(reduction), "{reduction} does not parse back");
-        }
-        let error = "butterfly".parse::<Reduction>().expect_err("no such reduction");
-        assert!(
-            error.contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"),
-            "unhelpful: {error}"
-        );
-    }
-}
+mod tests;

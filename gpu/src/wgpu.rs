@@ -16,8 +16,6 @@ mod device;
 mod job;
 mod pipeline;
 mod probe;
-mod project;
-mod raster;
 mod submission;
 
 #[cfg(test)]
@@ -25,13 +23,14 @@ mod tests;
 
 pub use adapter::{AdapterChoice, AdapterSummary, Options};
 
-use crate::check;
-use crate::engine::{DeviceInfo, Engine, EngineError, no_panic};
-use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
-use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::engine::{
+    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, Support, Work, no_panic,
+};
+use crate::reduction::Reduction;
+use crate::stage::StageSpec;
+use crate::stages::Stage;
+use crate::tensor::Tensors;
 use device::Gpu;
-use job::Job;
 use pipeline::Kernels;
 use submission::Arenas;
 
@@ -73,6 +72,8 @@ impl WgpuEngine {
                 adapter: opened.info.name.clone(),
                 driver: adapter::driver(&opened.info),
                 backend: opened.info.backend.to_string(),
+                kind: EngineKind::Wgpu,
+                arithmetic: Arithmetic::Wgsl,
                 lane_width: probed.lane_width,
                 float_atomics: opened.float_atomics,
                 exp_of_zero_is_one: probed.exp_of_zero_is_one,
@@ -82,14 +83,18 @@ impl WgpuEngine {
             Ok(Self { gpu: opened.gpu, info, kernels, arenas, submission_bytes })
         })
     }
+}
 
-    /// Runs the jobs of a stage that has no settings.
-    fn run_each<J: Job>(&mut self, jobs: &[&J]) -> Result<Vec<J::Results>, EngineError> {
-        // Such a stage ignores it.
-        let config = [BackwardConfig { reduction: Reduction::Atomic, threshold: 0 }];
-        let jobs: Vec<_> = jobs.iter().map(|&job| (job, &config[..])).collect();
-        no_panic("wgpu", || Ok(self.run_all(&jobs)?.into_iter().flatten().collect()))
+/// Whether a device that binds so many storage buffers runs a stage.
+fn supported(stage: &StageSpec, limit: u32) -> Support {
+    let needed = stage.storage_buffers();
+    if needed as u64 <= u64::from(limit) {
+        return Support::Yes;
     }
+    Support::No(format!(
+        "it takes {needed} storage buffers, the device binds {limit} \
+         (max_storage_buffers_per_shader_stage)"
+    ))
 }
 
 impl Engine for WgpuEngine {
@@ -97,41 +102,12 @@ impl Engine for WgpuEngine {
         &self.info
     }
 
-    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
-        for job in inputs {
-            check::forward(job)?;
-            self.check_groups(*job)?;
-        }
-        self.run_each(inputs)
+    fn supports(&self, stage: Stage, _reduction: Option<Reduction>) -> Support {
+        supported(&stage, self.gpu.limits.max_storage_buffers_per_shader_stage)
     }
 
-    fn rasterize_backward(
-        &mut self,
-        jobs: &[(&BackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
-        for (inputs, configs) in jobs {
-            check::backward_job(inputs, configs, self.info.lane_width)?;
-            self.check_groups(*inputs)?;
-        }
-        no_panic("wgpu", || self.run_all(jobs))
-    }
-
-    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
-        for job in inputs {
-            check::project(job)?;
-            self.check_groups(*job)?;
-        }
-        self.run_each(inputs)
-    }
-
-    fn project_backward(
-        &mut self,
-        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
-        for (inputs, configs) in jobs {
-            check::project_backward_job(inputs, configs, self.info.lane_width)?;
-            self.check_groups(*inputs)?;
-        }
-        no_panic("wgpu", || self.run_all(jobs))
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let sizes = stage.check_work(work, self.info.lane_width)?;
+        no_panic("wgpu", || self.run_all(stage.spec(), work, &sizes))
     }
 }

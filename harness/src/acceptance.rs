@@ -11,13 +11,15 @@ pub mod json;
 pub mod speed;
 pub mod text;
 
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{BackwardConfig, EngineError, Reduction, ThresholdError};
 
 use crate::campaign::EngineReport;
 use crate::engines::Discovery;
-use crate::traffic::{Counts, Traffic, Work};
+use crate::traffic::{Counts, Traffic};
 use crate::verdict::Verdict;
-use crate::workloads::splat::stage::Stage;
+use crate::workloads::splat::contributions::Contributions;
+use crate::workloads::splat::floor::Work;
+use crate::workloads::splat::stage::RasterStage;
 use speed::EngineTimes;
 
 /// Everything that was found out.
@@ -52,8 +54,7 @@ impl Acceptance {
     /// The worst verdict of all campaigns.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let reports = self.checks.iter().flat_map(|check| &check.reports);
-        reports.map(EngineReport::verdict).max().unwrap_or(Verdict::NotExercised)
+        EngineReport::worst(self.checks.iter().flat_map(|check| &check.reports))
     }
 }
 
@@ -120,31 +121,59 @@ pub fn settings(lane_width: u32, all: bool) -> Vec<BackwardConfig> {
     Reduction::ALL.into_iter().flat_map(thresholds).collect()
 }
 
+/// Why a scene's work and traffic cannot be counted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SceneError {
+    /// The stage contradicts itself, or no warp has that many lanes.
+    #[error("scene {name}: {source}")]
+    Stage {
+        /// The scene.
+        name: String,
+        /// What is wrong.
+        source: EngineError,
+    },
+    /// A setting that the lane width does not have.
+    #[error("scene {name}: {source}")]
+    Setting {
+        /// The scene.
+        name: String,
+        /// What is wrong.
+        source: ThresholdError,
+    },
+    /// There is nothing to count for.
+    #[error("scene {name}: no lane width to count for")]
+    NoLaneWidth {
+        /// The scene.
+        name: String,
+    },
+}
+
 impl SceneReport {
     /// Counts a scene's work, and its traffic for each of the lane widths.
     ///
     /// # Errors
     /// Why the stage cannot be walked.
-    pub fn new(name: &str, stage: &Stage, lane_widths: &[u32]) -> Result<Self, String> {
+    pub fn new(name: &str, stage: &RasterStage, lane_widths: &[u32]) -> Result<Self, SceneError> {
         let raster = &stage.inputs.raster;
-        let failed = |error: &dyn std::fmt::Display| format!("scene {name}: {error}");
         let mut traffic = Vec::new();
         let mut work = None;
         for &lane_width in lane_widths {
-            let counts = Counts::new(stage, lane_width).map_err(|e| failed(&e))?;
+            let steps = Contributions::new(stage, lane_width)
+                .map_err(|source| SceneError::Stage { name: name.to_owned(), source })?;
+            let counts = Counts::new(&steps);
             let rows = settings(lane_width, true)
                 .into_iter()
                 .map(|setting| counts.traffic(setting).map(TrafficRow::from))
                 .collect::<Result<_, _>>()
-                .map_err(|e| failed(&e))?;
+                .map_err(|source| SceneError::Setting { name: name.to_owned(), source })?;
             traffic.push((lane_width, rows));
-            work = Some(counts.work);
+            work.get_or_insert_with(|| Work::new(stage, &counts));
         }
         Ok(Self {
             name: name.to_owned(),
             gaussians: raster.len(),
             size: [raster.width, raster.height],
-            work: work.ok_or_else(|| failed(&"no lane width to count for"))?,
+            work: work.ok_or_else(|| SceneError::NoLaneWidth { name: name.to_owned() })?,
             traffic,
             times: Vec::new(),
         })

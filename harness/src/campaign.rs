@@ -6,25 +6,26 @@
 //! fault is a finding of its own.
 
 mod finding;
+mod hooks;
 mod item;
 mod judge;
 pub mod merge;
 pub mod once;
 mod rows;
 mod run_stage;
-mod watch;
 
 pub use finding::{Fault, Finding};
-pub use item::{Item, Projection};
+pub use hooks::{Everything, Exercised, Hooks, Minimizer, Observer, Policy, as_it_is, smaller};
+pub use item::Item;
 pub use rows::{EngineReport, Row};
-pub(crate) use run_stage::tallies;
-pub use watch::Watch;
+pub(crate) use run_stage::{Runs, tallies};
 
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::stage::StageName;
+use crate::engines::Emulation;
+use crate::judge::Arithmetic;
+use crate::workload::{AnyCase, Case, CaseError};
 use judge::Judge;
 use rayon::prelude::*;
-use splatcheck_gpu::{BackwardConfig, DeviceInfo, Engine};
+use splatcheck_gpu::{BackwardConfig, DeviceInfo, Engine, Stage};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -48,41 +49,47 @@ pub enum Share {
 pub struct Contender<'a> {
     /// Its id.
     pub id: String,
+    /// What the emulator is asked for, if it is the emulator.
+    pub emulation: Option<Emulation>,
     /// The engine.
     pub engine: Box<dyn Engine + Send + 'a>,
     /// The stages to run.
-    pub stages: Vec<StageName>,
+    pub stages: Vec<Stage>,
     /// The settings of the backward stages to run.
     pub settings: Vec<BackwardConfig>,
 }
 
 impl Contender<'_> {
-    /// How many runs make up one case with so many cameras.
+    /// How many runs make up a case with all its views.
     #[must_use]
-    pub fn runs(&self, cameras: usize) -> u64 {
-        let of = |stage: &StageName| {
-            let times = if stage.takes_all_cameras() { 1 } else { cameras };
-            (times * stage.settings(&self.settings).len()) as u64
-        };
+    pub fn runs(&self, case: &dyn Case) -> u64 {
+        let of =
+            |stage: &Stage| (case.views_of(*stage) * stage.settings(&self.settings).len()) as u64;
         self.stages.iter().map(of).sum()
     }
 }
 
-/// Makes a failing case smaller: gets the case and a predicate that says whether a smaller one
-/// still fails; returns the smallest that does.
-pub type Minimizer<'a> = dyn Fn(&Item, &mut dyn FnMut(&Case) -> bool) -> Case + Sync + 'a;
+/// Why a campaign ended without its reports.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CampaignError {
+    /// A case that cannot be prepared.
+    #[error(transparent)]
+    Case(#[from] CaseError),
+    /// A defect of this program.
+    #[error("an engine's thread panicked")]
+    Panicked,
+}
 
 /// Runs every case on every contender.
 ///
 /// # Errors
 /// The first case that cannot be prepared; engines' faults are findings, not errors.
 pub fn run(
-    cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    cases: impl Iterator<Item = (AnyCase, usize)>,
     contenders: Vec<Contender<'_>>,
-    minimize: &Minimizer<'_>,
-    watch: &dyn Watch,
-) -> Result<Vec<EngineReport>, String> {
-    run_in_chunks((CHUNK, Share::Everyone), cases, contenders, minimize, watch)
+    hooks: Hooks<'_>,
+) -> Result<Vec<EngineReport>, CampaignError> {
+    run_in_chunks((CHUNK, Share::Everyone), cases, contenders, hooks)
 }
 
 /// As [`run`], with `chunk` cases to a submission, and the engines' share of them.
@@ -91,27 +98,30 @@ pub fn run(
 /// As [`run`].
 pub fn run_in_chunks(
     (chunk, share): (usize, Share),
-    cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    cases: impl Iterator<Item = (AnyCase, usize)>,
     contenders: Vec<Contender<'_>>,
-    minimize: &Minimizer<'_>,
-    watch: &dyn Watch,
-) -> Result<Vec<EngineReport>, String> {
+    hooks: Hooks<'_>,
+) -> Result<Vec<EngineReport>, CampaignError> {
     thread::scope(|scope| {
         let (ask, asked) = channel();
         let mut engines = Vec::new();
         let mut threads = Vec::new();
         for (number, contender) in contenders.into_iter().enumerate() {
             let (chunks, receiver) = sync_channel(AHEAD);
-            engines.push(Served { chunks, info: contender.engine.info().clone() });
+            engines.push(Served {
+                chunks,
+                info: contender.engine.info().clone(),
+                stages: contender.stages.clone(),
+            });
             let desk = Desk { number, ask: Some(ask.clone()), chunks: receiver };
-            threads.push(scope.spawn(move || serve(contender, desk, minimize, watch)));
+            threads.push(scope.spawn(move || serve(contender, desk, hooks)));
         }
         drop(ask);
-        let fed = feed((chunk, share), cases, &engines, &asked);
+        let fed = feed((chunk, share), cases, &engines, &asked, hooks);
         drop(engines);
         let reports = threads
             .into_iter()
-            .map(|thread| thread.join().map_err(|_| "an engine's thread panicked".to_owned()))
+            .map(|thread| thread.join().map_err(|_| CampaignError::Panicked))
             .collect::<Result<Vec<_>, _>>();
         fed.and(reports)
     })
@@ -121,6 +131,20 @@ pub fn run_in_chunks(
 struct Served {
     chunks: SyncSender<Arc<Vec<Item>>>,
     info: DeviceInfo,
+    stages: Vec<Stage>,
+}
+
+impl Served {
+    /// Computes the bounds that the engine's outputs will be judged by.
+    fn bounds(&self, item: &Item, hooks: Hooks<'_>) {
+        let arithmetic = Arithmetic::of(&self.info);
+        let runs = |stage: Stage| {
+            self.stages.contains(&stage) && hooks.policy.runs(stage, item.case.as_ref())
+        };
+        for job in item.jobs.iter().filter(|job| runs(job.stage)) {
+            job.expectation(arithmetic);
+        }
+    }
 }
 
 /// The caller's thread as an engine sees it.
@@ -140,33 +164,31 @@ impl Desk {
     }
 }
 
-/// Prepares the cases chunk by chunk, in parallel within a chunk: stage inputs, and the
-/// rasterization's bounds for every device that gets it, which work on the chunk before in the
-/// meantime.
+/// Prepares the cases chunk by chunk, in parallel within a chunk: stage inputs, and the bounds for
+/// every device that gets them, which work on the chunk before in the meantime.
 fn feed(
     (size, share): (usize, Share),
-    mut cases: impl Iterator<Item = Result<(Case, usize), String>>,
+    mut cases: impl Iterator<Item = (AnyCase, usize)>,
     engines: &[Served],
     asked: &Receiver<usize>,
-) -> Result<(), String> {
+    hooks: Hooks<'_>,
+) -> Result<(), CampaignError> {
     loop {
         let customers = match share {
             Share::Everyone => engines.iter().collect(),
             // Fails when every engine was given up or its thread panicked; its report says so, or `join`.
             Share::Dealt => asked.recv().map_or(Vec::new(), |engine| vec![&engines[engine]]),
         };
-        let chunk: Vec<_> = cases.by_ref().take(size).collect::<Result<_, _>>()?;
+        let chunk: Vec<_> = cases.by_ref().take(size).collect();
         if chunk.is_empty() || customers.is_empty() {
             return Ok(());
         }
-        let prepare = |(case, camera)| {
-            let item = Item::new(case, camera)?;
-            for engine in &customers {
-                item.expectation(&engine.info);
-            }
+        let prepare = |(case, view)| {
+            let item = Item::new(case, view)?;
+            customers.iter().for_each(|engine| engine.bounds(&item, hooks));
             Ok(item)
         };
-        let items = chunk.into_par_iter().map(prepare).collect::<Result<Vec<_>, String>>()?;
+        let items = chunk.into_par_iter().map(prepare).collect::<Result<Vec<_>, CaseError>>()?;
         let chunk = Arc::new(items);
         for engine in customers {
             // An engine's thread ends early only by a panic.
@@ -176,25 +198,15 @@ fn feed(
 }
 
 /// Runs prepared cases on one contender, in this thread.
-pub fn judge(
-    contender: Contender<'_>,
-    items: &[Item],
-    minimize: &Minimizer<'_>,
-    watch: &dyn Watch,
-) -> EngineReport {
-    let mut judge = Judge::new(contender, minimize, watch);
+pub fn judge(contender: Contender<'_>, items: &[Item], hooks: Hooks<'_>) -> EngineReport {
+    let mut judge = Judge::new(contender, hooks);
     items.chunks(CHUNK).for_each(|chunk| judge.chunk(chunk));
     judge.report
 }
 
 /// One engine's thread.
-fn serve(
-    contender: Contender<'_>,
-    mut desk: Desk,
-    minimize: &Minimizer<'_>,
-    watch: &dyn Watch,
-) -> EngineReport {
-    let mut judge = Judge::new(contender, minimize, watch);
+fn serve(contender: Contender<'_>, mut desk: Desk, hooks: Hooks<'_>) -> EngineReport {
+    let mut judge = Judge::new(contender, hooks);
     (0..AHEAD).for_each(|_| desk.ask());
     while let Ok(chunk) = desk.chunks.recv() {
         judge.chunk(&chunk);

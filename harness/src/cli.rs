@@ -9,12 +9,12 @@ pub mod acceptance;
 pub mod args;
 pub mod case;
 pub mod check;
+pub mod contender;
 pub mod devices;
 pub mod engine;
 pub mod exit;
 pub mod fuzz;
 pub mod gate;
-pub mod judged;
 pub mod merge;
 pub mod mutants;
 pub mod oracle;
@@ -28,7 +28,6 @@ pub mod scene;
 pub mod schedule;
 pub mod schedules;
 mod sharpness;
-pub mod table;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -71,7 +70,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
 
 /// The engines of this machine, tried with this program as the child.
 pub(crate) fn engines_here() -> Result<Discovery, CliError> {
-    Program::find().map(|program| discover(&program)).map_err(CliError::new)
+    Program::find().map(|program| discover(&program)).map_err(CliError::of)
 }
 
 /// Warnings of libraries go to standard error; `SPLATCHECK_LOG` chooses others (`debug`, `off`).

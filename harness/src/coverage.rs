@@ -1,9 +1,10 @@
 //! What a campaign exercised of the reductions, measured from the masks of contributing lanes.
 //!
-//! A *cell* is what a warp may meet at one Gaussian: how many lanes contribute, which is the first,
-//! where in its batch the Gaussian is, and whether a lane of the warp has stopped. Cells are counted
-//! for every setting (reduction and threshold) that was run; the path taken follows from lanes and
-//! threshold. Per-Gaussian has warps of another kind and is not in the map.
+//! A *cell* is what a warp may meet at one step ([`ScatterStep`]): how many lanes add to one row,
+//! which is the first, where in its batch the step is, and whether a lane of the warp has stopped. A
+//! step with several rows is a cell for each. Cells are counted for every setting (reduction and
+//! threshold) that was run; the path taken follows from lanes and threshold. A reduction that is a
+//! kernel of its own has warps of another kind and is not in the map.
 //!
 //! Unreachable, and so not counted as empty: a first lane beyond W - lanes, because the other
 //! contributing lanes come after it; a stopped lane beside W contributing ones, because it does not
@@ -11,15 +12,13 @@
 //! threshold and sending lane by lane from it on: the judge finds those as wrong sums or never.
 
 use crate::io::serde_forms::pairs;
-use crate::workloads::splat::contributions::{Contributions, Step};
-use crate::workloads::splat::stage::Stage;
+use crate::scatter_step::{Scatter, ScatterStep};
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::stages::{BLOCK_BATCH_SIZE, WORKGROUP_SIZE};
-use splatcheck_gpu::{BackwardConfig, EngineError, Reduction};
+use splatcheck_gpu::{BackwardConfig, Reduction};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Where in its batch a Gaussian is; alone in it, it is first and last.
+/// Where in its batch a step is; alone in it, it is first and last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Position {
     /// The first that the walk meets.
@@ -34,14 +33,14 @@ impl Position {
     const ALL: [Self; 3] = [Self::First, Self::Inner, Self::Last];
 }
 
-/// What a warp may meet at one Gaussian.
+/// What a warp may meet at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
-    /// Contributing lanes, 0..=W.
+    /// Lanes that add to one row, 0..=W.
     pub lanes: u32,
     /// The first of them; 0 where there is none.
     pub leader: u32,
-    /// Where in its batch the Gaussian is.
+    /// Where in its batch the step is.
     pub position: Position,
     /// Whether a lane of the warp has stopped in front of it, or has no contributor at all.
     pub stop: bool,
@@ -92,60 +91,57 @@ impl Cells {
     }
 }
 
-/// Sizes of batches: of the block reduction, and of all others.
-const BATCHES: [u32; 2] = [BLOCK_BATCH_SIZE, WORKGROUP_SIZE];
-
-/// The cells of one stage input, for each of the batch sizes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Met([Cells; 2]);
+/// The cells of one input of a stage, for each of the batch sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Met(Vec<(u32, Cells)>);
 
 impl Met {
-    /// Walks the stage with warps of `width` lanes.
-    ///
-    /// # Errors
-    /// As [`Contributions::new`].
-    pub fn new(stage: &Stage, width: u32) -> Result<Self, EngineError> {
-        let contributions = Contributions::new(stage, width)?;
-        let mut met = Self::default();
-        for tile in 0..contributions.tiles() {
-            let begin = stage.inputs.raster.tile_offsets[tile as usize];
-            let mut length = 0;
-            contributions.tile(tile, |step| {
-                if step.walked == 0 {
-                    length = step.position + 1 - begin;
-                }
-                for (cells, size) in met.0.iter_mut().zip(BATCHES) {
-                    for cell in cells_of(step, size, length) {
-                        cells.insert(cell.index(width));
-                    }
+    /// Walks the stage.
+    pub fn new(scatter: &dyn Scatter) -> Self {
+        let mut sizes = Reduction::ENDINGS.map(|reduction| reduction.row().batch_size).to_vec();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut met: Vec<_> = sizes.into_iter().map(|size| (size, Cells::default())).collect();
+        let width = scatter.lane_width();
+        for workgroup in 0..scatter.workgroups() {
+            scatter.workgroup(workgroup, &mut |step| {
+                for (size, cells) in &mut met {
+                    for_each_cell(step, *size, |cell| cells.insert(cell.index(width)));
                 }
             });
         }
-        Ok(met)
+        Self(met)
     }
 
     /// Whether a warp met that cell, in batches as that reduction has them.
     #[must_use]
     pub fn has(&self, cell: Cell, reduction: Reduction, width: u32) -> bool {
-        self.of(reduction).has(cell.index(width))
+        self.of(reduction).is_some_and(|cells| cells.has(cell.index(width)))
     }
 
-    fn of(&self, reduction: Reduction) -> &Cells {
-        &self.0[usize::from(reduction != Reduction::Block)]
+    /// Nothing for a reduction that is a kernel of its own.
+    fn of(&self, reduction: Reduction) -> Option<&Cells> {
+        let size = (!reduction.is_own_kernel()).then_some(reduction.row().batch_size)?;
+        self.0.iter().find(|(there, _)| *there == size).map(|(_, cells)| cells)
     }
 }
 
-/// The cells of a step of a walk of `length` Gaussians in batches of `size`.
-fn cells_of(step: &Step, size: u32, length: u32) -> impl Iterator<Item = Cell> {
-    let [batch, place] = step.in_batch(size);
-    let (first, last) = (place == 0, place + 1 == size.min(length - batch * size));
-    let lanes = step.contributing.count_ones();
-    let leader = if lanes == 0 { 0 } else { step.contributing.trailing_zeros() };
+/// Calls `f` with the cells of a step in batches of `size` places.
+fn for_each_cell(step: &ScatterStep<'_>, size: u32, mut f: impl FnMut(Cell)) {
+    let place = step.place % size;
+    let (first, last) = (place == 0, place + 1 == size || step.place + 1 == step.length);
     let stop = step.stopped != 0;
     let positions =
         [(first, Position::First), (last, Position::Last), (!first && !last, Position::Inner)];
-    let there = positions.into_iter().filter(|(there, _)| *there);
-    there.map(move |(_, position)| Cell { lanes, leader, position, stop })
+    for (_, position) in positions.into_iter().filter(|(there, _)| *there) {
+        if step.destinations.is_empty() {
+            f(Cell { lanes: 0, leader: 0, position, stop });
+        }
+        for destination in step.destinations {
+            let lanes = destination.lanes;
+            f(Cell { lanes: lanes.count_ones(), leader: lanes.trailing_zeros(), position, stop });
+        }
+    }
 }
 
 /// What the settings run on devices of one lane width have met.
@@ -171,8 +167,8 @@ impl Coverage {
 
     /// A stage was run with a setting.
     pub fn add(&mut self, met: &Met, setting: BackwardConfig) {
-        if setting.reduction != Reduction::PerGaussian {
-            self.by_setting.entry(setting).or_default().merge(met.of(setting.reduction));
+        if let Some(cells) = met.of(setting.reduction) {
+            self.by_setting.entry(setting).or_default().merge(cells);
         }
     }
 
@@ -232,7 +228,13 @@ impl Coverage {
                 let _ = writeln!(text, "    EMPTY at every threshold: {}", listed(&empty));
             }
         }
-        text += "  # all met, 1 to 9 tenths, 0 fewer, . none. Not in the map: per-gaussian.\n";
+        let own = Reduction::ALL.into_iter().filter(|reduction| reduction.is_own_kernel());
+        let own: Vec<_> = own.map(Reduction::name).collect();
+        let _ = writeln!(
+            text,
+            "  # all met, 1 to 9 tenths, 0 fewer, . none. Not in the map: {}.",
+            own.join(", ")
+        );
         text
     }
 
@@ -270,13 +272,16 @@ fn listed(cells: &[Cell]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workloads::splat::contributions::Contributions;
     use crate::workloads::splat::generators::{Aim, Draw, find};
+    use crate::workloads::splat::stage::RasterStage;
     use splatcheck_reference::splat::convention::Profile;
 
     fn met(name: &str, turn: u64, width: u32) -> Met {
         let draw = Draw { profile: Profile::Inria, lane_width: width, turn };
         let tree = find(name).expect("there").draw(draw, 1, turn).expect("drawn");
-        Met::new(&Stage::new(&tree.current(), 0).expect("few pairs"), width).expect("valid")
+        let stage = RasterStage::new(&tree.current(), 0).expect("few pairs");
+        Met::new(&Contributions::new(&stage, width).expect("valid"))
     }
 
     const SETTING: BackwardConfig = BackwardConfig { reduction: Reduction::SwB, threshold: 2 };

@@ -13,10 +13,12 @@ pub use recording::Recording;
 use crate::campaign::once::once;
 use crate::campaign::{Fault, Finding, Item};
 use crate::engines::Emulation;
-use crate::workloads::splat::stage::StageName;
+use crate::workload::{CaseError, Job};
 use splatcheck_emulator::{Trace, shrink};
-use splatcheck_gpu::artifact::{Artifact, channels_for, sha256, spelled};
+use splatcheck_gpu::Stage;
+use splatcheck_gpu::artifact::{Artifact, ArtifactError, channels_for, sha256};
 use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel};
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{BackwardConfig, EngineError, Reduction};
 use std::mem::discriminant;
 use std::time::{Duration, Instant};
@@ -40,7 +42,8 @@ pub fn open_own(
     reduction: Reduction,
     items: &[Item],
 ) -> Result<EmulatorEngine, EngineError> {
-    let pairs = items.iter().map(|item| item.stage.inputs.raster.flatten_ids.len() as u64);
+    let jobs = items.iter().filter_map(|item| item.job(RASTERIZE_BACKWARD));
+    let pairs = jobs.map(|job| job.sizes.get("M") as u64);
     let budget = pairs.max().unwrap_or(0).saturating_mul(EVERY_PAIR).saturating_add(ANY_CASE);
     let mut options = emulation.options();
     options.observers.budget = options.observers.budget.min(budget);
@@ -49,12 +52,11 @@ pub fn open_own(
     Ok(engine)
 }
 
-/// One stage of one case under one setting, with the emulator opened for it.
+/// One job under one setting, with the emulator opened for it.
 struct Rerun<'a> {
     engine: EmulatorEngine,
     emulation: Emulation,
-    stage: StageName,
-    item: &'a Item,
+    job: &'a Job,
     setting: Option<BackwardConfig>,
 }
 
@@ -62,16 +64,19 @@ impl<'a> Rerun<'a> {
     fn new(
         emulation: Emulation,
         kernel: Option<&OwnKernel>,
-        (stage, setting): (StageName, Option<BackwardConfig>),
+        (stage, setting): (Stage, Option<BackwardConfig>),
         item: &'a Item,
     ) -> Result<Self, EngineError> {
+        let job = item.job(stage).ok_or_else(|| {
+            EngineError::Input(format!("view {} of {} has no {stage}", item.view, item.case.name()))
+        })?;
         let engine = match kernel.zip(setting) {
             Some((kernel, setting)) => {
                 open_own(emulation, kernel, setting.reduction, std::slice::from_ref(item))?
             }
             None => EmulatorEngine::open(emulation.options())?,
         };
-        Ok(Self { engine, emulation, stage, item, setting })
+        Ok(Self { engine, emulation, job, setting })
     }
 
     /// What fails under the emulation's schedule, or under some decisions of it.
@@ -81,11 +86,34 @@ impl<'a> Rerun<'a> {
             Some(trace) => schedule.replay(trace.clone()),
             None => schedule,
         });
-        match once(&mut self.engine, self.stage, self.item, self.setting) {
+        match once(&mut self.engine, self.job, self.setting) {
             Ok(tally) => tally.worst.map(Fault::Difference),
             Err(error) => Some(Fault::Engine(error)),
         }
     }
+}
+
+/// Why a finding cannot be recorded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RecordError {
+    /// It was not made by the emulator.
+    #[error("it was not found on the emulator")]
+    NotEmulated,
+    /// Its case cannot be prepared.
+    #[error(transparent)]
+    Case(#[from] CaseError),
+    /// The emulator does not open here, as it did where the finding was made.
+    #[error("the emulator does not open: {0}")]
+    Open(EngineError),
+    /// Nothing fails here, or something else does.
+    #[error("the failure does not repeat in this process")]
+    NotRepeated,
+    /// The decisions that were recorded do not give the failure that they were recorded of.
+    #[error("the failure does not repeat under its own decisions")]
+    NotReplayed,
+    /// The program that ran is not what it was built as.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
 }
 
 /// Repeats a finding and keeps the decisions that it needs; in the finding's place comes what was
@@ -94,15 +122,14 @@ impl<'a> Rerun<'a> {
 /// # Errors
 /// What the finding was made by is not the emulator, or it does not repeat here: then it is a defect
 /// of this program.
-pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recording, String> {
-    let emulation: Emulation = finding.engine.parse()?;
-    let item = Item::new(finding.case.clone(), finding.camera)?;
+pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recording, RecordError> {
+    let emulation = finding.emulation.ok_or(RecordError::NotEmulated)?;
+    let item = Item::new(finding.case.clone(), finding.view)?;
     let run = (finding.stage, finding.setting);
-    let mut rerun = Rerun::new(emulation, kernel, run, &item)
-        .map_err(|error| format!("the emulator does not open: {error}"))?;
+    let mut rerun = Rerun::new(emulation, kernel, run, &item).map_err(RecordError::Open)?;
     let same = |fault: &Fault| discriminant(fault) == discriminant(&finding.fault);
     let repeated = rerun.failure(None).filter(same);
-    let mut fault = repeated.ok_or("the failure does not repeat in this process")?;
+    let mut fault = repeated.ok_or(RecordError::NotRepeated)?;
     let whole = rerun.engine.trace().clone();
     let mut trace = Trace::new();
     if !whole.is_empty() {
@@ -111,9 +138,9 @@ pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recor
             Instant::now() < until && rerun.failure(Some(fewer)).as_ref().is_some_and(same)
         });
         let left = rerun.failure(Some(&trace)).filter(same);
-        fault = left.ok_or("the failure does not repeat under its own decisions")?;
+        fault = left.ok_or(RecordError::NotReplayed)?;
     }
-    let ptx = Ptx::of(emulation, kernel, run, &item)?;
+    let ptx = Ptx::of(emulation, kernel, rerun.job, finding.setting)?;
     let recording = Recording {
         emulation,
         kernel: kernel.cloned(),
@@ -158,7 +185,7 @@ fn lines_at_fault(engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
 /// The emulator does not open.
 pub fn replay(
     recording: &Recording,
-    run: (StageName, Option<BackwardConfig>),
+    run: (Stage, Option<BackwardConfig>),
     item: &Item,
 ) -> Result<Option<Fault>, EngineError> {
     let kernel = recording.kernel.as_ref();
@@ -177,19 +204,14 @@ pub fn describe(fault: &Fault) -> String {
     }
 }
 
-/// The artifact that the emulator runs for a stage of a case.
+/// The artifact that the emulator runs for a job.
 #[must_use]
-pub fn artifact(
-    emulation: Emulation,
-    stage: StageName,
-    setting: Option<BackwardConfig>,
-    item: &Item,
-) -> Artifact {
-    let channels = channels_for(item.stage.inputs.raster.channels);
+pub fn artifact(emulation: Emulation, job: &Job, setting: Option<BackwardConfig>) -> Artifact {
+    let stage = job.stage.spec();
     Artifact {
-        stage: stage.name(),
-        reduction: setting.map(|setting| spelled(setting.reduction)),
-        channels: (!stage.takes_all_cameras()).then_some(channels),
+        stage: stage.name,
+        reduction: setting.map(|setting| setting.reduction),
+        channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(&job.sizes))),
         architecture: emulation.architecture,
         fast_math: emulation.fast_math,
     }
@@ -201,11 +223,11 @@ pub fn artifact(
 /// The artifact is missing or was changed.
 pub fn program_now(
     recording: &Recording,
-    run: (StageName, Option<BackwardConfig>),
-    item: &Item,
-) -> Result<String, String> {
+    job: &Job,
+    setting: Option<BackwardConfig>,
+) -> Result<String, ArtifactError> {
     let kernel = recording.kernel.as_ref();
-    Ok(Ptx::of(recording.emulation, kernel, run, item)?.name())
+    Ok(Ptx::of(recording.emulation, kernel, job, setting)?.name())
 }
 
 /// A program that runs.
@@ -218,14 +240,14 @@ impl<'a> Ptx<'a> {
     fn of(
         emulation: Emulation,
         kernel: Option<&'a OwnKernel>,
-        (stage, setting): (StageName, Option<BackwardConfig>),
-        item: &Item,
-    ) -> Result<Self, String> {
+        job: &Job,
+        setting: Option<BackwardConfig>,
+    ) -> Result<Self, ArtifactError> {
         if let Some(kernel) = kernel {
             return Ok(Self { file: kernel.entry().to_owned(), text: kernel.ptx() });
         }
-        let artifact = artifact(emulation, stage, setting, item);
-        let text = artifact.ptx().map_err(|error| error.to_string())?;
+        let artifact = artifact(emulation, job, setting);
+        let text = artifact.ptx()?;
         Ok(Self { file: artifact.file(), text })
     }
 

@@ -28,9 +28,9 @@ pub mod spec;
 mod tail;
 mod team;
 
-pub use discover::{Discovery, Found, Missing, discover};
-pub use emulation::{Emulation, Order};
+pub use discover::{Discovery, Found, Missing, NotSelected, discover};
+pub use emulation::{Emulation, EmulationError, Order};
 pub use process::{EngineProcess, Limits};
-pub use program::Program;
-pub use spec::EngineSpec;
+pub use program::{NoProgram, Program};
+pub use spec::{Driver, EngineSpec, Identity, UnknownIdentity};
 pub use team::Team;

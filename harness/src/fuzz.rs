@@ -11,14 +11,16 @@ mod record;
 mod results;
 mod shard;
 
-pub use join::{Part, folder_of, join};
+pub use join::{JoinError, Part, folder_of, join};
+pub use record::{RecordError, ResultError};
 pub use results::{REPORT, RESULT, Results};
-pub use shard::Shard;
+pub use shard::{NotAShard, Shard};
 
-use crate::campaign::Finding;
-use crate::workloads::splat::case::Case;
+use crate::campaign::{Finding, Policy};
+use crate::workload::{AnyCase, Case, CaseId};
 use crate::workloads::splat::generators::{self, CaseTree, Draw, Generator, Promise, Size};
-use crate::workloads::splat::stage::StageName;
+use crate::workloads::splat::{self};
+use splatcheck_gpu::Stage;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
 
@@ -29,6 +31,20 @@ const SETTINGS: usize = 2;
 
 /// Of so many turns of the generators that were not named, large cases have one.
 const LARGE: u64 = 16;
+
+/// Why a campaign cannot aim as it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AimError {
+    /// There is nothing to aim at.
+    #[error("no lane width or no setting")]
+    Nothing,
+    /// There are no such warps.
+    #[error("no warp has {width} lanes: expected 1, 2, 4, 8, 16, 32 or 64")]
+    LaneWidth {
+        /// The number of lanes.
+        width: u32,
+    },
+}
 
 /// What is drawn.
 #[derive(Clone, Debug)]
@@ -104,13 +120,13 @@ impl Plan {
     ///
     /// # Errors
     /// None, or a number of lanes that no warp has; no settings.
-    pub fn aimed(self, lane_widths: Vec<u32>, settings: usize) -> Result<Self, String> {
+    pub fn aimed(self, lane_widths: Vec<u32>, settings: usize) -> Result<Self, AimError> {
         if lane_widths.is_empty() || settings == 0 {
-            return Err("no lane width or no setting".to_owned());
+            return Err(AimError::Nothing);
         }
         let wrong = lane_widths.iter().find(|width| !width.is_power_of_two() || **width > 64);
-        if let Some(width) = wrong {
-            return Err(format!("no warp has {width} lanes: expected 1, 2, 4, 8, 16, 32 or 64"));
+        if let Some(&width) = wrong {
+            return Err(AimError::LaneWidth { width });
         }
         Ok(Self { lane_widths, settings, ..self })
     }
@@ -155,34 +171,16 @@ impl Plan {
         generator.draw(Draw { profile: self.profile, lane_width, turn }, self.seed, index)
     }
 
-    /// The index of a case of this plan, by its name.
-    #[must_use]
-    pub fn index(&self, case: &Case) -> Option<u64> {
-        let index = case.name.rsplit('-').next()?.parse().ok()?;
-        let (generator, _) = self.generator(index);
-        (case.name == format!("{}-{}-{index}", generator.name, self.seed)).then_some(index)
+    /// The identity of case `index`.
+    pub(super) fn id(&self, index: u64) -> CaseId {
+        CaseId { generator: self.generator(index).0.name, seed: self.seed, index }
     }
 
-    /// The generator of a case of this plan, by its name.
+    /// The index of a case of this plan; `None` for any other case.
     #[must_use]
-    pub fn class(&self, case: &Case) -> &'static str {
-        self.index(case).map_or("", |index| self.generator(index).0.name)
-    }
-
-    /// The settings that a case is run with, of all that a device has: the next ones in turn.
-    #[must_use]
-    pub fn settings(&self, case: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
-        let turn = self.index(case).unwrap_or(0).wrapping_mul(self.settings as u64);
-        let first = usize::try_from(turn % all.len().max(1) as u64).unwrap_or(0);
-        all.iter().cycle().skip(first).take(self.settings.min(all.len())).copied().collect()
-    }
-
-    /// Whether a stage is run on a case: where its outputs are promised, and on all cases of a
-    /// generator of which nothing is, which runs only because it was named.
-    #[must_use]
-    pub fn runs(&self, stage: StageName, case: &Case) -> bool {
-        let promise = self.index(case).map(|index| self.generator(index).0.promise);
-        promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
+    pub fn index(&self, case: &dyn Case) -> Option<u64> {
+        let id = case.id()?;
+        (*id == self.id(id.index)).then_some(id.index)
     }
 
     /// The generators on whose cases only the rasterization is run.
@@ -193,16 +191,34 @@ impl Plan {
 
     /// Puts findings in the order of their cases.
     pub fn sort(&self, findings: &mut [Finding]) {
-        findings.sort_by_cached_key(|f| (self.index(&f.case), f.key.clone()));
+        findings.sort_by_cached_key(|f| (self.index(f.case.as_ref()), f.key.clone()));
     }
 
     /// The cases of a part from the first on, each with all its cameras.
-    pub fn cases(&self, shard: Shard) -> impl Iterator<Item = (Case, usize)> + '_ {
+    pub fn cases(&self, shard: Shard) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
         let trees = shard.indices().filter_map(|index| self.tree(index));
-        trees.flat_map(|tree| {
-            let case = tree.current();
-            (0..case.scene.cameras.len()).map(move |camera| (case.clone(), camera))
-        })
+        splat::views(trees.map(|tree| tree.current()))
+    }
+}
+
+impl Policy for Plan {
+    /// The generator, or nothing for a case of another campaign.
+    fn class(&self, case: &dyn Case) -> String {
+        self.index(case).map_or_else(String::new, |index| self.generator(index).0.name.to_owned())
+    }
+
+    /// Where its outputs are promised, and all cases of a generator of which nothing is, which runs
+    /// only because it was named.
+    fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
+        let promise = self.index(case).map(|index| self.generator(index).0.promise);
+        promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
+    }
+
+    /// The next ones in turn, of all that a device has.
+    fn settings(&self, case: &dyn Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+        let turn = self.index(case).unwrap_or(0).wrapping_mul(self.settings as u64);
+        let first = usize::try_from(turn % all.len().max(1) as u64).unwrap_or(0);
+        all.iter().cycle().skip(first).take(self.settings.min(all.len())).copied().collect()
     }
 }
 

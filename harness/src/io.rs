@@ -10,6 +10,7 @@ pub mod error;
 pub(crate) mod notation;
 pub(crate) mod read;
 pub mod serde_forms;
+pub mod source_tree;
 pub(crate) mod toml_node;
 pub mod write;
 

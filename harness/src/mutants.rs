@@ -56,19 +56,39 @@ pub enum MutantsError {
         /// Why.
         source: std::io::Error,
     },
+    /// The folder has no folder of a workload.
+    #[error(
+        "{} holds no mutants: expected a folder for each workload, with cuda, wgsl and ptx in it",
+        .0.display()
+    )]
+    Empty(PathBuf),
     /// A patch is none.
     #[error(transparent)]
     Mutation(#[from] MutationError),
     /// A mutant's PTX is not the one that its patch was compiled to.
-    #[error("tests/mutants/ptx, in place of kernels/ptx")]
+    #[error("ptx in a folder of tests/mutants, in place of kernels/ptx")]
     Artifact(#[from] ArtifactError),
 }
 
-/// Reads the mutants of a folder (`tests/mutants`), CUDA's first, by name.
+/// Reads the mutants of a folder (`tests/mutants`), workload by workload, CUDA's first, by name.
 ///
 /// # Errors
-/// [`MutantsError`] for the first that cannot be run.
+/// [`MutantsError`] for the first that cannot be run, and where there is none.
 pub fn read_mutants(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
+    let mut workloads = entries(folder)?;
+    workloads.retain(|path| path.is_dir());
+    if workloads.is_empty() {
+        return Err(MutantsError::Empty(folder.into()));
+    }
+    let mut mutants = Vec::new();
+    for workload in workloads {
+        mutants.extend(mutants_of(&workload)?);
+    }
+    Ok(mutants)
+}
+
+/// The mutants of one workload.
+fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
     let manifest = Manifest::parse(&read(&folder.join("ptx").join(MANIFEST))?)?;
     let mut mutants = Vec::new();
     for (language, name) in [(Language::Cuda, "cuda"), (Language::Wgsl, "wgsl")] {
@@ -93,11 +113,17 @@ fn read(file: &Path) -> Result<String, MutantsError> {
 
 /// The patches of a folder, by name.
 fn patches(folder: &Path) -> Result<Vec<PathBuf>, MutantsError> {
+    let mut paths = entries(folder)?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
+    Ok(paths)
+}
+
+/// What lies in a folder, by name.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, MutantsError> {
     let failed = |source| MutantsError::Read { file: folder.into(), source };
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
     paths.sort();
     Ok(paths)
 }

@@ -1,8 +1,10 @@
 //! The text report: what was judged, what was found, and what was not exercised.
 
+pub mod devices;
+
 use crate::campaign::{EngineReport, Fault, Finding, Row};
-use crate::cli::table::table;
 use crate::engines::Missing;
+use crate::table::table;
 use crate::verdict::{Tally, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -109,6 +111,11 @@ fn exercised(reports: &[EngineReport], missing: &[Missing]) -> String {
         if let Some(reason) = &report.given_up {
             let _ = writeln!(text, "NOT EXERCISED further: {} was given up: {reason}", report.id);
         }
+        for ((stage, reduction), reason) in &report.unsupported {
+            let reduction =
+                reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
+            let _ = writeln!(text, "NOT EXERCISED: {}: {stage}{reduction}: {reason}", report.id);
+        }
     }
     for missing in missing {
         let _ = write!(text, "NOT EXERCISED: {}: {}", missing.candidate, missing.reason);
@@ -142,20 +149,8 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
     for note in &finding.notes {
         let _ = writeln!(text, "  {note}");
     }
-    let scene = &finding.case.scene;
-    let camera = if finding.stage.takes_all_cameras() {
-        format!("{} camera(s)", scene.cameras.len())
-    } else {
-        format!("camera {}", finding.camera)
-    };
-    let _ = writeln!(
-        text,
-        "  case {}: {} Gaussians, {}x{} pixels, {camera}",
-        finding.case.name,
-        scene.gaussians.len(),
-        scene.width,
-        scene.height,
-    );
+    let size = finding.case.describe(finding.stage, finding.view);
+    let _ = writeln!(text, "  case {}: {size}", finding.case.name());
     let _ = writeln!(text, "  run it again: splatcheck replay {}", shell_word(file));
     text
 }
@@ -172,7 +167,7 @@ fn shell_word(path: &str) -> String {
 
 /// One line with the worst verdict.
 fn last_line(reports: &[EngineReport]) -> String {
-    let verdict = reports.iter().map(EngineReport::verdict).max().unwrap_or(Verdict::NotExercised);
+    let verdict = EngineReport::worst(reports);
     let runs: u64 =
         reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();
     let elements: u64 =

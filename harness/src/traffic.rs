@@ -1,41 +1,38 @@
-//! The atomic traffic of the backward stage: what every reduction and threshold sends to memory.
+//! The atomic traffic of a stage that accumulates: what every reduction and threshold sends to memory.
 //!
 //! Atomics issued, lanes per atomic and the longest chain of additions to one address need no GPU:
-//! they follow from the scene, the reduction and the threshold. With c the contributing lanes of a
-//! step (a warp at a Gaussian, see [`crate::workloads::splat::contributions`]) and V = 6 + D the values of a pair, a
-//! warp issues V atomics wherever it issues any, and the steps with c > 0 come to:
+//! they follow from the steps of the stage's warps ([`crate::scatter_step`]), the reduction and the
+//! threshold. With V the values of a row, a warp issues V atomics wherever it issues any: one
+//! instruction has the lanes of all rows of a step. With c the lanes that add to one row at a step,
+//! the steps with c > 0 come to:
 //!
-//! | reduction | issued by a step / V | lanes of each | chain of a Gaussian's values |
+//! | reduction | issued by a step / V | lanes of each, for every row | chain of a row's values |
 //! |---|---|---|---|
 //! | `atomic` | 1 | c | sum of c over its steps |
-//! | `sw-s`, `sw-b`, `subgroup` | 1 | c below the threshold, else 1 | sum of those |
-//! | `block` | none | | its tiles: one addition for each |
+//! | `sw-s` | 1 | c below the threshold, else 1 | sum of those |
+//! | `sw-b`, `subgroup` | 1 | c below the threshold or beside other rows, else 1 | sum of those |
+//! | `block` | none | | its workgroups: one addition for each |
 //! | `per-gaussian` | 1 | 1 | its steps |
 //!
 //! `block` adds to shared memory what `sw-b` adds to global memory, and ends a batch with one pass
-//! over its rows, neighbouring threads at neighbouring rows: a warp of it issues V atomics with as
-//! many lanes as its rows have sums. All reductions but `per-gaussian` also find the end of a tile's
-//! walk by one atomic maximum in shared memory for each warp.
+//! over its slots, neighbouring threads at neighbouring slots: a warp of it issues V atomics with as
+//! many lanes as its slots have sums. A kernel may issue atomics in shared memory beside these
+//! ([`Scatter::shared_of_kernel`]).
 //!
 //! The counts are those of the CUDA kernels, in lockstep, and equal the emulator's. Two things are
 //! left to a device: comparisons that rounding leaves open, and `block`'s sums that come out as
 //! exactly zero, which are not sent; its global atomics are therefore an upper bound.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+mod tally;
+
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use splatcheck_gpu::stages::{WORKGROUP_SIZE, values};
-use splatcheck_gpu::{BackwardConfig, EngineError, Reduction, ThresholdError};
+use splatcheck_gpu::reduction::Group;
+use splatcheck_gpu::{BackwardConfig, Reduction, ThresholdError};
 
-use crate::workloads::splat::contributions::{Contributions, Step};
-use crate::workloads::splat::stage::Stage;
-
-pub mod floor;
-
-pub use floor::{Floor, Work};
-
-/// Gaussians of a batch of the CUDA kernels.
-const BATCH: u32 = WORKGROUP_SIZE;
+use crate::scatter_step::Scatter;
+use tally::{Tally, Workgroup};
 
 /// Atomic instructions by the number of lanes that take part, `[0..=W]`. Each lane's part is one
 /// operation on one word.
@@ -72,14 +69,14 @@ impl Atomics {
 pub struct Traffic {
     /// The setting.
     pub setting: BackwardConfig,
-    /// Atomics on global memory; for [`Reduction::Block`] at most these.
+    /// Atomics on global memory; where workgroups add up on their own at most these.
     pub global: Atomics,
     /// Atomics on shared memory.
     pub shared: Atomics,
-    /// Per Gaussian: additions to each of its values, which all go to one address. 0 for a
-    /// Gaussian to which nothing is sent.
+    /// Per row: additions to each of its values, which all go to one address. 0 for a row to which
+    /// nothing is sent.
     pub chains: Vec<u32>,
-    /// Values of a Gaussian: 6 + D.
+    /// Values of a row.
     pub values: u32,
 }
 
@@ -115,48 +112,41 @@ fn ratio(total: u64, count: u64) -> f64 {
 pub struct Counts {
     lane_width: u32,
     values: u32,
-    /// `[N,W]`: steps of the Gaussian with 1, 2, ... W contributing lanes.
-    steps: Vec<u32>,
-    /// `[N]`: tiles in which some pixel contributes.
-    tiles: Vec<u32>,
-    /// `[0..=W]`: warps of [`Reduction::Block`]'s passes over a batch, by the rows with a sum.
+    /// `[R,W]`: steps in which 1, 2, ... W lanes add to the row and none to another.
+    alone: Vec<u32>,
+    /// `[R,W]`: the same for steps in which other lanes add to other rows; empty if there is none.
+    beside: Vec<u32>,
+    /// Steps with several rows, by how many lanes add to each, in ascending order.
+    parted: BTreeMap<Vec<u32>, u64>,
+    /// `[R]`: workgroups that add to the row.
+    workgroups: Vec<u32>,
+    /// `[0..=W]`: warps of the passes over a workgroup's sums, by the slots with a sum.
     passes: Vec<u64>,
-    /// Warps of all tiles.
-    warps: u64,
-    /// What the stage has to compute and to move.
-    pub work: Work,
+    /// By reduction: see [`Scatter::shared_of_kernel`].
+    shared_of_kernel: [u64; Reduction::ALL.len()],
 }
 
 impl Counts {
-    /// Walks the stage with warps of `lane_width` lanes.
-    ///
-    /// # Errors
-    /// See [`Contributions::new`].
-    pub fn new(stage: &Stage, lane_width: u32) -> Result<Self, EngineError> {
-        let contributions = Contributions::new(stage, lane_width)?;
-        let tally = Tally::new(stage.inputs.raster.len(), lane_width);
-        let tiles = contributions.tiles();
-        let passes = (0..tiles)
+    /// Walks the stage.
+    #[must_use]
+    pub fn new(scatter: &dyn Scatter) -> Self {
+        let lane_width = scatter.lane_width();
+        let tally = Tally::new(scatter.rows(), lane_width);
+        let all = (0..scatter.workgroups())
             .into_par_iter()
-            .map(|tile| tally.tile(&contributions, tile))
-            .reduce(|| vec![0; lane_width as usize + 1], added);
-        let plain = |counts: Vec<AtomicU32>| counts.into_iter().map(AtomicU32::into_inner);
-        let (steps, tiles_of) = (plain(tally.steps).collect::<Vec<_>>(), plain(tally.tiles));
-        let contributing =
-            steps.iter().zip((1..=lane_width).cycle()).map(|(&n, c)| u64::from(n) * u64::from(c));
-        let walked = tally.walked.iter().filter(|walked| walked.load(Ordering::Relaxed)).count();
-        let tiles_of: Vec<u32> = tiles_of.collect();
-        let touched = tiles_of.iter().filter(|&&tiles| tiles > 0).count();
-        let work = Work::new(stage, contributing.sum(), [walked as u64, touched as u64]);
-        Ok(Self {
+            .map(|workgroup| tally.workgroup(scatter, workgroup))
+            .reduce(|| Workgroup::new(lane_width), Workgroup::joined);
+        let [alone, beside, workgroups] = tally.finish();
+        Self {
             lane_width,
-            values: values(stage.inputs.raster.channels),
-            steps,
-            tiles: tiles_of,
-            passes,
-            warps: u64::from(tiles * (WORKGROUP_SIZE / lane_width)),
-            work,
-        })
+            values: scatter.values(),
+            alone,
+            beside,
+            parted: all.parted,
+            workgroups,
+            passes: all.passes,
+            shared_of_kernel: Reduction::ALL.map(|reduction| scatter.shared_of_kernel(reduction)),
+        }
     }
 
     /// The lane width that was counted for.
@@ -165,55 +155,82 @@ impl Counts {
         self.lane_width
     }
 
+    /// Contributions: lanes that add to a row, over all steps.
+    #[must_use]
+    pub fn contributing(&self) -> u64 {
+        let of = |steps: &[u32]| -> u64 {
+            let lanes = (1..=self.lane_width).cycle();
+            steps.iter().zip(lanes).map(|(&steps, c)| u64::from(steps) * u64::from(c)).sum()
+        };
+        of(&self.alone) + of(&self.beside)
+    }
+
+    /// Rows that something is added to.
+    #[must_use]
+    pub fn touched(&self) -> u64 {
+        self.workgroups.iter().filter(|&&workgroups| workgroups > 0).count() as u64
+    }
+
     /// The traffic of one setting.
     ///
     /// # Errors
     /// A threshold that is out of range, where the reduction has one.
     pub fn traffic(&self, setting: BackwardConfig) -> Result<Traffic, ThresholdError> {
-        // From so many contributing lanes on, a warp adds up in registers.
-        let reduces_from = match setting.reduction {
-            Reduction::Atomic => self.lane_width + 1,
-            Reduction::PerGaussian => 0,
-            _ => setting.check(self.lane_width)?.threshold,
-        };
-        let sent = |lanes: u32| if lanes >= reduces_from { 1 } else { lanes };
-        let of_warps = self.of_warps(sent);
-        let mut shared = Atomics::none(self.lane_width);
-        if setting.reduction != Reduction::PerGaussian {
-            shared.add(1, self.warps);
+        if setting.reduction.has_threshold() {
+            setting.check(self.lane_width)?;
         }
-        let (global, chains) = if setting.reduction == Reduction::Block {
+        let of_warps = self.of_warps(setting);
+        let mut shared = Atomics::none(self.lane_width);
+        shared.add(1, self.shared_of_kernel[setting.reduction as usize]);
+        let (global, chains) = if setting.reduction.row().sums_per_workgroup {
             shared.lanes = added(shared.lanes, of_warps.lanes);
             let issued = self.passes.iter().map(|warps| warps * u64::from(self.values));
-            (Atomics { lanes: issued.collect() }, self.tiles.clone())
+            (Atomics { lanes: issued.collect() }, self.workgroups.clone())
         } else {
-            (of_warps, self.chains(sent))
+            (of_warps, self.chains(setting))
         };
         Ok(Traffic { setting, global, shared, chains, values: self.values })
     }
 
-    /// The number of steps with each number of contributing lanes.
+    /// The number of steps with one row, by its lanes.
     fn histogram(&self) -> Vec<u64> {
         let mut all = vec![0; self.lane_width as usize];
-        for row in self.steps.chunks_exact(self.lane_width as usize) {
+        for row in self.alone.chunks_exact(self.lane_width as usize) {
             all.iter_mut().zip(row).for_each(|(all, &steps)| *all += u64::from(steps));
         }
         all
     }
 
-    /// What warps issue whose steps with c contributing lanes send from `sent(c)` of them.
-    fn of_warps(&self, sent: impl Fn(u32) -> u32) -> Atomics {
+    /// What warps issue: the lanes of all rows of a step take part in one instruction.
+    fn of_warps(&self, setting: BackwardConfig) -> Atomics {
         let mut atomics = Atomics::none(self.lane_width);
+        let mut add = |lanes: u32, steps| {
+            atomics.add(lanes as usize, steps * u64::from(self.values));
+        };
         for (lanes, steps) in (1..).zip(self.histogram()) {
-            atomics.add(sent(lanes) as usize, steps * u64::from(self.values));
+            add(setting.sends(Group { lanes, alone: true }), steps);
+        }
+        for (parts, &steps) in &self.parted {
+            let sent = parts.iter().map(|&lanes| setting.sends(Group { lanes, alone: false }));
+            add(sent.sum(), steps);
         }
         atomics
     }
 
-    /// Per Gaussian: the lanes that send, added up over its steps.
-    fn chains(&self, sent: impl Fn(u32) -> u32) -> Vec<u32> {
-        let chain = |row: &[u32]| (1..).zip(row).map(|(lanes, steps)| sent(lanes) * steps).sum();
-        self.steps.chunks_exact(self.lane_width as usize).map(chain).collect()
+    /// Per row: the lanes that send, added up over its steps.
+    fn chains(&self, setting: BackwardConfig) -> Vec<u32> {
+        let width = self.lane_width as usize;
+        let sent = |alone| -> Vec<u32> {
+            (1..=self.lane_width).map(|lanes| setting.sends(Group { lanes, alone })).collect()
+        };
+        let chains = |steps: &[u32], sent: &[u32]| -> Vec<u32> {
+            let chain = |row: &[u32]| row.iter().zip(sent).map(|(steps, sent)| steps * sent).sum();
+            steps.chunks_exact(width).map(chain).collect()
+        };
+        let mut all = chains(&self.alone, &sent(true));
+        let beside = chains(&self.beside, &sent(false));
+        all.iter_mut().zip(beside).for_each(|(all, beside)| *all += beside);
+        all
     }
 }
 
@@ -222,87 +239,5 @@ fn added(mut one: Vec<u64>, other: Vec<u64>) -> Vec<u64> {
     one
 }
 
-/// Counts that many tiles add to. They are whole numbers, so that the order does not matter.
-struct Tally {
-    lane_width: u32,
-    steps: Vec<AtomicU32>,
-    tiles: Vec<AtomicU32>,
-    /// `[N]`: whether some walk passes the Gaussian.
-    walked: Vec<AtomicBool>,
-}
-
-impl Tally {
-    fn new(gaussians: usize, lane_width: u32) -> Self {
-        let counters = |count| std::iter::repeat_with(|| AtomicU32::new(0)).take(count).collect();
-        Self {
-            lane_width,
-            steps: counters(gaussians * lane_width as usize),
-            tiles: counters(gaussians),
-            walked: (0..gaussians).map(|_| AtomicBool::new(false)).collect(),
-        }
-    }
-
-    /// Counts one tile; returns its part of [`Counts::passes`].
-    fn tile(&self, contributions: &Contributions<'_>, tile: u32) -> Vec<u64> {
-        let mut rows = Rows::new(self.lane_width);
-        contributions.tile(tile, |step| {
-            let Step { gaussian, contributing, walked, .. } = *step;
-            let id = gaussian as usize;
-            if step.warp == 0 {
-                self.walked[id].store(true, Ordering::Relaxed);
-            }
-            let lanes = contributing.count_ones() as usize;
-            if lanes > 0 {
-                let row = id * self.lane_width as usize;
-                self.steps[row + lanes - 1].fetch_add(1, Ordering::Relaxed);
-                if rows.touch(walked) {
-                    self.tiles[id].fetch_add(1, Ordering::Relaxed);
-                }
-            }
-        });
-        rows.finish()
-    }
-}
-
-/// The rows of a tile's batches that hold a sum, warp by warp of the pass that sends them.
-struct Rows {
-    lane_width: u32,
-    passes: Vec<u64>,
-    /// The latest row that was touched, as steps of the walk.
-    latest: Option<u32>,
-    /// Rows touched of the warp that `latest` is in.
-    in_warp: usize,
-}
-
-impl Rows {
-    fn new(lane_width: u32) -> Self {
-        Self { lane_width, passes: vec![0; lane_width as usize + 1], latest: None, in_warp: 0 }
-    }
-
-    /// Notes that the row at this place of the walk has a sum; whether it had none before.
-    fn touch(&mut self, walked: u32) -> bool {
-        if self.latest == Some(walked) {
-            return false;
-        }
-        // Batches begin at warps' borders: a lane width divides them.
-        const { assert!(BATCH.is_power_of_two(), "so does every lane width") };
-        if self.latest.is_some_and(|latest| latest / self.lane_width != walked / self.lane_width) {
-            self.passes[std::mem::take(&mut self.in_warp)] += 1;
-        }
-        self.in_warp += 1;
-        self.latest = Some(walked);
-        true
-    }
-
-    fn finish(mut self) -> Vec<u64> {
-        if self.in_warp > 0 {
-            self.passes[self.in_warp] += 1;
-        }
-        self.passes
-    }
-}
-
-#[cfg(test)]
-mod floor_tests;
 #[cfg(test)]
 mod tests;

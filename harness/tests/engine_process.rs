@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use splatcheck::engines::{Discovery, EngineProcess, Limits, Program, discover};
 use splatcheck_gpu::{
     BackwardConfig, BackwardInputs, ClampGradient, Engine, EngineError, RasterConstants,
-    RasterInputs, StopRule,
+    RasterInputs, SplatEngine, StopRule,
 };
 
 const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
@@ -52,7 +52,7 @@ fn engines() -> Discovery {
 #[test]
 fn every_engine_draws_one_gaussian_and_adds_up_its_gradient() {
     for found in engines().found {
-        let id = found.spec.id.clone();
+        let id = found.spec.id().to_owned();
         let program = Program::splatcheck(SPLATCHECK);
         // One setting a frame: the cutting must not show.
         let limits = Limits { frame_bytes: 1, ..Limits::default() };
@@ -88,7 +88,7 @@ fn every_engine_draws_one_gaussian_and_adds_up_its_gradient() {
 #[test]
 fn an_engine_refuses_bad_input_and_goes_on() {
     for found in engines().found {
-        let id = found.spec.id.clone();
+        let id = found.spec.id().to_owned();
         let program = Program::splatcheck(SPLATCHECK);
         let mut engine = EngineProcess::start(found.spec, program, Limits::default()).expect(&id);
         let mut inputs = one_flat_gaussian();

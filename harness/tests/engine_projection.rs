@@ -1,19 +1,21 @@
 //! Every engine of this machine, the PTX emulator included, on the projection stages: several
 //! cameras, more than one workgroup, every reduction at every threshold.
 
-use splatcheck::campaign::{Contender, EngineReport, Item, run};
+use splatcheck::campaign::{Contender, EngineReport, Hooks, as_it_is, run};
 use splatcheck::engines::{EngineProcess, Found, Limits, Program, discover};
 use splatcheck::report::verdicts;
 use splatcheck::verdict::Verdict;
+use splatcheck::workload::AnyCase;
 use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::stage::StageName;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
+use splatcheck_gpu::{BackwardConfig, Reduction, Stage};
 use splatcheck_reference::splat::Colors;
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::synthetic::frustum;
+use std::sync::Arc;
 
 const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
-const STAGES: [StageName; 2] = [StageName::Project, StageName::ProjectBackward];
+const STAGES: [Stage; 2] = [PROJECT, PROJECT_BACKWARD];
 
 /// 300 Gaussians (a full workgroup and a part of one) that three cameras see: along the axis,
 /// turned and off-centre, and from behind some of them.
@@ -40,6 +42,7 @@ fn case(name: &str, convention: Convention, channels: Option<usize>) -> Case {
     scene.v_render_alphas = (0..pixels).map(|i| loss(i, 4)).collect();
     Case {
         name: name.to_owned(),
+        id: None,
         purpose: "every threshold".to_owned(),
         hazards: vec![7, 9, 20],
         convention,
@@ -52,14 +55,15 @@ fn judge(found: &Found, cases: Vec<Case>, settings: Vec<BackwardConfig>) -> Engi
     let engine =
         EngineProcess::start(found.spec.clone(), program, Limits::default()).expect("it was found");
     let contender = Contender {
-        id: found.spec.id.clone(),
+        id: found.spec.id().to_owned(),
+        emulation: found.emulation(),
         engine: Box::new(engine),
         stages: STAGES.to_vec(),
         settings,
     };
-    let keep = |item: &Item, _: &mut dyn FnMut(&Case) -> bool| item.case.clone();
-    let cases = cases.into_iter().map(|case| Ok((case, 0)));
-    let mut reports = run(cases, vec![contender], &keep, &|_| ()).expect("the cases are legal");
+    let cases = cases.into_iter().map(|case| (Arc::new(case) as AnyCase, 0));
+    let mut reports =
+        run(cases, vec![contender], Hooks::new(&as_it_is)).expect("the cases are legal");
     reports.pop().expect("one engine, one report")
 }
 
@@ -83,8 +87,8 @@ fn every_engine_agrees_on_the_projection_at_every_threshold() {
         println!("{text}");
         let findings: Vec<_> = report.findings.iter().map(|f| format!("{:?}", f.fault)).collect();
         assert_eq!(report.verdict(), Verdict::Agree, "{text}{findings:#?}");
-        let of_backward = StageName::ProjectBackward.settings(&settings).len() as u64;
+        let of_backward = PROJECT_BACKWARD.settings(&settings).len() as u64;
         let runs: u64 = report.rows.values().flat_map(|row| row.runs.values()).sum();
-        assert_eq!(runs, 2 * (1 + of_backward), "{}: a run is missing", found.spec.id);
+        assert_eq!(runs, 2 * (1 + of_backward), "{}: a run is missing", found.spec.id());
     }
 }

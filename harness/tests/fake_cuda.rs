@@ -54,7 +54,7 @@ fn say(folder: &Path, set: &[(&str, &str)], words: &[&str]) -> Said {
 }
 
 fn corpus(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../corpora/scenes/{name}.toml"))
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../corpora/splat/{name}.toml"))
 }
 
 /// Judges the scene of 33 x 31 pixels.
@@ -126,7 +126,7 @@ fn what_fails_in_the_middle_leaves_a_reproducer() {
         ("cuLaunchKernel=214@2", 2, "the device was lost (CUDA_ERROR_ECC_UNCORRECTABLE)"),
         ("cuModuleLoadData=222@2", 2, "is too old for this PTX"),
         ("cuMemcpyDtoHAsync_v2=700@2", 1, "a kernel faulted (CUDA_ERROR_ILLEGAL_ADDRESS)"),
-        ("cuEventElapsedTime=719", 1, "a kernel faulted (CUDA_ERROR_LAUNCH_FAILED)"),
+        ("cuLaunchKernel=719@2", 1, "a kernel faulted (CUDA_ERROR_LAUNCH_FAILED)"),
     ] {
         let said = check(folder.path(), &[("FAKE_CUDA_FAIL", fail)], &setting);
         assert_eq!(said.code, Some(code), "{fail}: {said:?}");

@@ -4,13 +4,15 @@ mod mirror;
 
 pub use mirror::{Defect, Mirror};
 
-use splatcheck::campaign::{Contender, EngineReport, Item, run};
+use splatcheck::campaign::{Contender, EngineReport, Hooks, Item, run};
+use splatcheck::workload::AnyCase;
+use splatcheck::workloads::splat;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::minimize::drop_gaussians;
-use splatcheck::workloads::splat::stage::StageName;
-use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::{BackwardConfig, Stage};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// The root of the repository.
 #[must_use]
@@ -24,7 +26,7 @@ pub fn root() -> PathBuf {
 /// If a scene cannot be read: the test cannot go on.
 #[must_use]
 pub fn corpus() -> Vec<Case> {
-    splatcheck::workloads::splat::files::corpus::read_corpus(&root().join("corpora/scenes"))
+    splat::files::corpus::read_corpus(&root().join("corpora/splat"))
         .expect("the corpus is readable")
 }
 
@@ -36,17 +38,18 @@ pub fn corpus() -> Vec<Case> {
 pub fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> EngineReport {
     let contender = Contender {
         id: "mirror".to_owned(),
+        emulation: None,
         engine: Box::new(Mirror::new(8, defect)),
-        stages: StageName::ALL.to_vec(),
+        stages: Stage::all().collect(),
         settings,
     };
-    let all = cases.iter().flat_map(|case| {
-        (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera)))
-    });
-    let minimize =
-        |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| drop_gaussians(&item.case, fails);
+    let all = splat::views(cases.iter().cloned());
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| -> AnyCase {
+        let case = splat::splat_case(&item.case).expect("the cases are splats");
+        Arc::new(drop_gaussians(case, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
+    };
     let mut reports =
-        run(all, vec![contender], &minimize, &|_: u64| ()).expect("the cases are legal");
+        run(all, vec![contender], Hooks::new(&minimize)).expect("the cases are legal");
     reports.pop().expect("one engine, one report")
 }
 

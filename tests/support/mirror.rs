@@ -3,11 +3,12 @@
 mod projection;
 
 use projection::{project, project_backward};
-use splatcheck::workloads::splat::stage::Stage;
+use splatcheck::workloads::splat::stage::RasterStage;
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{
-    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, FloatAtomics,
-    ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients,
-    RasterInputs, RasterOutputs,
+    Arithmetic, BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, EngineKind,
+    FloatAtomics, ProjectBackwardInputs, ProjectInputs, RasterGradients, RasterInputs,
+    RasterOutputs, TensorError, Tensors, Work,
 };
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 
@@ -67,6 +68,9 @@ impl Mirror {
                 adapter: "the oracle's f32 instance".to_owned(),
                 driver: "none".to_owned(),
                 backend: "cpu".to_owned(),
+                // It is judged as a shader is: there is no kind for what runs no kernel.
+                kind: EngineKind::Wgpu,
+                arithmetic: Arithmetic::Wgsl,
                 lane_width,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: true,
@@ -80,7 +84,7 @@ impl Mirror {
         if self.defect == Defect::NoBackground {
             inputs.background.fill(0.0);
         }
-        let raster = Stage::from_inputs(&inputs).mirror_forward();
+        let raster = RasterStage::from_inputs(&inputs).mirror_forward();
         let mut last_ids = raster.last_ids;
         if self.defect == Defect::LastContributor {
             last_ids.iter_mut().filter(|id| **id > 0).for_each(|id| *id -= 1);
@@ -93,11 +97,45 @@ impl Mirror {
         }
     }
 
-    fn backward(&self, inputs: &BackwardInputs, setting: BackwardConfig) -> RasterGradients {
-        let mut stage = Stage::from_backward_inputs(inputs);
+    /// The outputs of one job and setting.
+    fn outputs(
+        &self,
+        stage: splatcheck_gpu::Stage,
+        all: &Tensors,
+        setting: Option<BackwardConfig>,
+    ) -> Result<Tensors, TensorError> {
+        let outputs = if stage == RASTERIZE {
+            let inputs = RasterInputs::from_tensors(all)?;
+            let size = [inputs.height, inputs.width, inputs.channels].map(|side| side as usize);
+            self.forward(&inputs).tensors(size)
+        } else if stage == RASTERIZE_BACKWARD {
+            let inputs = BackwardInputs::from_tensors(all)?;
+            let channels = inputs.raster.channels as usize;
+            self.backward(&inputs, setting).tensors(channels)
+        } else if stage == PROJECT {
+            let inputs = ProjectInputs::from_tensors(all)?;
+            let channels = inputs.colors.channels() as usize;
+            project(&inputs, self.defect).tensors(inputs.cameras.len(), channels)
+        } else if stage == PROJECT_BACKWARD {
+            let inputs = ProjectBackwardInputs::from_tensors(all)?;
+            project_backward(&inputs, self.defect).tensors(&inputs.project.colors)
+        } else {
+            panic!("the mirror has no stage {stage}")
+        };
+        Ok(outputs?)
+    }
+
+    fn backward(
+        &self,
+        inputs: &BackwardInputs,
+        setting: Option<BackwardConfig>,
+    ) -> RasterGradients {
+        let mut stage = RasterStage::from_backward_inputs(inputs);
         let lost = match self.defect {
             Defect::LostLane(lane) => Some(lane),
-            Defect::LostLaneAtThreshold(lane, threshold) if setting.threshold == threshold => {
+            Defect::LostLaneAtThreshold(lane, threshold)
+                if setting.is_some_and(|setting| setting.threshold == threshold) =>
+            {
                 Some(lane)
             }
             _ => None,
@@ -144,43 +182,18 @@ impl Engine for Mirror {
         &self.info
     }
 
-    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
-        if self.defect == Defect::Broken {
-            return Err(EngineError::Device("planted".to_owned()));
-        }
-        Ok(inputs.iter().map(|inputs| self.forward(inputs)).collect())
-    }
-
-    fn rasterize_backward(
+    fn run(
         &mut self,
-        jobs: &[(&BackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
+        stage: splatcheck_gpu::Stage,
+        work: &[Work<'_>],
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
         if self.defect == Defect::Broken {
             return Err(EngineError::Device("planted".to_owned()));
         }
-        Ok(jobs
-            .iter()
-            .map(|(inputs, settings)| settings.iter().map(|&s| self.backward(inputs, s)).collect())
-            .collect())
-    }
-
-    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
-        if self.defect == Defect::Broken {
-            return Err(EngineError::Device("planted".to_owned()));
-        }
-        Ok(inputs.iter().map(|inputs| project(inputs, self.defect)).collect())
-    }
-
-    fn project_backward(
-        &mut self,
-        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
-        if self.defect == Defect::Broken {
-            return Err(EngineError::Device("planted".to_owned()));
-        }
-        let of_job = |(inputs, settings): &(&ProjectBackwardInputs, &[BackwardConfig])| {
-            settings.iter().map(|_| project_backward(inputs, self.defect)).collect()
+        let of_job = |job: &Work<'_>| {
+            let one = |&setting| Ok(self.outputs(stage, job.inputs, setting)?);
+            job.settings.iter().map(one).collect()
         };
-        Ok(jobs.iter().map(of_job).collect())
+        work.iter().map(of_job).collect()
     }
 }

@@ -1,27 +1,17 @@
 // Reduction `atomic`: one atomic per contributing lane and value. The baseline; no threshold.
 #pragma once
-#include "warp.cuh"
+#include "reduce.cuh"
 
-template <unsigned ROWS, unsigned N>
-struct Reduction {
-    struct Shared {};
+struct NoSum {
+    enum : bool { ADDS = false };
 
-    __device__ static void begin(Shared&, unsigned) {}
-
-    __device__ static void add_up(
-        Shared&,
-        unsigned,
-        float* target,
-        unsigned group,
-        unsigned,
-        float (&values)[N],
-        unsigned used
-    ) {
-        if (group >> lane_of_warp() & 1u) {
-            send(target, values, used);
-        }
+    __device__ static unsigned leader(unsigned) {
+        return 0;
     }
 
-    template <typename Target>
-    __device__ static void end(Shared&, unsigned, unsigned, Target) {}
+    template <unsigned N>
+    __device__ static void add_up(unsigned, bool, float (&)[N], unsigned) {}
 };
+
+template <unsigned ROWS, unsigned N>
+using Reduction = WarpReduction<N, NoSum, Memory<ROWS, N>>;

@@ -1,29 +1,18 @@
 // Reduction `sw-b` (DISTWAR, butterfly): where at least `threshold` lanes contribute, a shuffle
 // tree over the whole subgroup, to which the other lanes bring exact zeros, and lane 0 issues one
-// atomic per value; else one atomic per contributing lane and value. The condition is the same in
-// all lanes of the subgroup: it comes from the ballot (hazards 2, 8).
-fn add_up(
-    k: u32,
-    row: u32,
-    contributes: bool,
+// atomic per value; else one atomic per contributing lane and value.
+const ADDS: bool = true;
+
+// Lane 0 holds the sum of all lanes whether it contributes or not (hazard 3).
+fn leader(group: vec4<u32>) -> u32 {
+    return 0u;
+}
+
+fn add_lanes(
     group: vec4<u32>,
-    subgroup_lane: u32,
+    leads: bool,
     subgroup_size: u32,
     values: ptr<function, array<f32, VALUES>>,
 ) {
-    if group_size(group) < params.threshold {
-        if contributes {
-            send(row, values);
-        }
-        return;
-    }
     add_tree(subgroup_size, values);
-    // Lane 0 holds the sum of all lanes whether it contributes or not (hazard 3).
-    if subgroup_lane == 0u {
-        send(row, values);
-    }
 }
-
-fn begin_batch(lane: u32) {}
-
-fn end_batch(lane: u32, count: u32) {}

@@ -1,24 +1,19 @@
 //! The engine that runs the CUDA kernels' PTX without a GPU.
 
-mod project;
-
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-
-use bytemuck::Pod;
 
 use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, Fault, Launch, Module, Observers, Report, RunError, Schedule,
     Trace, WARP, run_traced,
 };
 
-use crate::artifact::{self, Architecture, Artifact};
-use crate::check;
-use crate::engine::{DeviceInfo, Engine, EngineError, FloatAtomics};
-use crate::layout::{BackwardInputs, RasterGradients, RasterInputs, RasterOutputs};
-use crate::projection::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs};
+use crate::artifact::{Architecture, Artifact};
+use crate::engine::{Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, Work};
+use crate::ptx_host::{Build, Geometry, Prepared, PtxDevice, PtxJob};
 use crate::reduction::{BackwardConfig, Reduction};
-use crate::stages::{Params, WORKGROUP_SIZE, values};
+use crate::stages::Stage;
+use crate::tensor::Tensors;
 
 /// Which artifacts run, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +50,8 @@ pub struct EmulatorEngine {
     options: EmulatorOptions,
     modules: BTreeMap<Artifact, Module>,
     replaced: BTreeMap<Replaced, Replacement>,
+    /// The device's memory during a job.
+    memory: DeviceMemory,
     report: Report,
     trace: Trace,
     fault: Option<Box<Fault>>,
@@ -63,22 +60,13 @@ pub struct EmulatorEngine {
 }
 
 /// Stage and reduction of the artifacts that are not run.
-type Replaced = (&'static str, Option<&'static str>);
+type Replaced = (&'static str, Option<Reduction>);
 
 /// A program that runs in an artifact's place.
 #[derive(Debug)]
 struct Replacement {
     module: Module,
     entry: String,
-}
-
-/// Buffers of what both stages read, and their settings.
-struct Raster {
-    params: Argument,
-    rows: Buffer,
-    tile_offsets: Buffer,
-    flatten_ids: Buffer,
-    grid: [u32; 3],
 }
 
 impl EmulatorEngine {
@@ -94,6 +82,8 @@ impl EmulatorEngine {
                 adapter: format!("PTX emulator, {}", options.architecture.name()),
                 driver: format!("splatcheck-gpu {}", env!("CARGO_PKG_VERSION")),
                 backend: backend.to_owned(),
+                kind: EngineKind::Emulator,
+                arithmetic: if options.fast_math { Arithmetic::CudaFast } else { Arithmetic::Cuda },
                 lane_width: options.lane_width,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: false,
@@ -101,6 +91,7 @@ impl EmulatorEngine {
             options,
             modules: BTreeMap::new(),
             replaced: BTreeMap::new(),
+            memory: DeviceMemory::new(),
             report: Report::default(),
             trace: Trace::new(),
             fault: None,
@@ -115,8 +106,8 @@ impl EmulatorEngine {
         self.options.schedule = schedule;
     }
 
-    /// Runs the entry point of another program in place of the artifacts of a stage and reduction
-    /// (as [`artifact::REDUCTIONS`] spells them), for every number of channels. It must take the
+    /// Runs the entry point of another program in place of the artifacts of a stage and reduction,
+    /// for every number of channels. It must take the
     /// artifacts' parameters; a difference in their number or sizes is an error of the launch.
     ///
     /// # Errors
@@ -124,7 +115,7 @@ impl EmulatorEngine {
     pub fn replace(
         &mut self,
         stage: &'static str,
-        reduction: Option<&'static str>,
+        reduction: Option<Reduction>,
         ptx: &str,
         entry: &str,
     ) -> Result<(), EngineError> {
@@ -166,13 +157,12 @@ impl EmulatorEngine {
         &self.trace
     }
 
-    fn launch(
+    /// Runs an artifact, or what was put in its place.
+    fn execute(
         &mut self,
         artifact: Artifact,
-        grid: [u32; 3],
-        block: u32,
+        geometry: Geometry,
         arguments: Vec<Argument>,
-        memory: &mut DeviceMemory,
     ) -> Result<(), EngineError> {
         let own;
         let (module, entry) = match self.replaced.get(&(artifact.stage, artifact.reduction)) {
@@ -182,9 +172,10 @@ impl EmulatorEngine {
                 (loaded(&mut self.modules, &artifact, self.options.lane_width)?, &own)
             }
         };
-        let launch = Launch { grid, block: [block, 1, 1], dynamic_shared: 0, arguments };
+        let Geometry { grid: [x, y], block } = geometry;
+        let launch = Launch { grid: [x, y, 1], block: [block, 1, 1], dynamic_shared: 0, arguments };
         let EmulatorOptions { schedule, observers, .. } = &self.options;
-        let trace = &mut self.trace;
+        let (memory, trace) = (&mut self.memory, &mut self.trace);
         self.fault = None;
         self.unwritten = false;
         let result = run_traced(module, entry, &launch, memory, schedule, *observers, trace);
@@ -200,115 +191,19 @@ impl EmulatorEngine {
         Ok(())
     }
 
-    /// Notes that the latest launch left an output unwritten, if it could not be read.
-    fn noted<T>(&mut self, outputs: Result<T, EngineError>) -> Result<T, EngineError> {
-        self.unwritten = outputs.is_err();
-        outputs
-    }
-
-    fn artifact(
-        &self,
-        stage: &'static str,
-        reduction: Option<&'static str>,
-        channels: Option<u32>,
-    ) -> Artifact {
-        let EmulatorOptions { architecture, fast_math, .. } = self.options;
-        let channels = channels.map(artifact::channels_for);
-        Artifact { stage, reduction, channels, architecture, fast_math }
-    }
-
-    /// Whether exp(+-0) is exactly 1.
+    /// Whether exp(+-0) is exactly 1. The probe's entry point takes the arguments, their number and
+    /// the results.
     fn probe(&mut self) -> Result<bool, EngineError> {
-        let mut memory = DeviceMemory::new();
-        let arguments = upload(&mut memory, &[0.0_f32, -0.0]);
-        let exponentials = memory.allocate(8);
-        let arguments = vec![arguments.into(), 2_u32.into(), exponentials.into()];
-        let artifact = self.artifact("probe", None, None);
-        self.launch(artifact, [1, 1, 1], WARP, arguments, &mut memory)?;
-        let exponentials = download::<f32>(&memory, "exponentials", exponentials)?;
-        Ok(exponentials.iter().all(|e| e.to_bits() == 1.0_f32.to_bits()))
-    }
-
-    fn rasterize_one(&mut self, inputs: &RasterInputs) -> Result<RasterOutputs, EngineError> {
-        let mut memory = DeviceMemory::new();
-        let raster = Raster::upload(&mut memory, inputs, 0);
-        let pixels = inputs.pixels();
-        let colors = memory.allocate(4 * pixels * inputs.channels as usize);
-        let [alphas, transmittance, last] = [4 * pixels; 3].map(|bytes| memory.allocate(bytes));
-        let mut arguments = raster.arguments();
-        arguments.extend([colors, alphas, transmittance, last].map(Argument::from));
-        let artifact = self.artifact("rasterize", None, Some(inputs.channels));
-        self.launch(artifact, raster.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
-        let outputs = || {
-            Ok(RasterOutputs {
-                render_colors: download(&memory, "render_colors", colors)?,
-                render_alphas: download(&memory, "render_alphas", alphas)?,
-                render_transmittance: download(&memory, "render_transmittance", transmittance)?,
-                last_ids: download(&memory, "last_ids", last)?,
-            })
-        };
-        self.noted(outputs())
-    }
-
-    /// Runs the backward stage with any of [`artifact::REDUCTIONS`] and a threshold, which those
-    /// without one ignore.
-    ///
-    /// # Errors
-    /// Any [`EngineError`]; [`EngineError::Compile`] for a reduction that is none.
-    pub fn backward_by(
-        &mut self,
-        inputs: &BackwardInputs,
-        reduction: &'static str,
-        threshold: u32,
-    ) -> Result<RasterGradients, EngineError> {
-        check::backward(inputs)?;
-        BackwardConfig { reduction: Reduction::SwB, threshold }.check(self.info.lane_width)?;
-        self.backward_one(inputs, reduction, threshold)
-    }
-
-    /// As [`Self::backward_by`], of inputs that were checked.
-    fn backward_one(
-        &mut self,
-        inputs: &BackwardInputs,
-        reduction: &'static str,
-        threshold: u32,
-    ) -> Result<RasterGradients, EngineError> {
-        let raster = &inputs.raster;
-        let mut memory = DeviceMemory::new();
-        let uploaded = Raster::upload(&mut memory, raster, threshold);
-        let zeros = vec![0.0_f32; raster.len() * values(raster.channels) as usize];
-        let mut arguments = uploaded.arguments();
-        let transmittance = upload(&mut memory, &inputs.render_transmittance);
-        let last = upload(&mut memory, &inputs.last_ids);
-        let v_colors = upload(&mut memory, &inputs.v_render_colors);
-        let v_alphas = upload(&mut memory, &inputs.v_render_alphas);
-        let gradients = upload(&mut memory, &zeros);
-        let buffers = [transmittance, last, v_colors, v_alphas, gradients];
-        arguments.extend(buffers.map(Argument::from));
-        let artifact = self.artifact("rasterize_backward", Some(reduction), Some(raster.channels));
-        self.launch(artifact, uploaded.grid, WORKGROUP_SIZE, arguments, &mut memory)?;
-        let rows = self.noted(download(&memory, "gradients", gradients))?;
-        Ok(RasterGradients::from_rows(&rows, raster.channels))
-    }
-}
-
-impl Raster {
-    fn upload(memory: &mut DeviceMemory, inputs: &RasterInputs, threshold: u32) -> Self {
-        let [x, y] = inputs.tiles();
-        Self {
-            params: Argument::bytes(bytemuck::bytes_of(&Params::new(inputs, threshold))),
-            rows: upload(memory, &inputs.rows()),
-            tile_offsets: upload(memory, &inputs.tile_offsets),
-            flatten_ids: upload(memory, &inputs.flatten_ids),
-            grid: [x, y, 1],
-        }
-    }
-
-    fn arguments(&self) -> Vec<Argument> {
-        let buffers = [self.rows, self.tile_offsets, self.flatten_ids];
-        let mut arguments = vec![self.params.clone()];
-        arguments.extend(buffers.map(Argument::from));
-        arguments
+        let Build { architecture, fast_math } = self.build();
+        let artifact =
+            Artifact { stage: "probe", reduction: None, channels: None, architecture, fast_math };
+        let one = 1.0_f32.to_bits();
+        let arguments = self.upload("arguments", &[0.0_f32.to_bits(), (-0.0_f32).to_bits()])?;
+        let exponentials = self.poison("exponentials", 2)?;
+        let all = vec![arguments.into(), 2_u32.into(), exponentials.into()];
+        self.execute(artifact, Geometry { grid: [1, 1], block: WARP }, all)?;
+        let exponentials = self.download("exponentials", &exponentials, 2)?;
+        Ok(exponentials.iter().all(|&bits| bits == one))
     }
 }
 
@@ -333,17 +228,45 @@ fn load(artifact: &Artifact) -> Result<Module, EngineError> {
     Module::parse(ptx).map_err(|e| failed(e.to_string()))
 }
 
-fn upload<T: Pod>(memory: &mut DeviceMemory, values: &[T]) -> Buffer {
-    memory.upload(bytemuck::cast_slice(values))
-}
+impl PtxDevice for EmulatorEngine {
+    type Array = Buffer;
 
-fn download<T: Pod>(
-    memory: &DeviceMemory,
-    what: &str,
-    buffer: Buffer,
-) -> Result<Vec<T>, EngineError> {
-    let bytes = memory.read(buffer).map_err(|e| EngineError::Device(format!("{what}: {e}")))?;
-    Ok(bytemuck::pod_collect_to_vec(&bytes))
+    fn build(&self) -> Build {
+        let EmulatorOptions { architecture, fast_math, .. } = self.options;
+        Build { architecture, fast_math }
+    }
+
+    fn upload(&mut self, _what: &str, words: &[u32]) -> Result<Buffer, EngineError> {
+        Ok(self.memory.upload(bytemuck::cast_slice(words)))
+    }
+
+    fn poison(&mut self, _what: &str, words: usize) -> Result<Buffer, EngineError> {
+        Ok(self.memory.allocate(4 * words))
+    }
+
+    fn launch(&mut self, job: &mut Prepared<Buffer>) -> Result<(), EngineError> {
+        let mut arguments = Vec::with_capacity(1 + job.inputs.len() + job.outputs.len());
+        if !job.record.is_empty() {
+            arguments.push(Argument::bytes(bytemuck::cast_slice(&job.record)));
+        }
+        arguments.extend(job.inputs.iter().chain(&job.outputs).copied().map(Argument::from));
+        self.execute(job.artifact, job.geometry, arguments)
+    }
+
+    fn download(
+        &mut self,
+        what: &str,
+        from: &Buffer,
+        _words: usize,
+    ) -> Result<Vec<u32>, EngineError> {
+        match self.memory.read(*from) {
+            Ok(bytes) => Ok(bytemuck::pod_collect_to_vec(&bytes)),
+            Err(never_written) => {
+                self.unwritten = true;
+                Err(EngineError::Device(format!("{what}: {never_written}")))
+            }
+        }
+    }
 }
 
 impl Engine for EmulatorEngine {
@@ -351,45 +274,17 @@ impl Engine for EmulatorEngine {
         &self.info
     }
 
-    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
-        inputs.iter().try_for_each(|job| check::forward(job))?;
-        inputs.iter().map(|job| self.rasterize_one(job)).collect()
-    }
-
-    fn rasterize_backward(
-        &mut self,
-        jobs: &[(&BackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
-        for (inputs, configs) in jobs {
-            check::backward_job(inputs, configs, self.info.lane_width)?;
-        }
-        let mut results = Vec::with_capacity(jobs.len());
-        for (inputs, configs) in jobs {
-            let run = |config: &BackwardConfig| {
-                // The reductions without a threshold ignore it, whatever it is.
-                let threshold = config.threshold.min(self.info.lane_width + 1);
-                self.backward_one(inputs, artifact::spelled(config.reduction), threshold)
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let sizes = stage.check_work(work, self.info.lane_width)?;
+        let mut results = Vec::with_capacity(work.len());
+        for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
+            let stage = stage.spec();
+            let mut run = |&setting: &Option<BackwardConfig>| {
+                self.memory = DeviceMemory::new();
+                PtxJob { stage, inputs, sizes, setting }.run(self)
             };
-            results.push(configs.iter().map(run).collect::<Result<_, _>>()?);
+            results.push(settings.iter().map(&mut run).collect::<Result<_, _>>()?);
         }
         Ok(results)
-    }
-
-    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
-        inputs.iter().try_for_each(|job| check::project(job))?;
-        inputs.iter().map(|job| self.project_one(job)).collect()
-    }
-
-    fn project_backward(
-        &mut self,
-        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
-        for (inputs, configs) in jobs {
-            check::project_backward_job(inputs, configs, self.info.lane_width)?;
-        }
-        let mut run = |inputs: &ProjectBackwardInputs, configs: &[BackwardConfig]| {
-            configs.iter().map(|&config| self.project_backward_one(inputs, config)).collect()
-        };
-        jobs.iter().map(|(inputs, configs)| run(inputs, configs)).collect()
     }
 }

@@ -5,13 +5,11 @@ use std::fmt::Write as _;
 use splatcheck_emulator::Module;
 
 use super::engine::EmulatorEngine;
-use crate::artifact;
 use crate::engine::EngineError;
 use crate::reduction::Reduction;
-use crate::stages::{Params, WORKGROUP_SIZE};
-
-/// The stage whose interface it has.
-const STAGE: &str = "rasterize_backward";
+use crate::reduction::WORKGROUP_SIZE;
+use crate::stages::splat::RASTERIZE_BACKWARD;
+use splatcheck_emulator::ParseError;
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
@@ -33,8 +31,63 @@ pub const PARAMETERS: [(&str, &str); 9] = [
 /// The bytes that a kernel of the interface takes for each parameter.
 fn parameter_sizes() -> [u32; PARAMETERS.len()] {
     let mut sizes = [POINTER; PARAMETERS.len()];
-    sizes[0] = u32::try_from(size_of::<Params>()).unwrap_or(u32::MAX);
+    sizes[0] = u32::try_from(4 * RASTERIZE_BACKWARD.record_words()).unwrap_or(u32::MAX);
     sizes
+}
+
+/// The interface in words, a line for each parameter.
+fn interface() -> String {
+    let mut text = String::new();
+    for ((declaration, shape), size) in PARAMETERS.iter().zip(parameter_sizes()) {
+        // Writing to a text does not fail.
+        let _ = write!(text, "\n  {declaration} ({size} bytes): {shape};");
+    }
+    text
+}
+
+/// Why a program does not fit the interface.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OwnKernelError {
+    /// Something else than PTX.
+    #[error("not PTX: {0}")]
+    NotPtx(ParseError),
+    /// PTX that cannot be used.
+    #[error(transparent)]
+    Ptx(ParseError),
+    /// The entry point is not there.
+    #[error(
+        "no entry point is named '{entry}': there are {}",
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    )]
+    NoEntry {
+        /// What was asked for.
+        entry: String,
+        /// The entry points there are.
+        names: Vec<String>,
+    },
+    /// The entry point takes other parameters.
+    #[error(
+        "entry point '{entry}' takes {} parameters of {found:?} bytes, expected {}:{}",
+        found.len(),
+        PARAMETERS.len(),
+        interface()
+    )]
+    Parameters {
+        /// The entry point.
+        entry: String,
+        /// The bytes of each of its parameters.
+        found: Vec<u32>,
+    },
+    /// The entry point cannot be launched with the stage's blocks.
+    #[error(
+        "entry point '{entry}' allows {threads} threads a block, the stage has {WORKGROUP_SIZE}"
+    )]
+    Threads {
+        /// The entry point.
+        entry: String,
+        /// The threads of its largest block.
+        threads: u32,
+    },
 }
 
 /// A kernel that fits the interface: its program parses, has the entry point, and that takes the
@@ -50,16 +103,18 @@ impl OwnKernel {
     ///
     /// # Errors
     /// What does not fit, with the line of the program, its entry points or the parameters expected.
-    pub fn new(ptx: String, entry: String) -> Result<Self, String> {
+    pub fn new(ptx: String, entry: String) -> Result<Self, OwnKernelError> {
         let module = Module::parse(&ptx).map_err(|error| {
             // Without the directive that every module begins with it is something else.
-            let what = if ptx.contains(".version") { "" } else { "not PTX: " };
-            format!("{what}{error}")
+            if ptx.contains(".version") {
+                OwnKernelError::Ptx(error)
+            } else {
+                OwnKernelError::NotPtx(error)
+            }
         })?;
         let Some(sizes) = module.parameter_sizes(&entry) else {
-            let names: Vec<&str> = module.kernels().collect();
-            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            return Err(format!("no entry point is named '{entry}': there are {names}"));
+            let names = module.kernels().map(str::to_owned).collect();
+            return Err(OwnKernelError::NoEntry { entry, names });
         };
         fits(&entry, &sizes, module.max_threads(&entry))?;
         Ok(Self { ptx, entry })
@@ -86,28 +141,20 @@ impl OwnKernel {
         engine: &mut EmulatorEngine,
         reduction: Reduction,
     ) -> Result<(), EngineError> {
-        engine.replace(STAGE, Some(artifact::spelled(reduction)), &self.ptx, &self.entry)
+        engine.replace(RASTERIZE_BACKWARD.spec().name, Some(reduction), &self.ptx, &self.entry)
     }
 }
 
 /// Whether an entry point takes parameters of the `found` sizes and blocks of up to `max_threads`.
-fn fits(entry: &str, found: &[u32], max_threads: Option<[u32; 3]>) -> Result<(), String> {
-    let expected = parameter_sizes();
-    if found != expected {
-        let mut text = format!(
-            "entry point '{entry}' takes {} parameters of {found:?} bytes, expected {}:",
-            found.len(),
-            expected.len()
-        );
-        for ((declaration, shape), size) in PARAMETERS.iter().zip(expected) {
-            let _ = write!(text, "\n  {declaration} ({size} bytes): {shape};");
-        }
-        return Err(text);
+fn fits(entry: &str, found: &[u32], max_threads: Option<[u32; 3]>) -> Result<(), OwnKernelError> {
+    let name = || entry.to_owned();
+    if found != parameter_sizes() {
+        return Err(OwnKernelError::Parameters { entry: name(), found: found.to_vec() });
     }
     match max_threads.map(|sizes| sizes.iter().product::<u32>()) {
-        Some(threads) if threads < WORKGROUP_SIZE => Err(format!(
-            "entry point '{entry}' allows {threads} threads a block, the stage has {WORKGROUP_SIZE}"
-        )),
+        Some(threads) if threads < WORKGROUP_SIZE => {
+            Err(OwnKernelError::Threads { entry: name(), threads })
+        }
         Some(_) | None => Ok(()),
     }
 }
@@ -137,7 +184,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_said() {
         let refused = |ptx: &str, entry: &str| {
-            OwnKernel::new(ptx.to_owned(), entry.to_owned()).expect_err("it does not fit")
+            OwnKernel::new(ptx.to_owned(), entry.to_owned())
+                .expect_err("it does not fit")
+                .to_string()
         };
         let good = program(&parameters(), "");
         assert!(OwnKernel::new(good.clone(), "mine".to_owned()).is_ok(), "it fits");

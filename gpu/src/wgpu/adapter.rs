@@ -2,12 +2,15 @@
 
 use std::str::FromStr;
 
-use wgpu::{Adapter, AdapterInfo, Backends, Features, Instance, InstanceDescriptor, InstanceFlags};
+use wgpu::{
+    Adapter, AdapterInfo, Backends, Features, Instance, InstanceDescriptor, InstanceFlags, Limits,
+};
 
 use super::device::Gpu;
 use crate::engine::{EngineError, FloatAtomics};
 use crate::mutation::Edit;
-use crate::stages::{Params, STAGES, WORKGROUP_SIZE, WORKGROUP_STORAGE};
+use crate::stages::Stage;
+use crate::stages::probe::PROBE;
 
 /// One adapter of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,33 +104,32 @@ fn missing(adapter: &Adapter) -> Vec<String> {
         lacks.push("subgroup operations in compute shaders (wgpu feature SUBGROUP)".to_owned());
     }
     let limits = adapter.limits();
-    let buffers = STAGES.iter().map(|s| s.storage_buffers()).max().unwrap_or(0) as u64;
+    let lanes = Stage::all().map(|stage| stage.launch.workgroup_size).max().unwrap_or(0);
+    let record = Stage::all().map(|stage| 4 * stage.record_words()).max().unwrap_or(0);
+    // What a single stage needs beyond the probe costs that stage alone: see `Engine::supports`.
     let needs = [
         (
             "max_storage_buffers_per_shader_stage",
             u64::from(limits.max_storage_buffers_per_shader_stage),
-            buffers,
+            PROBE.storage_buffers() as u64,
         ),
+        // What WebGPU guarantees, within which every kernel keeps.
         (
             "max_compute_workgroup_storage_size",
             u64::from(limits.max_compute_workgroup_storage_size),
-            u64::from(WORKGROUP_STORAGE),
+            u64::from(Limits::default().max_compute_workgroup_storage_size),
         ),
         (
             "max_compute_invocations_per_workgroup",
             u64::from(limits.max_compute_invocations_per_workgroup),
-            u64::from(WORKGROUP_SIZE),
+            u64::from(lanes),
         ),
         (
             "max_compute_workgroup_size_x",
             u64::from(limits.max_compute_workgroup_size_x),
-            u64::from(WORKGROUP_SIZE),
+            u64::from(lanes),
         ),
-        (
-            "max_uniform_buffer_binding_size",
-            limits.max_uniform_buffer_binding_size,
-            size_of::<Params>() as u64,
-        ),
+        ("max_uniform_buffer_binding_size", limits.max_uniform_buffer_binding_size, record as u64),
     ];
     for (name, has, needed) in needs {
         if has < needed {

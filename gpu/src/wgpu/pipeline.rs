@@ -13,21 +13,22 @@ use wgpu::{
 use super::device::Gpu;
 use crate::engine::EngineError;
 use crate::mutation::Edit;
-use crate::reduction::Reduction;
-use crate::stages::{Access, Stage, Variant};
+use crate::stage::StageSpec;
+use crate::wgsl::{Access, Binding, Variant};
 
 /// A kernel that can be dispatched.
 #[derive(Debug)]
 pub(super) struct Kernel {
-    pub(super) stage: &'static Stage,
+    pub(super) stage: &'static StageSpec,
+    pub(super) bindings: Vec<Binding>,
     pub(super) layout: BindGroupLayout,
     pub(super) pipeline: ComputePipeline,
 }
 
-/// The kernels compiled so far. An engine keeps its kind of atomics, so that it is not in the key.
+/// The kernels compiled so far.
 #[derive(Debug, Default)]
 pub(super) struct Kernels {
-    compiled: BTreeMap<(&'static str, u32, Reduction), Rc<Kernel>>,
+    compiled: BTreeMap<(&'static str, Variant), Rc<Kernel>>,
     edit: Option<Edit>,
 }
 
@@ -41,11 +42,10 @@ impl Kernels {
     pub(super) fn get(
         &mut self,
         gpu: &Gpu,
-        stage: &'static Stage,
+        stage: &'static StageSpec,
         variant: Variant,
     ) -> Result<Rc<Kernel>, EngineError> {
-        let variant = stage.normalized(variant);
-        let key = (stage.name, variant.channels, variant.reduction);
+        let key = (stage.name, variant);
         if let Some(kernel) = self.compiled.get(&key) {
             return Ok(kernel.clone());
         }
@@ -71,11 +71,12 @@ fn layout_entry(number: usize, access: Access) -> BindGroupLayoutEntry {
 
 fn compile(
     gpu: &Gpu,
-    stage: &'static Stage,
+    stage: &'static StageSpec,
     variant: Variant,
     edit: Option<&Edit>,
 ) -> Result<Kernel, EngineError> {
     let label = stage.label(variant);
+    let bindings = stage.bindings();
     let source = stage.source(variant);
     let source = edit.map_or_else(|| source.clone(), |edit| edit.apply(&source));
     let build = || {
@@ -88,13 +89,12 @@ fn compile(
         // nothing, and `sw-s` takes four times as long. All other checks stay.
         let checks =
             ShaderRuntimeChecks { force_loop_bounding: false, ..ShaderRuntimeChecks::checked() };
-        // SAFETY: every loop of the kernels ends: `crate::check` bounds the lists, loops over
+        // SAFETY: every loop of the kernels ends: `StageSpec::check_work` bounds the lists, loops over
         // channels, harmonics, cameras, values, lanes and batches have fixed ends, and a
         // compare-exchange on bits is repeated only while other lanes make progress. Mutants keep
         // to that.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
-        let entries: Vec<_> = stage
-            .bindings
+        let entries: Vec<_> = bindings
             .iter()
             .enumerate()
             .map(|(number, binding)| layout_entry(number, binding.access))
@@ -127,5 +127,5 @@ fn compile(
         EngineError::Device(message) => EngineError::Compile { kernel: label.clone(), message },
         other => other,
     })?;
-    Ok(Kernel { stage, layout, pipeline })
+    Ok(Kernel { stage, bindings, layout, pipeline })
 }

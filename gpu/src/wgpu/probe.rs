@@ -6,8 +6,9 @@ use super::device::Gpu;
 use super::pipeline::Kernels;
 use super::submission::{Arenas, Submission};
 use crate::engine::{EngineError, FloatAtomics};
-use crate::reduction::Reduction;
-use crate::stages::{self, Variant, WORKGROUP_SIZE};
+use crate::reduction::WORKGROUP_SIZE;
+use crate::stages::probe::PROBE;
+use crate::wgsl::Variant;
 
 /// What the probe found.
 pub(super) struct Probed {
@@ -22,13 +23,9 @@ pub(super) fn probe(
     arenas: &mut Arenas,
     adapter: &AdapterInfo,
 ) -> Result<Probed, EngineError> {
-    let variant = Variant {
-        channels: 1,
-        reduction: Reduction::Atomic,
-        atomics: FloatAtomics::CompareExchange,
-    };
-    let kernel = kernels.get(gpu, &stages::PROBE, variant)?;
-    let zeros = [0.0_f32, -0.0];
+    let variant = Variant { size: 1, reduction: None, atomics: FloatAtomics::CompareExchange };
+    let kernel = kernels.get(gpu, &PROBE, variant)?;
+    let zeros = [0.0_f32, -0.0].map(f32::to_bits);
     let mut submission = Submission::new(gpu);
     let spans = vec![
         submission.input("arguments", &zeros)?,
@@ -39,9 +36,9 @@ pub(super) fn probe(
     let mut widths: Vec<u32> = Vec::new();
     let mut exponentials: Vec<f32> = Vec::new();
     arenas.run(gpu, submission, |dispatch, bytes| {
-        let [first, second] = dispatch.outputs();
-        widths = first.read(bytes);
-        exponentials = second.read(bytes);
+        let mut outputs = dispatch.outputs();
+        widths = outputs.next().map_or_else(Vec::new, |span| span.read(bytes));
+        exponentials = outputs.next().map_or_else(Vec::new, |span| span.read(bytes));
     })?;
     let one = 1.0_f32.to_bits();
     Ok(Probed {

@@ -14,7 +14,7 @@ use wgpu::{
 use super::device::Gpu;
 use super::pipeline::Kernel;
 use crate::engine::{EngineError, POISON};
-use crate::stages::Access;
+use crate::wgsl::Access;
 
 /// Bytes of the buffer from which outputs are poisoned.
 const POISON_BYTES: u64 = 1 << 20;
@@ -58,18 +58,15 @@ pub(super) struct Dispatch {
 
 impl Dispatch {
     fn bindings(&self) -> impl Iterator<Item = (Access, Span)> + '_ {
-        let accesses = self.kernel.stage.bindings.iter().map(|b| b.access);
+        let accesses = self.kernel.bindings.iter().map(|b| b.access);
         accesses.zip(self.spans.iter().copied())
     }
 
     /// The spans that the stage writes, in the order of its table.
-    pub(super) fn outputs<const K: usize>(&self) -> [Span; K] {
-        let written: Vec<_> = self
-            .bindings()
+    pub(super) fn outputs(&self) -> impl Iterator<Item = Span> {
+        self.bindings()
             .filter(|(access, _)| matches!(access, Access::Write | Access::Accumulate))
             .map(|(_, span)| span)
-            .collect();
-        written.try_into().expect("the caller knows the stage's outputs")
     }
 }
 
@@ -81,6 +78,8 @@ pub(super) struct Submission {
     /// Bytes of outputs.
     outputs: u64,
     dispatches: Vec<Dispatch>,
+    /// Outputs that are added to, and the inputs that they hold before; `None` means zeros.
+    starts: Vec<(Span, Option<Span>)>,
     params_alignment: usize,
     alignment: usize,
     largest_binding: u64,
@@ -102,6 +101,7 @@ impl Submission {
             inputs: Vec::new(),
             outputs: 0,
             dispatches: Vec::new(),
+            starts: Vec::new(),
             params_alignment: limits.min_uniform_buffer_offset_alignment as usize,
             alignment: limits.min_storage_buffer_offset_alignment as usize,
             // Kernels index words with u32 and the last word must be within reach.
@@ -116,11 +116,11 @@ impl Submission {
     }
 
     /// Adds the settings of a dispatch.
-    pub(super) fn params<T: bytemuck::Pod>(&mut self, params: &T) -> Span {
+    pub(super) fn params(&mut self, record: &[u32]) -> Span {
         pad(&mut self.params, self.params_alignment);
         let offset = self.params.len() as u64;
-        self.params.extend_from_slice(bytemuck::bytes_of(params));
-        Span { offset, size: size_of::<T>() as u64 }
+        self.params.extend_from_slice(bytemuck::cast_slice(record));
+        Span { offset, size: size_of_val(record) as u64 }
     }
 
     fn check_binding(&self, field: &str, size: u64) -> Result<(), EngineError> {
@@ -135,11 +135,7 @@ impl Submission {
     }
 
     /// Adds an input array.
-    pub(super) fn input<T: bytemuck::Pod>(
-        &mut self,
-        field: &str,
-        values: &[T],
-    ) -> Result<Span, EngineError> {
+    pub(super) fn input(&mut self, field: &str, values: &[u32]) -> Result<Span, EngineError> {
         let size = size_of_val(values) as u64;
         self.check_binding(field, size)?;
         let offset = self.inputs.len();
@@ -159,9 +155,22 @@ impl Submission {
         Ok(span)
     }
 
+    /// Adds an output array that a dispatch adds to: from these words on, or from zeros.
+    pub(super) fn sums(
+        &mut self,
+        field: &str,
+        words: usize,
+        start: Option<&[u32]>,
+    ) -> Result<Span, EngineError> {
+        let span = self.output(field, words)?;
+        let from = start.map(|start| self.input(field, start)).transpose()?;
+        self.starts.push((span, from));
+        Ok(span)
+    }
+
     /// Adds a dispatch over spans in the order of the stage's table.
     pub(super) fn dispatch(&mut self, kernel: Rc<Kernel>, groups: [u32; 2], spans: Vec<Span>) {
-        debug_assert_eq!(spans.len(), kernel.stage.bindings.len(), "one span a binding");
+        debug_assert_eq!(spans.len(), kernel.bindings.len(), "one span a binding");
         self.dispatches.push(Dispatch { kernel, groups, spans });
     }
 }
@@ -231,7 +240,7 @@ impl Arenas {
                 &mut self.inputs,
                 "inputs",
                 submission.inputs.len() as u64,
-                U::STORAGE | U::COPY_DST,
+                U::STORAGE | U::COPY_DST | U::COPY_SRC,
             )?,
             outputs: grown(
                 gpu,
@@ -329,7 +338,7 @@ fn bind_group(gpu: &Gpu, bound: &Bound, dispatch: &Dispatch) -> BindGroup {
     })
 }
 
-/// Poison, zeros where a stage accumulates, all dispatches in one pass, and the way back.
+/// Poison, what sums start from, all dispatches in one pass, and the way back.
 fn encode(gpu: &Gpu, bound: &Bound, submission: &Submission) -> CommandEncoder {
     let mut commands =
         gpu.device.create_command_encoder(&CommandEncoderDescriptor { label: Some("jobs") });
@@ -339,11 +348,16 @@ fn encode(gpu: &Gpu, bound: &Bound, submission: &Submission) -> CommandEncoder {
         commands.copy_buffer_to_buffer(&bound.poison, 0, &bound.outputs, at, size);
         at += size;
     }
-    for dispatch in &submission.dispatches {
-        for (access, span) in dispatch.bindings() {
-            if access == Access::Accumulate {
-                commands.clear_buffer(&bound.outputs, span.offset, Some(span.bound()));
-            }
+    for (span, start) in &submission.starts {
+        match start {
+            None => commands.clear_buffer(&bound.outputs, span.offset, Some(span.bound())),
+            Some(from) => commands.copy_buffer_to_buffer(
+                &bound.inputs,
+                from.offset,
+                &bound.outputs,
+                span.offset,
+                span.size,
+            ),
         }
     }
     let mut pass = commands

@@ -7,10 +7,11 @@ mod robust;
 mod width;
 
 use splatcheck_emulator::{Report, Schedule};
-use splatcheck_gpu::artifact::{Architecture, REDUCTIONS};
+use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
-    BackwardInputs, ClampGradient, Engine, RasterConstants, RasterGradients, RasterInputs, StopRule,
+    BackwardConfig, BackwardInputs, ClampGradient, EngineError, RasterConstants, RasterGradients,
+    RasterInputs, Reduction, SplatEngine, StopRule,
 };
 
 fn engine(architecture: Architecture, fast_math: bool, schedule: Schedule) -> EmulatorEngine {
@@ -67,9 +68,9 @@ fn no_kernel_misuses_the_machine_under_any_schedule() {
                 for schedule in schedules {
                     engine.set_schedule(schedule.clone());
                     let inputs = inputs(&mut engine, channels, count);
-                    for reduction in REDUCTIONS {
+                    for reduction in Reduction::ALL {
                         for threshold in [0, 2, 33] {
-                            let result = engine.backward_by(&inputs, reduction, threshold);
+                            let result = try_backward(&mut engine, &inputs, reduction, threshold);
                             if let Err(error) = result {
                                 panic!("{reduction} {threshold} {:?}: {error}", schedule.policy);
                             }
@@ -81,13 +82,26 @@ fn no_kernel_misuses_the_machine_under_any_schedule() {
     }
 }
 
+/// Runs the backward rasterization once.
+fn try_backward(
+    engine: &mut EmulatorEngine,
+    inputs: &BackwardInputs,
+    reduction: Reduction,
+    threshold: u32,
+) -> Result<RasterGradients, EngineError> {
+    let setting = BackwardConfig { reduction, threshold };
+    let mut results = engine.rasterize_backward(&[(inputs, &[setting])])?;
+    Ok(results.remove(0).remove(0))
+}
+
 fn backward(
     engine: &mut EmulatorEngine,
     inputs: &BackwardInputs,
-    reduction: &'static str,
+    reduction: Reduction,
     threshold: u32,
 ) -> (RasterGradients, Report) {
-    let gradients = engine.backward_by(inputs, reduction, threshold).expect("a correct kernel");
+    let gradients = try_backward(engine, inputs, reduction, threshold);
+    let gradients = gradients.expect("a correct kernel");
     (gradients, engine.report().clone())
 }
 
@@ -95,7 +109,7 @@ fn backward(
 fn counts_are_those_of_the_threshold() {
     let mut engine = engine(Architecture::Compute75, false, Schedule::lockstep());
     let inputs = inputs(&mut engine, 3, 40);
-    let (_, atomic) = backward(&mut engine, &inputs, "atomic", 0);
+    let (_, atomic) = backward(&mut engine, &inputs, Reduction::Atomic, 0);
     let plain = &atomic.global_atomics;
     assert_eq!(plain.reductions, plain.issued, "no result of an atomic is read");
     assert_eq!(
@@ -105,7 +119,7 @@ fn counts_are_those_of_the_threshold() {
     );
     let by_lanes: u64 = (0..=32).map(|n| n as u64 * plain.lanes[n]).sum();
     assert_eq!(by_lanes, plain.operations, "every operation is a lane's");
-    for reduction in ["sw_b", "sw_s"] {
+    for reduction in [Reduction::SwB, Reduction::SwS] {
         let (_, never) = backward(&mut engine, &inputs, reduction, 33);
         assert_eq!(never.chains, atomic.chains, "{reduction} 33 never reduces");
         let (_, always) = backward(&mut engine, &inputs, reduction, 0);
@@ -131,13 +145,13 @@ fn a_seed_gives_the_same_bits_and_its_trace_replays_them() {
         let mut engine = engine(Architecture::Compute75, false, Schedule::lockstep());
         let inputs = inputs(&mut engine, 3, 40);
         engine.set_schedule(schedule.clone());
-        let (first, _) = backward(&mut engine, &inputs, "sw_b", 8);
+        let (first, _) = backward(&mut engine, &inputs, Reduction::SwB, 8);
         let trace = engine.trace().clone();
         assert!(!trace.is_empty(), "{:?} makes decisions", schedule.policy);
-        let (second, _) = backward(&mut engine, &inputs, "sw_b", 8);
+        let (second, _) = backward(&mut engine, &inputs, Reduction::SwB, 8);
         assert_eq!(first, second, "{:?} is a function of its seed", schedule.policy);
         engine.set_schedule(schedule.replay(trace));
-        let (replayed, _) = backward(&mut engine, &inputs, "sw_b", 8);
+        let (replayed, _) = backward(&mut engine, &inputs, Reduction::SwB, 8);
         assert_eq!(first, replayed, "the trace of {:?} replays", schedule.policy);
     }
 }
@@ -146,11 +160,11 @@ fn a_seed_gives_the_same_bits_and_its_trace_replays_them() {
 fn schedules_change_the_order_of_additions() {
     let mut engine = engine(Architecture::Compute75, false, Schedule::lockstep());
     let inputs = inputs(&mut engine, 3, 40);
-    let (lockstep, _) = backward(&mut engine, &inputs, "atomic", 0);
+    let (lockstep, _) = backward(&mut engine, &inputs, Reduction::Atomic, 0);
     let differ = (0..8).filter(|&seed| {
         let exact = Schedule { approximation: Default::default(), ..Schedule::adversarial(seed) };
         engine.set_schedule(exact);
-        backward(&mut engine, &inputs, "atomic", 0).0 != lockstep
+        backward(&mut engine, &inputs, Reduction::Atomic, 0).0 != lockstep
     });
     assert!(differ.count() > 0, "no seed adds in another order");
 }

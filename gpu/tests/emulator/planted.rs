@@ -4,14 +4,16 @@ use splatcheck_emulator::{
     Argument, DeviceMemory, FaultKind, Launch, Module, Observers, Policy, RunError, Schedule,
     Trace, run_traced, shrink,
 };
+use splatcheck_gpu::Reduction;
 use splatcheck_gpu::artifact::{Architecture, Artifact, Channels};
-use splatcheck_gpu::stages::Params;
+use splatcheck_gpu::stage::Language;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
-use super::{engine, inputs};
+use super::{engine, inputs, try_backward};
 
 /// Runs a backward kernel from changed PTX; the gradients, or the fault.
 fn run(
-    reduction: &'static str,
+    reduction: Reduction,
     change: &dyn Fn(&str) -> String,
     schedule: &Schedule,
     trace: &mut Trace,
@@ -29,20 +31,16 @@ fn run(
     let ptx = change(original);
     let module = Module::parse(&ptx).expect("the change keeps it PTX");
     let mut memory = DeviceMemory::new();
-    let raster = &inputs.raster;
-    let mut arguments = vec![Argument::bytes(bytemuck::bytes_of(&Params::new(raster, 2)))];
-    let rows = raster.rows();
-    let gradients = memory.upload(&vec![0; 4 * rows.len()]);
-    for bytes in [
-        bytemuck::cast_slice(&rows),
-        bytemuck::cast_slice(&raster.tile_offsets),
-        bytemuck::cast_slice(&raster.flatten_ids),
-        bytemuck::cast_slice(&inputs.render_transmittance),
-        bytemuck::cast_slice(&inputs.last_ids),
-        bytemuck::cast_slice(&inputs.v_render_colors),
-        bytemuck::cast_slice(&inputs.v_render_alphas),
-    ] {
-        arguments.push(memory.upload(bytes).into());
+    let stage = RASTERIZE_BACKWARD.spec();
+    let inputs = inputs.tensors().expect("the arrays fill their shapes");
+    let sizes = stage.check_inputs(&inputs).expect("they are valid");
+    let record = stage.record(&inputs, &sizes, 2, Language::Ptx).expect("nothing is missing");
+    let mut arguments = vec![Argument::bytes(bytemuck::cast_slice(&record))];
+    let buffers = stage.ptx.buffers;
+    let gradients = memory.upload(&vec![0; 4 * buffers.outputs[0].words(stage.outputs, &sizes)]);
+    for buffer in buffers.inputs {
+        let words = buffer.pack(stage.inputs, &sizes, &inputs).expect("nothing is missing");
+        arguments.push(memory.upload(bytemuck::cast_slice(&words)).into());
     }
     arguments.push(gradients.into());
     let launch = Launch { grid: [2, 1, 1], block: [256, 1, 1], dynamic_shared: 0, arguments };
@@ -69,7 +67,7 @@ fn replace_line(ptx: &str, what: &str, which: usize, by: &str) -> String {
     lines.join("\n")
 }
 
-fn kinds(reduction: &'static str, change: &dyn Fn(&str) -> String) -> Vec<FaultKind> {
+fn kinds(reduction: Reduction, change: &dyn Fn(&str) -> String) -> Vec<FaultKind> {
     let mut schedules = vec![Schedule::lockstep()];
     for seed in 0..5 {
         schedules.extend([Schedule::random(seed), Schedule::adversarial(seed)]);
@@ -91,7 +89,7 @@ fn a_missing_barrier_is_a_race() {
     // Around the end of the walk two, around the batch two; the list is longer than a batch.
     for which in 0..4 {
         let change = |ptx: &str| replace_line(ptx, "bar.sync", which, "");
-        let faults = kinds("sw_b", &change);
+        let faults = kinds(Reduction::SwB, &change);
         // Who reads the batch before anybody wrote it reads poison.
         let poison_instead = |kind: &FaultKind| which == 3 && poison(kind);
         let race = |kind: &FaultKind| matches!(kind, FaultKind::Race(_));
@@ -125,7 +123,7 @@ fn a_shuffle_of_the_contributing_lanes_by_all_is_misuse() {
         let cut = shuffle.rfind(',').expect("its mask is the last operand");
         ptx.replacen(shuffle, &format!("{}, {};", &shuffle[..cut], vote(ptx).1), 1)
     };
-    let faults = kinds("sw_s", &change);
+    let faults = kinds(Reduction::SwS, &change);
     let outside = |kind: &FaultKind| matches!(kind, FaultKind::NotInOwnMask { .. });
     assert!(faults.iter().all(outside), "{faults:?}");
 }
@@ -138,7 +136,7 @@ fn a_vote_of_the_whole_warp_in_a_branch_is_misuse() {
         let contributes = contributes.expect("a predicate");
         ptx.replacen(line, &format!("@{contributes} {line}"), 1)
     };
-    let faults = kinds("sw_b", &change);
+    let faults = kinds(Reduction::SwB, &change);
     // The lanes that skip the vote use its result, or wait elsewhere for those that vote.
     let misuse = |kind: &FaultKind| {
         matches!(
@@ -155,7 +153,7 @@ fn a_vote_of_the_whole_warp_in_a_branch_is_misuse() {
 #[test]
 fn a_batch_that_is_not_written_is_poison() {
     let change = |ptx: &str| replace_line(ptx, "st.shared.v4.f32", 0, "");
-    let faults = kinds("atomic", &change);
+    let faults = kinds(Reduction::Atomic, &change);
     assert!(faults.iter().all(poison), "{faults:?}");
 }
 
@@ -165,7 +163,7 @@ fn an_addition_without_atomic_is_a_race() {
         let line = ptx.lines().find(|l| l.contains("red.global.add.f32")).expect("it adds");
         ptx.replacen(line, &line.replace("red.global.add.f32", "st.global.f32"), 1)
     };
-    let faults = kinds("atomic", &change);
+    let faults = kinds(Reduction::Atomic, &change);
     assert!(faults.iter().all(|kind| matches!(kind, FaultKind::Race(_))), "{faults:?}");
 }
 
@@ -177,9 +175,9 @@ fn a_failing_schedule_shrinks() {
     let fails = |trace: Trace| {
         let replay = schedule.replay(trace);
         assert!(matches!(replay.policy, Policy::Replay(_)), "a replay has a trace");
-        run("sw_b", &change, &replay, &mut Trace::new()).is_err()
+        run(Reduction::SwB, &change, &replay, &mut Trace::new()).is_err()
     };
-    run("sw_b", &change, &schedule, &mut trace).expect_err("a barrier is missing");
+    run(Reduction::SwB, &change, &schedule, &mut trace).expect_err("a barrier is missing");
     assert!(fails(trace.clone()), "the trace replays");
     // The race detector needs no schedule at all for this one.
     assert!(shrink(&trace, |t| fails(t.clone())).is_empty(), "lockstep shows it too");
@@ -189,19 +187,19 @@ fn a_failing_schedule_shrinks() {
 fn another_program_runs_in_an_artifacts_place() {
     let mut emulator = engine(Architecture::Compute75, false, Schedule::lockstep());
     let inputs = inputs(&mut emulator, 3, 20);
-    let right = emulator.backward_by(&inputs, "atomic", 0).expect("it runs");
+    let right = try_backward(&mut emulator, &inputs, Reduction::Atomic, 0).expect("it runs");
     let artifact = Artifact {
         stage: "rasterize_backward",
-        reduction: Some("atomic"),
+        reduction: Some(Reduction::Atomic),
         channels: Some(Channels::Exactly(3)),
         architecture: Architecture::Compute75,
         fast_math: false,
     };
     let ptx = artifact.ptx().expect("it is built in").replace(&artifact.entry(), "mine");
-    let missing = emulator.replace("rasterize_backward", Some("sw_b"), &ptx, "other");
+    let missing = emulator.replace("rasterize_backward", Some(Reduction::SwB), &ptx, "other");
     let missing = missing.expect_err("there is no such entry").to_string();
     assert_eq!(missing, "kernel other: the program has no entry point other", "it says so");
-    emulator.replace("rasterize_backward", Some("sw_b"), &ptx, "mine").expect("it parses");
-    let other = emulator.backward_by(&inputs, "sw_b", 0).expect("it runs");
+    emulator.replace("rasterize_backward", Some(Reduction::SwB), &ptx, "mine").expect("it parses");
+    let other = try_backward(&mut emulator, &inputs, Reduction::SwB, 0).expect("it runs");
     assert_eq!(right, other, "the plain kernel ran in the butterfly's place, in the same order");
 }

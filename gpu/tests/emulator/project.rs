@@ -3,8 +3,8 @@
 use splatcheck_emulator::Schedule;
 use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::{
-    BackwardConfig, Camera, Engine, ProjectBackwardInputs, ProjectColors, ProjectConstants,
-    ProjectInputs, Reduction,
+    BackwardConfig, Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectInputs,
+    Reduction, SplatEngine,
 };
 
 use super::engine;

@@ -2,9 +2,9 @@
 
 use splatcheck_emulator::Schedule;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
-use splatcheck_gpu::{BackwardConfig, BackwardInputs, Engine, Reduction};
+use splatcheck_gpu::{BackwardInputs, Engine, Reduction};
 
-use super::inputs;
+use super::{inputs, try_backward};
 
 fn engine(lane_width: u32, schedule: Schedule) -> EmulatorEngine {
     let options = EmulatorOptions { lane_width, schedule, ..Default::default() };
@@ -32,13 +32,14 @@ fn kernels_without_warp_instructions_do_not_depend_on_the_width() {
 fn masks_of_32_bits_are_refused_with_64_lanes() {
     let mut wide = engine(64, Schedule::lockstep());
     let inputs = same(&mut wide);
-    for reduction in ["atomic", "sw_b", "sw_s"] {
-        let error = wide.backward_by(&inputs, reduction, 8).expect_err("it shuffles").to_string();
+    for reduction in [Reduction::Atomic, Reduction::SwB, Reduction::SwS] {
+        let error = try_backward(&mut wide, &inputs, reduction, 8);
+        let error = error.expect_err("it shuffles").to_string();
         let says = "32-bit masks and lane numbers on a machine with warps of 64 lanes";
         assert!(error.contains(says), "{reduction}: {error}");
     }
-    let above = BackwardConfig { reduction: Reduction::SwB, threshold: 65 };
-    let error = wide.rasterize_backward(&[(&inputs, &[above])]).expect_err("it votes").to_string();
+    let error = try_backward(&mut wide, &inputs, Reduction::SwB, 65);
+    let error = error.expect_err("it votes").to_string();
     assert!(error.contains("64 lanes"), "the threshold fits the width: {error}");
 }
 
@@ -47,7 +48,8 @@ fn a_butterfly_of_32_lanes_is_misuse_with_fewer() {
     for width in [8, 16] {
         let mut narrow = engine(width, Schedule::lockstep());
         let inputs = same(&mut narrow);
-        let error = narrow.backward_by(&inputs, "sw_b", 2).expect_err("it shuffles").to_string();
+        let error = try_backward(&mut narrow, &inputs, Reduction::SwB, 2);
+        let error = error.expect_err("it shuffles").to_string();
         assert!(error.contains("which are not among the members"), "{width} lanes: {error}");
     }
 }

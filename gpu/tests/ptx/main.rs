@@ -13,7 +13,7 @@ mod subset;
 mod tools;
 
 use nvrtc::Nvrtc;
-use splatcheck_gpu::artifact::{self, Architecture, Artifact, Derived, MANIFEST, Manifest, sha256};
+use splatcheck_gpu::artifact::{self, Artifact, Derived, MANIFEST, Manifest, sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ const PTXAS_VERSION: &str = "V12.9.86";
 const ASSEMBLED_FOR: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
 fn artifacts() -> BTreeMap<String, Artifact> {
-    artifact::all().into_iter().map(|a| (a.file(), a)).collect()
+    artifact::all().into_iter().map(|a| (a.path(), a)).collect()
 }
 
 fn read(path: &Path) -> String {
@@ -49,18 +49,29 @@ fn ptx(file: &str) -> String {
     read(&folder("kernels/ptx").join(file))
 }
 
-/// The names of a folder's files with their texts.
+/// The texts of a folder and of the folders in it, by their paths from there.
 fn texts(folder: &Path) -> BTreeMap<String, String> {
-    let entries = fs::read_dir(folder).expect("the folder is there");
-    let text = |entry: std::io::Result<fs::DirEntry>| {
+    let mut texts = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("the folder is readable").path();
-        let name = path.file_name().and_then(|n| n.to_str()).expect("names are ASCII");
-        (name.to_owned(), read(&path))
-    };
-    entries.map(text).collect()
+        let name = path.file_name().and_then(|n| n.to_str()).expect("names are ASCII").to_owned();
+        if path.is_dir() {
+            let inner = self::texts(&path).into_iter();
+            texts.extend(inner.map(|(file, text)| (format!("{name}/{file}"), text)));
+        } else {
+            texts.insert(name, read(&path));
+        }
+    }
+    texts
 }
 
-/// The names and SHA-256 of a folder's files.
+/// Writes a text, and the folder it lies in where that is missing.
+fn put(file: &Path, text: &str) {
+    fs::create_dir_all(file.parent().expect("it lies in a folder")).expect("it is writable");
+    fs::write(file, text).expect("the folder is writable");
+}
+
+/// The SHA-256 of a folder's files, by their paths from there.
 fn hashes(folder: &Path) -> BTreeMap<String, String> {
     texts(folder).into_iter().map(|(name, text)| (name, sha256(text.as_bytes()))).collect()
 }
@@ -113,7 +124,7 @@ fn write(to: &Path, sources: BTreeMap<String, String>, derived: &[(String, Artif
     text.push('\n');
     fs::write(to.join(MANIFEST), text).expect("the folder is writable");
     for (name, _, text) in derived {
-        fs::write(to.join(name), text).expect("the folder is writable");
+        put(&to.join(name), text);
     }
 }
 
@@ -147,9 +158,7 @@ fn the_manifest_tells_what_is_there() {
         assert_eq!(manifest.artifacts[&file].options, artifact.options(), "{file}: options");
     }
     let listed: BTreeSet<_> = manifest.artifacts.into_keys().chain([MANIFEST.to_owned()]).collect();
-    let entries = fs::read_dir(folder("kernels/ptx")).expect("the folder is there");
-    let names = entries.map(|e| e.expect("the folder is readable").file_name());
-    let present: BTreeSet<_> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+    let present: BTreeSet<_> = texts(&folder("kernels/ptx")).into_keys().collect();
     assert_eq!(present, listed, "files and manifest differ");
 }
 
@@ -193,14 +202,16 @@ fn assemble(ptxas: &Path, file: &str, sm: u32) -> Assembled {
 }
 
 /// One line of the snapshot.
-fn line(ptxas: &Path, file: &str, architecture: Architecture) -> String {
-    let sms = ASSEMBLED_FOR.into_iter().filter(|&sm| sm >= architecture.capability());
+fn line(ptxas: &Path, file: &str, artifact: &Artifact) -> String {
+    let lowest = artifact.architecture.capability();
+    let sms = ASSEMBLED_FOR.into_iter().filter(|&sm| sm >= lowest);
     let all: Vec<_> = sms.map(|sm| (sm, assemble(ptxas, file, sm))).collect();
     for (sm, one) in &all {
         assert_eq!(one.spilled, 0, "{file} for sm_{sm}: bytes of stack and spills");
         assert_eq!(one.shared, all[0].1.shared, "{file} for sm_{sm}: shared memory differs");
     }
     let registers: Vec<_> = all.iter().map(|(sm, one)| format!("{sm}:{}", one.registers)).collect();
+    let file = artifact.file();
     format!("{file:57} shared {:5}  registers {}", all[0].1.shared, registers.join(" "))
 }
 
@@ -208,8 +219,7 @@ fn line(ptxas: &Path, file: &str, architecture: Architecture) -> String {
 fn every_artifact_assembles_without_spilling() {
     let Some(ptxas) = find(PTXAS) else { return };
     let artifacts: Vec<_> = artifacts().into_iter().collect();
-    let lines =
-        in_parallel(&artifacts, |(file, artifact)| line(&ptxas, file, artifact.architecture));
+    let lines = in_parallel(&artifacts, |(file, artifact)| line(&ptxas, file, artifact));
     let version = Command::new(&ptxas).arg("--version").output().expect("ptxas starts");
     if String::from_utf8_lossy(&version.stdout).contains(PTXAS_VERSION) {
         insta::assert_snapshot!("assembled", lines.join("\n"));

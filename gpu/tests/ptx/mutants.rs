@@ -2,7 +2,8 @@
 
 use super::tools::{find, folder, in_parallel};
 use super::{
-    MANIFEST, Manifest, NVRTC, derive, hashes, ptx, read, sources, subset, texts, write, writes,
+    MANIFEST, Manifest, NVRTC, derive, hashes, ptx, put, read, sources, subset, texts, write,
+    writes,
 };
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::mutation::Mutation;
@@ -11,7 +12,7 @@ use std::fs;
 use std::path::PathBuf;
 
 fn mutants(name: &str) -> PathBuf {
-    folder("../tests/mutants").join(name)
+    folder("../tests/mutants/splat").join(name)
 }
 
 fn mutations() -> Vec<Mutation> {
@@ -46,9 +47,9 @@ fn compile(kernel: &Artifact, mutation: &Mutation) -> String {
         } else {
             text
         };
-        fs::write(copy.path().join(name), text).expect("it is writable");
+        put(&copy.path().join(name), &text);
     }
-    derive(&kernel.file(), copy.path())
+    derive(&kernel.path(), copy.path())
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn the_manifest_of_the_mutants_tells_what_is_there() {
 fn every_mutant_is_another_program_in_the_emulators_subset() {
     for (file, kernel, _) in kernels(&mutations()) {
         let text = read(&mutants("ptx").join(&file));
-        assert!(text != ptx(&kernel.file()), "{file} is the kernel that it should differ from");
+        assert!(text != ptx(&kernel.path()), "{file} is the kernel that it should differ from");
         let foreign = subset::foreign(&file, &text);
         assert!(foreign.is_empty(), "outside the subset:\n{}", foreign.join("\n"));
     }

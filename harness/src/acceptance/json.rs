@@ -16,9 +16,9 @@ pub fn value(acceptance: &Acceptance) -> Value {
     let Acceptance { quick, discovery, checks, scenes, not_exercised, faults } = acceptance;
     let missing = |missing: &crate::engines::Missing| json!({ "candidate": missing.candidate, "reason": missing.reason });
     let speed = |found: &Found| {
-        let summary = over_scenes(&found.spec.id, scenes)?;
+        let summary = over_scenes(found.spec.id(), scenes)?;
         Some(json!({
-            "engine": found.spec.id,
+            "engine": found.spec.id(),
             "scenes": summary.scenes,
             "distwar_to_atomic": summary.distwar,
             "best_to_atomic": summary.overall,
@@ -43,7 +43,7 @@ pub fn value(acceptance: &Acceptance) -> Value {
 
 fn engine(found: &Found) -> Value {
     json!({
-        "id": found.spec.id,
+        "id": found.spec.id(),
         "adapter": found.info.adapter,
         "driver": found.info.driver,
         "backend": found.info.backend,
@@ -76,7 +76,7 @@ fn judged(report: &EngineReport, files: &[String]) -> Value {
     });
     let findings = report.findings.iter().zip(files).map(|(finding, file)| {
         json!({
-            "stage": finding.stage.name(),
+            "stage": finding.stage.name,
             "setting": finding.setting.map(|setting| setting.to_string()),
             "what": match &finding.fault {
                 Fault::Difference(difference) => difference.to_string(),
@@ -138,7 +138,9 @@ fn traffic_row(row: &TrafficRow) -> Value {
 fn timed(scene: &SceneReport, times: &EngineTimes) -> Value {
     let measured = match &times.outcome {
         Ok(measured) => measured,
-        Err(reason) => return json!({ "engine": times.engine, "not_exercised": reason }),
+        Err(reason) => {
+            return json!({ "engine": times.engine, "not_exercised": reason.to_string() });
+        }
     };
     let floor = measured.peak.map(|peak| {
         let floor = scene.work.floor(&peak);

@@ -1,8 +1,9 @@
 //! The threshold sweep with times: how much a reduction saves, against DISTWAR's own figure.
 
-use splatcheck_gpu::{BackwardConfig, BackwardInputs, Engine, EngineError, Peak, Reduction};
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+use splatcheck_gpu::{BackwardConfig, Engine, EngineError, Peak, Reduction, Tensors};
 
-use crate::traffic::Work;
+use crate::workloads::splat::floor::Work;
 
 /// How much faster the paper's gradient computation becomes on average over its workloads and GPUs
 /// (DISTWAR, arXiv 2401.05345, abstract).
@@ -16,7 +17,7 @@ pub struct EngineTimes {
     /// Its lane width.
     pub lane_width: u32,
     /// The times, or why there are none.
-    pub outcome: Result<Times, String>,
+    pub outcome: Result<Times, EngineError>,
 }
 
 /// Times of the backward stage of one scene on one engine.
@@ -36,14 +37,21 @@ pub struct Times {
 /// [`EngineError::Missing`] where the engine has no clock, else what the engine says.
 pub fn measure(
     engine: &mut dyn Engine,
-    inputs: &BackwardInputs,
+    inputs: &Tensors,
     settings: &[BackwardConfig],
     repeats: u32,
     done: &dyn Fn(),
 ) -> Result<Times, EngineError> {
     let mut times = Times { repeats, medians: Vec::new(), peak: None };
     for settings in settings.chunk_by(|a, b| a.reduction == b.reduction) {
-        let timing = engine.time_backward(inputs, settings, repeats)?;
+        let timing = engine.time(
+            RASTERIZE_BACKWARD,
+            splatcheck_gpu::Work {
+                inputs,
+                settings: &settings.iter().copied().map(Some).collect::<Vec<_>>(),
+            },
+            repeats,
+        )?;
         times.peak = timing.peak;
         for (&setting, runs) in settings.iter().zip(&timing.milliseconds) {
             times.medians.push((setting, median(runs)?));
@@ -78,13 +86,13 @@ impl Times {
     /// The time of the baseline, `atomic`.
     #[must_use]
     pub fn baseline(&self) -> Option<f64> {
-        self.best(|reduction| reduction == Reduction::Atomic).map(|(_, time)| time)
+        self.best(|reduction| reduction == Reduction::BASELINE).map(|(_, time)| time)
     }
 
     /// The fastest setting of DISTWAR's two reductions.
     #[must_use]
     pub fn distwar(&self) -> Option<Best> {
-        self.best(|reduction| matches!(reduction, Reduction::SwS | Reduction::SwB))
+        self.best(|reduction| reduction.row().of_distwar)
     }
 
     /// How many times faster than `atomic`.

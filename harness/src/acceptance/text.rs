@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use super::speed::{EngineTimes, PAPER, Summary, Times};
 use super::{Acceptance, Check, SceneReport, TrafficRow};
 use crate::campaign::EngineReport;
-use crate::cli::devices::describe;
-use crate::cli::table::table;
+use crate::report::devices::describe;
 use crate::report::report as check_report;
+use crate::table::table;
 use crate::verdict::Verdict;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 
@@ -39,7 +39,7 @@ every kind of finding lies in `findings/`; `splatcheck replay FILE` runs it agai
 after one that is not counted. Zeroing the gradients is outside of the time.\n\
 - **Floor**: the arithmetic or the memory traffic that the tile walk cannot avoid, whichever takes \
 longer at the peak that the driver tells (clock x multiprocessors x lanes x 2, memory clock x 2 x \
-bus width). Operations and bytes are counted in `harness/src/traffic/floor.rs`.\n\
+bus width). Operations and bytes are counted in `harness/src/workloads/splat/floor.rs`.\n\
 - **Traffic**: properties of scene, reduction and threshold, the same on every GPU with that lane \
 width; counted on the CPU, equal to the PTX emulator's counts. `longest` and `mean chain` are \
 additions to one address. `report.json` has all thresholds.\n";
@@ -157,8 +157,9 @@ fn traffic_at_a_glance(scenes: &[SceneReport]) -> String {
         BackwardConfig { reduction: Reduction::PerGaussian, threshold: 0 },
     ];
     let mut head = vec!["scene".to_owned(), "atomic".to_owned()];
-    head.extend(chosen.iter().map(|setting| match setting.reduction {
-        Reduction::Block => "block".to_owned(),
+    // What a workgroup sends does not depend on the threshold.
+    head.extend(chosen.iter().map(|setting| match setting.reduction.row() {
+        row if row.sums_per_workgroup => row.name.to_owned(),
         _ => setting.to_string(),
     }));
     head.push("longest chain".to_owned());
@@ -166,7 +167,7 @@ fn traffic_at_a_glance(scenes: &[SceneReport]) -> String {
     for scene in scenes {
         let Some((_, all)) = scene.traffic.iter().find(|(lanes, _)| *lanes == 32) else { continue };
         let row = |setting| all.iter().find(|row| row.setting == setting);
-        let atomic = row(BackwardConfig { reduction: Reduction::Atomic, threshold: 0 });
+        let atomic = row(BackwardConfig { reduction: Reduction::BASELINE, threshold: 0 });
         let Some(atomic) = atomic else { continue };
         let mut cells = vec![scene.name.clone(), count(atomic.additions)];
         let share = |row: &TrafficRow| format!("{:.3}", share(row.additions, atomic.additions));
@@ -326,7 +327,7 @@ fn traffic_table(lane_width: u32, all: &[TrafficRow]) -> String {
         "shared atomics",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    let baseline = all.iter().find(|row| row.setting.reduction == Reduction::Atomic);
+    let baseline = all.iter().find(|row| row.setting.reduction == Reduction::BASELINE);
     let baseline = baseline.map_or(0, |row| row.additions);
     for row in all.iter().filter(|row| sweep.contains(&row.setting)) {
         let share = share(row.additions, baseline);

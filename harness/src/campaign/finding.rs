@@ -1,10 +1,10 @@
 //! What was wrong, with all that is needed to run it again.
 
+use crate::engines::Emulation;
 use crate::verdict::Difference;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::stage::StageName;
+use crate::workload::AnyCase;
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{BackwardConfig, EngineError};
+use splatcheck_gpu::{BackwardConfig, EngineError, Stage};
 
 /// What was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,10 +21,12 @@ pub enum Fault {
 pub struct Finding {
     /// Id of the engine.
     pub engine: String,
+    /// What the emulator was asked for, if it is the emulator.
+    pub emulation: Option<Emulation>,
     /// Its lane width.
     pub lane_width: u32,
     /// The stage.
-    pub stage: StageName,
+    pub stage: Stage,
     /// The setting; `None` for the forward stages.
     pub setting: Option<BackwardConfig>,
     /// What makes two findings of an engine the same: stage, reduction, output, kind of failure and
@@ -33,9 +35,9 @@ pub struct Finding {
     /// What was wrong.
     pub fault: Fault,
     /// The case, as small as it could be made.
-    pub case: Case,
-    /// Number of the camera; 0 where the stage takes all cameras.
-    pub camera: usize,
+    pub case: AnyCase,
+    /// Number of the view (the camera, for splats); 0 where the stage takes all of them.
+    pub view: usize,
     /// How many runs failed in the same way (stage, reduction and output).
     pub runs: u64,
     /// More for the reader, a line each.
@@ -45,7 +47,7 @@ pub struct Finding {
 impl Finding {
     /// The [`Self::key`] of such a finding.
     pub(super) fn key(
-        stage: StageName,
+        stage: Stage,
         setting: Option<BackwardConfig>,
         fault: &Fault,
         class: &str,
@@ -77,7 +79,7 @@ impl Finding {
             Fault::Difference(difference) => &*difference.output,
             Fault::Engine(_) => "fault",
         };
-        let stem = format!("{}-{}{setting}-{what}-{}", self.engine, self.stage, self.case.name);
+        let stem = format!("{}-{}{setting}-{what}-{}", self.engine, self.stage, self.case.name());
         stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
     }
 }

@@ -1,14 +1,14 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
 use super::once::once;
-use super::run_stage::{Work, tallies};
-use super::{Contender, EngineReport, Fault, Finding, Item, Minimizer, Watch};
-use crate::engines::Emulation;
+use super::run_stage::{Runs, tallies};
+use super::{Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item};
 use crate::verdict::{Tally, Verdict};
-use crate::workloads::splat::stage::StageName;
-use splatcheck_gpu::{BackwardConfig, EngineError};
+use crate::workload::Job;
+use splatcheck_gpu::{BackwardConfig, EngineError, EngineKind, Stage, Support};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
+use std::sync::Arc;
 
 /// Runs with more lanes (pixels or Gaussians) are made one setting a request: a software device
 /// takes seconds for each, and the time limit and the progress bar are per request.
@@ -19,130 +19,150 @@ const GIVE_UP: u32 = 3;
 /// An engine with its report.
 pub(super) struct Judge<'a, 'm> {
     contender: Contender<'a>,
-    minimize: &'m Minimizer<'m>,
-    watch: &'m dyn Watch,
+    hooks: Hooks<'m>,
     pub(super) report: EngineReport,
     known: BTreeMap<String, usize>,
     faults_in_a_row: u32,
 }
 
+/// A job of an item.
+#[derive(Clone, Copy)]
+struct Entry<'i> {
+    item: &'i Item,
+    job: &'i Job,
+}
+
 impl<'a, 'm> Judge<'a, 'm> {
-    pub(super) fn new(
-        contender: Contender<'a>,
-        minimize: &'m Minimizer<'m>,
-        watch: &'m dyn Watch,
-    ) -> Self {
-        let report = EngineReport::new(contender.id.clone(), contender.engine.info().clone());
+    pub(super) fn new(contender: Contender<'a>, hooks: Hooks<'m>) -> Self {
+        let report = EngineReport::new(&contender);
         let known = BTreeMap::new();
-        Self { contender, minimize, watch, report, known, faults_in_a_row: 0 }
+        Self { contender, hooks, report, known, faults_in_a_row: 0 }
     }
 
-    /// Runs the small cases of a chunk in one request a stage; large ones, and all where that
-    /// fails, one by one.
+    /// Runs the small jobs of a chunk in one request a stage; large ones, and all where that fails,
+    /// one by one.
     pub(super) fn chunk(&mut self, items: &[Item]) {
         for stage in self.contender.stages.clone() {
-            let items = items.iter().filter(|item| item.has(stage));
-            let (large, small): (Vec<&Item>, Vec<&Item>) =
-                items.partition(|item| item.lanes(stage) > LARGE);
+            let entry = |item| Some(Entry { item, job: item.job(stage)? });
+            let entries = items.iter().filter_map(entry);
+            let (large, small): (Vec<_>, Vec<_>) =
+                entries.partition(|entry| entry.job.lanes > LARGE);
             if self.report.given_up.is_some() || self.together(stage, &small).is_err() {
-                small.iter().for_each(|item| self.one_by_one(stage, item));
+                small.iter().for_each(|&entry| self.one_by_one(entry));
             }
-            large.iter().for_each(|item| self.one_by_one(stage, item));
+            large.iter().for_each(|&entry| self.one_by_one(entry));
         }
     }
 
-    fn together(&mut self, stage: StageName, items: &[&Item]) -> Result<(), EngineError> {
-        let work = items.iter().map(|&item| (item, self.settings(stage, item)));
-        let work: Vec<Work<'_>> = work.filter(|(_, settings)| !settings.is_empty()).collect();
-        if work.is_empty() {
-            return Ok(());
-        }
-        let tallies = tallies(self.contender.engine.as_mut(), stage, &work)?;
-        for ((item, settings), tallies) in work.iter().zip(&tallies) {
-            for (&setting, tally) in settings.iter().zip(tallies) {
-                self.count(item, stage, setting, tally);
+    fn together(&mut self, stage: Stage, entries: &[Entry<'_>]) -> Result<(), EngineError> {
+        let mut taken = Vec::with_capacity(entries.len());
+        let mut runs = Vec::with_capacity(entries.len());
+        for &entry in entries {
+            let (settings, _) = self.settings(entry);
+            if !settings.is_empty() {
+                taken.push(entry);
+                runs.push(Runs { job: entry.job, settings });
             }
-            self.exercised(stage, item, settings);
         }
+        if !runs.is_empty() {
+            let tallies = tallies(self.contender.engine.as_mut(), stage, &runs)?;
+            for ((&entry, runs), tallies) in taken.iter().zip(&runs).zip(&tallies) {
+                for (&setting, tally) in runs.settings.iter().zip(tallies) {
+                    self.count(entry, setting, tally);
+                }
+                self.exercised(entry, &runs.settings);
+            }
+        }
+        entries.iter().for_each(|&entry| self.note_unsupported(entry));
         Ok(())
     }
 
-    /// The settings to run a stage of a case with; none where it is not run.
-    fn settings(&self, stage: StageName, item: &Item) -> Vec<Option<BackwardConfig>> {
-        if !self.watch.runs(stage, &item.case) {
-            return Vec::new();
+    /// The settings to run a job with, and those for which the engine has no kernel, with its
+    /// reasons; none of either where the policy leaves the stage out.
+    fn settings(&self, entry: Entry<'_>) -> (Vec<Setting>, Vec<(Setting, String)>) {
+        let (case, stage) = (entry.item.case.as_ref(), entry.job.stage);
+        if !self.hooks.policy.runs(stage, case) {
+            return (Vec::new(), Vec::new());
         }
-        stage.settings(&self.watch.settings(&item.case, &self.contender.settings))
+        let settings = self.hooks.policy.settings(case, &self.contender.settings);
+        let (mut runs, mut lacking) = (Vec::new(), Vec::new());
+        for setting in stage.settings(&settings) {
+            match self.contender.engine.supports(stage, setting.map(|s| s.reduction)) {
+                Support::Yes => runs.push(setting),
+                Support::No(reason) => lacking.push((setting, reason)),
+            }
+        }
+        (runs, lacking)
     }
 
-    fn exercised(&self, stage: StageName, item: &Item, settings: &[Option<BackwardConfig>]) {
-        if stage == StageName::RasterizeBackward {
+    /// What an engine has no kernel for is not exercised, and does not cost the engine its place.
+    fn note_unsupported(&mut self, entry: Entry<'_>) {
+        let (_, lacking) = self.settings(entry);
+        for (setting, reason) in lacking {
+            self.hooks.observer.done(1);
+            let stage = entry.job.stage;
+            self.report.row(stage, setting).add_run(Verdict::NotExercised, setting);
+            let key = (stage, setting.map(|setting| setting.reduction));
+            self.report.unsupported.insert(key, reason);
+        }
+    }
+
+    fn exercised(&self, entry: Entry<'_>, settings: &[Setting]) {
+        if entry.job.stage.accumulates() {
             let settings: Vec<_> = settings.iter().flatten().copied().collect();
-            self.watch.exercised(&self.report.id, self.report.info.lane_width, item, &settings);
+            let Entry { item, job } = entry;
+            let (case, view) = (item.case.as_ref(), item.view);
+            let run = Exercised { case, view, job, settings: &settings };
+            self.hooks.observer.exercised(&self.report.id, self.report.info.lane_width, run);
         }
     }
 
-    fn one_by_one(&mut self, stage: StageName, item: &Item) {
-        for setting in self.settings(stage, item) {
+    fn one_by_one(&mut self, entry: Entry<'_>) {
+        let stage = entry.job.stage;
+        for setting in self.settings(entry).0 {
             if self.report.given_up.is_some() {
                 self.report.row(stage, setting).add(&Tally::default(), setting);
-                self.watch.done(1);
+                self.hooks.observer.done(1);
                 continue;
             }
-            match once(self.contender.engine.as_mut(), stage, item, setting) {
+            match once(self.contender.engine.as_mut(), entry.job, setting) {
                 Ok(tally) => {
-                    self.count(item, stage, setting, &tally);
-                    self.exercised(stage, item, &[setting]);
+                    self.count(entry, setting, &tally);
+                    self.exercised(entry, &[setting]);
                 }
-                Err(error) => self.note_fault(item, stage, setting, error),
+                Err(error) => self.note_fault(entry, setting, error),
             }
         }
+        self.note_unsupported(entry);
     }
 
-    fn count(
-        &mut self,
-        item: &Item,
-        stage: StageName,
-        setting: Option<BackwardConfig>,
-        tally: &Tally,
-    ) {
+    fn count(&mut self, entry: Entry<'_>, setting: Setting, tally: &Tally) {
         self.faults_in_a_row = 0;
-        self.watch.done(1);
-        self.report.row(stage, setting).add(tally, setting);
+        self.hooks.observer.done(1);
+        self.report.row(entry.job.stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
-            self.found(item, stage, setting, Fault::Difference(difference.clone()));
+            self.found(entry, setting, Fault::Difference(difference.clone()));
         }
     }
 
-    fn note_fault(
-        &mut self,
-        item: &Item,
-        stage: StageName,
-        setting: Option<BackwardConfig>,
-        error: EngineError,
-    ) {
-        self.watch.done(1);
+    fn note_fault(&mut self, entry: Entry<'_>, setting: Setting, error: EngineError) {
+        self.hooks.observer.done(1);
         // What the machine lacks says nothing of the kernel.
         let of_machine = error.is_of_the_machine();
         let verdict = if of_machine { Verdict::NotExercised } else { Verdict::Disagree };
-        self.report.row(stage, setting).add_run(verdict, setting);
+        self.report.row(entry.job.stage, setting).add_run(verdict, setting);
         self.faults_in_a_row += 1;
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }
-        self.found(item, stage, setting, Fault::Engine(error));
+        self.found(entry, setting, Fault::Engine(error));
     }
 
     /// Keeps the first finding of each kind, made small, and counts the others.
-    fn found(
-        &mut self,
-        item: &Item,
-        stage: StageName,
-        setting: Option<BackwardConfig>,
-        fault: Fault,
-    ) {
-        let class = self.watch.class(&item.case);
-        let key = Finding::key(stage, setting, &fault, &class);
+    fn found(&mut self, entry: Entry<'_>, setting: Setting, fault: Fault) {
+        let Entry { item, job } = entry;
+        let class = self.hooks.policy.class(item.case.as_ref());
+        let key = Finding::key(job.stage, setting, &fault, &class);
         if let Some(&index) = self.known.get(&key) {
             self.report.findings[index].runs += 1;
             return;
@@ -150,21 +170,22 @@ impl<'a, 'm> Judge<'a, 'm> {
         self.known.insert(key.clone(), self.report.findings.len());
         let mut finding = Finding {
             engine: self.report.id.clone(),
+            emulation: self.report.emulation,
             lane_width: self.report.info.lane_width,
-            stage,
+            stage: job.stage,
             setting,
             key,
             fault,
-            case: item.case.clone(),
-            camera: item.camera,
+            case: Arc::clone(&item.case),
+            view: item.view,
             runs: 1,
             notes: Vec::new(),
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.
-        self.watch.found(&finding, false);
+        self.hooks.observer.found(&finding, false);
         if self.repeats(&finding.fault) {
             self.shrink(item, &mut finding);
-            self.watch.found(&finding, true);
+            self.hooks.observer.found(&finding, true);
         }
         self.report.findings.push(finding);
     }
@@ -174,20 +195,21 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn repeats(&self, fault: &Fault) -> bool {
         match fault {
             Fault::Difference(_) => true,
-            Fault::Engine(EngineError::Device(_)) => self.report.id.parse::<Emulation>().is_ok(),
+            Fault::Engine(EngineError::Device(_)) => self.report.info.kind == EngineKind::Emulator,
             Fault::Engine(_) => false,
         }
     }
 
     /// Replaces the finding's case by a smaller one that still fails in the same way.
     fn shrink(&mut self, item: &Item, finding: &mut Finding) {
-        let minimize = self.minimize;
-        let (stage, setting, camera) = (finding.stage, finding.setting, finding.camera);
+        let minimize = self.hooks.minimize;
+        let (stage, setting, view) = (finding.stage, finding.setting, finding.view);
         let kind = discriminant(&finding.fault);
         let mut smallest = None;
         minimize(item, &mut |case| {
-            let Ok(item) = Item::new(case.clone(), camera) else { return false };
-            let fault = match once(self.contender.engine.as_mut(), stage, &item, setting) {
+            let Ok(item) = Item::new(Arc::clone(case), view) else { return false };
+            let Some(job) = item.job(stage) else { return false };
+            let fault = match once(self.contender.engine.as_mut(), job, setting) {
                 Ok(tally) => tally.worst.map(Fault::Difference),
                 Err(error) => Some(Fault::Engine(error)),
             };
@@ -204,3 +226,6 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 }
+
+/// The setting of a run; none of a stage that reduces nothing.
+type Setting = Option<BackwardConfig>;

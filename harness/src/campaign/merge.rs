@@ -9,7 +9,7 @@ use std::collections::btree_map::Entry;
 pub fn join_seeds(reports: Vec<EngineReport>) -> Vec<EngineReport> {
     let mut joined: Vec<(Option<Emulation>, u64, EngineReport)> = Vec::new();
     for report in reports {
-        let emulation: Option<Emulation> = report.id.parse().ok();
+        let emulation = report.emulation;
         let same = |other: &Option<Emulation>| {
             emulation.is_some_and(|e| {
                 e.order.seed().is_some()
@@ -76,22 +76,35 @@ impl Row {
 mod tests {
     use super::*;
     use crate::verdict::Verdict;
-    use crate::workloads::splat::stage::StageName;
-    use splatcheck_gpu::{BackwardConfig, DeviceInfo, FloatAtomics, Reduction};
+    use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
+    use splatcheck_gpu::{
+        Arithmetic, BackwardConfig, DeviceInfo, EngineKind, FloatAtomics, Reduction,
+    };
+    use std::collections::BTreeMap;
 
     fn report(id: &str, verdict: Verdict) -> EngineReport {
         let info = DeviceInfo {
             adapter: String::new(),
             driver: String::new(),
             backend: String::new(),
+            kind: EngineKind::Emulator,
+            arithmetic: Arithmetic::Cuda,
             lane_width: 32,
             float_atomics: FloatAtomics::Native,
             exp_of_zero_is_one: true,
         };
-        let mut report = EngineReport::new(id.to_owned(), info);
+        let mut report = EngineReport {
+            id: id.to_owned(),
+            emulation: id.parse().ok(),
+            info,
+            rows: BTreeMap::new(),
+            unsupported: BTreeMap::new(),
+            findings: Vec::new(),
+            given_up: None,
+        };
         let setting = BackwardConfig { reduction: Reduction::SwB, threshold: 3 };
-        report.row(StageName::RasterizeBackward, Some(setting)).add_run(verdict, Some(setting));
-        report.row(StageName::Rasterize, None).add_run(Verdict::Agree, None);
+        report.row(RASTERIZE_BACKWARD, Some(setting)).add_run(verdict, Some(setting));
+        report.row(RASTERIZE, None).add_run(Verdict::Agree, None);
         report
     }
 

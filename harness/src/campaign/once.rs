@@ -1,23 +1,20 @@
-//! One run: a stage of one case under one setting.
+//! One run: a job under one setting.
 
-use super::Item;
-use super::run_stage::tallies;
+use super::run_stage::{Runs, tallies};
 use crate::verdict::Tally;
-use crate::workloads::splat::stage::StageName;
+use crate::workload::Job;
 use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
 
-/// Runs a stage of a case under a setting, which the forward stages have none of, and judges it. The
-/// case must have the stage.
+/// Runs a job under a setting, which a stage that reduces nothing has none of, and judges it.
 ///
 /// # Errors
 /// The engine's.
 pub fn once(
     engine: &mut dyn Engine,
-    stage: StageName,
-    item: &Item,
+    job: &Job,
     setting: Option<BackwardConfig>,
 ) -> Result<Tally, EngineError> {
-    let mut tallies = tallies(engine, stage, &[(item, vec![setting])])?;
+    let mut tallies = tallies(engine, job.stage, &[Runs { job, settings: vec![setting] }])?;
     let one = tallies.pop().and_then(|mut settings| settings.pop());
     one.ok_or_else(|| EngineError::Device("no result came back".to_owned()))
 }

@@ -1,11 +1,11 @@
 //! The counts of an engine's part of a campaign, row by row of the report.
 
-use super::Finding;
+use super::{Contender, Finding};
+use crate::engines::Emulation;
 use crate::io::serde_forms::furthest;
 use crate::verdict::{Difference, Tally, Verdict};
-use crate::workloads::splat::stage::StageName;
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{BackwardConfig, DeviceInfo, Reduction};
+use splatcheck_gpu::{BackwardConfig, DeviceInfo, Reduction, Stage};
 use std::collections::BTreeMap;
 
 /// Counts of one row of the report.
@@ -53,10 +53,14 @@ impl Row {
 pub struct EngineReport {
     /// Id of the engine.
     pub id: String,
+    /// What the emulator was asked for, if it is the emulator.
+    pub emulation: Option<Emulation>,
     /// Its device.
     pub info: DeviceInfo,
     /// By stage and reduction (none for the forward stages), in the order of reports.
-    pub rows: BTreeMap<(StageName, Option<Reduction>), Row>,
+    pub rows: BTreeMap<(Stage, Option<Reduction>), Row>,
+    /// What the engine has no kernel for, and why: not exercised.
+    pub unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     /// What was wrong, each kind once.
     pub findings: Vec<Finding>,
     /// Why the engine was given up, if it was.
@@ -64,18 +68,26 @@ pub struct EngineReport {
 }
 
 impl EngineReport {
-    pub(super) fn new(id: String, info: DeviceInfo) -> Self {
-        Self { id, info, rows: BTreeMap::new(), findings: Vec::new(), given_up: None }
+    pub(super) fn new(contender: &Contender<'_>) -> Self {
+        Self {
+            id: contender.id.clone(),
+            emulation: contender.emulation,
+            info: contender.engine.info().clone(),
+            rows: BTreeMap::new(),
+            unsupported: BTreeMap::new(),
+            findings: Vec::new(),
+            given_up: None,
+        }
     }
 
-    pub(super) fn row(&mut self, stage: StageName, setting: Option<BackwardConfig>) -> &mut Row {
+    pub(super) fn row(&mut self, stage: Stage, setting: Option<BackwardConfig>) -> &mut Row {
         self.rows.entry((stage, setting.map(|setting| setting.reduction))).or_default()
     }
 
     /// The rows with the names of their stages and reductions; "-" for a stage without one.
     pub fn named_rows(&self) -> impl Iterator<Item = (&'static str, &'static str, &Row)> {
         self.rows.iter().map(|(&(stage, reduction), row)| {
-            (stage.name(), reduction.map_or("-", Reduction::name), row)
+            (stage.spec().name, reduction.map_or("-", Reduction::name), row)
         })
     }
 
@@ -84,5 +96,11 @@ impl EngineReport {
     pub fn verdict(&self) -> Verdict {
         let rows = self.rows.values().flat_map(|row| row.runs.keys().copied());
         rows.max().unwrap_or(Verdict::NotExercised)
+    }
+
+    /// The worst verdict of several engines: not exercised, if there is none.
+    #[must_use]
+    pub fn worst<'a>(reports: impl IntoIterator<Item = &'a Self>) -> Verdict {
+        reports.into_iter().map(Self::verdict).max().unwrap_or(Verdict::NotExercised)
     }
 }

@@ -1,79 +1,49 @@
-//! One request to an engine: a stage of many cases, and the judge's counts of each.
+//! One request to an engine: a stage of many jobs, and the judge's counts of each.
 
-use super::{Item, Projection};
+use crate::judge::{Arithmetic, judge};
 use crate::verdict::Tally;
-use crate::workloads::splat::stage::StageName;
-use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
+use crate::workload::Job;
+use splatcheck_gpu::{BackwardConfig, Engine, EngineError, Stage, Work};
 
-/// An item and the settings to run it with.
-pub(crate) type Work<'i> = (&'i Item, Vec<Option<BackwardConfig>>);
+/// A job and the settings to run it with: `None` for a stage that reduces nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs<'j> {
+    pub(crate) job: &'j Job,
+    pub(crate) settings: Vec<Option<BackwardConfig>>,
+}
 
-/// Runs a stage on all items under their settings and judges it: `[item][setting]`. The items must
-/// have the stage.
+/// Runs all jobs, which are of that stage, under their settings and judges them: `[job][setting]`.
+///
+/// # Errors
+/// The engine's; outputs that are missing or have another type or shape are the engine's fault too.
 pub(crate) fn tallies(
     engine: &mut dyn Engine,
-    stage: StageName,
-    work: &[Work<'_>],
+    stage: Stage,
+    runs: &[Runs<'_>],
 ) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let items: Vec<&Item> = work.iter().map(|(item, _)| *item).collect();
-    let settings: Vec<Vec<BackwardConfig>> =
-        work.iter().map(|(_, settings)| settings.iter().flatten().copied().collect()).collect();
-    let projections: Vec<&Projection> =
-        items.iter().filter_map(|item| item.projection.as_ref()).collect();
-    match stage {
-        StageName::Project => project(engine, &projections),
-        StageName::Rasterize => rasterize(engine, &items),
-        StageName::RasterizeBackward => rasterize_backward(engine, &items, &settings),
-        StageName::ProjectBackward => project_backward(engine, &projections, &settings),
+    let work: Vec<_> = runs
+        .iter()
+        .map(|runs| Work { inputs: &runs.job.inputs, settings: &runs.settings })
+        .collect();
+    let outputs = engine.run(stage, &work)?;
+    let info = engine.info();
+    let arithmetic = Arithmetic::of(info);
+    let asked: Vec<usize> = runs.iter().map(|runs| runs.settings.len()).collect();
+    let answered: Vec<usize> = outputs.iter().map(Vec::len).collect();
+    if asked != answered {
+        return Err(EngineError::Device(format!(
+            "its answer has {answered:?} results for {asked:?} settings of {} jobs",
+            runs.len()
+        )));
     }
-}
-
-fn project(engine: &mut dyn Engine, items: &[&Projection]) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let inputs: Vec<_> = items.iter().map(|item| &item.stage.inputs.project).collect();
-    let outputs = engine.project(&inputs)?;
-    let info = engine.info();
-    let judged = items.iter().zip(&outputs);
-    Ok(judged.map(|(item, output)| vec![item.expectation(info).judge_forward(output)]).collect())
-}
-
-fn rasterize(engine: &mut dyn Engine, items: &[&Item]) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let inputs: Vec<_> = items.iter().map(|item| &item.stage.inputs.raster).collect();
-    let outputs = engine.rasterize(&inputs)?;
-    let info = engine.info();
-    let judged = items.iter().zip(&outputs);
-    Ok(judged.map(|(item, output)| vec![item.expectation(info).judge_forward(output)]).collect())
-}
-
-fn rasterize_backward(
-    engine: &mut dyn Engine,
-    items: &[&Item],
-    settings: &[Vec<BackwardConfig>],
-) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let jobs = items.iter().zip(settings);
-    let jobs: Vec<_> = jobs.map(|(item, s)| (&item.stage.inputs, s.as_slice())).collect();
-    let gradients = engine.rasterize_backward(&jobs)?;
-    let info = engine.info();
-    let judge = |((item, settings), gradients): ((&&Item, &Vec<BackwardConfig>), &Vec<_>)| {
-        let expectation = item.expectation(info);
-        let judged = settings.iter().zip(gradients);
-        judged.map(|(&s, g)| expectation.judge_backward(g, s, info.lane_width)).collect()
+    let judged = |(runs, outputs): (&Runs<'_>, &Vec<_>)| {
+        let Runs { job, settings } = runs;
+        let expectation = job.expectation(arithmetic);
+        let one = |(&setting, outputs)| {
+            let run = (setting, info.lane_width);
+            judge(&stage, &job.sizes, expectation, outputs, run).map_err(EngineError::output)
+        };
+        settings.iter().zip(outputs).map(one).collect()
     };
-    Ok(items.iter().zip(settings).zip(&gradients).map(judge).collect())
-}
-
-fn project_backward(
-    engine: &mut dyn Engine,
-    items: &[&Projection],
-    settings: &[Vec<BackwardConfig>],
-) -> Result<Vec<Vec<Tally>>, EngineError> {
-    let jobs = items.iter().zip(settings);
-    let jobs: Vec<_> = jobs.map(|(item, s)| (&item.stage.inputs, s.as_slice())).collect();
-    let gradients = engine.project_backward(&jobs)?;
-    let info = engine.info();
-    let judge = |((item, settings), gradients): ((&&Projection, &Vec<BackwardConfig>), &Vec<_>)| {
-        let expectation = item.expectation(info);
-        let judged = settings.iter().zip(gradients);
-        judged.map(|(&s, g)| expectation.judge_backward(g, s, info.lane_width)).collect()
-    };
-    Ok(items.iter().zip(settings).zip(&gradients).map(judge).collect())
+    runs.iter().zip(&outputs).map(judged).collect()
 }

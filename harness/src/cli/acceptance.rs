@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use splatcheck_gpu::{EngineError, Reduction};
+use splatcheck_gpu::{EngineError, Reduction, TensorError};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
 use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
 use super::check::{judge, progress_bar};
-use super::devices::describe;
-use super::exit::{CliError, Outcome, one_line};
+use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
-use super::judged::outcome;
 use super::reproducer;
 use super::scene::scene_case;
 use super::{engines_here, paths};
@@ -23,8 +21,10 @@ use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, settings, text};
 use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
+use crate::gate::Evidence;
+use crate::report::devices::describe;
 use crate::workloads::splat::case::Case;
-use crate::workloads::splat::stage::Stage;
+use crate::workloads::splat::stage::RasterStage;
 
 /// The lane width of NVIDIA's GPUs, whose traffic is counted on every machine.
 const NVIDIA_LANES: u32 = 32;
@@ -53,7 +53,7 @@ pub struct AcceptanceArgs {
     /// A folder of trained scenes: every NAME.ply with its NAME.cameras.json
     #[arg(long, value_name = "DIR")]
     pub scenes: Option<PathBuf>,
-    /// Folder of named scenes for the check [default: corpora/scenes]
+    /// Folder of named scenes for the check [default: corpora/splat]
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
 }
@@ -183,9 +183,9 @@ fn chosen(
     if names.is_empty() {
         return Ok((discovery, Vec::new()));
     }
-    let named = discovery.select(names).map_err(CliError::new)?;
+    let named = discovery.select(names).map_err(CliError::of)?;
     let others = discovery.found.iter().filter(|found| !named.contains(found));
-    let others: Vec<_> = others.map(|found| found.spec.id.clone()).collect();
+    let others: Vec<_> = others.map(|found| found.spec.id().to_owned()).collect();
     discovery.found = named;
     let what = format!("engines that were not asked for: {}", others.join(", "));
     Ok((discovery, if others.is_empty() { Vec::new() } else { vec![what] }))
@@ -204,11 +204,8 @@ fn conclude(
     writeln!(out, "{}: the report is {}", acceptance.verdict(), report.display())?;
     out.flush()?;
     let reports: Vec<_> = acceptance.checks.iter().flat_map(|c| c.reports.clone()).collect();
-    match (outcome(&reports), acceptance.faults.first()) {
-        (Ok(Outcome::Disagree), _) => Ok(Outcome::Disagree),
-        (_, Some(fault)) => Err(CliError::new(fault.clone())),
-        (judged, None) => judged,
-    }
+    let faults = acceptance.faults.clone();
+    exit::conclude(&Evidence { faults, ..Evidence::new(&reports, &[]) })
 }
 
 fn write(acceptance: &Acceptance, folder: &Path) -> std::io::Result<()> {
@@ -224,6 +221,7 @@ fn subjects(plan: &AcceptancePlan) -> Result<Vec<Case>, CliError> {
     let (gaussians, [width, height]) = plan.size.generated;
     let mut cases = vec![Case {
         name: format!("random-{gaussians}"),
+        id: None,
         purpose: "the size of a small trained scene".to_owned(),
         hazards: Vec::new(),
         convention: Convention::inria(),
@@ -246,7 +244,7 @@ fn note_missing(acceptance: &mut Acceptance, plan: &AcceptancePlan) {
         acceptance.not_exercised.push(what);
     }
     if plan.corpus.is_none() {
-        let what = "the corpus: no folder corpora/scenes here (--corpus names another)";
+        let what = "the corpus: no folder corpora/splat here (--corpus names another)";
         acceptance.not_exercised.push(what.to_owned());
     }
     if plan.scenes.is_empty() {
@@ -331,7 +329,7 @@ fn measure_all(
     plan: &AcceptancePlan,
     cases: Vec<Case>,
 ) -> Result<(), CliError> {
-    let program = Program::find().map_err(CliError::new)?;
+    let program = Program::find().map_err(CliError::of)?;
     let engines: Vec<Found> = acceptance.discovery.found.clone();
     let mut lane_widths: Vec<u32> =
         engines.iter().filter(|e| !e.is_software()).map(|e| e.info.lane_width).collect();
@@ -342,21 +340,18 @@ fn measure_all(
     // An engine that gave no times is not asked again.
     let mut silent: Vec<(String, EngineError)> = Vec::new();
     for case in cases {
-        let stage = Stage::new(&case, 0)
+        let stage = RasterStage::new(&case, 0)
             .map_err(|error| CliError::new(format!("scene {}: {error}", case.name)))?;
-        let mut scene =
-            SceneReport::new(&case.name, &stage, &lane_widths).map_err(CliError::new)?;
+        let mut scene = SceneReport::new(&case.name, &stage, &lane_widths).map_err(CliError::of)?;
         for found in &engines {
-            let known = silent.iter().find(|(id, _)| *id == found.spec.id);
+            let known = silent.iter().find(|(id, _)| *id == found.spec.id());
             let outcome = match known {
-                Some((_, error)) => Err(error.to_string()),
-                None => times(found, &program, &stage, plan.size, &bar).map_err(|error| {
-                    let text = error.to_string();
-                    silent.push((found.spec.id.clone(), error));
-                    text
+                Some((_, error)) => Err(error.clone()),
+                None => times(found, &program, &stage, plan.size, &bar).inspect_err(|error| {
+                    silent.push((found.spec.id().to_owned(), error.clone()));
                 }),
             };
-            let engine = found.spec.id.clone();
+            let engine = found.spec.id().to_owned();
             scene.times.push(EngineTimes { engine, lane_width: found.info.lane_width, outcome });
         }
         acceptance.scenes.push(scene);
@@ -387,11 +382,12 @@ fn note_silent(acceptance: &mut Acceptance, silent: &[(String, EngineError)]) {
 fn times(
     found: &Found,
     program: &Program,
-    stage: &Stage,
+    stage: &RasterStage,
     size: Size,
     bar: &ProgressBar,
 ) -> Result<Times, EngineError> {
     let mut engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())?;
     let settings = settings(found.info.lane_width, !size.quick);
-    measure(&mut engine, &stage.inputs, &settings, size.repeats, &|| bar.inc(1))
+    let inputs = stage.inputs.tensors().map_err(TensorError::from)?;
+    measure(&mut engine, &inputs, &settings, size.repeats, &|| bar.inc(1))
 }

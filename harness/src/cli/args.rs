@@ -169,7 +169,7 @@ pub struct CheckArgs {
     /// Folder for reproducers
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Folder of named scenes [default: corpora/scenes]
+    /// Folder of named scenes [default: corpora/splat]
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
     /// Whose rules hold where a case does not say
@@ -341,7 +341,7 @@ impl CheckArgs {
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
-        let engines = discovery.select(&self.engine).map_err(CliError::new)?;
+        let engines = discovery.select(&self.engine).map_err(CliError::of)?;
         let engines = self.emulation.resolve(engines)?;
         let reductions: Vec<_> = Reduction::ALL
             .into_iter()
@@ -442,7 +442,7 @@ fn resolve_thresholds(
         for &threshold in &thresholds {
             let setting = BackwardConfig { reduction, threshold };
             setting.check(engine.info.lane_width).map_err(|e| {
-                CliError::new(format!("--threshold on engine {}: {e}", engine.spec.id))
+                CliError::new(format!("--threshold on engine {}: {e}", engine.spec.id()))
             })?;
         }
     }

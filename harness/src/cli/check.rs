@@ -7,18 +7,21 @@ use splatcheck_reference::splat::convention::Convention;
 
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
+use super::contender::contender;
 use super::exit::{CliError, Outcome};
-use super::judged::contender;
 use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Item, run as run_campaign};
+use crate::campaign::{Contender, EngineReport, Hooks, Item, run as run_campaign, smaller};
 use crate::engines::{Found, Program};
+use crate::gate::Evidence;
 use crate::report::report;
+use crate::workload::AnyCase;
+use crate::workloads::splat;
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::corpus;
 use crate::workloads::splat::generators::draw;
-use crate::workloads::splat::minimize::{reduce, shrink};
+use crate::workloads::splat::minimize::shrink;
 
 /// Carries out the plan.
 ///
@@ -37,21 +40,22 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(plan)?;
     let bar = progress_bar(0);
-    let minimize =
-        |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| match cases.random(&item.case) {
-            Some(index) => shrink(cases.draw(index), fails),
-            None => reduce(&item.case, fails),
-        };
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match cases.random(item) {
+        Some(index) => shrink(cases.draw(index), fails),
+        None => smaller(item, fails),
+    };
+    let progress = |runs| bar.inc(runs);
+    let hooks = Hooks::new(&minimize).observed(&progress);
     let mut reports = Vec::new();
     let lots = at_once(&plan.engines)?;
-    let program = Program::find().map_err(CliError::new)?;
+    let program = Program::find().map_err(CliError::of)?;
     for engines in lots {
         let settings = |found: &Found| plan.settings(found.info.lane_width);
         let start = |found: &Found| contender(found, &program, settings(found));
         let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
         bar.inc_length(contenders.iter().map(|contender| cases.runs(contender)).sum());
-        let some = run_campaign(cases.iter(), contenders, &minimize, &|runs| bar.inc(runs));
-        reports.extend(some.map_err(CliError::new)?);
+        let some = run_campaign(cases.iter(), contenders, hooks);
+        reports.extend(some.map_err(CliError::of)?);
     }
     bar.finish_and_clear();
     Ok(join_seeds(reports))
@@ -68,10 +72,11 @@ fn conclude(
     if let Subject::Campaign { corpus: None, .. } = plan.subject {
         writeln!(
             out,
-            "NOT EXERCISED: the corpus: no folder corpora/scenes here (--corpus names another)"
+            "NOT EXERCISED: the corpus: no folder corpora/splat here (--corpus names another)"
         )?;
     }
-    plan.gate.conclude(reports, plan.discovery.in_vain(plan.named), &files, out)
+    let evidence = Evidence::new(reports, plan.discovery.in_vain(plan.named));
+    plan.gate.conclude(&evidence, &files, out)
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which
@@ -125,24 +130,24 @@ impl Cases {
 
     /// Number of runs that an engine makes. A random case is seen by one camera.
     fn runs(&self, contender: &Contender<'_>) -> u64 {
-        let filed = self.filed.iter().map(|case| contender.runs(case.scene.cameras.len()));
-        filed.sum::<u64>() + self.random * contender.runs(1)
+        let filed = self.filed.iter().map(|case| contender.runs(case)).sum::<u64>();
+        if self.random == 0 {
+            return filed;
+        }
+        filed + self.random * contender.runs(&self.draw(0).current())
     }
 
-    fn draw(&self, index: u64) -> crate::workloads::splat::generators::CaseTree {
+    fn draw(&self, index: u64) -> splat::generators::CaseTree {
         draw(self.convention.profile, self.seed, index)
     }
 
-    fn iter(&self) -> impl Iterator<Item = Result<(Case, usize), String>> + '_ {
-        let filed = self.filed.iter().flat_map(|case| {
-            (0..case.scene.cameras.len()).map(move |camera| Ok((case.clone(), camera)))
-        });
-        filed.chain((0..self.random).map(|index| Ok((self.draw(index).current(), 0))))
+    fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
+        let drawn = (0..self.random).map(|index| self.draw(index).current());
+        splat::views(self.filed.iter().cloned().chain(drawn))
     }
 
-    /// The number of a random case, by its name.
-    fn random(&self, case: &Case) -> Option<u64> {
-        let index = case.name.strip_prefix(&format!("typical-{}-", self.seed))?;
-        index.parse().ok().filter(|&index| index < self.random)
+    /// The number of a random case.
+    fn random(&self, item: &Item) -> Option<u64> {
+        item.case.id().map(|id| id.index)
     }
 }

@@ -9,14 +9,8 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// What a command that was carried out to its end found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// No disagreement.
-    Agree,
-    /// At least one disagreement.
-    Disagree,
-}
+pub use crate::gate::Outcome;
+use crate::gate::{Evidence, Gate, Inconclusive};
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +35,12 @@ impl CliError {
         Self::Message { what: what.into(), source: None }
     }
 
+    /// An error of the library, which says what, where and what to do itself.
+    #[must_use]
+    pub fn of(error: impl Error) -> Self {
+        Self::new(error.to_string())
+    }
+
     /// An error with its cause: `what` says what was being done, the cause why it failed.
     #[must_use]
     pub fn caused(
@@ -55,12 +55,25 @@ impl CliError {
     }
 }
 
+impl From<Inconclusive> for CliError {
+    fn from(why: Inconclusive) -> Self {
+        Self::of(why)
+    }
+}
+
+/// The end of a command without the options of a gate: any disagreement fails.
+///
+/// # Errors
+/// See [`Conclusion::outcome`](crate::gate::Conclusion::outcome).
+pub fn conclude(evidence: &Evidence<'_>) -> Result<Outcome, CliError> {
+    Ok(Gate::default().conclude(evidence).outcome()?)
+}
+
 /// The exit code of a command; an error is printed on standard error.
 #[must_use]
 pub fn finish(result: Result<Outcome, CliError>) -> ExitCode {
     match result {
-        Ok(Outcome::Agree) => ExitCode::SUCCESS,
-        Ok(Outcome::Disagree) => ExitCode::from(1),
+        Ok(outcome) => ExitCode::from(outcome.code()),
         Err(error) => {
             if !error.is_broken_pipe() {
                 // Nothing is left to tell it to if standard error is closed as well.

@@ -6,28 +6,30 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::EngineKind;
 
 use super::args::ConventionName;
+use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
-use super::judged::contender;
 use super::paths;
 use super::reproducer;
-use crate::campaign::{Contender, EngineReport, Finding, Item, Share, Watch, run_in_chunks};
+use crate::campaign::{
+    Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Share, run_in_chunks,
+};
 use crate::coverage::{Coverage, Met};
 use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard, settings};
+use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
-use crate::workloads::splat::case::Case;
+use crate::workload::AnyCase;
 use crate::workloads::splat::generators::{self, Generator};
-use crate::workloads::splat::minimize::{reduce, shrink};
-use crate::workloads::splat::stage::StageName;
+use crate::workloads::splat::minimize::shrink;
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;
@@ -100,6 +102,15 @@ fn parse_time(text: &str) -> Result<Duration, String> {
     number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
 }
 
+/// When a campaign stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// After so long.
+    Time(Duration),
+    /// After so many cases, of all parts together.
+    Cases(u64),
+}
+
 /// A checked `fuzz`.
 #[derive(Clone, Debug)]
 pub struct FuzzPlan {
@@ -109,8 +120,8 @@ pub struct FuzzPlan {
     pub missing: Vec<Missing>,
     /// What is drawn.
     pub plan: Plan,
-    /// Time or number of cases.
-    pub limit: Result<Duration, u64>,
+    /// When it stops.
+    pub limit: Limit,
     /// Who runs a case.
     pub share: Share,
     /// The part to run.
@@ -146,7 +157,7 @@ impl FuzzArgs {
         };
         let plan = plan.aimed(lane_widths, self.settings.get());
         let plan = plan.map_err(|error| CliError::new(format!("--lane-width: {error}")))?;
-        let engines = discovery.select(&self.engine).map_err(CliError::new)?;
+        let engines = discovery.select(&self.engine).map_err(CliError::of)?;
         if engines.is_empty() {
             return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
         }
@@ -154,7 +165,7 @@ impl FuzzArgs {
             engines,
             missing: discovery.in_vain(!self.engine.is_empty()).to_vec(),
             plan,
-            limit: self.cases.map_or(Ok(self.time), Err),
+            limit: self.cases.map_or(Limit::Time(self.time), Limit::Cases),
             share: match self.cases {
                 Some(_) if !self.deal => Share::Everyone,
                 _ => Share::Dealt,
@@ -176,14 +187,15 @@ impl FuzzArgs {
 /// See [`CliError`].
 pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     remove_leftovers(&fuzz.out);
-    let program = Program::find().map_err(CliError::new)?;
+    let program = Program::find().map_err(CliError::of)?;
     let contenders = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
     let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
     out.write_all(results.text(&fuzz.out).as_bytes())?;
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }
-    fuzz.gate.conclude(&results.reports, &results.missing, &results.files(&fuzz.out), out)
+    let evidence = Evidence::new(&results.reports, &results.missing);
+    fuzz.gate.conclude(&evidence, &results.files(&fuzz.out), out)
 }
 
 /// Starts an engine for the campaign.
@@ -193,7 +205,7 @@ fn start(
     program: &Program,
 ) -> Result<Contender<'static>, CliError> {
     let first = contender(found, program, settings(found.info.lane_width))?;
-    if !found.info.backend.starts_with("emulator") {
+    if found.info.kind != EngineKind::Emulator {
         return Ok(first);
     }
     // The emulator uses one core: as many processes of it as there are jobs.
@@ -212,22 +224,21 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
     let pool = rayon::ThreadPoolBuilder::new().num_threads(fuzz.jobs).build();
     let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
     let watch = Watcher::new(fuzz);
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| {
-        let tree = fuzz.plan.index(&item.case).and_then(|index| fuzz.plan.tree(index));
-        let small = tree.map_or_else(|| item.case.clone(), |tree| shrink(tree, fails));
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| {
+        let tree = fuzz.plan.index(item.case.as_ref()).and_then(|index| fuzz.plan.tree(index));
+        let small = tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails));
         // A generator keeps what it aims at, such as a list as long as a batch, needed or not.
-        reduce(&small, fails)
+        small.smaller(fails)
     };
     let started = watch.started;
     let cases = fuzz.plan.cases(fuzz.shard).take_while(|(case, _)| match fuzz.limit {
-        Ok(time) => started.elapsed() < time,
-        Err(cases) => fuzz.plan.index(case).is_some_and(|index| index < cases),
+        Limit::Time(time) => started.elapsed() < time,
+        Limit::Cases(cases) => fuzz.plan.index(case.as_ref()).is_some_and(|index| index < cases),
     });
+    let hooks = Hooks { minimize: &minimize, policy: &fuzz.plan, observer: &watch };
     let reports = pool
-        .install(|| {
-            run_in_chunks((CHUNK, fuzz.share), cases.map(Ok), contenders, &minimize, &watch)
-        })
-        .map_err(CliError::new)?;
+        .install(|| run_in_chunks((CHUNK, fuzz.share), cases, contenders, hooks))
+        .map_err(CliError::of)?;
     watch.bar.finish_and_clear();
     // Standard output says nothing that depends on the machine's speed.
     let seconds = watch.started.elapsed().as_secs_f64();
@@ -305,7 +316,10 @@ impl<'a> Watcher<'a> {
         let reached = self.cases.load(Ordering::Relaxed);
         Results {
             plan: plan.clone(),
-            cases: self.fuzz.limit.err().unwrap_or(reached),
+            cases: match self.fuzz.limit {
+                Limit::Cases(cases) => cases,
+                Limit::Time(_) => reached,
+            },
             shard: self.fuzz.shard,
             reached,
             window_is_missing: plan.window_is_missing(),
@@ -316,21 +330,9 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Watch for Watcher<'_> {
+impl Observer for Watcher<'_> {
     fn done(&self, runs: u64) {
         self.runs.fetch_add(runs, Ordering::Relaxed);
-    }
-
-    fn class(&self, case: &Case) -> String {
-        self.fuzz.plan.class(case).to_owned()
-    }
-
-    fn runs(&self, stage: StageName, case: &Case) -> bool {
-        self.fuzz.plan.runs(stage, case)
-    }
-
-    fn settings(&self, case: &Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
-        self.fuzz.plan.settings(case, all)
     }
 
     fn found(&self, finding: &Finding, small: bool) {
@@ -342,11 +344,13 @@ impl Watch for Watcher<'_> {
         }
     }
 
-    fn exercised(&self, engine: &str, width: u32, item: &Item, settings: &[BackwardConfig]) {
-        let index = self.fuzz.plan.index(&item.case).unwrap_or(0);
-        let before = self.cases.fetch_max(index + 1, Ordering::Relaxed);
+    fn exercised(&self, engine: &str, width: u32, run: Exercised<'_>) {
         // An engine has run the stage, so it does not contradict itself.
-        let Ok(met) = Met::new(&item.stage, width) else { return };
+        let Some(Ok(steps)) = run.job.scatter(width) else { return };
+        let index = self.fuzz.plan.index(run.case).unwrap_or(0);
+        let before = self.cases.fetch_max(index + 1, Ordering::Relaxed);
+        let settings = run.settings;
+        let met = Met::new(steps.as_ref());
         let mut all = lock(&self.coverage);
         let coverage = all.entry(engine.to_owned()).or_insert_with(|| Coverage::new(width));
         settings.iter().for_each(|&setting| coverage.add(&met, setting));

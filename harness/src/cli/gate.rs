@@ -9,9 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{CliError, Outcome};
 use super::paths;
-use crate::campaign::EngineReport;
-use crate::engines::Missing;
-use crate::gate::{FailOn, Gate, KnownFailures, Summary, junit, step_summary};
+use crate::gate::{Evidence, FailOn, Gate, KnownFailures, Summary, junit, step_summary};
 
 /// A verdict that stops the build, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -91,22 +89,20 @@ fn read_known(path: &Path) -> Result<KnownFailures, CliError> {
 }
 
 impl GatePlan {
-    /// Writes the files, prints what the report does not say, and decides the outcome; `missing`
-    /// are the engines that were asked for in vain.
+    /// Writes the files, prints what the report does not say, and decides the outcome. `files` are
+    /// the findings' reproducers, engine by engine.
     ///
     /// # Errors
-    /// A file that cannot be written; that a machine failed where nothing disagrees, or that nothing
-    /// was judged: neither must look like a pass.
+    /// A file that cannot be written; see [`Conclusion::outcome`](crate::gate::Conclusion::outcome).
     pub fn conclude(
         &self,
-        reports: &[EngineReport],
-        missing: &[Missing],
+        evidence: &Evidence<'_>,
         files: &[Vec<String>],
         out: &mut dyn Write,
     ) -> Result<Outcome, CliError> {
-        let conclusion = self.gate.conclude(reports, missing);
-        let summary = Summary::new(&self.gate, &conclusion, reports, missing, files);
-        self.write(&summary)?;
+        let conclusion = self.gate.conclude(evidence);
+        let Evidence { reports, missing, .. } = *evidence;
+        self.write(&Summary::new(&self.gate, &conclusion, reports, missing, files))?;
         for excused in &conclusion.excused {
             writeln!(out, "KNOWN FAILURE: {excused}")?;
         }
@@ -114,12 +110,7 @@ impl GatePlan {
             writeln!(out, "FAILS: {reason}")?;
         }
         out.flush()?;
-        // An error first: what was not judged is no pass, whatever the gate is told to let through.
-        if let (true, Some(fault)) = (conclusion.reasons.is_empty(), conclusion.faults.first()) {
-            return Err(CliError::new(fault.clone()));
-        }
-        super::judged::judged(reports)?;
-        Ok(if conclusion.reasons.is_empty() { Outcome::Agree } else { Outcome::Disagree })
+        Ok(conclusion.outcome()?)
     }
 
     fn write(&self, summary: &Summary) -> Result<(), CliError> {

@@ -10,7 +10,8 @@ use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use crate::acceptance::folder::Staged;
-use crate::fuzz::{Part, Results, folder_of, join};
+use crate::fuzz::{Part, ResultError, Results, folder_of, join};
+use crate::gate::Evidence;
 use crate::io::write::write_file;
 use crate::report::reproducer_path;
 
@@ -49,9 +50,9 @@ impl MergeArgs {
             let results = Results::read(&folder)?;
             Ok(Part { folder, results })
         };
-        let parts: Result<Vec<Part>, String> = self.parts.into_iter().map(read).collect();
-        let mut parts = parts.map_err(CliError::new)?;
-        let whole = join(&mut parts).map_err(CliError::new)?;
+        let parts: Result<Vec<Part>, ResultError> = self.parts.into_iter().map(read).collect();
+        let mut parts = parts.map_err(CliError::of)?;
+        let whole = join(&mut parts).map_err(CliError::of)?;
         Ok(MergePlan { parts, whole, output, gate })
     }
 }
@@ -74,13 +75,14 @@ pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         .map_err(|error| CliError::caused("cannot write the result", error))?;
     staged.publish().map_err(cannot)?;
     out.write_all(text.as_bytes())?;
-    gate.conclude(&whole.reports, &whole.missing, &whole.files(output), out)
+    let evidence = Evidence::new(&whole.reports, &whole.missing);
+    gate.conclude(&evidence, &whole.files(output), out)
 }
 
 fn copy_reproducers(merge: &MergePlan, staged: &Staged) -> Result<(), CliError> {
     let findings = merge.whole.reports.iter().flat_map(|report| &report.findings);
     for finding in findings {
-        let index = merge.whole.plan.index(&finding.case);
+        let index = merge.whole.plan.index(finding.case.as_ref());
         let Some(folder) = index.and_then(|index| folder_of(&merge.parts, index)) else { continue };
         let from = reproducer_path(folder, finding);
         let bytes = fs::read(&from).map_err(|error| {

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use super::args::MutantsPlan;
-use super::exit::{CliError, Outcome};
+use super::exit::{CliError, Outcome, conclude};
 use crate::engines::Program;
+use crate::gate::Evidence;
 use crate::io::write::write_file;
 use crate::mutants::class::{Class, classes};
 use crate::mutants::matrix::{self, Cell};
@@ -23,7 +24,7 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     let mutants = chosen(plan)?;
     let scenes = corpus::read_corpus(&plan.corpus)
         .map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    let classes = classes(scenes, plan.budget.cases).map_err(CliError::new)?;
+    let classes = classes(scenes, plan.budget.cases).map_err(CliError::of)?;
     let (summary, table) = if plan.rates {
         let bar = bar(matrix::kernels(&mutants, Language::Cuda));
         let found = rates::rates(&mutants, &classes, plan.budget.seeds, &|| bar.inc(1));
@@ -40,8 +41,7 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     out.write_all(table.as_bytes())?;
     out.write_all(conclusion(&summary).as_bytes())?;
     out.flush()?;
-    let good = summary.survivors.is_empty() && summary.false_alarms.is_empty();
-    Ok(if good { Outcome::Agree } else { Outcome::Disagree })
+    conclude(&Evidence::of_failures(summary.failures()))
 }
 
 /// The mutants of the plan.
@@ -74,10 +74,10 @@ fn cells(plan: &MutantsPlan, mutants: &[Mutant], classes: &[Class]) -> Result<Ve
         cells.extend(run.map_err(failed("emulator"))?);
     }
     if wgsl > 0 {
-        let program = Program::find().map_err(CliError::new)?;
+        let program = Program::find().map_err(CliError::of)?;
         for found in &plan.engines {
             let run = matrix::on_device(mutants, found, &program, classes, &progress);
-            cells.extend(run.map_err(failed(&found.spec.id))?);
+            cells.extend(run.map_err(failed(found.spec.id()))?);
         }
     }
     bar.finish_and_clear();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
+use crate::io::source_tree;
 
 /// That `path` is a file that can be opened. `option` is what it was given as.
 ///
@@ -99,15 +100,10 @@ pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(),
     )))
 }
 
-/// The corpus of the working folder, else the one of the source this program was built from.
+/// The corpus of the working folder, else the one of the source tree that this program lies in.
 #[must_use]
 pub fn default_corpus() -> Option<PathBuf> {
-    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    [Some(Path::new("")), built_from]
-        .into_iter()
-        .flatten()
-        .map(|root| root.join("corpora/scenes"))
-        .find(|folder| folder.is_dir())
+    source_tree::folder("corpora/splat")
 }
 
 #[cfg(test)]

@@ -10,19 +10,18 @@ use splatcheck_gpu::emulator::OwnKernel;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 
 use super::case::read_case;
-use super::exit::{CliError, Outcome};
-use super::judged::outcome;
+use super::exit::{CliError, Outcome, conclude};
 use super::schedule::ScheduleArgs;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Item, judge};
+use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use crate::emulated;
 use crate::engines::{Emulation, Order};
+use crate::gate::Evidence;
 use crate::report::report;
-use crate::workloads::splat::case::Case;
+use crate::workloads::splat;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::minimize::reduce;
-use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
 /// Lanes of a warp.
 const LANES: u32 = 32;
@@ -106,11 +105,11 @@ impl PtxArgs {
         let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
         let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
         let text = String::from_utf8(bytes).map_err(|_| bad("not PTX: not a text".to_owned()))?;
-        let kernel = OwnKernel::new(text, self.kernel).map_err(bad)?;
+        let kernel = OwnKernel::new(text, self.kernel).map_err(|error| bad(error.to_string()))?;
         paths::expect_extension("--case", &self.case, &EXTENSIONS)?;
         let case = paths::readable_file("--case", &self.case)?;
         // Of all orders of addition, one term after another has the longest chain.
-        let reduction = self.reduction.unwrap_or(Reduction::Atomic);
+        let reduction = self.reduction.unwrap_or(Reduction::BASELINE);
         let setting = BackwardConfig { reduction, threshold: self.threshold };
         let setting =
             setting.check(LANES).map_err(|e| CliError::new(format!("--threshold: {e}")))?;
@@ -137,8 +136,8 @@ impl PtxArgs {
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let case = read_case(&plan.case, None)?;
-    let items = (0..case.scene.cameras.len())
-        .map(|camera| Item::new(case.clone(), camera).map_err(CliError::new))
+    let items = splat::views([case])
+        .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))
         .collect::<Result<Vec<_>, _>>()?;
     let reports = plan
         .emulations
@@ -160,7 +159,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     )?;
     out.write_all(report(&reports, &[], &files).as_bytes())?;
     out.flush()?;
-    outcome(&reports)
+    conclude(&Evidence::new(&reports, &[]))
 }
 
 fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<EngineReport, CliError> {
@@ -169,10 +168,10 @@ fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<Engin
     let settings = vec![plan.setting];
     let contender = Contender {
         id: emulation.to_string(),
+        emulation: Some(emulation),
         engine: Box::new(engine),
-        stages: vec![StageName::RasterizeBackward],
+        stages: vec![RASTERIZE_BACKWARD],
         settings,
     };
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| reduce(&item.case, fails);
-    Ok(judge(contender, items, &minimize, &|_| ()))
+    Ok(judge(contender, items, Hooks::new(&smaller)))
 }

@@ -4,20 +4,23 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 
-use super::exit::{CliError, Outcome};
-use super::judged::{contender, outcome};
+use super::contender::contender;
+use super::exit::{CliError, Outcome, conclude};
 use super::{paths, replay_trace};
-use crate::campaign::{Contender, Item, run as run_campaign};
+use crate::campaign::{Contender, Hooks, Item, as_it_is, run as run_campaign};
 use crate::emulated::Recording;
 use crate::engines::{Discovery, Emulation, Found, Program};
+use crate::gate::Evidence;
 use crate::report::report;
+use crate::workload::AnyCase;
 use crate::workloads::splat::files::case_file::{self, CaseFile};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::Stage;
 
 /// Lanes of a warp on the emulator.
 const LANES: u32 = 32;
@@ -55,7 +58,7 @@ impl ReplayArgs {
         let engines = if self.engine.is_empty() {
             None
         } else {
-            Some(discovery.select(&self.engine).map_err(CliError::new)?)
+            Some(discovery.select(&self.engine).map_err(CliError::of)?)
         };
         Ok(ReplayPlan { file, engines, discovery: discovery.clone() })
     }
@@ -67,7 +70,7 @@ struct Recorded {
     engine: Option<String>,
     camera: usize,
     /// The stage; a plain case names none, and all are run.
-    stage: Option<StageName>,
+    stage: Option<Stage>,
     /// The setting of a backward stage; where none was recorded, all are run.
     setting: Option<BackwardConfig>,
 }
@@ -115,9 +118,9 @@ impl Recorded {
         })?;
         // What was recorded is an id, not a family: 'cuda' does not mean 'cuda-fast'.
         if let Some(id) = names.first()
-            && engines.iter().any(|found| found.spec.id == *id)
+            && engines.iter().any(|found| found.spec.id() == *id)
         {
-            engines.retain(|found| found.spec.id == *id);
+            engines.retain(|found| found.spec.id() == *id);
         }
         if let Some(emulation) = emulation {
             engines = engines.iter().map(|found| found.emulating(emulation)).collect();
@@ -146,10 +149,10 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
     })?;
     if let Some(recording) = recording.filter(|_| plan.engines.is_none()) {
-        let item = Item::new(case, recorded.camera).map_err(CliError::new)?;
+        let item = Item::new(Arc::new(case), recorded.camera).map_err(CliError::of)?;
         return replay_trace::run(&recording, recorded.run(&item)?, &item, out);
     }
-    let program = Program::find().map_err(CliError::new)?;
+    let program = Program::find().map_err(CliError::of)?;
     let contenders = recorded
         .engines(plan)?
         .iter()
@@ -159,23 +162,21 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
     let camera = recorded.camera;
-    let keep = |item: &Item, _: &mut dyn FnMut(&crate::workloads::splat::case::Case) -> bool| {
-        item.case.clone()
-    };
-    let reports = run_campaign([Ok((case, camera))].into_iter(), contenders, &keep, &|_: u64| ())
-        .map_err(CliError::new)?;
+    let case: AnyCase = Arc::new(case);
+    let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
+        .map_err(CliError::of)?;
     let file = plan.file.display().to_string();
     let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();
     out.write_all(report(&reports, &[], &files).as_bytes())?;
     out.flush()?;
-    outcome(&reports)
+    conclude(&Evidence::new(&reports, &[]))
 }
 
 impl Recorded {
     /// The one run that a trace was recorded of.
-    fn run(&self, item: &Item) -> Result<(StageName, Option<BackwardConfig>), CliError> {
+    fn run(&self, item: &Item) -> Result<(Stage, Option<BackwardConfig>), CliError> {
         let stage = self.stage.ok_or_else(|| CliError::new("splatcheck.stage is missing"))?;
-        if !item.has(stage) {
+        if item.job(stage).is_none() {
             let camera = self.camera;
             return Err(CliError::new(format!("camera {camera} has no stage {stage} of its own")));
         }
@@ -195,9 +196,9 @@ impl Recorded {
         let width = found.info.lane_width;
         let settings = match self.setting {
             Some(setting) => {
-                let setting = setting
-                    .check(width)
-                    .map_err(|error| CliError::new(format!("engine {}: {error}", found.spec.id)))?;
+                let setting = setting.check(width).map_err(|error| {
+                    CliError::new(format!("engine {}: {error}", found.spec.id()))
+                })?;
                 vec![setting]
             }
             None => BackwardConfig::sweep(width),

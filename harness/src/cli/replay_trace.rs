@@ -4,10 +4,11 @@ use std::io::Write;
 
 use splatcheck_gpu::BackwardConfig;
 
-use super::exit::{CliError, Outcome};
+use super::exit::{CliError, Outcome, conclude};
 use crate::campaign::Item;
 use crate::emulated::{self, Recording};
-use crate::workloads::splat::stage::StageName;
+use crate::gate::Evidence;
+use splatcheck_gpu::Stage;
 
 /// Runs the recorded stage, says what fails now, and whether that is bit for bit what was recorded.
 ///
@@ -15,7 +16,7 @@ use crate::workloads::splat::stage::StageName;
 /// The emulator does not open, or standard output failed.
 pub(super) fn run(
     recording: &Recording,
-    run: (StageName, Option<BackwardConfig>),
+    run: (Stage, Option<BackwardConfig>),
     item: &Item,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
@@ -30,7 +31,10 @@ pub(super) fn run(
         recording.trace.len()
     )?;
     writeln!(out, "  program {}", recording.artifact)?;
-    let program = emulated::program_now(recording, run, item).map_err(CliError::new)?;
+    let job = item
+        .job(stage)
+        .ok_or_else(|| CliError::new(format!("the reproducer's case has no stage {stage}")))?;
+    let program = emulated::program_now(recording, job, setting).map_err(CliError::of)?;
     if program != recording.artifact {
         writeln!(out, "  CHANGED since it was recorded: now it is {program}")?;
     }
@@ -44,8 +48,12 @@ pub(super) fn run(
     } else {
         writeln!(out, "  recorded was: {}", recording.failure)?;
     }
-    let verdict = if fault.is_some() { Outcome::Disagree } else { Outcome::Agree };
-    writeln!(out, "\n{}", if fault.is_some() { "DISAGREE" } else { "agree" })?;
+    let outcome = conclude(&Evidence::of_failures(found.into_iter().collect()))?;
+    let verdict = match outcome {
+        Outcome::Agree => "agree",
+        Outcome::Disagree => "DISAGREE",
+    };
+    writeln!(out, "\n{verdict}")?;
     out.flush()?;
-    Ok(verdict)
+    Ok(outcome)
 }

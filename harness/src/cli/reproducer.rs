@@ -8,9 +8,8 @@ use splatcheck_gpu::emulator::OwnKernel;
 use super::exit::CliError;
 use crate::campaign::Finding;
 use crate::emulated;
-use crate::engines::Emulation;
 use crate::report::reproducer_path;
-use crate::workloads::splat::files::case_file::{self, NOTE_PREFIX};
+use crate::workload::NOTE_PREFIX;
 
 /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
 /// emulator, perhaps with `kernel` in an artifact's place, is repeated and its decisions are kept.
@@ -31,20 +30,22 @@ pub fn write(
     };
     put("engine", finding.engine.clone());
     put("stage", finding.stage.to_string());
-    put("camera", finding.camera.to_string());
+    put("camera", finding.view.to_string());
     put("lane_width", finding.lane_width.to_string());
     if let Some(setting) = finding.setting {
         put("reduction", setting.reduction.to_string());
         put("threshold", setting.threshold.to_string());
     }
-    if finding.engine.parse::<Emulation>().is_ok() {
+    if finding.emulation.is_some() {
         match emulated::record(finding, kernel) {
             Ok(recording) => notes.extend(recording.notes()),
             Err(error) => finding.notes.push(format!("NOT RECORDED: {error}")),
         }
     }
     let path = reproducer_path(folder, finding);
-    case_file::write_case(&path, &finding.case, &notes)
+    finding
+        .case
+        .write(&path, &notes)
         .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
     Ok(path.display().to_string())
 }

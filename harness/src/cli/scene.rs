@@ -41,6 +41,7 @@ pub fn scene_case(plan: &ScenePlan, convention: &Convention) -> Result<Vec<Case>
                 loss_gradient(LOSS_SEED, camera.width, camera.height, 3, 1.0);
             Case {
                 name: format!("{stem}-{}", camera.name),
+                id: None,
                 purpose: "a trained scene".to_owned(),
                 hazards: Vec::new(),
                 convention: *convention,

@@ -6,7 +6,7 @@ use clap::Args;
 use splatcheck_gpu::artifact::Architecture;
 
 use super::exit::CliError;
-use crate::engines::{Emulation, Found, Order, emulation};
+use crate::engines::{Emulation, Found, Order};
 
 /// In which orders the emulator runs, as typed.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -26,7 +26,7 @@ pub struct EmulationArgs {
     #[command(flatten)]
     pub order: ScheduleArgs,
     /// What the emulator's kernels were compiled for: `compute_75` or `compute_90`
-    #[arg(long, value_name = "NAME", value_parser = emulation::architecture)]
+    #[arg(long, value_name = "NAME")]
     pub architecture: Option<Architecture>,
 }
 
@@ -68,7 +68,7 @@ impl EmulationArgs {
                 return Err(CliError::new(format!(
                     "{option}: only the emulator follows it, not {}: choose with --engine \
                      emulator",
-                    found.spec.id
+                    found.spec.id()
                 )));
             };
             let architecture = self.architecture.unwrap_or(architecture);
@@ -85,15 +85,17 @@ mod tests {
     use super::super::exit::one_line;
     use super::*;
     use crate::engines::EngineSpec;
-    use splatcheck_gpu::{DeviceInfo, FloatAtomics};
+    use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics};
 
     fn found(id: &str) -> Found {
         Found {
-            spec: EngineSpec { id: id.into(), env: Vec::new(), adapter: None },
+            spec: EngineSpec::new(id.parse().expect("an engine's id"), Vec::new()),
             info: DeviceInfo {
                 adapter: String::new(),
                 driver: String::new(),
                 backend: String::new(),
+                kind: EngineKind::Emulator,
+                arithmetic: Arithmetic::Cuda,
                 lane_width: 32,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: true,
@@ -114,8 +116,12 @@ mod tests {
         let engines = vec![found("emulator"), found("emulator-fast")];
         let mut args = typed(Some("random:7"), Some(2));
         args.architecture = Some(Architecture::Compute90);
-        let ids: Vec<_> =
-            args.resolve(engines.clone()).unwrap().into_iter().map(|f| f.spec.id).collect();
+        let ids: Vec<_> = args
+            .resolve(engines.clone())
+            .unwrap()
+            .into_iter()
+            .map(|f| f.spec.id().to_owned())
+            .collect();
         let expected = [
             "emulator compute_90 random:7",
             "emulator compute_90 random:8",

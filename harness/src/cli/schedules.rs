@@ -19,18 +19,17 @@ use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::{BackwardConfig, EmulatorEngine, Reduction};
 
 use super::check::progress_bar;
-use super::exit::{CliError, Outcome};
-use super::judged::outcome;
+use super::exit::{CliError, Outcome, conclude};
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Item, judge};
+use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use crate::engines::{Emulation, Order};
+use crate::gate::Evidence;
 use crate::report::finding_text;
-use crate::workloads::splat::case::Case;
+use crate::workloads::splat;
 use crate::workloads::splat::files::corpus;
-use crate::workloads::splat::minimize::reduce;
-use crate::workloads::splat::stage::StageName;
 use coverage::Coverage;
+use splatcheck_gpu::Stage;
 
 /// Thresholds of a warp of 32 lanes, from always to never.
 const THRESHOLDS: u64 = 34;
@@ -54,7 +53,7 @@ pub struct SchedulesArgs {
     /// Rounds at the same time [default: one a processor]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
-    /// Folder of named scenes [default: corpora/scenes]
+    /// Folder of named scenes [default: corpora/splat]
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
     /// Folder for reproducers
@@ -136,7 +135,7 @@ impl SchedulesArgs {
             let order = *order;
             (first..first + seeds).map(move |seed| Round::new(order, seed))
         };
-        let missing = || CliError::new("no folder corpora/scenes here: --corpus names another");
+        let missing = || CliError::new("no folder corpora/splat here: --corpus names another");
         let corpus = match self.corpus {
             Some(folder) => folder,
             None => paths::default_corpus().ok_or_else(missing)?,
@@ -191,25 +190,22 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         }
     }
     out.flush()?;
-    match (outcome(&reports)?, coverage.uncovered()) {
-        (Outcome::Disagree, _) => Ok(Outcome::Disagree),
-        (Outcome::Agree, None) => Ok(Outcome::Agree),
-        (Outcome::Agree, Some(uncovered)) => Err(CliError::new(format!(
+    let gap = |uncovered| {
+        format!(
             "{uncovered}: {ROUNDS} seeds in a row of a kind and scenes with 3 and with other \
              numbers of channels have everything"
-        ))),
-    }
+        )
+    };
+    let gaps = coverage.uncovered().map(gap).into_iter().collect();
+    conclude(&Evidence { gaps, ..Evidence::new(&reports, &[]) })
 }
 
 fn items(plan: &SchedulesPlan) -> Result<Vec<Item>, CliError> {
     let cases = corpus::read_corpus(&plan.corpus)
         .map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    let views: Vec<(&Case, usize)> = cases
-        .iter()
-        .flat_map(|case| (0..case.scene.cameras.len()).map(move |camera| (case, camera)))
-        .collect();
-    let item = |&(case, camera): &(&Case, usize)| Item::new(case.clone(), camera);
-    views.par_iter().map(item).collect::<Result<_, _>>().map_err(CliError::new)
+    let views: Vec<_> = splat::views(cases).collect();
+    let item = |(case, camera)| Item::new(case, camera);
+    views.into_par_iter().map(item).collect::<Result<_, _>>().map_err(CliError::of)
 }
 
 fn run_one(round: Round, items: &[Item]) -> Result<EngineReport, CliError> {
@@ -217,10 +213,10 @@ fn run_one(round: Round, items: &[Item]) -> Result<EngineReport, CliError> {
         .map_err(|error| CliError::caused(format!("engine {}", round.emulation), error))?;
     let contender = Contender {
         id: round.emulation.to_string(),
+        emulation: Some(round.emulation),
         engine: Box::new(engine),
-        stages: StageName::ALL.to_vec(),
+        stages: Stage::all().collect(),
         settings: round.settings(),
     };
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&Case) -> bool| reduce(&item.case, fails);
-    Ok(judge(contender, items, &minimize, &|_| ()))
+    Ok(judge(contender, items, Hooks::new(&smaller)))
 }

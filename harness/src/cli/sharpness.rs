@@ -1,6 +1,6 @@
 //! How sharp bounds are, in words and a table.
 
-use super::table::table;
+use crate::table::table;
 use crate::workloads::splat::files::result_file::Radii;
 use splatcheck_reference::arithmetic::Scalar;
 use splatcheck_reference::splat::bounds::Undecided;

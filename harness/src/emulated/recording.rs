@@ -8,7 +8,7 @@
 use super::trace;
 use crate::engines::Emulation;
 use crate::io::Problem;
-use crate::workloads::splat::files::case_file::NOTE_PREFIX;
+use crate::workload::NOTE_PREFIX;
 use splatcheck_emulator::Trace;
 use splatcheck_gpu::emulator::OwnKernel;
 use std::collections::BTreeMap;
@@ -69,14 +69,15 @@ impl Recording {
             (None, None) => None,
             _ => Some(
                 OwnKernel::new(need("ptx")?.to_owned(), need("kernel")?.to_owned())
-                    .map_err(|error| problem("ptx", error))?,
+                    .map_err(|error| problem("ptx", error.to_string()))?,
             ),
         };
         Ok(Some(Self {
             emulation: parse(need("engine")?).map_err(|error| problem("engine", error))?,
             kernel,
             artifact: need("artifact")?.to_owned(),
-            trace: trace::of_text(decisions).map_err(|error| problem("trace", error))?,
+            trace: trace::of_text(decisions)
+                .map_err(|error| problem("trace", error.to_string()))?,
             decisions: parse(need("decisions")?).map_err(|error| problem("decisions", error))?,
             failure: need("failure")?.to_owned(),
         }))

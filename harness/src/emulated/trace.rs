@@ -21,23 +21,21 @@ pub fn to_text(trace: &Trace) -> String {
     text
 }
 
+/// A word of a trace that is no decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("decision {number} is not of the form BLOCK.WARP.LANES.INSTRUCTIONS.MERGE.MEMORY")]
+pub struct NotADecision {
+    /// Which word, from 1.
+    pub number: usize,
+}
+
 /// The trace that a text holds.
 ///
 /// # Errors
 /// The first word that is no decision, by its number from 1.
-pub fn of_text(text: &str) -> Result<Trace, String> {
+pub fn of_text(text: &str) -> Result<Trace, NotADecision> {
     let words = text.split_ascii_whitespace().enumerate();
-    words
-        .map(|(index, word)| {
-            decision(word).ok_or_else(|| {
-                format!(
-                    "decision {} is not of the form \
-                     BLOCK.WARP.LANES.INSTRUCTIONS.MERGE.MEMORY",
-                    index + 1
-                )
-            })
-        })
-        .collect()
+    words.map(|(index, word)| decision(word).ok_or(NotADecision { number: index + 1 })).collect()
 }
 
 fn decision(word: &str) -> Option<Decision> {
@@ -97,7 +95,7 @@ mod tests {
             "4294967296.0.0.0.0.0",
             "..",
         ] {
-            let error = of_text(&format!("0.0.ffffffff.1.1.7 {bad}")).expect_err(bad);
+            let error = of_text(&format!("0.0.ffffffff.1.1.7 {bad}")).expect_err(bad).to_string();
             assert!(error.starts_with("decision 2 "), "{bad}: {error}");
         }
     }

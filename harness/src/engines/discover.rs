@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError};
 
 use super::drivers::{
-    Candidate, Family, Surroundings, cuda_candidates, default_candidate, emulator_candidates,
+    Candidate, Surroundings, cuda_candidates, default_candidate, emulator_candidates,
 };
 use super::emulation::Emulation;
 use super::process::{EngineProcess, Limits};
 use super::program::Program;
-use super::spec::EngineSpec;
+use super::spec::{EngineSpec, Identity};
 
 /// Candidates tried at the same time.
 const AT_ONCE: usize = 2;
@@ -35,8 +35,7 @@ impl Found {
     /// Whether this is a driver or an emulator that runs on the processor.
     #[must_use]
     pub fn is_software(&self) -> bool {
-        self.is_emulated()
-            || ["lavapipe", "swiftshader"].iter().any(|name| self.spec.answers_to(name))
+        self.spec.identity().is_software()
     }
 
     /// Whether this is the PTX emulator.
@@ -47,7 +46,10 @@ impl Found {
     /// How the PTX emulator runs, if this is it.
     #[must_use]
     pub fn emulation(&self) -> Option<Emulation> {
-        self.spec.id.parse().ok()
+        match self.spec.identity() {
+            Identity::Emulator(emulation) => Some(*emulation),
+            Identity::Wgpu(_) | Identity::Cuda { .. } => None,
+        }
     }
 
     /// The emulator running in another way. What discovery measured does not depend on it.
@@ -66,6 +68,31 @@ pub struct Missing {
     pub reason: String,
     /// What to do about it, where something can be done.
     pub advice: Option<String>,
+}
+
+/// Why an engine that a person named cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotSelected {
+    /// It is known, and why it is not here too.
+    #[error("engine '{name}' is not here: {reason}")]
+    Missing {
+        /// Its name.
+        name: String,
+        /// Why it gave no engine.
+        reason: String,
+    },
+    /// No engine answers to the name.
+    #[error(
+        "unknown engine '{name}': found on this machine: {} ('splatcheck devices' says why others \
+         are missing)",
+        if found.is_empty() { "none".to_owned() } else { found.join(", ") }
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The ids of the engines that were found.
+        found: Vec<String>,
+    },
 }
 
 /// What was found on this machine and what was not.
@@ -89,18 +116,15 @@ impl Discovery {
     ///
     /// # Errors
     /// A name that no engine answers to, with those that were found.
-    pub fn select(&self, names: &[String]) -> Result<Vec<Found>, String> {
+    pub fn select(&self, names: &[String]) -> Result<Vec<Found>, NotSelected> {
         for name in names {
             if !self.found.iter().any(|found| found.spec.answers_to(name)) {
                 if let Some(missing) = self.missing.iter().find(|m| m.candidate == *name) {
-                    return Err(format!("engine '{name}' is not here: {}", missing.reason));
+                    let (name, reason) = (name.clone(), missing.reason.clone());
+                    return Err(NotSelected::Missing { name, reason });
                 }
-                let ids: Vec<_> = self.found.iter().map(|found| found.spec.id.as_str()).collect();
-                let known = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
-                return Err(format!(
-                    "unknown engine '{name}': found on this machine: {known} \
-                     ('splatcheck devices' says why others are missing)"
-                ));
+                let found = self.found.iter().map(|found| found.spec.id().to_owned()).collect();
+                return Err(NotSelected::Unknown { name: name.clone(), found });
             }
         }
         // The emulator is slow: without a name it is for machines that have nothing else.
@@ -159,7 +183,9 @@ pub fn try_all(
                 candidate: candidates[i].name.clone(),
                 reason: format!(
                     "the same as {}: {} with lane width {}",
-                    earlier.spec.id, found.info.adapter, found.info.lane_width
+                    earlier.spec.id(),
+                    found.info.adapter,
+                    found.info.lane_width
                 ),
                 advice: None,
             }),
@@ -174,7 +200,7 @@ pub fn try_all(
 
 fn duplicate<'a>(earlier: &'a [Found], found: &Found) -> Option<&'a Found> {
     earlier.iter().find(|e| {
-        e.spec.id == found.spec.id
+        e.spec.id() == found.spec.id()
             || e.info.adapter == found.info.adapter
                 && e.info.driver == found.info.driver
                 && e.info.backend == found.info.backend
@@ -191,60 +217,60 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
     if let Some(reason) = &candidate.broken {
         return Err(missing(reason.clone(), None));
     }
-    let id = candidate.name.clone();
-    let spec = EngineSpec { id, env: candidate.env.clone(), adapter: None };
+    let spec = EngineSpec::new(candidate.expected.clone(), candidate.env.clone());
     match EngineProcess::start(spec.clone(), program.clone(), limits) {
+        Ok(engine) if engine.info().kind != candidate.expected.kind() => {
+            let (found, expected) = (engine.info().kind, candidate.expected.kind());
+            Err(missing(format!("it answered as {found:?}, expected {expected:?}"), None))
+        }
         Ok(engine) => {
             let info = engine.info().clone();
-            Ok(Found { spec: EngineSpec { id: id_of(candidate.family, &info), ..spec }, info })
+            Ok(Found { spec: EngineSpec::new(candidate.measured(&info), spec.env), info })
         }
-        Err(EngineError::NoDevice(reason)) if candidate.family == Family::Cuda => {
-            Err(missing(reason, None))
-        }
-        Err(EngineError::NoDevice(reason)) => {
-            let software = candidate.family != Family::Other;
-            Err(missing(
+        Err(EngineError::NoDevice(reason)) => match &candidate.expected {
+            Identity::Cuda { .. } => Err(missing(reason, None)),
+            Identity::Wgpu(_) | Identity::Emulator(_) => Err(missing(
                 format!("the driver offers no device ({reason})"),
-                software.then_some("is the Vulkan loader there? (Debian package libvulkan1)"),
-            ))
-        }
+                candidate.expected.is_software().then_some(LOADER),
+            )),
+        },
         // The list names the candidate already.
         Err(EngineError::Device(text)) => {
-            let named = format!("{}: ", candidate.name);
+            let named = format!("{}: ", spec.id());
             Err(missing(text.strip_prefix(&named).unwrap_or(&text).to_owned(), None))
         }
         Err(error) => Err(missing(error.to_string(), None)),
     }
 }
 
-/// The engine's name, after what was measured and not after what was asked for.
-fn id_of(family: Family, info: &DeviceInfo) -> String {
-    match family {
-        Family::Lavapipe => format!("lavapipe-{}", info.lane_width),
-        Family::SwiftShader => "swiftshader".to_owned(),
-        Family::Cuda | Family::Emulator => info.backend.clone(),
-        Family::Other => format!("wgpu:{}", info.adapter),
-    }
-}
+/// What may be wrong where a software driver offers no device.
+const LOADER: &str = "is the Vulkan loader there? (Debian package libvulkan1)";
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::super::protocol::{Answer, RequestRef, encode_response, samples, write_frame};
+    use super::super::spec::Driver;
     use super::*;
     use std::fs;
     use std::path::Path;
     use std::time::Duration;
 
-    fn candidate(name: &str, family: Family, act: &str) -> Candidate {
-        Candidate { name: name.into(), family, env: vec![("ACT".into(), act.into())], broken: None }
+    fn candidate(name: &str, expected: Identity, act: &str) -> Candidate {
+        let env = vec![("ACT".into(), act.into())];
+        Candidate { name: name.into(), expected, env, broken: None }
+    }
+
+    fn lavapipe(lane_width: u32) -> Identity {
+        Identity::Wgpu(Driver::Lavapipe { lane_width })
     }
 
     /// A program that does what the candidate's environment says, in a folder with answers.
     fn actor(folder: &Path) -> Program {
-        let mut info = samples::info();
+        let mut description = samples::description();
         for lanes in [4, 8] {
-            info.lane_width = lanes;
-            let answer = encode_response(RequestRef::Info, &Ok(Answer::Info(info.clone())));
+            description.device.lane_width = lanes;
+            let answer = Ok(Answer::Info(description.clone()));
+            let answer = encode_response(RequestRef::Info, &answer);
             let mut frame = Vec::new();
             write_frame(&mut frame, &answer.unwrap()).unwrap();
             fs::write(folder.join(lanes.to_string()), frame).unwrap();
@@ -260,27 +286,30 @@ mod tests {
     #[test]
     fn every_candidate_is_found_or_missing_with_a_reason() {
         let folder = tempfile::tempdir().unwrap();
+        let other = |name: &str| Identity::Wgpu(Driver::Other { adapter: name.into() });
         let candidates = [
-            candidate("lvp 128", Family::Lavapipe, "cat 4; cat"),
-            candidate("lvp 256", Family::Lavapipe, "cat 8; cat"),
-            candidate("lvp 512", Family::Lavapipe, "cat 8; cat"),
-            candidate("radeon", Family::Other, "cat none; cat"),
-            candidate("cuda", Family::Cuda, "cat none; cat"),
-            candidate("crashing", Family::Other, "kill -ILL $$"),
-            candidate("hanging", Family::Other, "exec sleep 1000"),
+            candidate("lvp 128", lavapipe(4), "cat 4; cat"),
+            candidate("lvp 256", lavapipe(8), "cat 8; cat"),
+            candidate("lvp 512", lavapipe(16), "cat 8; cat"),
+            candidate("radeon", other("radeon"), "cat none; cat"),
+            candidate("cuda", Identity::Cuda { fast_math: false }, "cat none; cat"),
+            candidate("cuda-fast", Identity::Cuda { fast_math: true }, "cat 4; cat"),
+            candidate("crashing", other("crashing"), "kill -ILL $$"),
+            candidate("hanging", other("hanging"), "exec sleep 1000"),
             Candidate {
                 broken: Some("the library x.so is missing".into()),
-                ..candidate("broken", Family::Other, "exit 1")
+                ..candidate("broken", other("broken"), "exit 1")
             },
         ];
         let limits = Limits { open: Duration::from_secs(2), ..Limits::default() };
         let discovery = try_all(&candidates, Vec::new(), &actor(folder.path()), limits);
-        let ids: Vec<_> = discovery.found.iter().map(|f| f.spec.id.as_str()).collect();
+        let ids: Vec<_> = discovery.found.iter().map(|f| f.spec.id()).collect();
         assert_eq!(ids, ["lavapipe-4", "lavapipe-8"], "{discovery:?}");
         let expected = [
             ("lvp 512", "the same as lavapipe-8"),
             ("radeon", "the driver offers no device (0 adapters)"),
             ("cuda", "0 adapters"),
+            ("cuda-fast", "it answered as Wgpu, expected Cuda"),
             ("crashing", "ended by signal 4 (SIGILL"),
             ("hanging", "no answer within 2 s: killed"),
             ("broken", "the library x.so is missing"),
@@ -294,25 +323,24 @@ mod tests {
 
     #[test]
     fn names_select_engines_and_an_unknown_one_lists_them() {
-        let found = |id: &str| Found {
-            spec: EngineSpec { id: id.into(), env: Vec::new(), adapter: None },
-            info: samples::info(),
-        };
-        let found = ["lavapipe-4", "lavapipe-8", "swiftshader"].map(found).to_vec();
+        let found =
+            |identity| Found { spec: EngineSpec::new(identity, Vec::new()), info: samples::info() };
+        let swiftshader = Identity::Wgpu(Driver::SwiftShader);
+        let found = [lavapipe(4), lavapipe(8), swiftshader].map(found).to_vec();
         let cuda = Missing { candidate: "cuda".into(), reason: "too old".into(), advice: None };
         let discovery = Discovery { found, missing: vec![cuda] };
         let ids = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&n| n.to_owned()).collect();
             let found = discovery.select(&names)?;
-            Ok(found.into_iter().map(|f| f.spec.id).collect::<Vec<_>>())
+            Ok(found.into_iter().map(|f| f.spec.id().to_owned()).collect::<Vec<_>>())
         };
-        assert_eq!(ids(&[]).map(|ids| ids.len()), Ok::<_, String>(3), "all");
+        assert_eq!(ids(&[]).map(|ids| ids.len()), Ok::<_, NotSelected>(3), "all");
         assert_eq!(ids(&["lavapipe"]).unwrap(), ["lavapipe-4", "lavapipe-8"], "a family");
         assert_eq!(ids(&["swiftshader", "lavapipe-8"]).unwrap(), ["lavapipe-8", "swiftshader"]);
-        let error = ids(&["swiftshader", "voodoo"]).unwrap_err();
+        let error = ids(&["swiftshader", "voodoo"]).unwrap_err().to_string();
         assert!(error.contains("'voodoo'"), "unhelpful: {error}");
         assert!(error.contains("lavapipe-4, lavapipe-8, swiftshader"), "unhelpful: {error}");
-        let error = ids(&["cuda"]).unwrap_err();
+        let error = ids(&["cuda"]).unwrap_err().to_string();
         assert_eq!(error, "engine 'cuda' is not here: too old", "the reason is known");
     }
 }

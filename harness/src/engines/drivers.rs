@@ -9,7 +9,12 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use splatcheck_gpu::DeviceInfo;
+use splatcheck_gpu::artifact::Architecture;
+
 use super::discover::Missing;
+use super::emulation::{Emulation, Order};
+use super::spec::{Driver, Identity};
 
 /// Folders of ICD files on Linux.
 const FOLDERS: [&str; 4] = [
@@ -38,32 +43,37 @@ pub const EMULATOR: &str = "emulator";
 /// The PTX emulator, with CUDA's kernels compiled with `--use_fast_math`.
 pub const EMULATOR_FAST: &str = "emulator-fast";
 
-/// Which driver a candidate is, as far as the harness treats it differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// Mesa's lavapipe, whose lane width can be chosen.
-    Lavapipe,
-    /// Google's SwiftShader.
-    SwiftShader,
-    /// NVIDIA's CUDA driver, by default or with fast math.
-    Cuda,
-    /// The PTX emulator, which needs no driver.
-    Emulator,
-    /// Any other: named by its adapter.
-    Other,
-}
-
 /// A driver with an environment that might give an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// For people: the file, and the lane width asked for.
     pub name: String,
-    /// Which driver.
-    pub family: Family,
+    /// What it is expected to be. Lane width and adapter are known once it has answered, see
+    /// [`Self::measured`].
+    pub expected: Identity,
     /// Environment of its process.
     pub env: Vec<(String, OsString)>,
     /// Why it cannot work, if that is known without trying: its library is not there.
     pub broken: Option<String>,
+}
+
+impl Candidate {
+    /// What an engine is that answered as this device: its name is after what was measured and not
+    /// after what was asked for.
+    #[must_use]
+    pub fn measured(&self, info: &DeviceInfo) -> Identity {
+        match &self.expected {
+            Identity::Wgpu(Driver::Lavapipe { .. }) => {
+                Identity::Wgpu(Driver::Lavapipe { lane_width: info.lane_width })
+            }
+            Identity::Wgpu(Driver::Other { .. }) => {
+                Identity::Wgpu(Driver::Other { adapter: info.adapter.clone() })
+            }
+            same @ (Identity::Wgpu(Driver::SwiftShader)
+            | Identity::Cuda { .. }
+            | Identity::Emulator(_)) => same.clone(),
+        }
+    }
 }
 
 /// What the machine says about its drivers; separate from the machine so that it can be tested.
@@ -125,9 +135,10 @@ impl Surroundings {
 /// The candidate of a system without ICD files.
 #[must_use]
 pub fn default_candidate() -> Candidate {
+    let name = "this system's default device";
     Candidate {
-        name: "this system's default device".into(),
-        family: Family::Other,
+        name: name.into(),
+        expected: Identity::Wgpu(Driver::Other { adapter: name.into() }),
         env: Vec::new(),
         broken: None,
     }
@@ -137,23 +148,23 @@ pub fn default_candidate() -> Candidate {
 /// does that at no risk; `CUDA_VISIBLE_DEVICES` chooses the device.
 #[must_use]
 pub fn cuda_candidates() -> [Candidate; 2] {
-    [CUDA, CUDA_FAST].map(|engine| Candidate {
-        name: engine.into(),
-        family: Family::Cuda,
-        env: vec![(ENGINE.into(), engine.into())],
-        broken: None,
-    })
+    [false, true].map(|fast_math| asked_for(Identity::Cuda { fast_math }))
 }
 
 /// CUDA's kernels on the PTX emulator: there on every machine.
 #[must_use]
 pub fn emulator_candidates() -> [Candidate; 2] {
-    [EMULATOR, EMULATOR_FAST].map(|engine| Candidate {
-        name: engine.into(),
-        family: Family::Emulator,
-        env: vec![(ENGINE.into(), engine.into())],
-        broken: None,
+    let (architecture, order) = (Architecture::Compute75, Order::Lockstep);
+    [false, true].map(|fast_math| {
+        asked_for(Identity::Emulator(Emulation { fast_math, architecture, order }))
     })
+}
+
+/// A candidate that opens by its id.
+fn asked_for(identity: Identity) -> Candidate {
+    let name = identity.to_string();
+    let env = vec![(ENGINE.into(), name.clone().into())];
+    Candidate { name, expected: identity, env, broken: None }
 }
 
 /// The software drivers that every Linux machine can have, where no file of theirs was found.
@@ -199,6 +210,14 @@ fn icd_files(path: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Which driver a file belongs to, as far as the harness treats it differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Lavapipe,
+    SwiftShader,
+    Other,
+}
+
 fn family_of(path: &Path) -> Family {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.starts_with("lvp_icd") {
@@ -211,7 +230,6 @@ fn family_of(path: &Path) -> Family {
 }
 
 fn candidates_of(path: &Path) -> Vec<Candidate> {
-    let family = family_of(path);
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let broken = library(path).err();
     let env = |extra: &[(&str, &str)]| {
@@ -220,12 +238,15 @@ fn candidates_of(path: &Path) -> Vec<Candidate> {
         let extra = extra.iter().map(|&(name, value)| (name.to_owned(), value.into()));
         driver.into_iter().chain(extra).collect()
     };
-    if family != Family::Lavapipe {
-        return vec![Candidate { name: file, family, env: env(&[]), broken }];
-    }
-    let one = |bits: u32| Candidate {
+    let alone = |driver: Driver| Candidate {
+        name: file.clone(),
+        expected: Identity::Wgpu(driver),
+        env: env(&[]),
+        broken: broken.clone(),
+    };
+    let with_width = |bits: u32| Candidate {
         name: format!("{file} with LP_NATIVE_VECTOR_WIDTH={bits}"),
-        family,
+        expected: Identity::Wgpu(Driver::Lavapipe { lane_width: bits / 32 }),
         // The cache on disk is not known to tell code for one lane width from another's.
         env: env(&[
             ("LP_NATIVE_VECTOR_WIDTH", &bits.to_string()),
@@ -233,7 +254,11 @@ fn candidates_of(path: &Path) -> Vec<Candidate> {
         ]),
         broken: broken.clone(),
     };
-    LAVAPIPE_BITS.into_iter().map(one).collect()
+    match family_of(path) {
+        Family::Lavapipe => LAVAPIPE_BITS.into_iter().map(with_width).collect(),
+        Family::SwiftShader => vec![alone(Driver::SwiftShader)],
+        Family::Other => vec![alone(Driver::Other { adapter: file.clone() })],
+    }
 }
 
 /// Checks that the library an ICD file names is there, where that can be told.
@@ -283,9 +308,10 @@ mod tests {
         };
         let (candidates, missing) = here.candidates();
         assert!(missing.is_empty(), "both are there: {missing:?}");
-        let families: Vec<_> = candidates.iter().map(|c| c.family).collect();
-        use Family::{Lavapipe, Other, SwiftShader};
-        assert_eq!(families, [Lavapipe, Lavapipe, Lavapipe, Other, SwiftShader], "{candidates:?}");
+        let expected: Vec<_> = candidates.iter().map(|c| c.expected.to_string()).collect();
+        let names =
+            ["lavapipe-4", "lavapipe-8", "lavapipe-16", "wgpu:radeon_icd.json", "swiftshader"];
+        assert_eq!(expected, names, "{candidates:?}");
         for (candidate, bits) in candidates.iter().zip(["128", "256", "512"]) {
             let width = ("LP_NATIVE_VECTOR_WIDTH".to_owned(), bits.into());
             assert!(candidate.env.contains(&width), "{candidate:?}");

@@ -5,14 +5,15 @@
 //! command line, the child's environment, reports and reproducers all hold the same words.
 
 use std::fmt;
+use std::num::ParseIntError;
 use std::str::FromStr;
 
 use splatcheck_emulator::Schedule;
-use splatcheck_gpu::artifact::Architecture;
+use splatcheck_gpu::artifact::{Architecture, UnknownArchitecture};
 use splatcheck_gpu::emulator::EmulatorOptions;
 
 use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE};
-use super::spec::EngineSpec;
+use super::spec::{EngineSpec, Identity};
 
 /// An order of execution, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,8 +77,44 @@ impl fmt::Display for Order {
     }
 }
 
+/// Why a text is no [`Emulation`], or no [`Order`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmulationError {
+    /// Another engine.
+    #[error("'{id}' is not the emulator")]
+    NotEmulator {
+        /// The whole text.
+        id: String,
+    },
+    /// An architecture that the kernels are not compiled for.
+    #[error(transparent)]
+    Architecture(#[from] UnknownArchitecture),
+    /// A schedule that there is not.
+    #[error("unknown schedule '{text}': expected lockstep, random[:SEED] or adversarial[:SEED]")]
+    Schedule {
+        /// The schedule.
+        text: String,
+    },
+    /// A seed that is no number.
+    #[error("the seed of schedule '{text}' is not a number from 0 to 2^64 - 1: {source}")]
+    Seed {
+        /// The schedule.
+        text: String,
+        /// What is wrong with the number.
+        source: ParseIntError,
+    },
+    /// More than an emulation.
+    #[error("'{id}': nothing is expected from '{word}' on")]
+    Rest {
+        /// The whole text.
+        id: String,
+        /// The first word too many.
+        word: String,
+    },
+}
+
 impl FromStr for Order {
-    type Err = String;
+    type Err = EmulationError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (kind, seed) = match text.split_once(':') {
@@ -89,16 +126,12 @@ impl FromStr for Order {
             "random" => Self::Random(0),
             "adversarial" => Self::Adversarial(0),
             _ => {
-                return Err(format!(
-                    "unknown schedule '{text}': expected lockstep, random[:SEED] or \
-                     adversarial[:SEED]"
-                ));
+                return Err(EmulationError::Schedule { text: text.to_owned() });
             }
         };
         let seed = seed.map_or(Ok(0), str::parse);
-        seed.map(|seed| order.with_seed(seed)).map_err(|error| {
-            format!("the seed of schedule '{text}' is not a number from 0 to 2^64 - 1: {error}")
-        })
+        seed.map(|seed| order.with_seed(seed))
+            .map_err(|source| EmulationError::Seed { text: text.to_owned(), source })
     }
 }
 
@@ -123,8 +156,8 @@ impl Emulation {
     /// How to start its process. Its id is this emulation as text.
     #[must_use]
     pub fn spec(self) -> EngineSpec {
-        let id = self.to_string();
-        EngineSpec { env: vec![(ENGINE.into(), id.clone().into())], id, adapter: None }
+        let env = vec![(ENGINE.into(), self.to_string().into())];
+        EngineSpec::new(Identity::Emulator(self), env)
     }
 
     /// How the emulator itself is opened.
@@ -162,32 +195,21 @@ impl fmt::Display for Emulation {
     }
 }
 
-/// The architecture of that name.
-///
-/// # Errors
-/// The names there are.
-pub fn architecture(name: &str) -> Result<Architecture, String> {
-    Architecture::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| {
-        let known = Architecture::ALL.map(Architecture::name);
-        format!("unknown architecture '{name}': expected {}", known.join(" or "))
-    })
-}
-
 impl FromStr for Emulation {
-    type Err = String;
+    type Err = EmulationError;
 
     fn from_str(id: &str) -> Result<Self, Self::Err> {
         let mut words = id.split(' ').peekable();
         let fast_math = match words.next() {
             Some(EMULATOR) => false,
             Some(EMULATOR_FAST) => true,
-            _ => return Err(format!("'{id}' is not the emulator")),
+            _ => return Err(EmulationError::NotEmulator { id: id.to_owned() }),
         };
         let named = words.next_if(|word| word.starts_with("compute_"));
-        let architecture = named.map_or(Ok(Architecture::Compute75), architecture)?;
+        let architecture = named.map_or(Ok(Architecture::Compute75), str::parse)?;
         let order = words.next().map_or(Ok(Order::Lockstep), str::parse)?;
         match words.next() {
-            Some(word) => Err(format!("'{id}': nothing is expected from '{word}' on")),
+            Some(word) => Err(EmulationError::Rest { id: id.to_owned(), word: word.to_owned() }),
             None => Ok(Self { fast_math, architecture, order }),
         }
     }
@@ -210,7 +232,7 @@ mod tests {
         assert_eq!("random".parse(), Ok(Order::Random(0)), "the first seed");
         let emulation: Emulation = "emulator-fast compute_90 random:11".parse().unwrap();
         assert_eq!(emulation.without_seed(), "emulator-fast compute_90 random", "no seed");
-        assert_eq!(emulation.spec().id, emulation.to_string(), "the id is the emulation");
+        assert_eq!(emulation.spec().id(), emulation.to_string(), "the id is the emulation");
     }
 
     #[test]
@@ -227,7 +249,7 @@ mod tests {
             ("emulator random:1 random:2", "from 'random:2' on"),
             ("emulator  random:1", "unknown schedule ''"),
         ] {
-            let error = id.parse::<Emulation>().expect_err(id);
+            let error = id.parse::<Emulation>().expect_err(id).to_string();
             assert!(error.contains(word), "'{id}': {error}");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A program that speaks [`protocol`](super::protocol) on its standard input and output.
@@ -26,23 +27,47 @@ impl Program {
     ///
     /// # Errors
     /// Says what was looked for and how to name it.
-    pub fn find() -> Result<Self, String> {
+    pub fn find() -> Result<Self, NoProgram> {
         if let Some(path) = env::var_os("SPLATCHECK_BIN") {
             let path = PathBuf::from(path);
             if !path.is_file() {
-                return Err(format!("SPLATCHECK_BIN names no file: {}", path.display()));
+                return Err(NoProgram::Named { path });
             }
             return Ok(Self::splatcheck(path));
         }
-        let own = env::current_exe()
-            .map_err(|e| format!("cannot tell which program is running ({e}): {SET_IT}"))?;
-        beside(&own)
-            .map(Self::splatcheck)
-            .ok_or_else(|| format!("no splatcheck was built beside {}: {SET_IT}", own.display()))
+        let own = env::current_exe().map_err(|source| NoProgram::Own { source })?;
+        beside(&own).map(Self::splatcheck).ok_or(NoProgram::Beside { own })
     }
 }
 
-const SET_IT: &str = "set SPLATCHECK_BIN to the splatcheck executable";
+/// Why there is no program for the child processes.
+#[derive(Debug, thiserror::Error)]
+pub enum NoProgram {
+    /// The one that was named is not there.
+    #[error("SPLATCHECK_BIN names no file: {}", path.display())]
+    Named {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// The system does not say which program this is.
+    #[error(
+        "cannot tell which program is running ({source}): set SPLATCHECK_BIN to the splatcheck \
+         executable"
+    )]
+    Own {
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// This is a test program, and splatcheck was not built with it.
+    #[error(
+        "no splatcheck was built beside {}: set SPLATCHECK_BIN to the splatcheck executable",
+        own.display()
+    )]
+    Beside {
+        /// This program.
+        own: PathBuf,
+    },
+}
 
 /// The splatcheck executable seen from a running program.
 fn beside(own: &Path) -> Option<PathBuf> {

@@ -17,15 +17,16 @@ use std::time::Duration;
 
 use splatcheck_gpu::mutation::{Edit, Mutation};
 use splatcheck_gpu::{
-    AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, WgpuEngine,
+    AdapterChoice, CudaEngine, EmulatorEngine, Engine, EngineError, Options, Stage, Support,
+    WgpuEngine, Work,
 };
 
 use super::drivers::{CUDA, CUDA_FAST, EMULATOR, EMULATOR_FAST, ENGINE, MUTANT};
-use super::emulation::Emulation;
 use super::protocol::{
-    Answer, FrameError, MAX_FRAME, Request, RequestRef, decode_request, encode_response,
-    read_frame, write_frame,
+    Answer, Description, FrameError, Job, MAX_FRAME, Request, RequestRef, Unsupported,
+    decode_request, encode_response, read_frame, write_frame,
 };
+use super::spec::Identity;
 
 /// How long work may go on after the parent is gone. The parent kills its child when it gives up;
 /// this is for a parent that was itself killed while its child hangs.
@@ -38,16 +39,15 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Why there is none.
 pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError> {
     if let Some(engine) = std::env::var_os(ENGINE) {
-        return match engine.to_str() {
-            Some(CUDA) => Ok(Box::new(CudaEngine::open(0, false)?)),
-            Some(CUDA_FAST) => Ok(Box::new(CudaEngine::open(0, true)?)),
-            name => match name.and_then(|name| name.parse::<Emulation>().ok()) {
-                Some(emulation) => Ok(Box::new(EmulatorEngine::open(emulation.options())?)),
-                None => Err(EngineError::NoDevice(format!(
-                    "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
-                     {EMULATOR_FAST}, the latter two perhaps with an architecture and a schedule"
-                ))),
-            },
+        return match engine.to_str().and_then(|name| name.parse().ok()) {
+            Some(Identity::Cuda { fast_math }) => Ok(Box::new(CudaEngine::open(0, fast_math)?)),
+            Some(Identity::Emulator(emulation)) => {
+                Ok(Box::new(EmulatorEngine::open(emulation.options())?))
+            }
+            Some(Identity::Wgpu(_)) | None => Err(EngineError::NoDevice(format!(
+                "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
+                 {EMULATOR_FAST}, the latter two perhaps with an architecture and a schedule"
+            ))),
         };
     }
     let choice = adapter.map_or(AdapterChoice::First, |name| AdapterChoice::Name(name.to_owned()));
@@ -101,33 +101,32 @@ pub fn serve(
 /// The frame of the engine's answer.
 fn answer(engine: &mut dyn Engine, request: &Request) -> Vec<u8> {
     match request {
-        Request::Info => finish(RequestRef::Info, &Ok(Answer::Info(engine.info().clone()))),
-        Request::Rasterize(inputs) => {
-            let inputs: Vec<_> = inputs.iter().collect();
-            let result = engine.rasterize(&inputs).map(Answer::Rasterize);
-            finish(RequestRef::Rasterize(&inputs), &result)
+        Request::Info => finish(RequestRef::Info, &Ok(Answer::Info(describe(engine)))),
+        Request::Run { stage, jobs } => {
+            let jobs: Vec<Work<'_>> = jobs.iter().map(Job::work).collect();
+            let result = engine.run(*stage, &jobs).map(Answer::Run);
+            finish(RequestRef::Run { stage: *stage, jobs: &jobs }, &result)
         }
-        Request::RasterizeBackward(jobs) => {
-            let jobs: Vec<_> = jobs.iter().map(|(inputs, s)| (inputs, s.as_slice())).collect();
-            let result = engine.rasterize_backward(&jobs).map(Answer::RasterizeBackward);
-            finish(RequestRef::RasterizeBackward(&jobs), &result)
-        }
-        Request::TimeBackward(inputs, settings, repeats) => {
-            let result = engine.time_backward(inputs, settings, *repeats);
-            let question = RequestRef::TimeBackward(inputs, settings, *repeats);
-            finish(question, &result.map(Answer::TimeBackward))
-        }
-        Request::Project(inputs) => {
-            let inputs: Vec<_> = inputs.iter().collect();
-            let result = engine.project(&inputs).map(Answer::Project);
-            finish(RequestRef::Project(&inputs), &result)
-        }
-        Request::ProjectBackward(jobs) => {
-            let jobs: Vec<_> = jobs.iter().map(|(inputs, s)| (inputs, s.as_slice())).collect();
-            let result = engine.project_backward(&jobs).map(Answer::ProjectBackward);
-            finish(RequestRef::ProjectBackward(&jobs), &result)
+        Request::Time { stage, job, repeats } => {
+            let (stage, job, repeats) = (*stage, job.work(), *repeats);
+            let result = engine.time(stage, job, repeats).map(Answer::Time);
+            finish(RequestRef::Time { stage, job, repeats }, &result)
         }
     }
+}
+
+/// The engine's device, and every stage (`None`) and reduction of a stage that it does not run.
+fn describe(engine: &dyn Engine) -> Description {
+    let mut unsupported = Vec::new();
+    for stage in Stage::all() {
+        for reduction in std::iter::once(None).chain(stage.reductions().map(Some)) {
+            match engine.supports(stage, reduction) {
+                Support::Yes => {}
+                Support::No(reason) => unsupported.push(Unsupported { stage, reduction, reason }),
+            }
+        }
+    }
+    Description { device: engine.info().clone(), unsupported }
 }
 
 /// The frame of a result; one that cannot be sent becomes an error that says why.
@@ -183,6 +182,7 @@ fn take_stdout() -> io::Result<impl Write> {
 mod tests {
     use super::super::protocol::{decode_response, encode_request, samples};
     use super::*;
+    use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 
     fn next(stream: &mut &[u8], request: RequestRef<'_>) -> Result<Answer, EngineError> {
         let frame = read_frame(stream).unwrap().expect("an answer to every request");
@@ -191,13 +191,17 @@ mod tests {
 
     #[test]
     fn every_request_is_answered_in_order() {
-        let good = samples::raster_inputs(2);
-        let refused = samples::raster_inputs(4);
+        let inputs = [5, 2].map(|n| samples::inputs(RASTERIZE, n));
+        let jobs = inputs.each_ref().map(|inputs| [Work { inputs, settings: &[None] }]);
+        let [refused, good] =
+            jobs.each_ref().map(|jobs| RequestRef::Run { stage: RASTERIZE, jobs });
+        let timed = RequestRef::Time { stage: RASTERIZE, job: jobs[1][0], repeats: 2 };
         let requests = [
             encode_request(RequestRef::Info).unwrap(),
             b"nonsense".to_vec(),
-            encode_request(RequestRef::Rasterize(&[&refused])).unwrap(),
-            encode_request(RequestRef::Rasterize(&[&good])).unwrap(),
+            encode_request(refused).unwrap(),
+            encode_request(timed).unwrap(),
+            encode_request(good).unwrap(),
         ];
         let mut stream = Vec::new();
         let open = || Ok(Box::new(samples::FakeEngine::default()) as Box<dyn Engine>);
@@ -206,14 +210,50 @@ mod tests {
         let mut stream = stream.as_slice();
         assert_eq!(
             next(&mut stream, RequestRef::Info),
-            Ok(Answer::Info(samples::info())),
-            "the device"
+            Ok(Answer::Info(samples::description())),
+            "the device and what it lacks"
         );
         let nonsense = next(&mut stream, RequestRef::Info).expect_err("nonsense has no answer");
         assert!(nonsense.to_string().contains("not a safetensors buffer"), "{nonsense}");
-        let refusal = next(&mut stream, RequestRef::Rasterize(&[&refused])).expect_err("width 5");
-        assert_eq!(refusal, EngineError::Input("width 5".into()), "the engine's words");
-        assert!(next(&mut stream, RequestRef::Rasterize(&[&good])).is_ok(), "still serving");
+        let refusal = next(&mut stream, refused).expect_err("5 rows");
+        assert_eq!(refusal, EngineError::Input("5 rows".into()), "the engine's words");
+        let clock = next(&mut stream, timed).expect_err("it has no clock");
+        assert!(matches!(clock, EngineError::Missing { .. }), "{clock:?}");
+        assert!(next(&mut stream, good).is_ok(), "still serving");
+    }
+
+    /// Answers with outputs that are not those of the stage.
+    struct Confused(samples::FakeEngine);
+
+    impl Engine for Confused {
+        fn info(&self) -> &splatcheck_gpu::DeviceInfo {
+            self.0.info()
+        }
+
+        fn run(
+            &mut self,
+            stage: Stage,
+            work: &[Work<'_>],
+        ) -> Result<Vec<Vec<splatcheck_gpu::Tensors>>, EngineError> {
+            let mut outputs = self.0.run(stage, work)?;
+            outputs[0][0] = samples::of_other_type(&outputs[0][0]);
+            Ok(outputs)
+        }
+    }
+
+    #[test]
+    fn outputs_that_do_not_fit_the_stage_are_not_sent() {
+        let inputs = samples::inputs(RASTERIZE_BACKWARD, 2);
+        let settings = samples::settings(RASTERIZE_BACKWARD);
+        let jobs = [Work { inputs: &inputs, settings: &settings }];
+        let request = RequestRef::Run { stage: RASTERIZE_BACKWARD, jobs: &jobs };
+        let frame = encode_request(request).unwrap();
+        let mut stream = Vec::new();
+        let open = || Ok(Box::new(Confused(samples::FakeEngine::default())) as Box<dyn Engine>);
+        serve(open, [Ok(frame)].into_iter(), &mut stream).unwrap();
+        let error = next(&mut stream.as_slice(), request).expect_err("floats were asked for");
+        let words = "the engine's own answer: 0/0/v_means2d is u32, expected f32";
+        assert_eq!(error, EngineError::Device(words.to_owned()), "its own failure");
     }
 
     #[test]

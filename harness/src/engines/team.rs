@@ -3,8 +3,7 @@
 use std::thread;
 
 use splatcheck_gpu::{
-    BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, ProjectBackwardInputs,
-    ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterInputs, RasterOutputs,
+    DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Timing, Work,
 };
 
 /// Engines with the same device, which share every request.
@@ -24,20 +23,42 @@ impl<'a> Team<'a> {
         members.extend(others);
         Self { info, members }
     }
+}
+
+/// One member's part of a request. An answer to more or fewer jobs would give every later job
+/// another's outputs.
+fn run_part(
+    member: &mut Member<'_>,
+    stage: Stage,
+    part: &[Work<'_>],
+) -> Result<Vec<Vec<Tensors>>, EngineError> {
+    let outputs = member.run(stage, part)?;
+    if outputs.len() == part.len() {
+        return Ok(outputs);
+    }
+    let (found, expected) = (outputs.len(), part.len());
+    Err(EngineError::Device(format!("its answer has {found} jobs, expected {expected}")))
+}
+
+impl Engine for Team<'_> {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// The members are the same engine: the first speaks for all.
+    fn supports(&self, stage: Stage, reduction: Option<Reduction>) -> Support {
+        self.members.first().map_or(Support::Yes, |member| member.supports(stage, reduction))
+    }
 
     /// Gives each member a run of the jobs; the results come in the jobs' order, so that they do not
     /// depend on the number of members.
-    fn share<J: Sync, R: Send>(
-        &mut self,
-        jobs: &[J],
-        work: impl Fn(&mut Member<'a>, &[J]) -> Result<Vec<R>, EngineError> + Sync,
-    ) -> Result<Vec<R>, EngineError> {
-        let size = jobs.len().div_ceil(self.members.len()).max(1);
-        let work = &work;
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let size = work.len().div_ceil(self.members.len()).max(1);
         let results = thread::scope(|scope| {
-            let parts = self.members.iter_mut().zip(jobs.chunks(size));
-            let threads: Vec<_> =
-                parts.map(|(member, part)| scope.spawn(move || work(member, part))).collect();
+            let parts = self.members.iter_mut().zip(work.chunks(size));
+            let threads: Vec<_> = parts
+                .map(|(member, part)| scope.spawn(move || run_part(member, stage, part)))
+                .collect();
             let panicked = |_| Err(EngineError::Device("an engine's thread panicked".to_owned()));
             threads
                 .into_iter()
@@ -46,33 +67,13 @@ impl<'a> Team<'a> {
         })?;
         Ok(results.into_iter().flatten().collect())
     }
-}
 
-impl Engine for Team<'_> {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
-    fn rasterize(&mut self, inputs: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
-        self.share(inputs, |member, part| member.rasterize(part))
-    }
-
-    fn rasterize_backward(
-        &mut self,
-        jobs: &[(&BackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
-        self.share(jobs, |member, part| member.rasterize_backward(part))
-    }
-
-    fn project(&mut self, inputs: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
-        self.share(inputs, |member, part| member.project(part))
-    }
-
-    fn project_backward(
-        &mut self,
-        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
-    ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
-        self.share(jobs, |member, part| member.project_backward(part))
+    /// The first member's times: the others would only slow it down.
+    fn time(&mut self, stage: Stage, work: Work<'_>, repeats: u32) -> Result<Timing, EngineError> {
+        match self.members.first_mut() {
+            Some(member) => member.time(stage, work, repeats),
+            None => Err(EngineError::NoDevice("the team has no member".to_owned())),
+        }
     }
 }
 
@@ -80,61 +81,71 @@ impl Engine for Team<'_> {
 mod tests {
     use super::super::protocol::samples;
     use super::*;
+    use splatcheck_gpu::stages::splat::RASTERIZE;
 
-    /// Returns every image with its own number in the place of the colours.
-    struct Numbered(f32);
+    /// Returns its own number and the input's, refuses more than two jobs, and forgets the job
+    /// whose number is 9.
+    struct Numbered(u32);
 
     impl Engine for Numbered {
         fn info(&self) -> &DeviceInfo {
             unreachable!("the team has its own")
         }
 
-        fn rasterize(&mut self, all: &[&RasterInputs]) -> Result<Vec<RasterOutputs>, EngineError> {
-            let output = |input: &&RasterInputs| RasterOutputs {
-                render_colors: vec![self.0, input.background[0]],
-                render_alphas: Vec::new(),
-                render_transmittance: Vec::new(),
-                last_ids: Vec::new(),
-            };
-            if all.len() > 2 {
+        fn run(&mut self, _: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+            if work.len() > 2 {
                 return Err(EngineError::Device("too many".to_owned()));
             }
-            Ok(all.iter().map(output).collect())
-        }
-
-        fn rasterize_backward(
-            &mut self,
-            _: &[(&BackwardInputs, &[BackwardConfig])],
-        ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
-            Ok(Vec::new())
-        }
-
-        fn project(&mut self, _: &[&ProjectInputs]) -> Result<Vec<ProjectOutputs>, EngineError> {
-            Ok(Vec::new())
-        }
-
-        fn project_backward(
-            &mut self,
-            _: &[(&ProjectBackwardInputs, &[BackwardConfig])],
-        ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
-            Ok(Vec::new())
+            let number = |job: &Work<'_>| job.inputs.u32("number").map(|number| number[0]);
+            let mut outputs = Vec::new();
+            for job in work.iter().map(number) {
+                let job = job?;
+                let mut output = Tensors::new();
+                output.scalar("member", self.0);
+                output.scalar("job", job);
+                if job != 9 {
+                    outputs.push(vec![output]);
+                }
+            }
+            Ok(outputs)
         }
     }
 
     #[test]
     fn members_share_in_order_and_a_failure_is_everyones() {
-        let member = |i: u8| -> Member<'_> { Box::new(Numbered(f32::from(i))) };
+        let member = |i: u32| -> Member<'_> { Box::new(Numbered(i)) };
         let members = (0..2).map(member).collect();
         let mut team = Team { info: samples::info(), members };
-        let inputs: Vec<_> = (0u8..5)
-            .map(|i| RasterInputs { background: vec![f32::from(i)], ..samples::raster_inputs(1) })
-            .collect();
-        let some = |count: usize| inputs[..count].iter().collect::<Vec<_>>();
-        let outputs = team.rasterize(&some(4)).expect("two each");
-        let seen: Vec<_> = outputs.iter().map(|o| o.render_colors.clone()).collect();
-        let expected = [[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [1.0, 3.0]].map(|pair| pair.to_vec());
+        let number = |number: u32| {
+            let mut inputs = Tensors::new();
+            inputs.scalar("number", number);
+            inputs
+        };
+        let inputs: Vec<_> = [0, 1, 2, 3, 4, 9].map(number).into();
+        let work = |inputs| Work { inputs, settings: &[None] };
+        let some = |count: usize| inputs[..count].iter().map(work).collect::<Vec<_>>();
+        let outputs = team.run(RASTERIZE, &some(4)).expect("two each");
+        let of = |output: &Tensors, name| output.u32(name).map(|values| values[0]);
+        let seen: Vec<_> =
+            outputs.iter().map(|o| (of(&o[0], "member"), of(&o[0], "job"))).collect();
+        let expected = [(0, 0), (0, 1), (1, 2), (1, 3)].map(|(m, j)| (Ok(m), Ok(j)));
         assert_eq!(seen, expected, "member and input of every output");
-        assert!(team.rasterize(&some(5)).is_err(), "the first member refuses three");
-        assert_eq!(team.rasterize(&[]), Ok(Vec::new()), "nothing to do");
+        assert!(team.run(RASTERIZE, &some(5)).is_err(), "the first member refuses three");
+        assert_eq!(team.run(RASTERIZE, &[]), Ok(Vec::new()), "nothing to do");
+
+        let error = team.run(RASTERIZE, &[work(&inputs[5]), work(&inputs[0])]);
+        let words = "its answer has 0 jobs, expected 1";
+        assert_eq!(error, Err(EngineError::Device(words.to_owned())), "one was forgotten");
+    }
+
+    #[test]
+    fn the_first_member_speaks_and_times_for_all() {
+        let member: Member<'_> = Box::<samples::FakeEngine>::default();
+        let mut team = Team::new(member, Vec::new());
+        let lacking = team.supports(RASTERIZE, Some(samples::LACKING));
+        assert_eq!(lacking, Support::No(samples::REASON.to_owned()), "as the member");
+        let inputs = samples::inputs(RASTERIZE, 2);
+        let error = team.time(RASTERIZE, Work { inputs: &inputs, settings: &[None] }, 1);
+        assert!(matches!(error, Err(EngineError::Missing { .. })), "it has no clock: {error:?}");
     }
 }

@@ -4,6 +4,7 @@
 //! engine was given up: sums of native atomics may round differently from run to run.
 
 use super::{Results, Shard};
+use std::fmt;
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
@@ -16,18 +17,90 @@ pub struct Part {
     pub results: Results,
 }
 
+/// The folders of two parts, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folders(pub [PathBuf; 2]);
+
+impl fmt::Display for Folders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, other] = &self.0;
+        write!(f, "{} and {}", one.display(), other.display())
+    }
+}
+
+/// Why parts cannot be joined.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// There is nothing to join.
+    #[error("there are no parts")]
+    NoParts,
+    /// Two parts are not of one campaign.
+    #[error("{folders} are of different campaigns: {}; {}", campaigns[0], campaigns[1])]
+    Campaigns {
+        /// Where the two are.
+        folders: Folders,
+        /// Their campaigns in words.
+        campaigns: [String; 2],
+    },
+    /// Two parts are not of one division.
+    #[error("{folders} are divided differently: {} and {}", shards[0], shards[1])]
+    Divided {
+        /// Where the two are.
+        folders: Folders,
+        /// Which parts they are.
+        shards: [Shard; 2],
+    },
+    /// Two parts were not run on the same engines.
+    #[error(
+        "{folders} were run on different engines: {}; {}: use machines of one kind, or --engine",
+        engines[0],
+        engines[1]
+    )]
+    Engines {
+        /// Where the two are.
+        folders: Folders,
+        /// Their engines in words.
+        engines: [String; 2],
+    },
+    /// One part is there more than once.
+    #[error("part {shard} is there twice: {folders}")]
+    Twice {
+        /// Which part.
+        shard: Shard,
+        /// Where it is.
+        folders: Folders,
+    },
+    /// Some parts are not there.
+    #[error("part {} is missing ({count} of {of})", listed(first, *count, *of))]
+    Missing {
+        /// The first numbers that are missing.
+        first: Vec<u32>,
+        /// How many are missing.
+        count: usize,
+        /// How many parts there are.
+        of: u32,
+    },
+}
+
+/// Parts by their numbers, as far as they are known of `count`.
+fn listed(first: &[u32], count: usize, of: u32) -> String {
+    let names: Vec<_> = first.iter().map(|number| format!("{number}/{of}")).collect();
+    let more = if count > first.len() { ", ..." } else { "" };
+    format!("{}{more}", names.join(", "))
+}
+
 /// Joins the parts, and puts them in the order of their numbers.
 ///
 /// # Errors
 /// The parts are of different campaigns or engines, one is missing, or one is there twice.
-pub fn join(parts: &mut [Part]) -> Result<Results, String> {
+pub fn join(parts: &mut [Part]) -> Result<Results, JoinError> {
     parts.sort_by_key(|part| part.results.shard.number());
     for pair in parts.windows(2) {
         are_of_one_campaign(&pair[0], &pair[1])?;
     }
     are_complete(parts)?;
     let mut all = parts.iter().map(|part| part.results.clone());
-    let mut whole = all.next().ok_or("there are no parts")?;
+    let mut whole = all.next().ok_or(JoinError::NoParts)?;
     whole.shard = Shard::WHOLE;
     let mut findings: Vec<_> = whole.reports.iter_mut().map(|r| take(&mut r.findings)).collect();
     for results in all {
@@ -55,15 +128,16 @@ pub fn join(parts: &mut [Part]) -> Result<Results, String> {
     Ok(whole)
 }
 
-fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), String> {
-    let names = format!("{} and {}", one.folder.display(), other.folder.display());
+fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), JoinError> {
+    let folders = Folders([one, other].map(|part| part.folder.clone()));
     let [mine, theirs] = [one, other].map(|part| part.results.campaign());
     if mine != theirs {
-        return Err(format!("{names} are of different campaigns: {mine}; {theirs}"));
+        let campaigns = [mine, theirs].map(|campaign| campaign.to_string());
+        return Err(JoinError::Campaigns { folders, campaigns });
     }
     if one.results.shard.of() != other.results.shard.of() {
-        let [mine, theirs] = [one, other].map(|part| part.results.shard);
-        return Err(format!("{names} are divided differently: {mine} and {theirs}"));
+        let shards = [one, other].map(|part| part.results.shard);
+        return Err(JoinError::Divided { folders, shards });
     }
     let engines = |part: &Part| -> Vec<_> {
         part.results.reports.iter().map(|r| (r.id.clone(), r.info.clone())).collect()
@@ -75,36 +149,25 @@ fn are_of_one_campaign(one: &Part, other: &Part) -> Result<(), String> {
             };
             engines(part).into_iter().map(word).collect::<Vec<_>>().join(", ")
         };
-        return Err(format!(
-            "{names} were run on different engines: {}; {}: use machines of one kind, or --engine",
-            words(one),
-            words(other)
-        ));
+        return Err(JoinError::Engines { folders, engines: [one, other].map(words) });
     }
     Ok(())
 }
 
 /// That every part is there once; they are in order.
-fn are_complete(parts: &[Part]) -> Result<(), String> {
+fn are_complete(parts: &[Part]) -> Result<(), JoinError> {
     let twice = |pair: &&[Part]| pair[0].results.shard == pair[1].results.shard;
     if let Some([one, other]) = parts.windows(2).find(twice) {
-        let folder = |part: &Part| part.folder.display().to_string();
-        let (one_folder, other_folder) = (folder(one), folder(other));
-        let shard = one.results.shard;
-        return Err(format!("part {shard} is there twice: {one_folder} and {other_folder}"));
+        let folders = Folders([one, other].map(|part| part.folder.clone()));
+        return Err(JoinError::Twice { shard: one.results.shard, folders });
     }
     let of = parts.first().map_or(0, |part| part.results.shard.of());
     let there = |number: &u32| parts.iter().any(|part| part.results.shard.number() == *number);
-    let missing: Vec<u32> = (1..=of).filter(|number| !there(number)).take(4).collect();
-    match missing.as_slice() {
-        [] => Ok(()),
-        some => {
-            let names: Vec<_> = some.iter().map(|number| format!("{number}/{of}")).collect();
-            let count = of as usize - parts.len();
-            let more = if count > some.len() { ", ..." } else { "" };
-            Err(format!("part {}{more} is missing ({count} of {of})", names.join(", ")))
-        }
+    let first: Vec<u32> = (1..=of).filter(|number| !there(number)).take(4).collect();
+    if first.is_empty() {
+        return Ok(());
     }
+    Err(JoinError::Missing { first, count: of as usize - parts.len(), of })
 }
 
 /// The folder of the part that a case belongs to; the parts are in order.

@@ -1,21 +1,25 @@
 //! The result file's form. Everything read is checked before it is believed.
 
 use super::results::RESULT;
-use super::{Plan, Results, Shard};
+use super::{AimError, Plan, Results, Shard};
 use crate::campaign::{EngineReport, Fault, Finding, Row};
 use crate::coverage::Coverage;
-use crate::engines::Missing;
+use crate::engines::{Emulation, Missing};
+use crate::io::InputError;
 use crate::io::serde_forms::pairs;
 use crate::report::reproducer_path;
 use crate::workloads::splat::contributions::MOST_LANES;
 use crate::workloads::splat::files::case_file;
 use crate::workloads::splat::generators;
-use crate::workloads::splat::stage::StageName;
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{BackwardConfig, DeviceInfo, Reduction};
+use splatcheck_gpu::Stage;
+use splatcheck_gpu::{BackwardConfig, DeviceInfo, EngineKind, Reduction};
+use splatcheck_reference::splat::convention::Profile;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
 
 /// What makes two parts those of one campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,15 +52,17 @@ struct EngineRecord {
     info: DeviceInfo,
     given_up: Option<String>,
     #[serde(with = "pairs")]
-    rows: BTreeMap<(StageName, Option<Reduction>), Row>,
+    rows: BTreeMap<(Stage, Option<Reduction>), Row>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     findings: Vec<FindingRecord>,
     coverage: Option<Coverage>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct FindingRecord {
     key: String,
-    stage: StageName,
+    stage: Stage,
     setting: Option<BackwardConfig>,
     fault: Fault,
     /// Index and name of the first case that failed, which the reproducer's was made from.
@@ -82,18 +88,19 @@ impl Campaign {
         }
     }
 
-    fn plan(&self) -> Result<Plan, String> {
+    fn plan(&self) -> Result<Plan, RecordError> {
         let version = env!("CARGO_PKG_VERSION");
         if self.splatcheck != version {
-            let theirs = &self.splatcheck;
-            return Err(format!("is of splatcheck {theirs}, this is {version}: use one version"));
+            return Err(RecordError::Version { theirs: self.splatcheck.clone() });
         }
         let find = |name: &String| {
-            generators::find(name).ok_or_else(|| format!("there is no generator '{name}'"))
+            let unknown = || RecordError::Generator { name: name.clone() };
+            generators::find(name).ok_or_else(unknown)
         };
         let named = self.generators.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-        let plan = Plan::new(self.convention.parse()?, self.seed, &named);
-        plan.aimed(self.lane_widths.clone(), self.settings)
+        let profile = self.convention.parse().map_err(RecordError::Convention)?;
+        let plan = Plan::new(profile, self.seed, &named);
+        Ok(plan.aimed(self.lane_widths.clone(), self.settings)?)
     }
 }
 
@@ -140,22 +147,28 @@ impl EngineRecord {
             info: report.info.clone(),
             given_up: report.given_up.clone(),
             rows: report.rows.clone(),
+            unsupported: report.unsupported.clone(),
             findings: report.findings.iter().map(finding).collect(),
             coverage: results.coverage.get(&report.id).cloned(),
         }
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// What the emulator was asked for, if its kind of device answered: its id says it.
+    fn emulation(&self) -> Option<Emulation> {
+        self.id.parse().ok().filter(|_| self.info.kind == EngineKind::Emulator)
+    }
+
+    fn check(&self) -> Result<(), RecordError> {
         let width = self.info.lane_width;
         if !(1..=MOST_LANES).contains(&width) {
-            return Err(format!("engine {}: lane width {width}, expected 1 to 64", self.id));
+            return Err(RecordError::LaneWidth { engine: self.id.clone(), width });
         }
         match &self.coverage {
-            Some(coverage) if coverage.width() != width => Err(format!(
-                "engine {}: lane width {width}, but its coverage has {}",
-                self.id,
-                coverage.width()
-            )),
+            Some(coverage) if coverage.width() != width => Err(RecordError::Coverage {
+                engine: self.id.clone(),
+                width,
+                coverage: coverage.width(),
+            }),
             _ => Ok(()),
         }
     }
@@ -168,9 +181,9 @@ impl FindingRecord {
             stage: finding.stage,
             setting: finding.setting,
             fault: finding.fault.clone(),
-            index: plan.index(&finding.case).unwrap_or(0),
-            case: finding.case.name.clone(),
-            camera: finding.camera,
+            index: plan.index(finding.case.as_ref()).unwrap_or(0),
+            case: finding.case.name().to_owned(),
+            camera: finding.view,
             runs: finding.runs,
             notes: finding.notes.clone(),
             reproducer: format!("{}.safetensors", finding.file_stem()),
@@ -178,61 +191,153 @@ impl FindingRecord {
     }
 
     /// The finding, with the case of its reproducer in `folder`.
-    fn read(self, folder: &Path, engine: &str, lane_width: u32) -> Result<Finding, String> {
+    fn read(
+        self,
+        folder: &Path,
+        plan: &Plan,
+        engine: &EngineRecord,
+    ) -> Result<Finding, RecordError> {
         let name = &self.reproducer;
         if Path::new(name).file_name() != Some(name.as_ref()) {
-            return Err(format!("'{name}' is no file name"));
+            return Err(RecordError::NoFileName { name: self.reproducer });
         }
         let file = folder.join(name);
-        let mut case = case_file::read_case(&file).map_err(|error| error.to_string())?.case;
+        let mut case = case_file::read_case(&file)?.case;
+        case.id = Some(plan.id(self.index));
         case.name = self.case;
         let finding = Finding {
-            engine: engine.to_owned(),
-            lane_width,
+            engine: engine.id.clone(),
+            emulation: engine.emulation(),
+            lane_width: engine.info.lane_width,
             stage: self.stage,
             setting: self.setting,
             key: self.key,
             fault: self.fault,
-            case,
-            camera: self.camera,
+            case: Arc::new(case),
+            view: self.camera,
             runs: self.runs,
             notes: self.notes,
         };
         if reproducer_path(folder, &finding) == file {
             Ok(finding)
         } else {
-            Err(format!("'{name}' is not the name of that finding's reproducer"))
+            Err(RecordError::OtherName { name: self.reproducer })
         }
     }
 }
 
+/// A result file that cannot be believed.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", file.display())]
+pub struct ResultError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub why: Box<RecordError>,
+}
+
+/// What is wrong with a result file.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The system does not give it.
+    #[error("cannot read: {0}")]
+    Read(std::io::Error),
+    /// It is no JSON of the form, or a number in it is none.
+    #[error("{0}")]
+    Json(serde_json::Error),
+    /// Another version may draw other cases.
+    #[error(
+        "is of splatcheck {theirs}, this is {}: use one version",
+        env!("CARGO_PKG_VERSION")
+    )]
+    Version {
+        /// The version that wrote it.
+        theirs: String,
+    },
+    /// A generator that is not known.
+    #[error("there is no generator '{name}'")]
+    Generator {
+        /// Its name.
+        name: String,
+    },
+    /// A convention that is not known.
+    #[error("{0}")]
+    Convention(<Profile as FromStr>::Err),
+    /// Lane widths or settings that there are not.
+    #[error(transparent)]
+    Aim(#[from] AimError),
+    /// An engine with warps that there are not.
+    #[error("engine {engine}: lane width {width}, expected 1 to 64")]
+    LaneWidth {
+        /// The engine.
+        engine: String,
+        /// Its lane width.
+        width: u32,
+    },
+    /// A coverage that is not the engine's.
+    #[error("engine {engine}: lane width {width}, but its coverage has {coverage}")]
+    Coverage {
+        /// The engine.
+        engine: String,
+        /// Its lane width.
+        width: u32,
+        /// The coverage's.
+        coverage: u32,
+    },
+    /// A path where a file name must be.
+    #[error("'{name}' is no file name")]
+    NoFileName {
+        /// What stands there.
+        name: String,
+    },
+    /// A reproducer that belongs to another finding.
+    #[error("'{name}' is not the name of that finding's reproducer")]
+    OtherName {
+        /// The file name.
+        name: String,
+    },
+    /// A reproducer that cannot be read.
+    #[error(transparent)]
+    Reproducer(#[from] InputError),
+    /// A case that is not the one that it is said to be.
+    #[error("case {name} is not number {index} of part {shard}")]
+    Index {
+        /// The case.
+        name: String,
+        /// The number that it is said to have.
+        index: u64,
+        /// The part that it is said to belong to.
+        shard: Shard,
+    },
+}
+
 /// See [`Results::read`].
-pub(super) fn read(folder: &Path) -> Result<Results, String> {
+pub(super) fn read(folder: &Path) -> Result<Results, ResultError> {
     let file = folder.join(RESULT);
-    let wrong = |why: String| format!("{}: {why}", file.display());
-    let text = std::fs::read_to_string(&file).map_err(|e| wrong(format!("cannot read: {e}")))?;
-    let record: Record = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+    let wrong = |why: RecordError| ResultError { file: file.clone(), why: Box::new(why) };
+    let text = std::fs::read_to_string(&file).map_err(|error| wrong(RecordError::Read(error)))?;
+    let record: Record =
+        serde_json::from_str(&text).map_err(|error| wrong(RecordError::Json(error)))?;
     results(record, folder).map_err(wrong)
 }
 
-fn results(record: Record, folder: &Path) -> Result<Results, String> {
+fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
     let plan = record.campaign.plan()?;
     let (mut reports, mut coverage) = (Vec::new(), BTreeMap::new());
     for engine in record.engines {
         engine.check()?;
-        let EngineRecord { id, info, given_up, rows, findings, coverage: met } = engine;
-        let mut read = Vec::new();
-        for finding in findings {
-            let index = finding.index;
-            let finding = finding.read(folder, &id, info.lane_width)?;
-            let name = &finding.case.name;
-            if plan.index(&finding.case) != Some(index) || !record.shard.has(index) {
-                return Err(format!("case {name} is not number {index} of part {}", record.shard));
+        let mut findings = Vec::new();
+        for finding in engine.findings.clone() {
+            let (index, name) = (finding.index, finding.case.clone());
+            if plan.id(index).to_string() != name || !record.shard.has(index) {
+                return Err(RecordError::Index { name, index, shard: record.shard });
             }
-            read.push(finding);
+            findings.push(finding.read(folder, &plan, &engine)?);
         }
+        let emulation = engine.emulation();
+        let EngineRecord { id, info, given_up, rows, unsupported, coverage: met, .. } = engine;
         coverage.extend(met.map(|met| (id.clone(), met)));
-        reports.push(EngineReport { id, info, rows, findings: read, given_up });
+        reports.push(EngineReport { id, emulation, info, rows, unsupported, findings, given_up });
     }
     Ok(Results {
         plan,

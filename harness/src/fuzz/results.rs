@@ -1,6 +1,6 @@
 //! What a campaign, or one part of it, came to: for people as text, for `merge` as a file.
 
-use super::record::{self, Campaign, Record};
+use super::record::{self, Campaign, Record, ResultError};
 use super::{Plan, Shard};
 use crate::campaign::EngineReport;
 use crate::coverage::Coverage;
@@ -88,7 +88,7 @@ impl Results {
     ///
     /// # Errors
     /// Names the file, and what is wrong with it.
-    pub fn read(folder: &Path) -> Result<Self, String> {
+    pub fn read(folder: &Path) -> Result<Self, ResultError> {
         record::read(folder)
     }
 

@@ -54,22 +54,30 @@ impl fmt::Display for Shard {
     }
 }
 
+/// A text that names no part of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is no part: expected K/N with K from 1 to N, as in 2/3")]
+pub struct NotAShard {
+    /// The text.
+    pub text: String,
+}
+
 impl FromStr for Shard {
-    type Err = String;
+    type Err = NotAShard;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = text.split_once('/').map(|(number, of)| (number.parse(), of.parse()));
         match parts {
             Some((Ok(number), Ok(of))) if (1..=of).contains(&number) => Ok(Self { number, of }),
-            _ => Err(format!("'{text}' is no part: expected K/N with K from 1 to N, as in 2/3")),
+            _ => Err(NotAShard { text: text.to_owned() }),
         }
     }
 }
 
 impl TryFrom<String> for Shard {
-    type Error = String;
+    type Error = NotAShard;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()
     }
 }
@@ -108,7 +116,7 @@ mod tests {
     #[test]
     fn what_is_no_part_is_refused() {
         for text in ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b", "1/99999999999"] {
-            let refused = text.parse::<Shard>().expect_err(text);
+            let refused = text.parse::<Shard>().expect_err(text).to_string();
             assert!(refused.contains("K from 1 to N"), "unhelpful: {refused}");
         }
         assert_eq!("2/3".parse::<Shard>().expect("a part").to_string(), "2/3", "there and back");

@@ -48,21 +48,41 @@ pub struct KnownFailures {
     pub failures: Vec<KnownFailure>,
 }
 
+/// What is wrong with a file of known failures.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum KnownFailuresError {
+    /// It is no TOML, or has other fields.
+    #[error("{0}")]
+    Toml(#[from] toml::de::Error),
+    /// An entry does not say why it fails.
+    #[error("failure {number}: the reason is empty: say why it fails")]
+    NoReason {
+        /// Which entry, from 1.
+        number: usize,
+    },
+    /// Two entries cover the same findings.
+    #[error("failure {number} stands twice: delete one")]
+    Twice {
+        /// The second of them, from 1.
+        number: usize,
+    },
+}
+
 impl KnownFailures {
     /// Reads a file's text.
     ///
     /// # Errors
     /// What is wrong and in which line; also an entry without a reason and one that stands twice.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let known: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+    pub fn parse(text: &str) -> Result<Self, KnownFailuresError> {
+        let known: Self = toml::from_str(text)?;
         for (i, failure) in known.failures.iter().enumerate() {
             let number = i + 1;
             if failure.reason.trim().is_empty() {
-                return Err(format!("failure {number}: the reason is empty: say why it fails"));
+                return Err(KnownFailuresError::NoReason { number });
             }
             let same = |other: &KnownFailure| other.covers_as(failure);
             if known.failures[..i].iter().any(same) {
-                return Err(format!("failure {number} stands twice: delete one"));
+                return Err(KnownFailuresError::Twice { number });
             }
         }
         Ok(known)
@@ -73,7 +93,7 @@ impl KnownFailures {
     pub fn excuse(&self, report: &EngineReport, finding: &Finding) -> Option<&KnownFailure> {
         self.failures.iter().find(|known| {
             known.is_of(report)
-                && known.stage == finding.stage.name()
+                && known.stage == finding.stage.name
                 && known.reduction == reduction_of(finding)
         })
     }
@@ -136,7 +156,7 @@ mod tests {
             (twice, "failure 2 stands twice"),
             ("failure = 3".to_owned(), "failure"),
         ] {
-            let message = KnownFailures::parse(&text).expect_err("it is wrong");
+            let message = KnownFailures::parse(&text).expect_err("it is wrong").to_string();
             assert!(message.contains(words), "no '{words}' in: {message}");
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 use super::{Conclusion, Gate, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding, Row};
 use crate::engines::Missing;
-use crate::verdict::{Difference, Verdict};
+use crate::verdict::Difference;
 
 /// The whole campaign. Numbers that JSON cannot write are the texts `NaN`, `inf` and `-inf`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -138,11 +138,10 @@ impl Summary {
         missing: &[Missing],
         files: &[Vec<String>],
     ) -> Self {
-        let verdict = reports.iter().map(EngineReport::verdict).max();
         Self {
             splatcheck: env!("CARGO_PKG_VERSION"),
             pass: conclusion.reasons.is_empty(),
-            verdict: verdict.unwrap_or(Verdict::NotExercised).to_string(),
+            verdict: conclusion.verdict.to_string(),
             reasons: conclusion.reasons.clone(),
             excused: conclusion.excused.clone(),
             engines: reports
@@ -215,13 +214,13 @@ impl FindingSummary {
             Fault::Engine(error) => (format!("no result: {error}"), None),
         };
         Self {
-            stage: finding.stage.name(),
+            stage: finding.stage.name,
             reduction: reduction_of(finding),
             threshold: setting.map(|setting| setting.threshold),
             what,
             element,
-            case: finding.case.name.clone(),
-            camera: finding.camera,
+            case: finding.case.name().to_owned(),
+            camera: finding.view,
             runs: finding.runs,
             reproducer: file.to_owned(),
             known,

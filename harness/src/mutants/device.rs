@@ -3,11 +3,11 @@
 use super::Catch;
 use super::class::Trial;
 use super::emulated::{Setting, disagrees, stage_of};
-use crate::campaign::tallies;
+use crate::campaign::{Runs, tallies};
 use crate::engines::drivers::MUTANT;
 use crate::engines::{EngineProcess, Found, Limits, Program};
 use crate::verdict::Tally;
-use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::{Engine, EngineError};
 use std::path::Path;
@@ -23,7 +23,7 @@ pub type Hunt<'t> = (u32, Option<(&'t Trial, Catch)>);
 #[derive(Debug)]
 pub struct Device {
     engine: EngineProcess,
-    stage: StageName,
+    stage: Stage,
     settings: Vec<Setting>,
 }
 
@@ -53,7 +53,7 @@ impl Device {
     /// [`EngineError::Compile`] and what else tells of the mutant's text or of the case; that the
     /// device failed tells of the kernel and is a catch.
     pub fn hunt<'t>(&mut self, trials: &[&'t Trial]) -> Result<Hunt<'t>, EngineError> {
-        let has = |trial: &&&'t Trial| trial.has(self.stage);
+        let has = |trial: &&&'t Trial| trial.job(self.stage).is_some();
         let trials: Vec<_> = trials.iter().filter(has).copied().collect();
         let mut cases = 0;
         for chunk in trials.chunks(CHUNK) {
@@ -76,9 +76,9 @@ impl Device {
 
     /// The first catch of each case.
     fn run(&mut self, trials: &[&Trial]) -> Result<Vec<Option<Catch>>, EngineError> {
-        let work: Vec<_> =
-            trials.iter().map(|trial| (trial.item.as_ref(), self.settings.clone())).collect();
-        let tallies = tallies(&mut self.engine, self.stage, &work)?;
+        let jobs = trials.iter().filter_map(|trial| trial.job(self.stage));
+        let runs: Vec<_> = jobs.map(|job| Runs { job, settings: self.settings.clone() }).collect();
+        let tallies = tallies(&mut self.engine, self.stage, &runs)?;
         Ok(tallies.iter().map(|tallies| self.first(tallies)).collect())
     }
 

@@ -2,12 +2,15 @@
 
 use super::Catch;
 use super::class::Trial;
+use crate::campaign::once::once;
 use crate::verdict::Tally;
-use crate::workloads::splat::stage::StageName;
+use crate::workload::Job;
 use splatcheck_emulator::{Observers, Policy, Schedule};
+use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
-use splatcheck_gpu::{BackwardConfig, Engine, EngineError, Reduction};
+use splatcheck_gpu::stages::UnknownStage;
+use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
 
 /// Warp instructions that a launch may execute: hundreds of times what the right kernels need for
 /// the largest case, and a second of time for one that never ends.
@@ -19,33 +22,24 @@ pub struct Emulated {
     kernel: Artifact,
     engine: EmulatorEngine,
     right: EmulatorEngine,
-    stage: StageName,
+    stage: Stage,
     settings: Vec<Setting>,
 }
 
 /// How a kernel is run; the forward stages have no settings.
 pub type Setting = Option<BackwardConfig>;
 
-/// The reduction of an artifact.
-#[must_use]
-pub fn reduction_of(kernel: &Artifact) -> Option<Reduction> {
-    Reduction::ALL
-        .into_iter()
-        .find(|&r| kernel.reduction == Some(splatcheck_gpu::artifact::spelled(r)))
-}
-
 /// The stage of an artifact, with the settings of a sweep that concern it.
 ///
 /// # Errors
 /// [`EngineError::Input`] for an artifact of no judged stage.
-pub fn stage_of(
-    kernel: &Artifact,
-    lane_width: u32,
-) -> Result<(StageName, Vec<Setting>), EngineError> {
-    let stage: StageName = kernel.stage.parse().map_err(EngineError::Input)?;
-    let reduction = reduction_of(kernel);
+pub fn stage_of(kernel: &Artifact, lane_width: u32) -> Result<(Stage, Vec<Setting>), EngineError> {
+    let stage: Stage = kernel
+        .stage
+        .parse()
+        .map_err(|error: UnknownStage| EngineError::Input(error.to_string()))?;
     let mut settings = BackwardConfig::sweep(lane_width);
-    settings.retain(|setting| Some(setting.reduction) == reduction);
+    settings.retain(|setting| Some(setting.reduction) == kernel.reduction);
     Ok((stage, stage.settings(&settings)))
 }
 
@@ -69,13 +63,13 @@ impl Emulated {
     /// Whether the kernel is made for the case.
     #[must_use]
     pub fn takes(&self, trial: &Trial) -> bool {
-        let channels = trial.inputs().raster.channels;
-        let fits = match self.kernel.channels {
-            Some(Channels::Exactly(d)) => channels == d,
-            Some(Channels::UpTo(d)) => channels <= d,
+        let Some(job) = trial.job(self.stage) else { return false };
+        let size = job.stage.compiled_size(&job.sizes);
+        match self.kernel.channels {
+            Some(Channels::Exactly(d)) => size == d,
+            Some(Channels::UpTo(d)) => size <= d,
             None => true,
-        };
-        fits && trial.has(self.stage)
+        }
     }
 
     /// Runs a case under a schedule with every setting and says who noticed something first, and
@@ -123,7 +117,8 @@ impl Emulated {
     ) -> Result<Option<Catch>, EngineError> {
         self.engine.set_schedule(schedule.clone());
         let name = setting.map_or_else(|| self.stage.to_string(), |setting| setting.to_string());
-        let tally = match trial.run(&mut self.engine, self.stage, setting) {
+        let job = job_of(trial, self.stage)?;
+        let tally = match once(&mut self.engine, job, setting) {
             Ok(tally) => tally,
             Err(error) => return self.noticed(error, &name).map(Some),
         };
@@ -133,7 +128,7 @@ impl Emulated {
         let Some(setting) = setting else { return Ok(None) };
         let approximation = schedule.approximation;
         self.right.set_schedule(Schedule { policy: Policy::Lockstep, approximation });
-        trial.run(&mut self.right, self.stage, Some(setting))?;
+        once(&mut self.right, job, Some(setting))?;
         Ok(self.miscounts(setting))
     }
 
@@ -150,10 +145,11 @@ impl Emulated {
     fn miscounts(&self, setting: BackwardConfig) -> Option<Catch> {
         let (found, expected) = (self.engine.report(), self.right.report());
         let shared = |report: &splatcheck_emulator::Report| report.shared_atomics.operations;
-        let same = match setting.reduction {
+        let same = if setting.reduction.row().sums_per_workgroup {
             // A sum that an order of additions makes zero is not sent, one that is not zero is.
-            Reduction::Block => shared(found) == shared(expected),
-            _ => found.chains == expected.chains,
+            shared(found) == shared(expected)
+        } else {
+            found.chains == expected.chains
         };
         if same {
             return None;
@@ -165,6 +161,12 @@ impl Emulated {
             format!("{setting}: {} atomic operations for {}", total(found), total(expected));
         Some(Catch { by: "counts".to_owned(), words })
     }
+}
+
+/// The job of a stage that [`Emulated::takes`] said the trial has.
+fn job_of(trial: &Trial, stage: Stage) -> Result<&Job, EngineError> {
+    let missing = || EngineError::Input(format!("case {} has no {stage}", trial.name()));
+    trial.job(stage).ok_or_else(missing)
 }
 
 /// The worst difference, as a catch by the oracle.

@@ -240,7 +240,7 @@ pub fn on_device(
         let patch = subject.mutant.map(|mutant| mutant.patch.as_path());
         let mut device = Device::start(found, program, patch, subject.kernel)?;
         for class in classes.iter().filter(|class| !class.cuda_only) {
-            let id = found.spec.id.as_str();
+            let id = found.spec.id();
             let mut cell = Cell::new(subject.name(), &subject.kernel, id, Order::Device, class);
             let start = Instant::now();
             let trials = class.aimed(subject.hazards());

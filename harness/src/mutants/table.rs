@@ -2,7 +2,7 @@
 
 use super::Mutant;
 use super::matrix::{Cell, Order, UNCHANGED};
-use crate::cli::table::table;
+use crate::table::table;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the seeds that must notice a mutant which one seed notices: else it was luck.
@@ -22,6 +22,17 @@ pub struct Summary {
     /// Cases to kill of every kernel on every engine that killed it, by the quickest kind of
     /// schedule and class, sorted.
     pub cases_to_kill: Vec<u32>,
+}
+
+impl Summary {
+    /// What is wrong with the harness, a sentence each: mutants that survived, and false alarms. A
+    /// mutant caught by luck was caught.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        let survivors = self.survivors.iter().map(|kernel| format!("{kernel} survives"));
+        let alarms = self.false_alarms.iter().map(|alarm| format!("false alarm: {alarm}"));
+        survivors.chain(alarms).collect()
+    }
 }
 
 /// The cells of one kernel on one engine.

@@ -1,32 +1,40 @@
 use std::path::Path;
 
 use splatcheck_emulator::Report;
-use splatcheck_gpu::Engine;
+use splatcheck_gpu::SplatEngine;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::synthetic::frustum;
 
 use super::*;
+use crate::scatter_step::{Destination, ScatterStep};
 use crate::workloads::splat::case::Case;
+use crate::workloads::splat::contributions::Contributions;
+use crate::workloads::splat::stage::RasterStage;
 
-fn corpus_stage(name: &str) -> Stage {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/scenes");
+fn corpus_stage(name: &str) -> RasterStage {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/splat");
     let case = crate::workloads::splat::files::corpus::read_corpus_case(
         &path.join(format!("{name}.toml")),
     );
-    Stage::new(&case.expect("a scene of the corpus"), 0).expect("few pairs")
+    RasterStage::new(&case.expect("a scene of the corpus"), 0).expect("few pairs")
+}
+
+fn counts(stage: &RasterStage, lane_width: u32) -> Counts {
+    Counts::new(&Contributions::new(stage, lane_width).expect("a valid stage"))
 }
 
 /// Overlapping Gaussians over partial tiles, more of them than a batch.
-fn crowd() -> Stage {
+fn crowd() -> RasterStage {
     let case = Case {
         name: "crowd".into(),
+        id: None,
         purpose: "more Gaussians than a batch".into(),
         hazards: Vec::new(),
         convention: Convention::gsplat(),
         scene: frustum(500, 37, 21, 3),
     };
-    Stage::new(&case, 0).expect("few pairs")
+    RasterStage::new(&case, 0).expect("few pairs")
 }
 
 /// All thresholds of all reductions.
@@ -83,7 +91,7 @@ fn counts_are_those_of_the_emulator() {
     scenes.into_par_iter().for_each(|(name, zeros)| {
         let stage = if name == "crowd" { crowd() } else { corpus_stage(name) };
         let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("always there");
-        let counts = Counts::new(&stage, 32).expect("a valid stage");
+        let counts = counts(&stage, 32);
         for setting in every_setting() {
             let traffic = counts.traffic(setting).expect("in range");
             engine.rasterize_backward(&[(&stage.inputs, &[setting])]).expect("correct kernels");
@@ -98,11 +106,13 @@ fn counts_are_those_of_the_emulator() {
 fn additions_do_not_depend_on_the_lane_width_where_lanes_are_alone() {
     let stage = crowd();
     let at = |lane_width, reduction, threshold| {
-        let counts = Counts::new(&stage, lane_width).expect("a valid stage");
-        counts.traffic(BackwardConfig { reduction, threshold }).expect("in range")
+        counts(&stage, lane_width)
+            .traffic(BackwardConfig { reduction, threshold })
+            .expect("in range")
     };
     let plain = at(32, Reduction::Atomic, 0);
-    assert_eq!(plain.global.operations(), 9 * at_work(&stage).contributing, "9 for each pair");
+    let contributing = counts(&stage, 32).contributing();
+    assert_eq!(plain.global.operations(), 9 * contributing, "9 for each pair");
     for lane_width in [4, 8, 16, 64] {
         let other = at(lane_width, Reduction::Atomic, 0);
         assert_eq!(other.chains, plain.chains, "atomic at {lane_width} lanes");
@@ -118,17 +128,83 @@ fn additions_do_not_depend_on_the_lane_width_where_lanes_are_alone() {
     assert!(plain.mean_chain() > 1.0 && plain.mean_chain() < f64::from(plain.longest_chain()));
 }
 
-fn at_work(stage: &Stage) -> Work {
-    Counts::new(stage, 32).expect("a valid stage").work
-}
-
 #[test]
 fn a_threshold_out_of_range_is_named() {
-    let counts = Counts::new(&corpus_stage("empty"), 8).expect("a valid stage");
+    let counts = counts(&corpus_stage("empty"), 8);
     let setting = |reduction| BackwardConfig { reduction, threshold: 10 };
     let error = counts.traffic(setting(Reduction::SwS)).expect_err("10 of 8 lanes");
     assert!(error.to_string().contains("expected 0..=9"), "unhelpful: {error}");
     let atomic = counts.traffic(setting(Reduction::Atomic)).expect("no threshold");
     assert_eq!((atomic.global.issued(), atomic.longest_chain()), (0, 0), "nothing to send");
     assert_eq!((atomic.mean_chain(), atomic.lanes_per_atomic()), (0.0, 0.0), "nor to divide");
+}
+
+/// Keyed steps: the rows of each warp's lanes, one workgroup with one step a warp.
+struct Keyed(Vec<[Option<u32>; 8]>);
+
+impl Scatter for Keyed {
+    fn lane_width(&self) -> u32 {
+        8
+    }
+
+    fn rows(&self) -> usize {
+        5
+    }
+
+    fn values(&self) -> u32 {
+        2
+    }
+
+    fn workgroups(&self) -> u32 {
+        1
+    }
+
+    fn shared_of_kernel(&self, _: Reduction) -> u64 {
+        3
+    }
+
+    fn workgroup(&self, _: u32, visit: &mut dyn FnMut(&ScatterStep<'_>)) {
+        for (warp, keys) in (0..).zip(&self.0) {
+            let of = |row| (0..8).filter(move |&lane| keys[lane] == Some(row));
+            let destinations: Vec<_> = (0..5)
+                .map(|row| Destination { row, slot: row, lanes: of(row).map(|l| 1 << l).sum() })
+                .filter(|destination| destination.lanes != 0)
+                .collect();
+            let destinations = &destinations[..];
+            visit(&ScatterStep { warp, place: 0, length: 1, stopped: 0, destinations });
+        }
+    }
+}
+
+#[test]
+fn rows_beside_each_other_share_an_instruction_by_hand() {
+    let [a, b, c] = [Some(0), Some(1), Some(4)];
+    let scatter = Keyed(vec![
+        [a; 8],
+        [a, b, a, b, a, b, None, None],
+        [c, b, b, b, b, b, None, None],
+        [None; 8],
+    ]);
+    let counts = Counts::new(&scatter);
+    assert_eq!((counts.contributing(), counts.touched()), (20, 3), "lanes and rows");
+    let at = |reduction, threshold| {
+        let traffic = counts.traffic(BackwardConfig { reduction, threshold }).expect("in range");
+        (traffic.global.lanes, traffic.chains)
+    };
+    // Instructions by lanes: V = 2 for each warp that adds, with the lanes of all its rows.
+    let atomic = (vec![0, 0, 0, 0, 0, 0, 4, 0, 2], vec![11, 8, 0, 0, 1]);
+    assert_eq!(at(Reduction::Atomic, 0), atomic, "every lane");
+    let grouped = (vec![0, 2, 4, 0, 0, 0, 0, 0, 0], vec![2, 2, 0, 0, 1]);
+    assert_eq!(at(Reduction::SwS, 0), grouped, "one lane for each row");
+    let larger = (vec![0, 2, 2, 0, 0, 0, 2, 0, 0], vec![4, 4, 0, 0, 1]);
+    assert_eq!(at(Reduction::SwS, 4), larger, "three lanes each are below the threshold");
+    let whole = (vec![0, 2, 0, 0, 0, 0, 4, 0, 0], vec![4, 8, 0, 0, 1]);
+    assert_eq!(at(Reduction::SwB, 0), whole, "only the warp with one row is added up");
+    let never = at(Reduction::SwB, 9);
+    assert_eq!(never, atomic, "never reducing is atomic");
+    let block = (vec![0, 0, 0, 2, 0, 0, 0, 0, 0], vec![1, 1, 0, 0, 1]);
+    assert_eq!(at(Reduction::Block, 0), block, "rows 0, 1 and 4 by one warp of the pass");
+    let block = BackwardConfig { reduction: Reduction::Block, threshold: 0 };
+    let shared = counts.traffic(block).expect("in range").shared.lanes;
+    assert_eq!(shared, [0, 2 + 3, 0, 0, 0, 0, 4, 0, 0], "what a butterfly sends, and the kernel's");
 }

@@ -5,6 +5,12 @@ pub mod case;
 pub mod contributions;
 pub mod expectation;
 pub mod files;
+pub mod floor;
 pub mod generators;
+mod jobs;
+mod judged;
 pub mod minimize;
+pub mod poison;
 pub mod stage;
+
+pub use judged::{splat_case, takes_all_cameras, views};

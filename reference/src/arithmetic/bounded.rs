@@ -46,7 +46,8 @@ pub struct Bounded<M, L = f64> {
 
 impl<M: Model> Bounded<M> {
     /// Relative error of one addition or multiplication.
-    pub const UNIT: f64 = M::TABLE.basic_ulp * ULP;
+    #[cfg(test)]
+    pub(crate) const UNIT: f64 = M::TABLE.basic_ulp * ULP;
 
     /// A value with a radius; an invalid radius (NaN, or a value that is not finite) is infinite.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use super::Defect;
 use splatcheck::workloads::splat::stage::ProjectStage;
-use splatcheck_gpu::projection::PROJECT_BLOCK;
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::{
     ProjectBackwardInputs, ProjectColors, ProjectGradients, ProjectInputs, ProjectOutputs,
 };
@@ -39,7 +39,7 @@ pub(super) fn project_backward(inputs: &ProjectBackwardInputs, defect: Defect) -
     match defect {
         Defect::LostGaussian(lane) => {
             let mut other = inputs.clone();
-            for row in (0..n * cameras).filter(|row| row % n % PROJECT_BLOCK as usize == lane) {
+            for row in (0..n * cameras).filter(|row| row % n % WORKGROUP_SIZE as usize == lane) {
                 lose(&mut other, row..row + 1);
             }
             let other = ProjectStage::from_backward_inputs(&other).mirror_backward();

@@ -9,7 +9,7 @@
 //! divisor is always 1/2, and a device that does not get a change of exponent right should fail.
 
 use crate::exact::{Sum, f, single};
-use crate::layout::{
+use crate::stages::splat::{
     BackwardInputs, ClampGradient, RasterGradients, RasterInputs, RasterOutputs, StopRule,
 };
 

@@ -1,13 +1,16 @@
 //! Tests of one driver, the one the environment names; run by [`super::drivers`].
 
+mod onto;
 mod project;
 
 use super::exact;
 use super::scene::{Plan, plans};
 use crate::engine::{Engine, EngineError, FloatAtomics};
 use crate::exact::assert_same;
-use crate::layout::{BackwardInputs, ClampGradient, RasterGradients, RasterInputs, StopRule};
 use crate::reduction::{BackwardConfig, Reduction};
+use crate::stages::splat::{
+    BackwardInputs, ClampGradient, RasterGradients, RasterInputs, SplatEngine, StopRule,
+};
 use crate::wgpu::{AdapterChoice, Options, WgpuEngine};
 
 /// The engine, or nothing where this machine has no driver.
@@ -188,6 +191,10 @@ fn wrong_calls_are_refused_and_do_no_harm() {
     // An output of one binding that no device of wgpu's offers: refused before it is allocated.
     let mut huge = good.raster.clone();
     huge.height = 0x4000_0000 / huge.width;
+    // One channel: more would be beyond the kernels' 32-bit indices, which is refused before.
+    huge.channels = 1;
+    huge.colors.truncate(huge.len());
+    huge.background.truncate(1);
     let tiles = huge.tiles()[0] as usize * huge.tiles()[1] as usize;
     if huge.tiles()[1] > engine.gpu.limits.max_compute_workgroups_per_dimension {
         huge.tile_offsets = vec![0; tiles + 1];

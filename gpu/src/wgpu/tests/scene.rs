@@ -2,7 +2,9 @@
 
 use super::exact;
 use crate::exact::{hash, small};
-use crate::layout::{BackwardInputs, ClampGradient, RasterConstants, RasterInputs, StopRule};
+use crate::stages::splat::{
+    BackwardInputs, ClampGradient, RasterConstants, RasterInputs, StopRule,
+};
 
 /// The pixels a Gaussian covers.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! The options of `splatcheck mutants`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -8,6 +8,7 @@ use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::engines::drivers::EMULATOR;
 use crate::engines::{Discovery, Found};
+use crate::io::source_tree;
 use crate::mutants::matrix::Budget;
 
 /// Options of `mutants`, as typed.
@@ -33,7 +34,7 @@ pub struct MutantsArgs {
     /// Write every cell of the matrix, or every rate, to DIR/mutants.json
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Folder of mutants [default: tests/mutants]
+    /// Folder of mutants, with a folder for each workload [default: tests/mutants]
     #[arg(long, value_name = "DIR")]
     pub mutants: Option<PathBuf>,
 }
@@ -68,16 +69,16 @@ impl MutantsArgs {
         let selected = if self.engine.is_empty() {
             discovery.found.clone()
         } else {
-            discovery.select(&self.engine).map_err(CliError::new)?
+            discovery.select(&self.engine).map_err(CliError::of)?
         };
         let folder = match &self.mutants {
             Some(folder) => paths::readable_folder("--mutants", folder)?,
             None => default_folder()?,
         };
         let corpus = paths::default_corpus()
-            .ok_or_else(|| CliError::new("no folder corpora/scenes here, which mutants need"))?;
+            .ok_or_else(|| CliError::new("no folder corpora/splat here, which mutants need"))?;
         let out = self.out.map(|out| paths::writable_folder("--out", &out)).transpose()?;
-        let emulator = selected.iter().any(|found| found.spec.id == EMULATOR);
+        let emulator = selected.iter().any(|found| found.spec.id() == EMULATOR);
         if self.rates && !emulator {
             return Err(CliError::new("--rates is for the emulator, whose schedules have seeds"));
         }
@@ -99,10 +100,8 @@ fn runs_wgsl(found: &Found) -> bool {
     !["cuda", "cuda-fast", "emulator", "emulator-fast"].contains(&found.info.backend.as_str())
 }
 
-/// The mutants of the working folder, else those of the source this program was built from.
+/// The mutants of the working folder, else those of the source tree that this program lies in.
 fn default_folder() -> Result<PathBuf, CliError> {
-    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let roots = [Some(Path::new("")), built_from].into_iter().flatten();
-    let found = roots.map(|root| root.join("tests/mutants")).find(|folder| folder.is_dir());
-    found.ok_or_else(|| CliError::new("no folder tests/mutants here (--mutants names another)"))
+    let none = || CliError::new("no folder tests/mutants here (--mutants names another)");
+    source_tree::folder("tests/mutants").ok_or_else(none)
 }

@@ -1,19 +1,21 @@
 //! From typed words to plans.
 
-use splatcheck_gpu::{DeviceInfo, FloatAtomics};
+use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics};
 
 use super::super::exit::one_line;
 use super::*;
 use crate::cli::replay::ReplayArgs;
-use crate::engines::EngineSpec;
+use crate::engines::{Driver, EngineSpec, Identity};
 
 fn machine() -> Discovery {
     let found = |lane_width: u32| Found {
-        spec: EngineSpec { id: format!("lavapipe-{lane_width}"), env: Vec::new(), adapter: None },
+        spec: EngineSpec::new(Identity::Wgpu(Driver::Lavapipe { lane_width }), Vec::new()),
         info: DeviceInfo {
             adapter: "llvmpipe".into(),
             driver: "Mesa".into(),
             backend: "vulkan".into(),
+            kind: EngineKind::Wgpu,
+            arithmetic: Arithmetic::Wgsl,
             lane_width,
             float_atomics: FloatAtomics::Native,
             exp_of_zero_is_one: true,

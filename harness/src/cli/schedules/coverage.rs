@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use splatcheck_gpu::artifact::{self, Artifact, spelled};
+use splatcheck_gpu::artifact::{self, Artifact};
 use splatcheck_gpu::{BackwardConfig, Reduction};
 
-use super::super::table::table;
 use super::{Round, THRESHOLDS};
 use crate::campaign::{EngineReport, Fault, Item};
 use crate::emulated;
+use crate::table::table;
 use crate::verdict::Verdict;
-use crate::workloads::splat::stage::StageName;
+use splatcheck_gpu::Stage;
 
 /// The counts of one kind of schedule, stage and reduction.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ struct Line {
 }
 
 /// A line of the table: kind of schedule, stage, reduction.
-type Key = (&'static str, StageName, Option<Reduction>);
+type Key = (&'static str, Stage, Option<Reduction>);
 
 /// What was run, kind by kind.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ impl Coverage {
     pub(super) fn add(&mut self, round: Round, report: &EngineReport, items: &[Item]) {
         let kind = round.emulation.order.kind();
         let settings = round.settings();
-        let runs = StageName::ALL
+        let runs = Stage::all()
             .into_iter()
             .flat_map(|stage| stage.settings(&settings).into_iter().map(move |s| (stage, s)));
         for (stage, setting) in runs {
@@ -114,7 +114,7 @@ impl Coverage {
 }
 
 impl Line {
-    fn count(&mut self, report: &EngineReport, stage: StageName, reduction: Option<Reduction>) {
+    fn count(&mut self, report: &EngineReport, stage: Stage, reduction: Option<Reduction>) {
         if let Some(row) = report.rows.get(&(stage, reduction)) {
             self.runs += row.runs.values().sum::<u64>();
             self.not_exercised += row.count(Verdict::NotExercised);
@@ -133,25 +133,22 @@ impl Line {
 /// What a run covers; nothing where there is no Gaussian, so that nothing is added up.
 fn cell(
     round: Round,
-    stage: StageName,
+    stage: Stage,
     setting: Option<BackwardConfig>,
     item: &Item,
 ) -> Option<(Artifact, u32)> {
-    if item.case.scene.gaussians.is_empty() || !item.has(stage) {
-        return None;
-    }
-    let artifact = emulated::artifact(round.emulation, stage, setting, item);
+    let job = item.job(stage).filter(|job| job.sizes.get("N") > 0)?;
+    let artifact = emulated::artifact(round.emulation, job, setting);
     Some((artifact, setting.map_or(0, |setting| setting.threshold)))
 }
 
 /// The cells of a line: its artifacts with every threshold, or with none.
 fn expected((_, stage, reduction): Key) -> BTreeSet<(Artifact, u32)> {
     let swept = reduction.is_some_and(Reduction::has_threshold);
-    let name = reduction.map(spelled);
     let thresholds = if swept { u32::try_from(THRESHOLDS).unwrap_or(u32::MAX) } else { 1 };
     artifact::all()
         .into_iter()
-        .filter(|artifact| artifact.stage == stage.name() && artifact.reduction == name)
+        .filter(|artifact| artifact.stage == stage.name && artifact.reduction == reduction)
         .flat_map(|artifact| (0..thresholds).map(move |threshold| (artifact, threshold)))
         .collect()
 }
@@ -161,6 +158,7 @@ mod tests {
     use super::super::ROUNDS;
     use super::*;
     use crate::engines::Order;
+    use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 
     #[test]
     fn a_full_turn_has_every_threshold_with_every_variant_from_any_seed_on() {
@@ -178,14 +176,10 @@ mod tests {
 
     #[test]
     fn every_artifact_of_the_stages_has_its_cells() {
-        let backward = |reduction| ("random", StageName::RasterizeBackward, Some(reduction));
+        let backward = |reduction| ("random", RASTERIZE_BACKWARD, Some(reduction));
         let swept = expected(backward(Reduction::SwB));
         assert_eq!(swept.len(), 8 * 34, "two numbers of channels, four variants, 34 thresholds");
         assert_eq!(expected(backward(Reduction::Atomic)).len(), 8, "no threshold");
-        assert_eq!(
-            expected(("lockstep", StageName::Rasterize, None)).len(),
-            8,
-            "the forward stage"
-        );
+        assert_eq!(expected(("lockstep", RASTERIZE, None)).len(), 8, "the forward stage");
     }
 }

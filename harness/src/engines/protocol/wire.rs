@@ -1,56 +1,28 @@
 //! Named arrays and strings in one buffer, checked when they are taken out.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::str::FromStr;
 
-use bytemuck::Pod;
 use safetensors::tensor::{Dtype, Metadata, SafeTensors, View};
+use splatcheck_gpu::stage::Port;
+use splatcheck_gpu::{Data, Tensor, Tensors};
 
 /// Why a frame's contents cannot be written or were not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WireError(pub String);
 
-/// An element of an array, with its scalar type and the trailing dimension it stands for.
-pub(super) trait Element: Pod {
-    /// The scalars' type.
-    const DTYPE: Dtype;
-    /// The trailing dimension, if the element is a vector.
-    const WIDTH: Option<usize>;
-}
-
-impl Element for f32 {
-    const DTYPE: Dtype = Dtype::F32;
-    const WIDTH: Option<usize> = None;
-}
-
-impl Element for u32 {
-    const DTYPE: Dtype = Dtype::U32;
-    const WIDTH: Option<usize> = None;
-}
-
-impl Element for i32 {
-    const DTYPE: Dtype = Dtype::I32;
-    const WIDTH: Option<usize> = None;
-}
-
-impl<const K: usize> Element for [f32; K]
-where
-    [f32; K]: Pod,
-{
-    const DTYPE: Dtype = Dtype::F32;
-    const WIDTH: Option<usize> = Some(K);
-}
-
-struct Tensor<'a> {
+/// An array on its way out.
+struct Outgoing<'a> {
     dtype: Dtype,
     shape: Vec<usize>,
     bytes: &'a [u8],
 }
 
-impl View for Tensor<'_> {
+impl View for Outgoing<'_> {
     fn dtype(&self) -> Dtype {
         self.dtype
     }
@@ -68,20 +40,19 @@ impl View for Tensor<'_> {
     }
 }
 
-/// The full shape of an array and its number of elements.
-fn full_shape<T: Element>(name: &str, shape: &[usize]) -> Result<(Vec<usize>, usize), WireError> {
-    let elements = shape
-        .iter()
-        .try_fold(1_usize, |product, &d| product.checked_mul(d))
-        .ok_or_else(|| WireError(format!("{name}: shape {shape:?} is too large")))?;
-    let full = shape.iter().copied().chain(T::WIDTH).collect();
-    Ok((full, elements))
+/// The format's name of a type of elements.
+fn name_of(dtype: splatcheck_gpu::Dtype) -> Dtype {
+    match dtype {
+        splatcheck_gpu::Dtype::F32 => Dtype::F32,
+        splatcheck_gpu::Dtype::I32 => Dtype::I32,
+        splatcheck_gpu::Dtype::U32 => Dtype::U32,
+    }
 }
 
 /// A buffer under construction.
 #[derive(Default)]
 pub(super) struct Writer<'a> {
-    tensors: Vec<(String, Tensor<'a>)>,
+    tensors: Vec<(String, Outgoing<'a>)>,
     texts: HashMap<String, String>,
 }
 
@@ -91,28 +62,24 @@ impl<'a> Writer<'a> {
         self.texts.insert(name.to_owned(), value.to_string());
     }
 
-    /// Adds a float by its bits.
-    pub(super) fn float(&mut self, name: &str, value: f32) {
-        self.text(name, format_args!("{:08x}", value.to_bits()));
+    /// Adds an array, with its own type and shape.
+    pub(super) fn tensor(&mut self, name: String, tensor: &'a Tensor) {
+        let dtype = name_of(tensor.dtype());
+        let bytes = bytemuck::cast_slice(tensor.words());
+        self.tensors.push((name, Outgoing { dtype, shape: tensor.shape().to_vec(), bytes }));
     }
 
-    /// Adds an array. `shape` leaves out the trailing dimension of vector elements.
-    pub(super) fn array<T: Element>(
-        &mut self,
-        name: &str,
-        shape: &[usize],
-        values: &'a [T],
-    ) -> Result<(), WireError> {
-        let (shape, elements) = full_shape::<T>(name, shape)?;
-        if values.len() != elements {
-            return Err(WireError(format!(
-                "{name}: {} elements, expected {elements} for shape {shape:?}",
-                values.len()
-            )));
+    /// Adds a row of floats.
+    pub(super) fn floats(&mut self, name: String, values: &'a [f32]) {
+        let (shape, bytes) = (vec![values.len()], bytemuck::cast_slice(values));
+        self.tensors.push((name, Outgoing { dtype: Dtype::F32, shape, bytes }));
+    }
+
+    /// Adds every array, each with `prefix` before its name.
+    pub(super) fn tensors(&mut self, prefix: &str, tensors: &'a Tensors) {
+        for (name, tensor) in tensors.iter() {
+            self.tensor(format!("{prefix}{name}"), tensor);
         }
-        let bytes = bytemuck::cast_slice(values);
-        self.tensors.push((name.to_owned(), Tensor { dtype: T::DTYPE, shape, bytes }));
-        Ok(())
     }
 
     /// The finished buffer.
@@ -122,10 +89,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A received buffer.
+/// A received buffer. It remembers which arrays were taken out, so that what nobody asked for is
+/// noticed.
 pub(super) struct Reader<'a> {
     header: Metadata,
     data: &'a [u8],
+    taken: RefCell<HashSet<String>>,
 }
 
 impl<'a> Reader<'a> {
@@ -134,7 +103,7 @@ impl<'a> Reader<'a> {
         let (length, header) = SafeTensors::read_metadata(buffer)
             .map_err(|e| WireError(format!("not a safetensors buffer: {e}")))?;
         let data = buffer.get(8 + length..).unwrap_or_default();
-        Ok(Self { header, data })
+        Ok(Self { header, data, taken: RefCell::default() })
     }
 
     /// A string.
@@ -153,44 +122,61 @@ impl<'a> Reader<'a> {
         text.parse().map_err(|_| WireError(format!("metadata {name} is '{text}'")))
     }
 
-    /// A float that was written by its bits.
-    pub(super) fn float(&self, name: &str) -> Result<f32, WireError> {
-        let text = self.text(name)?;
-        u32::from_str_radix(text, 16)
-            .map(f32::from_bits)
-            .map_err(|_| WireError(format!("metadata {name} is '{text}', no float's bits")))
-    }
-
-    /// The size of an array's first dimension.
-    pub(super) fn first_dimension(&self, name: &str) -> Result<usize, WireError> {
-        let info = self.header.info(name);
-        info.and_then(|info| info.shape.first().copied())
-            .ok_or_else(|| WireError(format!("tensor {name} is missing")))
-    }
-
-    /// An array of the expected shape, which leaves out the trailing dimension of vector elements.
-    pub(super) fn array<T: Element>(
-        &self,
-        name: &str,
-        shape: &[usize],
-    ) -> Result<Vec<T>, WireError> {
-        let (shape, _) = full_shape::<T>(name, shape)?;
-        let info =
-            self.header.info(name).ok_or_else(|| WireError(format!("tensor {name} is missing")))?;
-        if info.dtype != T::DTYPE || info.shape != shape {
-            return Err(WireError(format!(
-                "tensor {name} is {} {:?}, expected {} {shape:?}",
-                info.dtype,
-                info.shape,
-                T::DTYPE
-            )));
-        }
+    /// An array with whatever type and shape it has.
+    pub(super) fn tensor(&self, name: String) -> Result<Tensor, WireError> {
+        let info = self.header.info(&name);
+        let info = info.ok_or_else(|| WireError(format!("tensor {name} is missing")))?;
         let (start, end) = info.data_offsets;
         let bytes = self
             .data
             .get(start..end)
             .ok_or_else(|| WireError(format!("tensor {name} lies outside the buffer")))?;
-        Ok(bytemuck::pod_collect_to_vec(bytes))
+        let data = match info.dtype {
+            Dtype::F32 => Data::F32(bytemuck::pod_collect_to_vec(bytes)),
+            Dtype::I32 => Data::I32(bytemuck::pod_collect_to_vec(bytes)),
+            Dtype::U32 => Data::U32(bytemuck::pod_collect_to_vec(bytes)),
+            other => {
+                return Err(WireError(format!("tensor {name} is {other}, no type of 32 bits")));
+            }
+        };
+        let tensor = Tensor::new(&name, info.shape.clone(), data);
+        let tensor = tensor.map_err(|error| WireError(format!("tensor {error}")))?;
+        self.taken.borrow_mut().insert(name);
+        Ok(tensor)
+    }
+
+    /// A row of so many floats.
+    pub(super) fn floats(&self, name: String, count: usize) -> Result<Vec<f32>, WireError> {
+        let tensor = self.tensor(name.clone())?;
+        match tensor.data() {
+            Data::F32(values) if tensor.shape() == [count] => Ok(values.clone()),
+            other => Err(WireError(format!(
+                "tensor {name} is {} {:?}, expected f32 [{count}]",
+                other.dtype(),
+                tensor.shape()
+            ))),
+        }
+    }
+
+    /// The arrays of these ports, each with `prefix` before its name. Whether their types and shapes
+    /// are right is for the stage's table to say.
+    pub(super) fn tensors(&self, prefix: &str, ports: &[Port]) -> Result<Tensors, WireError> {
+        let mut tensors = Tensors::new();
+        for port in ports {
+            tensors.insert(port.name, self.tensor(format!("{prefix}{}", port.name))?);
+        }
+        Ok(tensors)
+    }
+
+    /// That every array was taken out.
+    pub(super) fn nothing_else(&self) -> Result<(), WireError> {
+        let taken = self.taken.borrow();
+        let mut names: Vec<_> = self.header.offset_keys();
+        names.retain(|name| !taken.contains(name));
+        match names.first() {
+            None => Ok(()),
+            Some(name) => Err(WireError(format!("tensor {name} is not expected"))),
+        }
     }
 }
 

@@ -2,22 +2,22 @@
 //!
 //! The kernels walk a tile's list back to front, from the largest last contributor of the tile's
 //! pixels; at every position all warps of the tile look at the same Gaussian, and some of their
-//! lanes contribute. A *step* is one warp at one position. The steps are properties of the scene:
-//! from them follow the atomic traffic of every reduction and threshold ([`crate::traffic`]) and
-//! what a scene exercises of a kernel.
+//! lanes contribute. A *step* is one warp at one position; as a [`ScatterStep`] its lanes have one
+//! destination, the Gaussian, and its tile is a workgroup.
 //!
 //! Threads are mapped to pixels as in `pair.cuh` and `pair.wgsl`: thread t of a tile is the pixel
 //! (t mod 16, t / 16), and warps are runs of threads. Whether a pair contributes is decided by the
 //! kernels' own expressions in f32, without contraction and with the oracle's exp: comparisons that
 //! rounding leaves open may be decided otherwise on a device.
 
-use splatcheck_gpu::check;
-use splatcheck_gpu::stages::{TILE_SIZE, WORKGROUP_SIZE};
-use splatcheck_gpu::{BackwardInputs, EngineError, RasterInputs};
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
+use splatcheck_gpu::stages::splat::{RASTERIZE_BACKWARD, TILE_SIZE, values};
+use splatcheck_gpu::{BackwardInputs, EngineError, RasterInputs, Reduction, TensorError};
 use splatcheck_reference::arithmetic::Arith;
 use splatcheck_reference::splat::pair::sigma;
 
-use crate::workloads::splat::stage::Stage;
+use crate::scatter_step::{Destination, Scatter, ScatterStep};
+use crate::workloads::splat::stage::RasterStage;
 
 /// Threads of a tile.
 const THREADS: usize = WORKGROUP_SIZE as usize;
@@ -50,20 +50,10 @@ pub struct Step {
     pub outside: u64,
 }
 
-impl Step {
-    /// The batch of the tile's walk, and the place in it, for batches of `size` Gaussians.
-    #[must_use]
-    pub fn in_batch(&self, size: u32) -> [u32; 2] {
-        [self.walked / size, self.walked % size]
-    }
-}
-
 /// Calls `f` with every step: tile by tile, each back to front, at each position warp by warp.
-///
-/// # Errors
-/// See [`Contributions::new`].
-pub fn for_each_step(
-    stage: &Stage,
+#[cfg(test)]
+pub(crate) fn for_each_step(
+    stage: &RasterStage,
     lane_width: u32,
     mut f: impl FnMut(&Step),
 ) -> Result<(), EngineError> {
@@ -87,9 +77,9 @@ impl<'a> Contributions<'a> {
     /// # Errors
     /// [`EngineError::Input`] for a stage that contradicts itself, and for a lane width that is no
     /// power of two up to 64.
-    pub fn new(stage: &'a Stage, lane_width: u32) -> Result<Self, EngineError> {
+    pub fn new(stage: &'a RasterStage, lane_width: u32) -> Result<Self, EngineError> {
         let inputs = &stage.inputs;
-        check::backward(inputs)?;
+        RASTERIZE_BACKWARD.check_inputs(&inputs.tensors().map_err(TensorError::from)?)?;
         if !(lane_width.is_power_of_two() && lane_width <= MOST_LANES) {
             return Err(EngineError::Input(format!(
                 "lane width {lane_width}: expected a power of two up to {MOST_LANES}"
@@ -169,6 +159,46 @@ impl<'a> Contributions<'a> {
             }
             visible
         })
+    }
+}
+
+impl Scatter for Contributions<'_> {
+    fn lane_width(&self) -> u32 {
+        self.lane_width
+    }
+
+    fn rows(&self) -> usize {
+        self.inputs.raster.len()
+    }
+
+    fn values(&self) -> u32 {
+        values(self.inputs.raster.channels)
+    }
+
+    fn workgroups(&self) -> u32 {
+        self.tiles()
+    }
+
+    /// The end of a tile's walk is found by an atomic maximum for each warp, but by the kernel that
+    /// has a lane for each Gaussian.
+    fn shared_of_kernel(&self, reduction: Reduction) -> u64 {
+        let warps = u64::from(self.tiles()) * u64::from(WORKGROUP_SIZE / self.lane_width);
+        if reduction.is_own_kernel() { 0 } else { warps }
+    }
+
+    fn workgroup(&self, tile: u32, visit: &mut dyn FnMut(&ScatterStep<'_>)) {
+        let begin = self.inputs.raster.tile_offsets[tile as usize];
+        self.tile(tile, |step| {
+            let Step { gaussian: row, walked: slot, contributing: lanes, .. } = *step;
+            let destination = [Destination { row, slot, lanes }];
+            visit(&ScatterStep {
+                warp: step.warp,
+                place: step.walked,
+                length: step.walked + step.position + 1 - begin,
+                stopped: step.stopped,
+                destinations: if lanes == 0 { &[] } else { &destination },
+            });
+        });
     }
 }
 

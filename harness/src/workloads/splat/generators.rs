@@ -22,12 +22,14 @@ mod tests;
 mod typical;
 mod windows;
 
+use crate::workload::CaseId;
 use crate::workloads::splat::case::Case;
-use crate::workloads::splat::stage::StageName;
+use crate::workloads::splat::takes_all_cameras;
 pub use lanes::Aim;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use splatcheck_gpu::Stage;
 use splatcheck_reference::splat::convention::Profile;
 
 /// What a case is drawn for.
@@ -57,10 +59,10 @@ pub enum Promise {
 impl Promise {
     /// Whether a stage's outputs are promised.
     #[must_use]
-    pub fn holds_for(self, stage: StageName) -> bool {
+    pub fn holds_for(self, stage: Stage) -> bool {
         match self {
             Self::Every => true,
-            Self::Rasterization => !stage.takes_all_cameras(),
+            Self::Rasterization => !takes_all_cameras(stage),
             Self::Nothing => false,
         }
     }
@@ -119,7 +121,7 @@ impl Generator {
         let mut runner = TestRunner::new_with_rng(Config::default(), rng);
         match self.strategy(draw)?.new_tree(&mut runner) {
             Ok(tree) => {
-                Some(Box::new(Named { tree, name: format!("{}-{seed}-{index}", self.name) }))
+                Some(Box::new(Named { tree, id: CaseId { generator: self.name, seed, index } }))
             }
             Err(reason) => unreachable!("the strategies reject hardly anything: {reason}"),
         }
@@ -211,14 +213,14 @@ pub fn draw(profile: Profile, seed: u64, index: u64) -> CaseTree {
 /// A drawn case under a name of its own.
 struct Named<T> {
     tree: T,
-    name: String,
+    id: CaseId,
 }
 
 impl<T: ValueTree<Value = Case>> ValueTree for Named<T> {
     type Value = Case;
 
     fn current(&self) -> Case {
-        Case { name: self.name.clone(), ..self.tree.current() }
+        Case { name: self.id.to_string(), id: Some(self.id.clone()), ..self.tree.current() }
     }
 
     fn simplify(&mut self) -> bool {

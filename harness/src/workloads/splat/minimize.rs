@@ -1,8 +1,9 @@
 //! Making a failing case small enough to read.
 
-use crate::workloads::splat::case::Case;
+use crate::workload::AnyCase;
+use crate::workloads::splat::case::{Case, only};
 use crate::workloads::splat::generators::CaseTree;
-use splatcheck_reference::splat::{Colors, Gaussians};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time and attempts granted to one finding.
@@ -28,12 +29,12 @@ impl Budget {
 
 /// Shrinks a drawn case with proptest: fewer Gaussians, a smaller image, simpler numbers.
 /// `fails` is called with every candidate and says whether it still fails.
-pub fn shrink(mut tree: CaseTree, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
+pub fn shrink(mut tree: CaseTree, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
     let mut budget = Budget::new();
-    let mut best = tree.current();
+    let mut best: AnyCase = Arc::new(tree.current());
     let mut moved = tree.simplify();
     while moved && budget.spend() {
-        let case = tree.current();
+        let case: AnyCase = Arc::new(tree.current());
         moved = if fails(&case) {
             best = case;
             tree.simplify()
@@ -75,28 +76,6 @@ fn without(case: &Case, start: usize, count: usize) -> Case {
     let mut smaller = case.clone();
     smaller.scene.gaussians = only(&case.scene.gaussians, &kept);
     smaller
-}
-
-/// The Gaussians with these numbers, in that order.
-///
-/// # Panics
-/// For a number that is not there.
-#[must_use]
-pub fn only(gaussians: &Gaussians<f32>, ids: &[usize]) -> Gaussians<f32> {
-    let Gaussians { means, quats, scales, opacities, colors } = gaussians;
-    let stride = colors.stride();
-    let values: Vec<f32> = ids
-        .iter()
-        .flat_map(|&id| colors.values()[id * stride..(id + 1) * stride].iter().copied())
-        .collect();
-    let colors: Colors<f32> = colors.with_values(values);
-    Gaussians {
-        means: ids.iter().map(|&id| means[id]).collect(),
-        quats: ids.iter().map(|&id| quats[id]).collect(),
-        scales: ids.iter().map(|&id| scales[id]).collect(),
-        opacities: ids.iter().map(|&id| opacities[id]).collect(),
-        colors,
-    }
 }
 
 /// Shrinks any case: fewer Gaussians, then fewer tiles.

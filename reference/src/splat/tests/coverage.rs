@@ -39,12 +39,12 @@ const COVERAGE: [(&str, Coverage); 2] = [
 
 /// The files of `backward`.
 fn stages() -> BTreeSet<String> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backward");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/splat/backward");
     let files = std::fs::read_dir(folder).expect("the folder of the backward stages");
     files
         .map(|file| file.expect("a file").path())
         .filter_map(|path| path.file_stem()?.to_str().map(str::to_owned))
-        .filter(|name| name != "mod" && !name.ends_with("_tests"))
+        .filter(|name| !name.ends_with("_tests"))
         .collect()
 }
 

@@ -2,9 +2,10 @@
 
 use super::{both, open};
 use crate::engine::{Engine, EngineError};
-use crate::projection::tests::inputs::{gaussians, with_gradients};
-use crate::projection::tests::{all_settings, assert_backward, assert_forward, scenes};
 use crate::reduction::{BackwardConfig, Reduction};
+use crate::stages::splat::SplatEngine;
+use crate::stages::splat::tests::inputs::{gaussians, with_gradients};
+use crate::stages::splat::tests::{all_settings, assert_backward, assert_forward, scenes};
 
 #[test]
 #[ignore = "run by tests::drivers with one driver in the environment"]

@@ -8,26 +8,27 @@ use super::*;
 use crate::workloads::splat::case::Case;
 
 /// The corpus, and a scene with more Gaussians than a batch.
-fn stages() -> Vec<(String, Stage)> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/scenes");
+fn stages() -> Vec<(String, RasterStage)> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/splat");
     let mut cases = crate::workloads::splat::files::corpus::read_corpus(&corpus)
         .expect("the corpus is readable");
     cases.push(Case {
         name: "frustum".into(),
+        id: None,
         purpose: "many Gaussians".into(),
         hazards: Vec::new(),
         convention: Convention::gsplat(),
         scene: frustum(900, 75, 50, 3),
     });
     let stage = |case: Case| {
-        let stage = Stage::new(&case, 0).expect("few pairs");
+        let stage = RasterStage::new(&case, 0).expect("few pairs");
         (case.name, stage)
     };
     cases.into_iter().map(stage).collect()
 }
 
 /// Pixel and position of every contribution, found without masks, culling or tiles.
-fn plainly(stage: &Stage) -> BTreeSet<(usize, u32)> {
+fn plainly(stage: &RasterStage) -> BTreeSet<(usize, u32)> {
     let raster = &stage.inputs.raster;
     let (width, constants) = (raster.width as usize, &raster.constants);
     let mut found = BTreeSet::new();
@@ -80,7 +81,7 @@ fn walks_begin_at_the_last_contributor() {
     for (name, stage) in stages() {
         let mut first = std::collections::BTreeMap::new();
         for_each_step(&stage, 32, |step| {
-            let [batch, place] = step.in_batch(256);
+            let [batch, place] = [step.walked / 256, step.walked % 256];
             assert_eq!(256 * batch + place, step.walked, "{name}: place in the batch");
             let begin = first.entry(step.tile).or_insert(step.position);
             assert_eq!(*begin, step.position + step.walked, "{name}: not back to front");

@@ -28,10 +28,11 @@ use crate::io::container::{self, Container, Entry, Tensor};
 use crate::io::error::{InputError, Problem, quoted};
 use crate::io::write::write_file;
 use crate::io::{notation, read};
+use crate::workload::NOTE_PREFIX;
 use crate::workloads::splat::case::Case;
 
 /// Start of the metadata keys that are notes.
-pub const NOTE_PREFIX: &str = "splatcheck.";
+
 const TENSORS: [&str; 11] = [
     "means",
     "quats",
@@ -118,6 +119,7 @@ fn parse_as(
     }
     let case = Case {
         name: container.text("name").unwrap_or(default_name).to_owned(),
+        id: None,
         purpose: container.text("purpose").unwrap_or_default().to_owned(),
         hazards: parse_hazards(container.text("hazards").unwrap_or_default())?,
         convention,

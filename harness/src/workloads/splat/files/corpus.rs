@@ -1,4 +1,4 @@
-//! Small cases as text that people read and write: `corpora/scenes/NAME.toml`, one case a file.
+//! Small cases as text that people read and write: `corpora/splat/NAME.toml`, one case a file.
 //!
 //! ```toml
 //! purpose = "two Gaussians in one tile, the second behind the stop"   # one line
@@ -171,6 +171,7 @@ fn parse_as(text: &str, name: &str, profile: Option<Profile>) -> Result<Case, Pr
     }
     let case = Case {
         name: name.to_owned(),
+        id: None,
         purpose: purpose.string()?.to_owned(),
         hazards: match top.get("hazards") {
             Some(node) => node.items()?.map(|item| item.whole()).collect::<Result<_, _>>()?,

@@ -23,6 +23,7 @@ pub(super) fn case() -> Case {
     };
     Case {
         name: "sample".to_owned(),
+        id: None,
         purpose: "says \"something\" of C:\\paths".to_owned(),
         hazards: vec![3, 20],
         convention: Convention::gsplat(),
@@ -154,7 +155,7 @@ pub(super) fn any_case() -> impl Strategy<Value = Case> {
                     v_render_colors: colors,
                     v_render_alphas: alphas,
                 };
-                Case { name, purpose, hazards, convention, scene }
+                Case { name, id: None, purpose, hazards, convention, scene }
             })
         },
     )

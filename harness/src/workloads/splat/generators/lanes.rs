@@ -5,7 +5,7 @@ use super::parts::{height, random_loss, strips};
 use super::sheet::{Mark, Sheet};
 use crate::workloads::splat::case::Case;
 use proptest::prelude::*;
-use splatcheck_gpu::stages::{BLOCK_BATCH_SIZE, WORKGROUP_SIZE};
+use splatcheck_gpu::reduction::{BLOCK_BATCH_SIZE, WORKGROUP_SIZE};
 
 /// An interval of contributing lanes of one warp, and whether another lane of it has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

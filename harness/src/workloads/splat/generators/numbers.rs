@@ -5,7 +5,7 @@ use super::parts::{lane, strip, strips};
 use super::sheet::{Loss, Mark, Sheet};
 use crate::workloads::splat::case::Case;
 use proptest::prelude::*;
-use splatcheck_gpu::stages::WORKGROUP_SIZE;
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 
 /// One channel, no background: nothing but the given gradients in the sums.
 fn plain(marks: Vec<Mark>, loss: Vec<f32>, draw: Draw) -> Case {

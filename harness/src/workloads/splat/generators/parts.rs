@@ -2,7 +2,7 @@
 
 use super::sheet::{Loss, Mark};
 use proptest::prelude::*;
-use splatcheck_gpu::stages::WORKGROUP_SIZE;
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use std::ops::Range;
 
 /// How many e-folds the middle of a strip lies above the cut at 1/255.

@@ -24,7 +24,7 @@ pub(super) fn partial(draw: Draw) -> BoxedStrategy<Case> {
 
 /// Every number of channels from 1 to 32, one a turn.
 pub(super) fn channels(draw: Draw) -> BoxedStrategy<Case> {
-    let all = u64::from(splatcheck_gpu::stages::MAX_CHANNELS);
+    let all = u64::from(splatcheck_gpu::stages::splat::MAX_CHANNELS);
     let channels = usize::try_from(draw.turn % all).unwrap_or(0) + 1;
     (strips(1..6), random_loss(), any::<u64>())
         .prop_map(move |(marks, loss, seed)| {

@@ -20,7 +20,7 @@ const THICKNESS: f32 = f32::from_bits((127 - 100) << 23);
 /// from one lane to the next across it.
 const STRIP_LENGTH: f32 = 64.0;
 /// Pixels of a tile's row.
-const ROW: u32 = splatcheck_gpu::stages::TILE_SIZE;
+const ROW: u32 = splatcheck_gpu::stages::splat::TILE_SIZE;
 
 /// A Gaussian as it lies on the screen.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +168,7 @@ impl Sheet {
         };
         Case {
             name: String::new(),
+            id: None,
             purpose: String::new(),
             hazards: Vec::new(),
             convention,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::workloads::splat::contributions::{Step, for_each_step};
 use crate::workloads::splat::files::validate::validate;
-use crate::workloads::splat::stage::Stage;
+use crate::workloads::splat::stage::RasterStage;
 use std::collections::BTreeSet;
 
 const WIDTH: u32 = 32;
@@ -15,7 +15,7 @@ fn drawn(name: &str, index: u64, profile: Profile) -> Case {
 }
 
 fn steps(case: &Case, lane_width: u32) -> Vec<Step> {
-    let stage = Stage::new(case, 0).expect("few pairs");
+    let stage = RasterStage::new(case, 0).expect("few pairs");
     let mut steps = Vec::new();
     for_each_step(&stage, lane_width, |step| steps.push(*step)).expect("a valid stage");
     steps
@@ -54,7 +54,7 @@ fn every_case_is_valid_repeatable_and_can_be_staged() {
             if let Err(problem) = validate(&case) {
                 panic!("{}: {problem}", case.name);
             }
-            Stage::new(&case, 0).expect("few pairs");
+            RasterStage::new(&case, 0).expect("few pairs");
             let again = generator.draw(draw, 5, index).expect("drawn before").current();
             assert_eq!(case, again, "{} is not repeatable", generator.name);
         }
@@ -115,13 +115,14 @@ fn finish_stops_lanes_of_one_warp_at_several_places() {
 fn lengths_are_those_named_and_end_at_borders() {
     let mut found = BTreeSet::new();
     for index in 0..16 {
-        let stage = Stage::new(&drawn("lengths", index, Profile::Inria), 0).expect("few pairs");
+        let stage =
+            RasterStage::new(&drawn("lengths", index, Profile::Inria), 0).expect("few pairs");
         found.insert(stage.inputs.raster.flatten_ids.len());
     }
     assert_eq!(found, [0, 1, 255, 256, 257, 511, 512, 513].into(), "list lengths");
     // What is behind the last contributor of the tile is listed and skipped.
     assert_share("lengths", 15, |case| {
-        let stage = Stage::new(case, 0).expect("few pairs");
+        let stage = RasterStage::new(case, 0).expect("few pairs");
         let last = stage.inputs.last_ids.iter().copied().max().unwrap_or(-1);
         usize::try_from(last + 1).unwrap_or(0) < stage.inputs.raster.flatten_ids.len()
     });
@@ -151,7 +152,7 @@ fn partial_images_have_lanes_outside_and_contributing() {
 #[test]
 fn poison_is_in_lanes_that_do_not_contribute() {
     assert_share("poison", 95, |case| {
-        let stage = Stage::new(case, 0).expect("few pairs");
+        let stage = RasterStage::new(case, 0).expect("few pairs");
         steps(case, WIDTH).iter().any(|step| {
             let gradient = |lane: u32| {
                 let thread = (step.warp * WIDTH + lane) as usize;
@@ -176,7 +177,7 @@ fn channels_takes_every_number_in_turn() {
 fn cameras_share_gaussians() {
     assert_share("cameras", 90, |case| {
         let seen = |camera| {
-            let stage = Stage::new(case, camera).expect("few pairs");
+            let stage = RasterStage::new(case, camera).expect("few pairs");
             stage.inputs.last_ids.iter().any(|&id| id >= 0)
         };
         (0..case.scene.cameras.len()).all(seen)
@@ -228,7 +229,7 @@ fn untouched_has_gaussians_with_and_without_contributions() {
 
 /// Opacities of the Gaussians that lie on a lane with power 0.
 fn opacities(case: &Case) -> Vec<f32> {
-    let inputs = Stage::new(case, 0).expect("few pairs").inputs;
+    let inputs = RasterStage::new(case, 0).expect("few pairs").inputs;
     let center = inputs.raster.constants.pixel_center;
     let on_a_pixel = |mean: [f32; 2]| mean.iter().all(|x| (x - center).fract() == 0.0);
     let listed = inputs.raster.means2d.iter().zip(inputs.raster.opacities);
@@ -252,7 +253,7 @@ fn edges_are_met_exactly() {
 #[test]
 fn stop_reaches_the_minimum_exactly_and_the_rules_differ_there() {
     assert_share("stop", 20, |case| {
-        let inputs = Stage::new(case, 0).expect("few pairs").inputs;
+        let inputs = RasterStage::new(case, 0).expect("few pairs").inputs;
         let minimum = inputs.raster.constants.transmittance_min;
         // Under `<` the lane goes on at the minimum itself: nothing else leaves it with less behind.
         match case.convention.profile {
@@ -266,7 +267,7 @@ fn stop_reaches_the_minimum_exactly_and_the_rules_differ_there() {
 #[test]
 fn needles_have_conics_that_f32_barely_holds() {
     assert_share("needles", 70, |case| {
-        let raster = Stage::new(case, 0).expect("few pairs").inputs.raster;
+        let raster = RasterStage::new(case, 0).expect("few pairs").inputs.raster;
         // The determinant is within 1000 roundings of the products it is the difference of.
         let lost = |[a, b, c]: [f32; 3]| {
             let [a, b, c] = [a, b, c].map(f64::from);
@@ -278,7 +279,7 @@ fn needles_have_conics_that_f32_barely_holds() {
 
 /// The magnitudes of the mirror's colour gradients, zeros left out.
 fn gradients(case: &Case) -> Vec<f32> {
-    let stage = Stage::new(case, 0).expect("few pairs");
+    let stage = RasterStage::new(case, 0).expect("few pairs");
     stage.mirror_backward().v_colors.iter().map(|x| x.abs()).filter(|&x| x > 0.0).collect()
 }
 
@@ -298,12 +299,12 @@ fn sums_are_as_hard_as_named() {
             || case.scene.v_render_colors.iter().all(|v| *v == 0.0 || v.is_subnormal())
     });
     assert_share("overflow", 80, |case| {
-        let inputs = Stage::new(case, 0).expect("few pairs").inputs;
+        let inputs = RasterStage::new(case, 0).expect("few pairs").inputs;
         let magnitude: f64 = inputs.v_render_colors.iter().map(|&v| f64::from(v.abs())).sum();
         magnitude > f64::from(f32::MAX)
     });
     assert_share("non-finite", 40, |case| {
-        let raster = Stage::new(case, 0).expect("few pairs").inputs.raster;
+        let raster = RasterStage::new(case, 0).expect("few pairs").inputs.raster;
         raster
             .flatten_ids
             .iter()

@@ -235,6 +235,7 @@ impl Draft {
         };
         Case {
             name: String::new(),
+            id: None,
             purpose: String::new(),
             hazards: Vec::new(),
             convention: Convention::of(profile),
@@ -293,7 +294,7 @@ pub(super) fn beside(profile: Profile) -> impl Strategy<Value = Case> {
 #[cfg(test)]
 mod tests {
     use crate::workloads::splat::generators::draw;
-    use crate::workloads::splat::stage::Stage;
+    use crate::workloads::splat::stage::RasterStage;
     use splatcheck_reference::splat::convention::Profile;
 
     #[test]
@@ -309,7 +310,7 @@ mod tests {
         let contributing = (0..100)
             .filter(|&index| {
                 let case = draw(Profile::Inria, 1, index).current();
-                let stage = Stage::new(&case, 0).expect("few pairs");
+                let stage = RasterStage::new(&case, 0).expect("few pairs");
                 stage.inputs.last_ids.iter().any(|&id| id >= 0)
             })
             .count();

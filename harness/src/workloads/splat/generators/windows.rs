@@ -1,14 +1,15 @@
 //! Windows cut from trained scenes: the statistics of what people train.
 
 use super::Draw;
-use crate::workloads::splat::case::Case;
+use crate::io::source_tree;
+use crate::workloads::splat::case::{Case, only};
 use crate::workloads::splat::files::loss::loss_gradient;
 use crate::workloads::splat::files::{cameras, ply};
 use proptest::prelude::*;
 use splatcheck_reference::splat::convention::{Convention, FieldOfViewClamp};
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::{Camera, Gaussians, Scene};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The scenes: small cuts at real density.
@@ -22,19 +23,17 @@ struct Trained {
     views: Vec<cameras::NamedCamera>,
 }
 
-/// The folder of trained scenes.
-fn folder() -> PathBuf {
-    std::env::var_os(FOLDER).map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data"),
-        PathBuf::from,
-    )
+/// The folder of trained scenes, if one is named or this program lies in a source tree.
+fn folder() -> Option<PathBuf> {
+    let named = std::env::var_os(FOLDER).map(PathBuf::from);
+    named.or_else(|| Some(source_tree::root()?.join("../shared/data")))
 }
 
 /// All of [`SCENES`], read once; `None` where one of them is not there.
 fn trained() -> Option<&'static [Trained]> {
     static READ: OnceLock<Option<Vec<Trained>>> = OnceLock::new();
     let read = |name: &&str| {
-        let folder = folder();
+        let folder = folder()?;
         Some(Trained {
             gaussians: ply::read_ply(&folder.join(format!("{name}.ply"))).ok()?,
             views: cameras::read_cameras(&folder.join(format!("{name}.cameras.json"))).ok()?,
@@ -101,9 +100,16 @@ fn cut(
         listed.sort_unstable();
         listed.dedup();
         let listed: Vec<usize> = listed.iter().map(|&id| id as usize).collect();
-        scene.gaussians = crate::workloads::splat::minimize::only(&scene.gaussians, &listed);
+        scene.gaussians = only(&scene.gaussians, &listed);
     }
-    Case { name: String::new(), purpose: String::new(), hazards: Vec::new(), convention, scene }
+    Case {
+        name: String::new(),
+        id: None,
+        purpose: String::new(),
+        hazards: Vec::new(),
+        convention,
+        scene,
+    }
 }
 
 /// Principal points are f32 in files.

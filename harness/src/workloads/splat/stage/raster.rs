@@ -12,7 +12,7 @@ use splatcheck_reference::splat::{TooManyPairs, bounds};
 
 /// The stage's inputs, in the device's layout.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct RasterStage {
     /// The convention with its constants rounded to f32, as a kernel spells them.
     pub convention: Convention,
     /// Inputs of both directions.
@@ -38,7 +38,7 @@ fn constants(c: &Convention) -> RasterConstants {
     }
 }
 
-impl Stage {
+impl RasterStage {
     /// Projects, bins and rasterizes a case in f32 for its camera number `camera`.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ struct Converted<S> {
 }
 
 impl<S: Scalar> Converted<S> {
-    fn new(stage: &Stage) -> Self {
+    fn new(stage: &RasterStage) -> Self {
         let raster = &stage.inputs.raster;
         Self {
             splats: Splats {
@@ -192,7 +192,7 @@ impl<S: Scalar> Converted<S> {
         }
     }
 
-    fn view<'a>(&'a self, stage: &'a Stage) -> RasterView<'a, S> {
+    fn view<'a>(&'a self, stage: &'a RasterStage) -> RasterView<'a, S> {
         RasterView {
             width: stage.inputs.raster.width,
             height: stage.inputs.raster.height,

@@ -65,7 +65,7 @@ fn another_profile_keeps_what_the_text_sets() {
 
 #[test]
 fn reads_what_is_written() {
-    let Case { name, purpose, hazards, convention, scene } = case();
+    let Case { name, id: _, purpose, hazards, convention, scene } = case();
     assert_eq!((name.as_str(), purpose.as_str(), hazards), ("two", "two in a row", vec![3, 5]));
     assert_eq!(convention.alpha_max, f64::from(0.99_f32));
     assert_eq!(

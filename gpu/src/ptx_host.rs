@@ -1,0 +1,169 @@
+//! The host's side of a PTX kernel, once for every device that runs PTX: a job's arrays are uploaded
+//! in the order of the kernel's parameters, outputs hold poison or what is added to, the kernel is
+//! launched, and the outputs come back by name.
+
+use crate::artifact::{Architecture, Artifact, channels_for};
+use crate::engine::EngineError;
+use crate::reduction::BackwardConfig;
+use crate::stage::{Buffer, Language, Role, Sizes, StageSpec};
+use crate::tensor::{TensorError, Tensors};
+
+/// Which of the compiled kernels a device runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Build {
+    pub(crate) architecture: Architecture,
+    pub(crate) fast_math: bool,
+}
+
+impl Build {
+    /// The artifact of a stage under a setting.
+    pub(crate) fn artifact(
+        self,
+        stage: &'static StageSpec,
+        setting: Option<BackwardConfig>,
+        sizes: &Sizes,
+    ) -> Artifact {
+        Artifact {
+            stage: stage.name,
+            reduction: setting.map(|setting| setting.reduction),
+            channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(sizes))),
+            architecture: self.architecture,
+            fast_math: self.fast_math,
+        }
+    }
+}
+
+/// Blocks of a launch and threads of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) grid: [u32; 2],
+    pub(crate) block: u32,
+}
+
+/// Blocks in y and z of a grid (CUDA C++ Programming Guide, table of technical specifications).
+const MOST_ROWS: u32 = 65_535;
+
+impl Geometry {
+    /// The launch of a stage.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] for more rows of blocks than CUDA launches.
+    pub(crate) fn new(stage: &StageSpec, sizes: &Sizes) -> Result<Self, EngineError> {
+        let [x, y] = stage.workgroups(sizes)?;
+        if y > MOST_ROWS {
+            return Err(EngineError::Input(format!(
+                "{} takes {y} rows of blocks, but CUDA launches at most {MOST_ROWS}",
+                stage.name
+            )));
+        }
+        Ok(Self { grid: [x, y], block: stage.launch.workgroup_size })
+    }
+}
+
+/// A device that runs PTX: the CUDA driver's, or the emulator.
+pub(crate) trait PtxDevice {
+    /// An array on the device.
+    type Array;
+
+    /// The kernels that it runs.
+    fn build(&self) -> Build;
+
+    /// An array with these words. An empty one may hold a word that no kernel reads.
+    fn upload(&mut self, what: &str, words: &[u32]) -> Result<Self::Array, EngineError>;
+
+    /// An array of so many words that a kernel is to write: whatever it leaves is noticed.
+    fn poison(&mut self, what: &str, words: usize) -> Result<Self::Array, EngineError>;
+
+    /// Runs a kernel; its parameters are the record by value, the inputs, the outputs.
+    fn launch(&mut self, job: &mut Prepared<Self::Array>) -> Result<(), EngineError>;
+
+    /// The first so many words of an array.
+    fn download(
+        &mut self,
+        what: &str,
+        from: &Self::Array,
+        words: usize,
+    ) -> Result<Vec<u32>, EngineError>;
+}
+
+/// A kernel together with its arrays on a device.
+#[derive(Debug)]
+pub(crate) struct Prepared<A> {
+    pub(crate) artifact: Artifact,
+    pub(crate) geometry: Geometry,
+    /// The record of settings, to be passed by value.
+    pub(crate) record: Vec<u32>,
+    pub(crate) inputs: Vec<A>,
+    pub(crate) outputs: Vec<A>,
+}
+
+/// One stage of one job, checked, on its way to a device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PtxJob<'a> {
+    pub(crate) stage: &'static StageSpec,
+    pub(crate) inputs: &'a Tensors,
+    pub(crate) sizes: &'a Sizes,
+    pub(crate) setting: Option<BackwardConfig>,
+}
+
+impl PtxJob<'_> {
+    /// Uploads everything that the kernel takes.
+    pub(crate) fn prepare<D: PtxDevice>(
+        &self,
+        device: &mut D,
+    ) -> Result<Prepared<D::Array>, EngineError> {
+        let Self { stage, inputs, sizes, setting } = *self;
+        let threshold = setting.map_or(0, |setting| setting.threshold);
+        let buffers = stage.ptx.buffers;
+        let mut read = Vec::with_capacity(buffers.inputs.len());
+        for buffer in buffers.inputs {
+            let words = buffer.pack(stage.inputs, sizes, inputs)?;
+            read.push(device.upload(buffer.name, &words)?);
+        }
+        let mut written = Vec::with_capacity(buffers.outputs.len());
+        for buffer in buffers.outputs {
+            written.push(self.output(device, buffer)?);
+        }
+        Ok(Prepared {
+            artifact: device.build().artifact(stage, setting, sizes),
+            geometry: Geometry::new(stage, sizes)?,
+            record: stage.record(inputs, sizes, threshold, Language::Ptx)?,
+            inputs: read,
+            outputs: written,
+        })
+    }
+
+    /// The array of an output before the kernel runs.
+    fn output<D: PtxDevice>(
+        &self,
+        device: &mut D,
+        buffer: &Buffer,
+    ) -> Result<D::Array, EngineError> {
+        let words = buffer.words(self.stage.outputs, self.sizes);
+        match buffer.role(self.stage.outputs) {
+            Role::Write | Role::Read | Role::Size(_) => device.poison(buffer.name, words),
+            Role::Accumulate => device.upload(buffer.name, &vec![0; words]),
+            Role::AccumulateOnto(start) => {
+                device.upload(buffer.name, self.inputs.get(start)?.words())
+            }
+        }
+    }
+
+    /// Runs the kernel and reads its outputs.
+    pub(crate) fn run<D: PtxDevice>(&self, device: &mut D) -> Result<Tensors, EngineError> {
+        let mut prepared = self.prepare(device)?;
+        device.launch(&mut prepared)?;
+        let Self { stage, sizes, .. } = *self;
+        let mut outputs = Tensors::new();
+        for (buffer, array) in stage.ptx.buffers.outputs.iter().zip(&prepared.outputs) {
+            let count = buffer.words(stage.outputs, sizes);
+            let words = device.download(buffer.name, array, count)?;
+            let unpacked = buffer.unpack(stage.outputs, sizes, &words, &mut outputs);
+            unpacked.map_err(|error| EngineError::output(TensorError::from(error)))?;
+        }
+        Ok(outputs)
+    }
+}
+
+#[cfg(test)]
+mod tests;

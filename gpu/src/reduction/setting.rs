@@ -1,0 +1,74 @@
+//! A reduction with its balance threshold: one way to run a stage that accumulates.
+
+use super::Reduction;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A threshold outside `0..=W+1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error(
+    "threshold {threshold} is out of range for lane width {lane_width}: expected 0..={}, where 0 \
+     and 1 mean always and {} means never reduce",
+    lane_width + 1,
+    lane_width + 1
+)]
+pub struct ThresholdError {
+    /// The threshold asked for.
+    pub threshold: u32,
+    /// The device's lane width.
+    pub lane_width: u32,
+}
+
+/// One setting of the rasterization backward kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct BackwardConfig {
+    /// The reduction.
+    pub reduction: Reduction,
+    /// Contributing lanes from which a warp reduces in registers; 0 and 1 mean always,
+    /// lane width + 1 means never. Ignored where [`Reduction::has_threshold`] is false.
+    pub threshold: u32,
+}
+
+impl BackwardConfig {
+    /// Checks the threshold against the device's lane width.
+    ///
+    /// # Errors
+    /// [`ThresholdError`] if the threshold is above `lane_width + 1`.
+    pub fn check(self, lane_width: u32) -> Result<Self, ThresholdError> {
+        if self.threshold <= lane_width + 1 {
+            Ok(self)
+        } else {
+            Err(ThresholdError { threshold: self.threshold, lane_width })
+        }
+    }
+
+    /// The settings of a sweep, reduction by reduction: one for each of the thresholds
+    /// {0, 1, 2, W/4, W/2, W-1, W, W+1}, sorted and without repetitions, or one where there is no
+    /// threshold.
+    #[must_use]
+    pub fn sweep(lane_width: u32) -> Vec<Self> {
+        let w = lane_width;
+        let mut thresholds = vec![0, 1, 2, w / 4, w / 2, w - 1, w, w + 1];
+        thresholds.sort_unstable();
+        thresholds.dedup();
+        let mut all = Vec::new();
+        for reduction in Reduction::ALL {
+            if reduction.has_threshold() {
+                all.extend(thresholds.iter().map(|&threshold| Self { reduction, threshold }));
+            } else {
+                all.push(Self { reduction, threshold: 0 });
+            }
+        }
+        all
+    }
+}
+
+impl fmt::Display for BackwardConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.reduction.has_threshold() {
+            write!(f, "{} threshold {}", self.reduction, self.threshold)
+        } else {
+            write!(f, "{}", self.reduction)
+        }
+    }
+}

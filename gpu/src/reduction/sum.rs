@@ -1,0 +1,146 @@
+//! How long a reduction's chain of additions is, and what its warps send out of their registers.
+//!
+//! A reduction makes chains shorter by adding up in registers first, then perhaps in workgroup
+//! memory, then in memory; the chain is the sum of the three. How many values leave the registers is
+//! bounded from the contributing lanes of each workgroup, for the worst possible assignment of lanes
+//! to warps.
+//!
+//! The chain of each reduction, for lane width W:
+//!
+//! | reduction      | in registers                           | then                              |
+//! |----------------|----------------------------------------|-----------------------------------|
+//! | `atomic`       | -                                      | m terms, one after another        |
+//! | `sw-s`         | the leader's chain over W lanes: W - 1 | all values sent, one after another|
+//! | `sw-b`         | a tree over W lanes: log2 W            | the same                          |
+//! | `subgroup`     | any grouping of W lanes: W - 1         | the same                          |
+//! | `per-gaussian` | a lane's chain over W pixels: W - 1    | the same, one value a warp        |
+//! | `block`        | a tree over W lanes: log2 W            | a tile's values, then the tiles'  |
+//!
+//! `subgroup`: WGSL promises no order for `subgroupAdd` (the WebGPU CTS tests its accuracy as
+//! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
+//! CUDA's, a tree of log2 W, is one of them. A compiler that reassociates a lane's own chain (WGSL
+//! allows it) makes another tree with as many leaves.
+
+use super::{BackwardConfig, Row, WORKGROUP_SIZE};
+
+/// How a warp adds up in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InRegisters {
+    /// Not at all.
+    Nothing,
+    /// One lane adds the values of the lanes one after another.
+    Chain,
+    /// A tree over all lanes, in which idle ones hold zeros.
+    Tree,
+    /// Any binary tree with a leaf for each lane.
+    AnyOrder,
+}
+
+impl InRegisters {
+    /// The longest chain of additions over a warp of `width` lanes.
+    #[must_use]
+    pub fn depth(self, width: u32) -> u64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Chain | Self::AnyOrder => u64::from(width) - 1,
+            Self::Tree => u64::from(width.next_power_of_two().ilog2()),
+        }
+    }
+}
+
+/// The lanes of a warp that add to one destination at one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Group {
+    /// How many they are.
+    pub lanes: u32,
+    /// Whether no other lane of the warp adds to another destination at this step.
+    pub alone: bool,
+}
+
+/// What a warp sends out of its registers for a group of c lanes; nothing where c is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sends {
+    /// c values.
+    EveryLane,
+    /// One value if c >= threshold, else c: each group is added up on its own.
+    OneOfGroup,
+    /// One value if c >= threshold and the group is alone, else c: the warp is added up as a whole,
+    /// which is wrong where its lanes have different destinations.
+    OneOfWarp,
+    /// One value.
+    AlwaysOne,
+}
+
+impl Sends {
+    /// Whether the threshold changes what is sent.
+    #[must_use]
+    pub const fn has_threshold(self) -> bool {
+        match self {
+            Self::EveryLane | Self::AlwaysOne => false,
+            Self::OneOfGroup | Self::OneOfWarp => true,
+        }
+    }
+
+    /// The lanes that send for a group: each issues one atomic for each value.
+    #[must_use]
+    pub fn lanes(self, group: Group, threshold: u32) -> u32 {
+        let Group { lanes, alone } = group;
+        let one_if = |reduces| if reduces { lanes.min(1) } else { lanes };
+        match self {
+            Self::EveryLane => lanes,
+            Self::OneOfGroup => one_if(lanes >= threshold),
+            Self::OneOfWarp => one_if(alone && lanes >= threshold),
+            Self::AlwaysOne => lanes.min(1),
+        }
+    }
+
+    /// The most that a warp sends to one destination at one step, where groups are alone: of c
+    /// lanes 1 if c >= threshold, else c of them, so never more than max(threshold - 1, 1). `None`
+    /// where that is whatever contributes.
+    #[must_use]
+    pub fn most(self, threshold: u32) -> Option<u32> {
+        match self {
+            Self::EveryLane => None,
+            Self::OneOfGroup | Self::OneOfWarp => Some(threshold.saturating_sub(1).max(1)),
+            Self::AlwaysOne => Some(1),
+        }
+    }
+}
+
+impl Row {
+    /// Bounds the longest chain of rounding additions to one destination whose workgroups have
+    /// `counts` contributing lanes, for warps of `width` lanes which hold one destination at a time.
+    fn depth(&self, counts: &[u32], threshold: u32, width: u32) -> u64 {
+        let width = width.clamp(1, WORKGROUP_SIZE);
+        let warps = u64::from(WORKGROUP_SIZE.div_ceil(width));
+        let most = self.sends.most(threshold).map_or(u64::MAX, |most| warps * u64::from(most));
+        // What a workgroup's warps send out of their registers.
+        let sent = counts.iter().map(|&count| u64::from(count).min(most));
+        let in_memory = if self.sums_per_workgroup {
+            let in_workgroup = sent.max().unwrap_or(0);
+            let workgroups = counts.iter().map(|&count| u64::from(count.min(1))).sum::<u64>();
+            in_workgroup.saturating_sub(1) + workgroups.saturating_sub(1)
+        } else {
+            sent.sum::<u64>().saturating_sub(1)
+        };
+        // Whatever the grouping: m terms take m - 1 additions.
+        let any_order = counts.iter().map(|&count| u64::from(count)).sum::<u64>().saturating_sub(1);
+        any_order.min(self.in_registers.depth(width) + in_memory)
+    }
+}
+
+impl BackwardConfig {
+    /// Bounds the longest chain of rounding additions to one destination (a Gaussian, a camera) whose
+    /// workgroups have `counts` contributing lanes, for warps of `width` lanes which hold one
+    /// destination at a time.
+    #[must_use]
+    pub fn depth(self, counts: &[u32], width: u32) -> u64 {
+        self.reduction.row().depth(counts, self.threshold, width)
+    }
+
+    /// The lanes that send for a group: each issues one atomic for each value.
+    #[must_use]
+    pub fn sends(self, group: Group) -> u32 {
+        self.reduction.row().sends.lanes(group, self.threshold)
+    }
+}

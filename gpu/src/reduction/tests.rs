@@ -1,0 +1,144 @@
+use super::*;
+use crate::artifact;
+use crate::stages::Stage;
+use std::path::Path;
+
+#[test]
+fn sweep_has_the_ends_and_no_repetition() {
+    for w in [4, 8, 16, 32, 64] {
+        let sweep = BackwardConfig::sweep(w);
+        let mut unique = sweep.clone();
+        unique.dedup();
+        assert_eq!(unique, sweep, "a setting is repeated at lane width {w}");
+        for threshold in [0, 1, 2, w / 4, w / 2, w - 1, w, w + 1] {
+            for reduction in Reduction::ALL.into_iter().filter(|r| r.has_threshold()) {
+                let wanted = BackwardConfig { reduction, threshold };
+                assert!(sweep.contains(&wanted), "{wanted} is missing at lane width {w}");
+            }
+        }
+        for reduction in [Reduction::Atomic, Reduction::PerGaussian] {
+            let settings = sweep.iter().filter(|c| c.reduction == reduction).count();
+            assert_eq!(settings, 1, "{reduction} has no threshold to sweep");
+        }
+        assert!(sweep.iter().all(|c| c.check(w).is_ok()), "a setting is out of range");
+    }
+}
+
+#[test]
+fn a_threshold_above_the_range_is_named() {
+    let config = BackwardConfig { reduction: Reduction::SwB, threshold: 34 };
+    let error = config.check(32).expect_err("34 is out of range for 32 lanes");
+    assert!(error.to_string().contains("expected 0..=33"), "unhelpful: {error}");
+}
+
+#[test]
+fn names_round_trip() {
+    for reduction in Reduction::ALL {
+        assert_eq!(reduction.name().parse(), Ok(reduction), "{reduction} does not parse back");
+    }
+    let error = "butterfly".parse::<Reduction>().expect_err("no such reduction");
+    assert!(
+        error.contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"),
+        "unhelpful: {error}"
+    );
+}
+
+/// Whether a folder or one below it has a file of that name.
+fn has_file(folder: &Path, name: &str) -> bool {
+    let entries = std::fs::read_dir(folder).expect("the folder of kernels is readable");
+    entries.flatten().any(|entry| {
+        let path = entry.path();
+        if path.is_dir() { has_file(&path, name) } else { entry.file_name() == name }
+    })
+}
+
+#[test]
+fn names_are_unique_and_spelled_like_identifiers() {
+    for (at, reduction) in Reduction::ALL.into_iter().enumerate() {
+        let Row { name, spelling, .. } = *reduction.row();
+        assert_eq!(spelling, name.replace('-', "_"), "{reduction} in entry points");
+        let before = &Reduction::ALL[..at];
+        assert!(before.iter().all(|other| other.name() != name), "{name} is there twice");
+    }
+}
+
+/// Whether a stage has kernels with a reduction.
+fn has(stage: &Stage, reduction: Reduction) -> bool {
+    stage.reductions().any(|known| known == reduction)
+}
+
+#[test]
+fn every_reduction_has_its_kernels_in_every_language() {
+    let cuda = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/cuda");
+    let accumulating: Vec<_> = Stage::all().filter(|stage| stage.accumulates()).collect();
+    assert!(!accumulating.is_empty(), "no stage accumulates");
+    for reduction in Reduction::ALL {
+        let stages = accumulating.iter().filter(|stage| has(stage, reduction));
+        let stages: Vec<_> = stages.map(|stage| stage.name).collect();
+        match reduction.row().kernel {
+            Kernel::Ending { wgsl, cuda: header } => {
+                assert!(!stages.is_empty(), "{reduction} ends no kernel");
+                assert!(wgsl.contains("fn "), "{reduction} has no text in WGSL");
+                assert!(has_file(&cuda, header), "{header} of {reduction} is missing");
+            }
+            Kernel::Own => {
+                assert!(!stages.is_empty(), "no stage has a kernel in WGSL for {reduction}");
+                for stage in stages {
+                    let source = format!("{stage}_{}.cu", reduction.row().spelling);
+                    assert!(has_file(&cuda, &source), "{source} is missing");
+                }
+            }
+        }
+        assert_eq!(
+            Reduction::ENDINGS.contains(&reduction),
+            !reduction.is_own_kernel(),
+            "{reduction} in the list of endings"
+        );
+    }
+}
+
+#[test]
+fn every_reduction_has_its_artifacts() {
+    let artifacts = artifact::all();
+    for stage in Stage::all().filter(|stage| stage.accumulates()) {
+        for reduction in Reduction::ALL {
+            let mut of = artifacts.iter().filter(|artifact| artifact.stage == stage.name);
+            let there = of.any(|artifact| artifact.reduction == Some(reduction));
+            let wanted = has(&stage, reduction);
+            assert_eq!(there, wanted, "an artifact of {} with {reduction}", stage.name);
+        }
+    }
+}
+
+#[test]
+fn the_most_that_a_warp_sends_is_the_most_of_all_groups() {
+    for width in [1, 4, 32, 64] {
+        for config in BackwardConfig::sweep(width.max(4)) {
+            let groups = (0..=width).map(|lanes| Group { lanes, alone: true });
+            let most = groups.map(|group| config.sends(group)).max();
+            let said = config.reduction.row().sends.most(config.threshold);
+            let said = said.map_or(width, |said| said.min(width));
+            assert_eq!(most, Some(said), "{config} at lane width {width}");
+        }
+    }
+}
+
+#[test]
+fn groups_beside_others_are_added_up_on_their_own_or_not_at_all() {
+    let sent = |reduction, alone| {
+        let config = BackwardConfig { reduction, threshold: 4 };
+        [3, 4, 9].map(|lanes| config.sends(Group { lanes, alone }))
+    };
+    for reduction in Reduction::ALL {
+        let beside = match reduction.row().sends {
+            Sends::EveryLane | Sends::OneOfWarp => [3, 4, 9],
+            Sends::OneOfGroup => [3, 1, 1],
+            Sends::AlwaysOne => [1, 1, 1],
+        };
+        assert_eq!(sent(reduction, false), beside, "{reduction} beside another group");
+        assert_eq!(BackwardConfig { reduction, threshold: 0 }.sends(NOBODY), 0, "{reduction}");
+    }
+    assert_eq!(sent(Reduction::SwB, true), [3, 1, 1], "a butterfly alone");
+}
+
+const NOBODY: Group = Group { lanes: 0, alone: true };

@@ -1,0 +1,216 @@
+//! What a stage is: one row of a table that every engine, judge and file format reads.
+//!
+//! A [`StageSpec`] names the arrays that go in and come out ([`Port`]), how they lie in the buffers
+//! of each kernel language ([`Buffer`]), the record of settings that a launch gets ([`Param`]), the
+//! size of the launch, the reductions it has kernels for, and the kernels. The tables stand in
+//! [`crate::stages`], a file a workload; this module knows none of them.
+
+mod buffer;
+mod check;
+mod record;
+mod shape;
+
+pub use buffer::{Buffer, Buffers};
+pub use record::{Language, Param, Value};
+pub use shape::{Dim, Sizes};
+
+use crate::engine::EngineError;
+use crate::reduction::{BackwardConfig, Reduction};
+use crate::tensor::{Dtype, Tensors};
+
+/// What a stage does with an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// An unsigned integer by itself, the value of the size with this symbol.
+    Size(&'static str),
+    /// Reads it.
+    Read,
+    /// Writes all of it; it holds poison before.
+    Write,
+    /// Adds to it; it holds zeros before.
+    Accumulate,
+    /// Adds to it; before, it holds the input of this name, which has the same shape.
+    AccumulateOnto(&'static str),
+}
+
+impl Role {
+    /// Whether the stage adds to the array by atomics.
+    #[must_use]
+    pub fn accumulates(self) -> bool {
+        match self {
+            Self::Accumulate | Self::AccumulateOnto(_) => true,
+            Self::Size(_) | Self::Read | Self::Write => false,
+        }
+    }
+}
+
+/// An array of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its name in requests, answers, reports and files.
+    pub name: &'static str,
+    /// The type of its elements.
+    pub dtype: Dtype,
+    /// Its dimensions.
+    pub shape: &'static [Dim],
+    /// What the stage does with it.
+    pub role: Role,
+}
+
+impl Port {
+    /// The size with this symbol, as a number by itself.
+    #[must_use]
+    pub const fn size(name: &'static str, symbol: &'static str) -> Self {
+        Self { name, dtype: Dtype::U32, shape: &[], role: Role::Size(symbol) }
+    }
+
+    /// A constant of the stage's formula.
+    #[must_use]
+    pub const fn constant(name: &'static str, dtype: Dtype) -> Self {
+        Self { name, dtype, shape: &[], role: Role::Read }
+    }
+
+    /// An array that is read.
+    #[must_use]
+    pub const fn read(name: &'static str, dtype: Dtype, shape: &'static [Dim]) -> Self {
+        Self { name, dtype, shape, role: Role::Read }
+    }
+
+    /// An array that is written.
+    #[must_use]
+    pub const fn write(name: &'static str, dtype: Dtype, shape: &'static [Dim]) -> Self {
+        Self { name, dtype, shape, role: Role::Write }
+    }
+
+    /// An array of floats that is added to, from zero.
+    #[must_use]
+    pub const fn accumulate(name: &'static str, shape: &'static [Dim]) -> Self {
+        Self { name, dtype: Dtype::F32, shape, role: Role::Accumulate }
+    }
+}
+
+/// Which reductions a stage has kernels for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reductions {
+    /// None: the stage adds nothing to memory.
+    None,
+    /// All.
+    All,
+    /// All that are the end of any kernel, and no kernel of their own.
+    Endings,
+    /// These.
+    Only(&'static [Reduction]),
+}
+
+/// The size of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch {
+    /// Lanes of a workgroup.
+    pub workgroup_size: u32,
+    /// Workgroups in x and y; at least one, because none cannot be launched.
+    pub workgroups: fn(&Sizes) -> [usize; 2],
+}
+
+/// The kernels in WGSL.
+#[derive(Clone, Copy, Debug)]
+pub struct Wgsl {
+    /// Storage buffers after the record of settings, in the order of their bindings.
+    pub buffers: Buffers,
+    /// Texts in front of the kernel's.
+    pub shared: &'static [&'static str],
+    /// The kernel's text.
+    pub kernel: &'static str,
+    /// Texts of the reductions that are kernels of their own.
+    pub own: &'static [(Reduction, &'static str)],
+    /// The constants that the texts need beside `WORKGROUP_SIZE`, from the size that the kernel is
+    /// compiled for ([`StageSpec::compiled_for`]; 1 where there is none) and the rows of sums that a
+    /// workgroup of the reduction works on at a time.
+    pub constants: fn(u32, u32) -> Vec<(&'static str, u32)>,
+}
+
+/// The kernels in PTX.
+#[derive(Clone, Copy, Debug)]
+pub struct Ptx {
+    /// Arrays after the record of settings, in the order of the kernel's parameters.
+    pub buffers: Buffers,
+}
+
+/// A stage.
+#[derive(Debug)]
+pub struct StageSpec {
+    /// Its name, which is also that of its kernels.
+    pub name: &'static str,
+    /// The workload it belongs to.
+    pub workload: &'static str,
+    /// What goes in. Sizes stand before the arrays whose optional dimensions they are.
+    pub inputs: &'static [Port],
+    /// What comes out.
+    pub outputs: &'static [Port],
+    /// How lanes add to the same number.
+    pub reductions: Reductions,
+    /// Its launch.
+    pub launch: Launch,
+    /// The record of settings.
+    pub params: &'static [Param],
+    /// The size that a kernel is compiled for, if there is one: its symbol.
+    pub compiled_for: Option<&'static str>,
+    /// The kernels in WGSL.
+    pub wgsl: Wgsl,
+    /// The kernels in PTX.
+    pub ptx: Ptx,
+    /// What shapes do not say: whether the values would lead a kernel outside of an array, or are
+    /// more than it is written for. Other values are not judged; NaN and infinities are inputs.
+    pub check: fn(&Tensors, &Sizes) -> Result<(), EngineError>,
+}
+
+impl StageSpec {
+    /// Whether the stage adds to memory by atomics, so that its kernel depends on the reduction.
+    #[must_use]
+    pub fn accumulates(&self) -> bool {
+        self.outputs.iter().any(|port| port.role.accumulates())
+    }
+
+    /// The reductions that it has kernels for, in the order of reports.
+    pub fn reductions(&self) -> impl Iterator<Item = Reduction> {
+        let has = |reduction: &Reduction| match self.reductions {
+            Reductions::None => false,
+            Reductions::All => true,
+            Reductions::Endings => !reduction.is_own_kernel(),
+            Reductions::Only(these) => these.contains(reduction),
+        };
+        Reduction::ALL.into_iter().filter(has)
+    }
+
+    /// Those of `settings` that it has kernels for; one run without a setting where nothing is
+    /// reduced.
+    #[must_use]
+    pub fn settings(&self, settings: &[BackwardConfig]) -> Vec<Option<BackwardConfig>> {
+        if !self.accumulates() {
+            return vec![None];
+        }
+        let known: Vec<_> = self.reductions().collect();
+        let some = settings.iter().filter(|setting| known.contains(&setting.reduction));
+        some.copied().map(Some).collect()
+    }
+
+    /// The size that a kernel is compiled for; 1 where one kernel serves all.
+    #[must_use]
+    pub fn compiled_size(&self, sizes: &Sizes) -> u32 {
+        self.compiled_for.map_or(1, |symbol| u32::try_from(sizes.get(symbol)).unwrap_or(u32::MAX))
+    }
+
+    /// Workgroups of the launch in x and y.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] where they are more than 32 bits count.
+    pub fn workgroups(&self, sizes: &Sizes) -> Result<[u32; 2], EngineError> {
+        let [x, y] = (self.launch.workgroups)(sizes);
+        match (u32::try_from(x), u32::try_from(y)) {
+            (Ok(x), Ok(y)) => Ok([x, y]),
+            _ => Err(EngineError::Input(format!("{} takes {x}x{y} workgroups", self.name))),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,92 @@
+//! Whether a request fits its stage, checked before anything reaches a device.
+
+use super::{Buffer, Buffers, Port, Sizes, StageSpec};
+use crate::engine::{EngineError, Work};
+use crate::reduction::BackwardConfig;
+use crate::tensor::Tensors;
+
+impl StageSpec {
+    /// Checks inputs: types, shapes, what the kernels' 32-bit indices reach, and what else the stage
+    /// demands of them.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] that names the array, what was found and what was expected.
+    pub fn check_inputs(&self, inputs: &Tensors) -> Result<Sizes, EngineError> {
+        let sizes = self.sizes(inputs)?;
+        for Buffers { inputs, outputs } in [self.wgsl.buffers, self.ptx.buffers] {
+            for (buffers, ports) in [(inputs, self.inputs), (outputs, self.outputs)] {
+                buffers.iter().try_for_each(|buffer| within_reach(buffer, ports, &sizes))?;
+            }
+        }
+        (self.check)(inputs, &sizes)?;
+        Ok(sizes)
+    }
+
+    /// Checks every job and every one of its settings; the sizes of each.
+    ///
+    /// # Errors
+    /// As [`Self::check_inputs`]; [`EngineError::Input`] for a reduction that the stage does not have,
+    /// [`EngineError::Threshold`] for a threshold that is out of range.
+    pub fn check_work(
+        &self,
+        work: &[Work<'_>],
+        lane_width: u32,
+    ) -> Result<Vec<Sizes>, EngineError> {
+        work.iter()
+            .map(|job| {
+                job.settings
+                    .iter()
+                    .try_for_each(|&setting| self.check_setting(setting, lane_width))?;
+                self.check_inputs(job.inputs)
+            })
+            .collect()
+    }
+
+    fn check_setting(
+        &self,
+        setting: Option<BackwardConfig>,
+        lane_width: u32,
+    ) -> Result<(), EngineError> {
+        match setting {
+            None if !self.accumulates() => Ok(()),
+            None => Err(EngineError::Input(format!(
+                "{} adds to memory and needs a reduction: one of {}",
+                self.name,
+                self.reduction_names()
+            ))),
+            Some(setting) if !self.accumulates() => Err(EngineError::Input(format!(
+                "{} reduces nothing and has no reduction {}",
+                self.name, setting.reduction
+            ))),
+            Some(setting) if !self.reductions().any(|known| known == setting.reduction) => {
+                Err(EngineError::Input(format!(
+                    "{} has no reduction {}: expected one of {}",
+                    self.name,
+                    setting.reduction,
+                    self.reduction_names()
+                )))
+            }
+            Some(setting) if setting.reduction.has_threshold() => {
+                setting.check(lane_width)?;
+                Ok(())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn reduction_names(&self) -> String {
+        let names: Vec<_> = self.reductions().map(|reduction| reduction.name()).collect();
+        names.join(", ")
+    }
+}
+
+fn within_reach(buffer: &Buffer, ports: &[Port], sizes: &Sizes) -> Result<(), EngineError> {
+    let words = buffer.words(ports, sizes);
+    if u32::try_from(words).is_ok() {
+        return Ok(());
+    }
+    Err(EngineError::Input(format!(
+        "{} hold {words} numbers, more than the kernels' 32-bit indices reach",
+        buffer.ports.join(", ")
+    )))
+}

@@ -1,0 +1,454 @@
+//! The stages of splat rendering, with the names and shapes of gsplat.
+//!
+//! Symbols: `N` Gaussians, `C` cameras, `D` channels, `K` harmonics per channel (0 where colours are
+//! given directly), an image of `H x W` pixels in `T` tiles of 16x16 pixels in row-major order, `M`
+//! (tile, Gaussian) pairs. `[C,N,...]` holds camera after camera.
+
+mod check;
+mod projection;
+mod raster;
+#[cfg(test)]
+pub(crate) mod tests;
+mod typed;
+
+pub use projection::{
+    Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
+    ProjectInputs, ProjectOutputs,
+};
+pub use raster::{
+    BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, RasterOutputs,
+    StopRule,
+};
+pub use typed::SplatEngine;
+
+use super::Stage;
+use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::stage::{
+    Buffer, Buffers, Dim, Launch, Param, Port, Ptx, Reductions, Sizes, StageSpec, Value, Wgsl,
+};
+use crate::tensor::Dtype;
+
+/// Tile side the kernels are written for, pixels.
+pub const TILE_SIZE: u32 = 16;
+
+const _: () = assert!(WORKGROUP_SIZE == TILE_SIZE * TILE_SIZE, "a lane for each pixel of a tile");
+
+/// Largest number of channels.
+pub const MAX_CHANNELS: u32 = 32;
+
+/// Numbers of one camera's gradient that are summed: the upper three rows of its matrix.
+const CAMERA_VALUES: u32 = 12;
+
+/// The forward projection by all cameras, spherical harmonics included: a lane for each camera and
+/// Gaussian.
+pub const PROJECT: Stage = Stage::of(&PROJECT_SPEC);
+
+/// The image of one camera: a workgroup a tile, a lane a pixel.
+pub const RASTERIZE: Stage = Stage::of(&RASTERIZE_SPEC);
+
+/// The gradients of what is rasterized, for one camera: pixels add to each Gaussian.
+pub const RASTERIZE_BACKWARD: Stage = Stage::of(&RASTERIZE_BACKWARD_SPEC);
+
+/// The gradients of Gaussians and cameras, for all cameras: a lane a Gaussian, which walks all
+/// cameras, so that only the cameras' own gradients are contended.
+pub const PROJECT_BACKWARD: Stage = Stage::of(&PROJECT_BACKWARD_SPEC);
+
+/// Every stage, in the order of a training step.
+pub static STAGES: [&StageSpec; 4] =
+    [&PROJECT_SPEC, &RASTERIZE_SPEC, &RASTERIZE_BACKWARD_SPEC, &PROJECT_BACKWARD_SPEC];
+
+/// Values in a Gaussian's row: mean (2), conic (3), opacity (1), colour (D). A stage's inputs and
+/// its gradients are rows of the same layout.
+#[must_use]
+pub const fn values(channels: u32) -> u32 {
+    6 + channels
+}
+
+const C: Dim = Dim::Symbol("C");
+const D: Dim = Dim::Symbol("D");
+const H: Dim = Dim::Symbol("H");
+const M: Dim = Dim::Symbol("M");
+const N: Dim = Dim::Symbol("N");
+const W: Dim = Dim::Symbol("W");
+/// Harmonics are `[N,K,3]`, direct colours `[N,D]`.
+const K: Dim = Dim::Optional("K");
+/// One more than tiles.
+const OFFSETS: Dim = Dim::OneMore("T");
+
+const fn float(name: &'static str, shape: &'static [Dim]) -> Port {
+    Port::read(name, Dtype::F32, shape)
+}
+
+/// What both rasterization stages read. Tile t owns `flatten_ids[tile_offsets[t]..tile_offsets[t+1]]`,
+/// front to back.
+macro_rules! raster_inputs {
+    ($($more:expr),*) => {
+        &[
+            Port::size("width", "W"),
+            Port::size("height", "H"),
+            Port::constant("tile_size", Dtype::U32),
+            Port::constant("alpha_max", Dtype::F32),
+            Port::constant("alpha_min", Dtype::F32),
+            Port::constant("transmittance_min", Dtype::F32),
+            // Added to a pixel's integer coordinates: its sample point.
+            Port::constant("pixel_center", Dtype::F32),
+            // 1: next T <= transmittance_min stops a pixel; 0: next T < transmittance_min.
+            Port::constant("stop_when_equal", Dtype::U32),
+            // 1: no gradient passes the clamp at alpha_max; 0: it passes as if there were none.
+            Port::constant("clamp_stops_gradient", Dtype::U32),
+            float("means2d", &[N, Dim::Const(2)]),
+            float("conics", &[N, Dim::Const(3)]),
+            float("opacities", &[N]),
+            float("colors", &[N, D]),
+            float("background", &[D]),
+            Port::read("tile_offsets", Dtype::U32, &[OFFSETS]),
+            Port::read("flatten_ids", Dtype::U32, &[M]),
+            $($more),*
+        ]
+    };
+}
+
+/// The record of both rasterization stages: `Params` in `pair.wgsl` and `pair.cuh`.
+static RASTER_PARAMS: [Param; 13] = [
+    Param { name: "width", value: Value::Size("W") },
+    Param { name: "height", value: Value::Size("H") },
+    Param { name: "tiles_x", value: Value::Computed(|sizes| tiles(sizes)[0]) },
+    Param { name: "threshold", value: Value::Threshold },
+    Param { name: "alpha_max", value: Value::Input("alpha_max") },
+    Param { name: "alpha_min", value: Value::Input("alpha_min") },
+    Param { name: "transmittance_min", value: Value::Input("transmittance_min") },
+    Param { name: "pixel_center", value: Value::Input("pixel_center") },
+    Param { name: "stop_when_equal", value: Value::Input("stop_when_equal") },
+    Param { name: "clamp_stops_gradient", value: Value::Input("clamp_stops_gradient") },
+    Param { name: "channels", value: Value::Size("D") },
+    Param { name: "padding", value: Value::Unused(1) },
+    Param { name: "background", value: Value::Padded("background", MAX_CHANNELS as usize) },
+];
+
+/// Rows of what is rasterized.
+const GAUSSIANS: Buffer = Buffer::f32("gaussians", &["means2d", "conics", "opacities", "colors"]);
+const TILE_OFFSETS: Buffer = Buffer::of(&["tile_offsets"], "u32");
+const FLATTEN_IDS: Buffer = Buffer::of(&["flatten_ids"], "u32");
+const TRANSMITTANCE: Buffer = Buffer::of(&["render_transmittance"], "f32");
+const LAST_IDS: Buffer = Buffer::of(&["last_ids"], "i32");
+
+/// Tiles of the image in x and y.
+fn tiles(sizes: &Sizes) -> [usize; 2] {
+    ["W", "H"].map(|side| sizes.get(side).div_ceil(TILE_SIZE as usize))
+}
+
+fn raster_constants(channels: u32, batch: u32) -> Vec<(&'static str, u32)> {
+    vec![
+        ("TILE_SIZE", TILE_SIZE),
+        ("CHANNELS", channels),
+        ("VALUES", values(channels)),
+        ("BATCH_SIZE", batch),
+    ]
+}
+
+/// The buffers of the rasterization, the same in both languages.
+const RASTERIZE_BUFFERS: Buffers = Buffers {
+    inputs: &[GAUSSIANS, TILE_OFFSETS, FLATTEN_IDS],
+    outputs: &[
+        Buffer::of(&["render_colors"], "f32"),
+        Buffer::of(&["render_alphas"], "f32"),
+        TRANSMITTANCE,
+        LAST_IDS,
+    ],
+};
+
+static RASTERIZE_SPEC: StageSpec = StageSpec {
+    name: "rasterize",
+    workload: "splat",
+    inputs: raster_inputs!(),
+    outputs: &[
+        // The background included.
+        Port::write("render_colors", Dtype::F32, &[H, W, D]),
+        // 1 - transmittance.
+        Port::write("render_alphas", Dtype::F32, &[H, W]),
+        // After the last contributor.
+        Port::write("render_transmittance", Dtype::F32, &[H, W]),
+        // The place of the pixel's last contributor in flatten_ids, -1 for none.
+        Port::write("last_ids", Dtype::I32, &[H, W]),
+    ],
+    reductions: Reductions::None,
+    launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: tiles },
+    params: &RASTER_PARAMS,
+    compiled_for: Some("D"),
+    wgsl: Wgsl {
+        buffers: RASTERIZE_BUFFERS,
+        shared: &[include_str!("../../kernels/wgsl/splat/pair.wgsl")],
+        kernel: include_str!("../../kernels/wgsl/splat/rasterize.wgsl"),
+        own: &[],
+        constants: raster_constants,
+    },
+    ptx: Ptx { buffers: RASTERIZE_BUFFERS },
+    check: check::forward,
+};
+
+/// The buffers of the backward rasterization, the same in both languages.
+const RASTERIZE_BACKWARD_BUFFERS: Buffers = Buffers {
+    inputs: &[
+        GAUSSIANS,
+        TILE_OFFSETS,
+        FLATTEN_IDS,
+        TRANSMITTANCE,
+        LAST_IDS,
+        Buffer::of(&["v_render_colors"], "f32"),
+        Buffer::of(&["v_render_alphas"], "f32"),
+    ],
+    outputs: &[Buffer::f32("gradients", &["v_means2d", "v_conics", "v_opacities", "v_colors"])],
+};
+
+static RASTERIZE_BACKWARD_SPEC: StageSpec = StageSpec {
+    name: "rasterize_backward",
+    workload: "splat",
+    inputs: raster_inputs!(
+        float("render_transmittance", &[H, W]),
+        Port::read("last_ids", Dtype::I32, &[H, W]),
+        float("v_render_colors", &[H, W, D]),
+        float("v_render_alphas", &[H, W])
+    ),
+    outputs: &[
+        // Per pixel.
+        Port::accumulate("v_means2d", &[N, Dim::Const(2)]),
+        // With the full off-diagonal.
+        Port::accumulate("v_conics", &[N, Dim::Const(3)]),
+        Port::accumulate("v_opacities", &[N]),
+        Port::accumulate("v_colors", &[N, D]),
+    ],
+    reductions: Reductions::All,
+    launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: tiles },
+    params: &RASTER_PARAMS,
+    compiled_for: Some("D"),
+    wgsl: Wgsl {
+        buffers: RASTERIZE_BACKWARD_BUFFERS,
+        shared: &[include_str!("../../kernels/wgsl/splat/pair.wgsl")],
+        kernel: include_str!("../../kernels/wgsl/splat/rasterize_backward.wgsl"),
+        own: &[(
+            Reduction::PerGaussian,
+            include_str!("../../kernels/wgsl/splat/rasterize_backward_per_gaussian.wgsl"),
+        )],
+        constants: raster_constants,
+    },
+    ptx: Ptx { buffers: RASTERIZE_BACKWARD_BUFFERS },
+    check: check::backward,
+};
+
+/// What both projection stages read.
+macro_rules! projection_inputs {
+    ($($more:expr),*) => {
+        &[
+            // Harmonics per channel: 1, 4, 9 or 16; 0 where colours are given directly.
+            Port::size("coefficients", "K"),
+            // 1: z <= near is culled; 0: z < near.
+            Port::constant("near_inclusive", Dtype::U32),
+            // 1: the field-of-view clamp carries a gradient to z; 0: a clamped coordinate is a constant.
+            Port::constant("clamp_has_gradient", Dtype::U32),
+            // 1: the opacity is multiplied by sqrt(det / det_blurred).
+            Port::constant("antialiased", Dtype::U32),
+            // Added to both diagonal terms of the 2D covariance, pixels^2.
+            Port::constant("eps2d", Dtype::F32),
+            // Near and far plane, scene units; the far plane may be infinite.
+            Port::constant("near", Dtype::F32),
+            Port::constant("far", Dtype::F32),
+            // Added to the squared determinant in the gradient of the inverse covariance, pixels^8.
+            Port::constant("inverse_eps", Dtype::F32),
+            // Added to the homogeneous w before the division.
+            Port::constant("w_eps", Dtype::F32),
+            // World to camera, the upper three rows.
+            float("viewmats", &[C, Dim::Const(3), Dim::Const(4)]),
+            // Pixels.
+            float("focals", &[C, Dim::Const(2)]),
+            // Added to f x/z: the principal points in the convention's pixel coordinates.
+            float("principals", &[C, Dim::Const(2)]),
+            // Limits of x/z and y/z before the Jacobian is taken.
+            float("limits_low", &[C, Dim::Const(2)]),
+            float("limits_high", &[C, Dim::Const(2)]),
+            // In the world, scene units.
+            float("means", &[N, Dim::Const(3)]),
+            // w x y z, of any length but 0.
+            float("quats", &[N, Dim::Const(4)]),
+            // Scene units.
+            float("scales", &[N, Dim::Const(3)]),
+            float("opacities", &[N]),
+            float("colors", &[N, K, D]),
+            $($more),*
+        ]
+    };
+}
+
+/// The record of both projection stages: `Params` in `project.cuh` and `projection.wgsl`.
+static PROJECTION_PARAMS: [Param; 14] = [
+    Param { name: "gaussians", value: Value::Size("N") },
+    Param { name: "cameras", value: Value::Size("C") },
+    Param { name: "channels", value: Value::Size("D") },
+    Param { name: "coefficients", value: Value::Size("K") },
+    Param { name: "threshold", value: Value::Threshold },
+    Param { name: "near_inclusive", value: Value::Input("near_inclusive") },
+    Param { name: "clamp_has_gradient", value: Value::Input("clamp_has_gradient") },
+    Param { name: "antialiased", value: Value::Input("antialiased") },
+    Param { name: "eps2d", value: Value::Input("eps2d") },
+    Param { name: "near", value: Value::Input("near") },
+    Param { name: "far", value: Value::Unbounded("far") },
+    Param { name: "inverse_eps", value: Value::Input("inverse_eps") },
+    Param { name: "w_eps", value: Value::Input("w_eps") },
+    Param { name: "padding", value: Value::Unused(3) },
+];
+
+/// A record a camera: `Camera` in `project.cuh` and `projection.wgsl`.
+const CAMERAS: Buffer = Buffer {
+    name: "cameras",
+    ports: &["viewmats", "focals", "principals", "limits_low", "limits_high"],
+    element: "Camera",
+};
+
+/// Rows of a Gaussian's numbers but its colour, in WGSL; in CUDA each has an array of its own.
+const GEOMETRY: Buffer = Buffer::f32("geometry", &["means", "quats", "scales", "opacities"]);
+const MEANS: Buffer = Buffer::of(&["means"], "f32");
+const QUATS: Buffer = Buffer::of(&["quats"], "f32");
+const SCALES: Buffer = Buffer::of(&["scales"], "f32");
+const OPACITIES: Buffer = Buffer::of(&["opacities"], "f32");
+const COLORS: Buffer = Buffer::of(&["colors"], "f32");
+
+/// Texts that both projection kernels share.
+macro_rules! projection_texts {
+    ($($more:expr),*) => {
+        &[
+            include_str!("../../kernels/wgsl/splat/linear.wgsl"),
+            include_str!("../../kernels/wgsl/splat/sh.wgsl"),
+            include_str!("../../kernels/wgsl/splat/projection.wgsl"),
+            $($more),*
+        ]
+    };
+}
+
+/// Workgroups that have a lane for every Gaussian.
+fn gaussian_groups(sizes: &Sizes) -> usize {
+    sizes.get("N").div_ceil(WORKGROUP_SIZE as usize).max(1)
+}
+
+fn projection_constants(_size: u32, _batch: u32) -> Vec<(&'static str, u32)> {
+    vec![("VALUES", CAMERA_VALUES), ("BATCH_SIZE", 1)]
+}
+
+static PROJECT_SPEC: StageSpec = StageSpec {
+    name: "project",
+    workload: "splat",
+    inputs: projection_inputs!(),
+    // Zeros where a Gaussian is culled.
+    outputs: &[
+        // Pixels.
+        Port::write("means2d", Dtype::F32, &[C, N, Dim::Const(2)]),
+        // The upper triangle of the inverse 2D covariance, 1/pixels^2.
+        Port::write("conics", Dtype::F32, &[C, N, Dim::Const(3)]),
+        // Compensated where antialiased.
+        Port::write("opacities", Dtype::F32, &[C, N]),
+        Port::write("colors", Dtype::F32, &[C, N, D]),
+        // The upper triangle of the 2D covariance with the blur, pixels^2.
+        Port::write("covars2d", Dtype::F32, &[C, N, Dim::Const(3)]),
+        // z in the camera's axes, scene units.
+        Port::write("depths", Dtype::F32, &[C, N]),
+        // 1 where the Gaussian is projected, 0 where it is culled.
+        Port::write("visible", Dtype::U32, &[C, N]),
+    ],
+    reductions: Reductions::None,
+    launch: Launch {
+        workgroup_size: WORKGROUP_SIZE,
+        workgroups: |sizes| [gaussian_groups(sizes), sizes.get("C")],
+    },
+    params: &PROJECTION_PARAMS,
+    compiled_for: None,
+    wgsl: Wgsl {
+        buffers: Buffers {
+            inputs: &[CAMERAS, GEOMETRY, COLORS],
+            outputs: &[
+                GAUSSIANS,
+                Buffer::f32("footprints", &["covars2d", "depths"]),
+                Buffer::of(&["visible"], "u32"),
+            ],
+        },
+        shared: projection_texts!(),
+        kernel: include_str!("../../kernels/wgsl/splat/project.wgsl"),
+        own: &[],
+        constants: projection_constants,
+    },
+    ptx: Ptx {
+        buffers: Buffers {
+            inputs: &[CAMERAS, MEANS, QUATS, SCALES, OPACITIES, COLORS],
+            outputs: &[
+                GAUSSIANS,
+                Buffer::of(&["covars2d"], "f32"),
+                Buffer::of(&["depths"], "f32"),
+                Buffer::of(&["visible"], "u32"),
+            ],
+        },
+    },
+    check: check::projection,
+};
+
+/// Rows of the rasterization's gradients, a set for each camera.
+const V_GAUSSIANS: Buffer =
+    Buffer::f32("v_gaussians", &["v_means2d", "v_conics", "v_opacities", "v_colors"]);
+
+static PROJECT_BACKWARD_SPEC: StageSpec = StageSpec {
+    name: "project_backward",
+    workload: "splat",
+    // Those of a Gaussian that a camera culls are not read.
+    inputs: projection_inputs!(
+        // Per pixel.
+        float("v_means2d", &[C, N, Dim::Const(2)]),
+        // With the full off-diagonal.
+        float("v_conics", &[C, N, Dim::Const(3)]),
+        float("v_opacities", &[C, N]),
+        float("v_colors", &[C, N, D])
+    ),
+    outputs: &[
+        Port::write("v_means", Dtype::F32, &[N, Dim::Const(3)]),
+        // Through the normalization.
+        Port::write("v_quats", Dtype::F32, &[N, Dim::Const(4)]),
+        Port::write("v_scales", Dtype::F32, &[N, Dim::Const(3)]),
+        Port::write("v_opacities", Dtype::F32, &[N]),
+        // As the colours were given.
+        Port::write("v_colors", Dtype::F32, &[N, K, D]),
+        // The last row is zero. Every Gaussian adds to the other twelve numbers.
+        Port::accumulate("v_viewmats", &[C, Dim::Const(4), Dim::Const(4)]),
+    ],
+    reductions: Reductions::Endings,
+    launch: Launch {
+        workgroup_size: WORKGROUP_SIZE,
+        workgroups: |sizes| [gaussian_groups(sizes), 1],
+    },
+    params: &PROJECTION_PARAMS,
+    compiled_for: None,
+    wgsl: Wgsl {
+        buffers: Buffers {
+            inputs: &[CAMERAS, GEOMETRY, COLORS, V_GAUSSIANS],
+            outputs: &[
+                Buffer::f32("v_geometry", &["v_means", "v_quats", "v_scales", "v_opacities"]),
+                Buffer::of(&["v_colors"], "f32"),
+                V_VIEWMATS,
+            ],
+        },
+        shared: projection_texts!(include_str!("../../kernels/wgsl/splat/projection_vjp.wgsl")),
+        kernel: include_str!("../../kernels/wgsl/splat/project_backward.wgsl"),
+        own: &[],
+        constants: projection_constants,
+    },
+    ptx: Ptx {
+        buffers: Buffers {
+            inputs: &[CAMERAS, MEANS, QUATS, SCALES, OPACITIES, COLORS, V_GAUSSIANS],
+            outputs: &[
+                Buffer::of(&["v_means"], "f32"),
+                Buffer::of(&["v_quats"], "f32"),
+                Buffer::of(&["v_scales"], "f32"),
+                Buffer::of(&["v_opacities"], "f32"),
+                Buffer::of(&["v_colors"], "f32"),
+                V_VIEWMATS,
+            ],
+        },
+    },
+    check: check::projection,
+};
+
+const V_VIEWMATS: Buffer = Buffer::f32("gradients", &["v_viewmats"]);

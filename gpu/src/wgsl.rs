@@ -1,0 +1,154 @@
+//! The complete WGSL program of a stage, put together from its table and the kernels' files.
+//!
+//! Everything that must agree between a kernel and the program that runs it is written once, in the
+//! table: the declarations of the bindings in front of a kernel's text are made from the same rows as
+//! the bind group layouts, and constants such as `CHANNELS` and `WORKGROUP_SIZE` are emitted. The files
+//! in `kernels/wgsl` are therefore not complete programs.
+
+use crate::engine::FloatAtomics;
+use crate::reduction::{Kernel, Reduction};
+use crate::stage::{Buffer, Role, StageSpec};
+
+/// What is compiled into a kernel beside its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Variant {
+    /// The size that it is compiled for ([`StageSpec::compiled_for`]); 1 where one kernel serves all.
+    pub size: u32,
+    /// How gradients are added up; `None` for a stage that accumulates nothing.
+    pub reduction: Option<Reduction>,
+    /// How floats are added in memory; stages that accumulate nothing ignore it.
+    pub atomics: FloatAtomics,
+}
+
+/// What a binding is to its kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The uniform record of settings.
+    Params,
+    /// Reads an array.
+    Read,
+    /// Writes an array.
+    Write,
+    /// Adds to an array of floats by atomics.
+    Accumulate,
+}
+
+/// One binding of group 0; its number is its place in [`StageSpec::bindings`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The name of the variable in the kernel.
+    pub name: &'static str,
+    /// What the kernel does with it.
+    pub access: Access,
+    /// Element type.
+    pub element: &'static str,
+}
+
+impl StageSpec {
+    /// The bindings of group 0: the record, the inputs, the outputs.
+    #[must_use]
+    pub fn bindings(&self) -> Vec<Binding> {
+        let record = Binding { name: "params", access: Access::Params, element: "Params" };
+        let mut all: Vec<_> = (!self.params.is_empty()).then_some(record).into_iter().collect();
+        let buffers = self.wgsl.buffers;
+        all.extend(buffers.inputs.iter().map(|buffer| binding(buffer, Access::Read)));
+        all.extend(buffers.outputs.iter().map(|buffer| {
+            binding(
+                buffer,
+                match buffer.role(self.outputs) {
+                    Role::Accumulate | Role::AccumulateOnto(_) => Access::Accumulate,
+                    Role::Write | Role::Read | Role::Size(_) => Access::Write,
+                },
+            )
+        }));
+        all
+    }
+
+    /// Number of storage buffers the stage binds.
+    #[must_use]
+    pub fn storage_buffers(&self) -> usize {
+        self.wgsl.buffers.inputs.len() + self.wgsl.buffers.outputs.len()
+    }
+
+    /// The kernel's name in messages.
+    #[must_use]
+    pub fn label(&self, variant: Variant) -> String {
+        let mut traits = Vec::new();
+        if self.compiled_for.is_some() {
+            traits.push(format!("{} channels", variant.size));
+        }
+        if let Some(reduction) = variant.reduction {
+            traits.push(format!("{reduction}, {:?} atomics", variant.atomics));
+        }
+        if traits.is_empty() {
+            self.name.to_owned()
+        } else {
+            format!("{} ({})", self.name, traits.join(", "))
+        }
+    }
+
+    /// The complete program of one variant: constants, bindings, shared texts, kernel.
+    #[must_use]
+    pub fn source(&self, variant: Variant) -> String {
+        let mut text = self.constants(variant);
+        for (number, binding) in self.bindings().iter().enumerate() {
+            text.push_str(&declaration(number, binding, variant.atomics));
+        }
+        let mut add = |part: &str| {
+            text.push('\n');
+            text.push_str(part);
+        };
+        self.wgsl.shared.iter().for_each(|part| add(part));
+        if let Some(reduction) = variant.reduction {
+            add(match variant.atomics {
+                FloatAtomics::Native => include_str!("../kernels/wgsl/atomic_native.wgsl"),
+                FloatAtomics::CompareExchange => include_str!("../kernels/wgsl/atomic_cas.wgsl"),
+            });
+            add(include_str!("../kernels/wgsl/group.wgsl"));
+            if let Kernel::Ending { wgsl, .. } = reduction.row().kernel {
+                add(include_str!("../kernels/wgsl/reduce.wgsl"));
+                add(if reduction.row().sums_per_workgroup {
+                    include_str!("../kernels/wgsl/sums_workgroup.wgsl")
+                } else {
+                    include_str!("../kernels/wgsl/sums_memory.wgsl")
+                });
+                add(wgsl);
+            }
+        }
+        let own = self.wgsl.own.iter().find(|(reduction, _)| Some(*reduction) == variant.reduction);
+        add(own.map_or(self.wgsl.kernel, |(_, kernel)| kernel));
+        text
+    }
+
+    fn constants(&self, variant: Variant) -> String {
+        let batch = variant.reduction.map_or(self.launch.workgroup_size, Reduction::batch_size);
+        let mut constants = vec![("WORKGROUP_SIZE", self.launch.workgroup_size)];
+        constants.extend((self.wgsl.constants)(variant.size, batch));
+        let line = |(name, value)| format!("const {name}: u32 = {value}u;\n");
+        constants.into_iter().map(line).collect()
+    }
+}
+
+fn binding(buffer: &Buffer, access: Access) -> Binding {
+    Binding { name: buffer.name, access, element: buffer.element }
+}
+
+fn declaration(number: usize, binding: &Binding, atomics: FloatAtomics) -> String {
+    let Binding { name, access, element } = binding;
+    let (space, ty) = match access {
+        Access::Params => ("uniform", (*element).to_owned()),
+        Access::Read => ("storage, read", format!("array<{element}>")),
+        Access::Write => ("storage, read_write", format!("array<{element}>")),
+        Access::Accumulate => {
+            let bits = match atomics {
+                FloatAtomics::Native => element,
+                FloatAtomics::CompareExchange => "u32",
+            };
+            ("storage, read_write", format!("array<atomic<{bits}>>"))
+        }
+    };
+    format!("@group(0) @binding({number}) var<{space}> {name}: {ty};\n")
+}
+
+#[cfg(test)]
+mod tests;

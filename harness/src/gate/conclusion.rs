@@ -1,0 +1,230 @@
+//! What a command concludes from what it found: the one place where findings become a verdict, the
+//! reasons to fail and an exit code.
+
+use super::{FailOn, Gate, place, reduction_of};
+use crate::campaign::{EngineReport, Fault, Finding};
+use crate::engines::Missing;
+use crate::verdict::Verdict;
+use splatcheck_gpu::Stage;
+use std::collections::BTreeSet;
+
+/// What a command found.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence<'a> {
+    /// What each engine's campaign came to.
+    pub reports: &'a [EngineReport],
+    /// The engines that were asked for and could not be run.
+    pub missing: &'a [Missing],
+    /// What was judged without a campaign, such as mutants: each failure as a sentence. `None` where
+    /// nothing was.
+    pub failures: Option<Vec<String>>,
+    /// What went wrong with the machine outside the campaigns' findings, each as a sentence.
+    pub faults: Vec<String>,
+    /// What had to be exercised and was not, each as a sentence: no pass without it.
+    pub gaps: Vec<String>,
+}
+
+impl<'a> Evidence<'a> {
+    /// Campaigns, and the engines that were missing in them.
+    #[must_use]
+    pub fn new(reports: &'a [EngineReport], missing: &'a [Missing]) -> Self {
+        Self { reports, missing, ..Self::default() }
+    }
+
+    /// No campaign: something that was judged in another way, with these failures.
+    #[must_use]
+    pub fn of_failures(failures: Vec<String>) -> Self {
+        Self { failures: Some(failures), ..Self::default() }
+    }
+
+    /// The worst verdict of all that was judged.
+    fn verdict(&self) -> Verdict {
+        let others = match self.failures.as_deref() {
+            None => Verdict::NotExercised,
+            Some([]) => Verdict::Agree,
+            Some(_) => Verdict::Disagree,
+        };
+        EngineReport::worst(self.reports).max(others)
+    }
+}
+
+/// How a command that was carried out ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to fail on, or nothing that was to be judged.
+    Agree,
+    /// At least one reason to fail.
+    Disagree,
+}
+
+impl Outcome {
+    /// The exit code.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Agree => 0,
+            Self::Disagree => 1,
+        }
+    }
+}
+
+/// Why a run is neither a pass nor a failure. The exit code is that of an error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Inconclusive {
+    /// The machine failed, and no kernel did.
+    #[error("{0}")]
+    Fault(String),
+    /// There was nothing to judge.
+    #[error("nothing was judged")]
+    Nothing,
+    /// Something that had to be exercised was not.
+    #[error("{0}")]
+    Gap(String),
+}
+
+/// What was concluded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conclusion {
+    /// The worst verdict of all runs.
+    pub verdict: Verdict,
+    /// Every reason to fail, each a sentence; none passes.
+    pub reasons: Vec<String>,
+    /// What was the machine's fault: nothing was judged there. Errors, where nothing disagrees.
+    pub faults: Vec<String>,
+    /// Findings that are known failures: engine, stage and reduction, and why they are known.
+    pub excused: Vec<String>,
+    /// What had to be exercised and was not. Errors, where nothing else is wrong.
+    pub gaps: Vec<String>,
+}
+
+impl Conclusion {
+    /// The end of the command, and with it the exit code.
+    ///
+    /// # Errors
+    /// That a machine failed where no kernel did, that nothing was judged, or that something is
+    /// missing in what was: none of them must look like a pass, whatever the gate lets through.
+    pub fn outcome(&self) -> Result<Outcome, Inconclusive> {
+        let passes = self.reasons.is_empty();
+        match (self.faults.first(), self.gaps.first()) {
+            (Some(fault), _) if passes => Err(Inconclusive::Fault(fault.clone())),
+            _ if self.verdict == Verdict::NotExercised => Err(Inconclusive::Nothing),
+            (_, Some(gap)) if passes => Err(Inconclusive::Gap(gap.clone())),
+            _ if passes => Ok(Outcome::Agree),
+            _ => Ok(Outcome::Disagree),
+        }
+    }
+}
+
+impl Gate {
+    /// Weighs what a command found.
+    #[must_use]
+    pub fn conclude(&self, evidence: &Evidence<'_>) -> Conclusion {
+        let Evidence { reports, missing, failures, faults, gaps } = evidence;
+        let mut conclusion = Conclusion {
+            verdict: evidence.verdict(),
+            reasons: failures.clone().unwrap_or_default(),
+            faults: faults.clone(),
+            excused: Vec::new(),
+            gaps: gaps.clone(),
+        };
+        for report in *reports {
+            for finding in &report.findings {
+                self.weigh(report, finding, &mut conclusion);
+            }
+        }
+        keep_first(&mut conclusion.reasons);
+        keep_first(&mut conclusion.excused);
+        conclusion.reasons.extend(self.known.passing_again(reports));
+        if self.fail_on.contains(&FailOn::Inconclusive) {
+            conclusion.reasons.extend(inconclusive(reports));
+        }
+        if self.fail_on.contains(&FailOn::NotExercised) {
+            conclusion.reasons.extend(not_exercised(reports, missing));
+        }
+        conclusion
+    }
+
+    fn weigh(&self, report: &EngineReport, finding: &Finding, conclusion: &mut Conclusion) {
+        let what = place(&report.id, finding.stage.name, reduction_of(finding));
+        match self.known.excuse(report, finding) {
+            Some(known) => conclusion.excused.push(format!("{what}: {}", known.reason)),
+            None => match &finding.fault {
+                Fault::Engine(error) if error.is_of_the_machine() => {
+                    conclusion.faults.push(format!("{what}: {error}"));
+                }
+                Fault::Engine(_) | Fault::Difference(_) => {
+                    conclusion.reasons.push(format!("{what} disagrees"));
+                }
+            },
+        }
+    }
+}
+
+/// Every sentence once, where it came first: findings of one place need not be next to each other.
+fn keep_first(sentences: &mut Vec<String>) {
+    let mut before = BTreeSet::new();
+    sentences.retain(|sentence| before.insert(sentence.clone()));
+}
+
+fn inconclusive(reports: &[EngineReport]) -> Vec<String> {
+    let rows = reports.iter().flat_map(|r| r.named_rows().map(move |row| (r, row)));
+    rows.filter(|(_, (_, _, row))| row.count(Verdict::Inconclusive) > 0)
+        .map(|(report, (stage, reduction, row))| {
+            let runs = row.count(Verdict::Inconclusive);
+            format!("{} is inconclusive in {runs} runs", place(&report.id, stage, reduction))
+        })
+        .collect()
+}
+
+fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {
+    let mut reasons: Vec<_> = missing
+        .iter()
+        .map(|m| format!("{} was not exercised: {}", m.candidate, m.reason))
+        .collect();
+    for report in reports {
+        if let Some(why) = &report.given_up {
+            reasons.push(format!("{} was given up: {why}", report.id));
+        }
+        for (stage, reduction, row) in report.named_rows() {
+            if row.tally.elements() == 0 && row.count(Verdict::Disagree) == 0 {
+                let place = place(&report.id, stage, reduction);
+                reasons.push(format!("{place} was not exercised: nothing was compared"));
+            }
+        }
+        for stage in Stage::all() {
+            if report.rows.keys().all(|&(ran, _)| ran != stage) {
+                reasons.push(format!("{}: {stage} was not exercised: it was not run", report.id));
+            }
+        }
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(evidence: &Evidence<'_>) -> Result<Outcome, Inconclusive> {
+        Gate::default().conclude(evidence).outcome()
+    }
+
+    #[test]
+    fn a_failure_outweighs_a_fault_and_a_fault_what_is_missing() {
+        let [fault, gap] = ["no memory", "no cell"].map(str::to_owned);
+        let mut all = Evidence {
+            faults: vec![fault.clone()],
+            gaps: vec![gap.clone()],
+            ..Evidence::of_failures(vec!["a mutant survived".to_owned()])
+        };
+        assert_eq!(ends(&all), Ok(Outcome::Disagree), "a kernel is wrong, whatever else is");
+        all.failures = Some(Vec::new());
+        assert_eq!(ends(&all), Err(Inconclusive::Fault(fault)), "the machine's");
+        all.faults.clear();
+        assert_eq!(ends(&all), Err(Inconclusive::Gap(gap)), "no pass");
+        all.gaps.clear();
+        assert_eq!(ends(&all), Ok(Outcome::Agree), "all is well");
+        assert_eq!(ends(&Evidence::default()), Err(Inconclusive::Nothing), "no pass either");
+        let codes = [Outcome::Agree, Outcome::Disagree].map(Outcome::code);
+        assert_eq!(codes, [0, 1], "exit codes");
+    }
+}

@@ -1,0 +1,99 @@
+//! The judge: a kernel's outputs against what a conforming kernel may return, for every stage of
+//! every workload. Names, types and shapes are checked before an element is compared.
+
+mod expectation;
+pub mod tolerance;
+
+pub use expectation::{Allowed, Bound, Expectation, Output, OutputBound, Presence, Rows, Terms};
+
+use crate::verdict::Tally;
+use expectation::Element;
+use splatcheck_gpu::stage::{Sizes, StageSpec};
+use splatcheck_gpu::{BackwardConfig, Data, DeviceInfo, TensorError, Tensors};
+#[cfg(doc)]
+use splatcheck_reference::arithmetic::{Cuda, CudaFast, Wgsl, WgslExpZero};
+use tolerance::Summation;
+
+/// The arithmetic that the kernels of a device are promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// See [`Wgsl`].
+    Wgsl,
+    /// See [`WgslExpZero`].
+    WgslExpZero,
+    /// See [`Cuda`].
+    Cuda,
+    /// See [`CudaFast`].
+    CudaFast,
+}
+
+impl Arithmetic {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+
+    /// What is promised of a device: CUDA's documents also promise exp(0) = 1, WGSL's do not, so
+    /// that it was measured decides the knife edges at power = 0.
+    #[must_use]
+    pub fn of(info: &DeviceInfo) -> Self {
+        match (info.arithmetic, info.exp_of_zero_is_one) {
+            (splatcheck_gpu::Arithmetic::Cuda, _) => Self::Cuda,
+            (splatcheck_gpu::Arithmetic::CudaFast, _) => Self::CudaFast,
+            (splatcheck_gpu::Arithmetic::Wgsl, true) => Self::WgslExpZero,
+            (splatcheck_gpu::Arithmetic::Wgsl, false) => Self::Wgsl,
+        }
+    }
+}
+
+/// Judges the outputs of one run of a stage under a setting, on warps of that many lanes.
+///
+/// # Errors
+/// [`TensorError`] for an output that is missing, is not the stage's, or has another type or shape:
+/// then nothing was compared.
+pub fn judge(
+    stage: &StageSpec,
+    sizes: &Sizes,
+    expectation: &Expectation,
+    outputs: &Tensors,
+    (setting, lane_width): (Option<BackwardConfig>, u32),
+) -> Result<Tally, TensorError> {
+    stage.check_outputs(sizes, outputs)?;
+    let mut tally = Tally { undecided: expectation.undecided, ..Tally::default() };
+    for rows in &expectation.rows {
+        let columns = rows.columns(outputs)?;
+        for row in 0..rows.count {
+            let left_out = rows.presence.as_ref().is_some_and(|p| p.left_out(row, &columns));
+            let sum = rows.terms.as_ref().map(|terms| terms.summation(row, setting, lane_width));
+            for (output, data) in rows.outputs.iter().zip(&columns) {
+                let width = output.width(rows.count);
+                for place in row * width..(row + 1) * width {
+                    let element = Element { output, place, value: number(data, place) };
+                    match (&output.bound, sum) {
+                        (OutputBound::Interval(bounds), _) => {
+                            let bound = if left_out { (0.0, 0.0) } else { bounds[place] };
+                            element.within(bound, &mut tally);
+                        }
+                        (OutputBound::OneOf(allowed), _) => element.one_of(allowed, &mut tally),
+                        (OutputBound::Sum(elements), sum) => {
+                            let sum = sum.unwrap_or(Summation { depth: 0, terms: 1 });
+                            let bound = sum.tolerance(&elements[place], &expectation.model);
+                            element.sums_to(&elements[place], sum, bound, &mut tally);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// An element as a number: every f32 and every 32-bit integer is an f64.
+fn number(data: &Data, place: usize) -> f64 {
+    match data {
+        Data::F32(values) => f64::from(values[place]),
+        Data::I32(values) => f64::from(values[place]),
+        Data::U32(values) => f64::from(values[place]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! What a conforming kernel may return for one job.
+
+use super::tolerance::Summation;
+use crate::verdict::{Difference, Tally};
+use splatcheck_gpu::{BackwardConfig, Data, TensorError, Tensors};
+use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
+use std::collections::BTreeMap;
+
+/// A value and its radius.
+pub type Bound = (f64, f64);
+
+/// What a conforming kernel may return for one job under one arithmetic.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    /// The arithmetic.
+    pub model: ArithmeticModel,
+    /// Comparisons that rounding leaves open, followed both ways.
+    pub undecided: u64,
+    /// The outputs.
+    pub rows: Vec<Rows>,
+}
+
+/// Outputs with the same first dimensions. They are compared row by row, so that of elements that are
+/// equally wrong the report shows one of the first row.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// Rows.
+    pub count: usize,
+    /// The outputs.
+    pub outputs: Vec<Output>,
+    /// Where they have sums: what is summed in each row.
+    pub terms: Option<Terms>,
+    /// Which rows a kernel may leave out.
+    pub presence: Option<Presence>,
+}
+
+/// An output.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Its name.
+    pub name: &'static str,
+    /// Its dimensions.
+    pub shape: Vec<usize>,
+    /// What its elements may be.
+    pub bound: OutputBound,
+}
+
+/// What the elements of an output may be, one entry each.
+#[derive(Clone, Debug)]
+pub enum OutputBound {
+    /// Within a radius of a value.
+    Interval(Vec<Bound>),
+    /// A sum, whose bound the order of summation completes.
+    Sum(Vec<ElementBound>),
+    /// One of these integers.
+    OneOf(Allowed),
+}
+
+/// Integers that elements may be.
+#[derive(Clone, Debug)]
+pub struct Allowed {
+    /// What the oracle returns.
+    pub oracle: Vec<i64>,
+    /// Of some elements: what else a conforming kernel may return.
+    pub others: BTreeMap<usize, Vec<i64>>,
+}
+
+/// What the sums of each row add up.
+#[derive(Clone, Debug)]
+pub enum Terms {
+    /// So many terms, in any order.
+    InAnyOrder(Vec<u64>),
+    /// The contributing lanes of each workgroup that adds to the row: row r has the counts
+    /// `counts[offsets[r]..offsets[r + 1]]`.
+    ByWorkgroup {
+        /// One more than rows.
+        offsets: Vec<usize>,
+        /// Lanes.
+        counts: Vec<u32>,
+    },
+}
+
+impl Terms {
+    /// The summation of a row under a setting.
+    #[must_use]
+    pub fn summation(
+        &self,
+        row: usize,
+        setting: Option<BackwardConfig>,
+        lane_width: u32,
+    ) -> Summation {
+        match (self, setting) {
+            (Self::ByWorkgroup { offsets, counts }, Some(setting)) => {
+                Summation::new(&counts[offsets[row]..offsets[row + 1]], setting, lane_width)
+            }
+            (Self::ByWorkgroup { offsets, counts }, None) => {
+                let counts = &counts[offsets[row]..offsets[row + 1]];
+                Summation::in_any_order(counts.iter().map(|&count| u64::from(count)).sum())
+            }
+            (Self::InAnyOrder(terms), _) => Summation::in_any_order(terms[row]),
+        }
+    }
+}
+
+/// Rows that a kernel may leave out, where roundings decide whether it does: then all other outputs
+/// of the row are exactly zero.
+#[derive(Clone, Debug)]
+pub struct Presence {
+    /// The number of the output that holds the kernel's decision: 0 where it left the row out.
+    pub decided_by: usize,
+    /// Of every row: whether roundings decide.
+    pub undecided: Vec<bool>,
+}
+
+impl Presence {
+    /// Whether the kernel left an undecided row out.
+    pub(super) fn left_out(&self, row: usize, columns: &[&Data]) -> bool {
+        self.undecided[row] && super::number(columns[self.decided_by], row) == 0.0
+    }
+}
+
+impl Rows {
+    /// Outputs that are no sums, compared element by element.
+    #[must_use]
+    pub fn single(output: Output) -> Self {
+        Self { count: 1, outputs: vec![output], terms: None, presence: None }
+    }
+
+    /// The elements of the outputs.
+    pub(super) fn columns<'t>(&self, outputs: &'t Tensors) -> Result<Vec<&'t Data>, TensorError> {
+        self.outputs.iter().map(|output| Ok(outputs.get(output.name)?.data())).collect()
+    }
+}
+
+impl Output {
+    /// Elements of a row.
+    pub(super) fn width(&self, rows: usize) -> usize {
+        let elements = match &self.bound {
+            OutputBound::Interval(bounds) => bounds.len(),
+            OutputBound::Sum(elements) => elements.len(),
+            OutputBound::OneOf(allowed) => allowed.oracle.len(),
+        };
+        elements.checked_div(rows).unwrap_or(0)
+    }
+
+    /// The index of an element.
+    fn index(&self, place: usize) -> Vec<usize> {
+        let mut rest = place;
+        let mut index: Vec<usize> = self
+            .shape
+            .iter()
+            .rev()
+            .map(|&side| {
+                let at = rest % side.max(1);
+                rest /= side.max(1);
+                at
+            })
+            .collect();
+        index.reverse();
+        index
+    }
+}
+
+/// An element of a kernel's output.
+pub(super) struct Element<'a> {
+    pub(super) output: &'a Output,
+    pub(super) place: usize,
+    pub(super) value: f64,
+}
+
+impl Element<'_> {
+    fn difference(&self, (oracle, bound): Bound, sum: Option<(u64, f64)>) -> Difference {
+        Difference {
+            output: self.output.name.into(),
+            element: self.output.index(self.place),
+            value: self.value,
+            oracle,
+            bound,
+            sum,
+        }
+    }
+
+    /// Compares a number with an interval.
+    pub(super) fn within(&self, (oracle, bound): Bound, tally: &mut Tally) {
+        let difference = || self.difference((oracle, bound), None);
+        tally.compare(0.0, difference, self.value, oracle, bound);
+    }
+
+    /// Compares an integer with those that it may be.
+    pub(super) fn one_of(&self, allowed: &Allowed, tally: &mut Tally) {
+        let is = |integer: i64| self.value == to_f64(integer);
+        let others = allowed.others.get(&self.place);
+        let fits = is(allowed.oracle[self.place])
+            || others.is_some_and(|others| others.iter().any(|&other| is(other)));
+        let oracle = to_f64(allowed.oracle[self.place]);
+        let difference = || self.difference((oracle, 0.0), None);
+        tally.compare(0.0, difference, if fits { oracle } else { self.value }, oracle, 0.0);
+    }
+
+    /// Compares a sum with its bound.
+    pub(super) fn sums_to(
+        &self,
+        element: &ElementBound,
+        sum: Summation,
+        bound: f64,
+        tally: &mut Tally,
+    ) {
+        let (oracle, magnitude) = (element.value, element.magnitude);
+        let difference = || self.difference((oracle, bound), Some((sum.terms, magnitude)));
+        tally.compare(magnitude, difference, self.value, oracle, bound);
+    }
+}
+
+/// Outputs are of 32 bits, and so are the integers they may be.
+#[expect(clippy::cast_precision_loss, reason = "integers of 32 bits are exact")]
+fn to_f64(integer: i64) -> f64 {
+    integer as f64
+}

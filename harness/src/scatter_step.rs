@@ -1,0 +1,60 @@
+//! What the warps of a stage that accumulates meet, step by step, whatever the workload.
+//!
+//! A *scatter* is a stage whose lanes add values to rows of an output. A *step* is one warp at one
+//! place of its workgroup's walk: there its lanes are parted by the row that they add to, and those
+//! that add nothing are left out. Splats are the case with one row: all lanes of a warp look at the
+//! same Gaussian. The steps are properties of the inputs; from them follow the atomic traffic of
+//! every reduction and threshold ([`crate::traffic`]) and what a case exercises of a kernel
+//! ([`crate::coverage`]).
+
+use splatcheck_gpu::Reduction;
+
+/// The lanes of a warp that add to one row at one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The row of the output.
+    pub row: u32,
+    /// Where a workgroup that adds up on its own keeps this row's sum, counted over its whole walk:
+    /// the pass which sends the sums has a thread for each slot.
+    pub slot: u32,
+    /// The lanes, at least one: lane l is bit l.
+    pub lanes: u64,
+}
+
+/// One warp at one place of its workgroup's walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScatterStep<'a> {
+    /// The warp in its workgroup.
+    pub warp: u32,
+    /// Steps that this warp's workgroup walked before this one.
+    pub place: u32,
+    /// Steps of the whole walk.
+    pub length: u32,
+    /// Lanes that have stopped: they add nothing here and at no later place.
+    pub stopped: u64,
+    /// The lanes that add something, parted by their rows; no two parts have one row.
+    pub destinations: &'a [Destination],
+}
+
+/// The steps of a stage with some inputs, workgroup by workgroup: workgroups do not depend on each
+/// other and may be asked for in parallel.
+pub trait Scatter: Sync {
+    /// Lanes of a warp, a power of two up to 64.
+    fn lane_width(&self) -> u32;
+
+    /// Rows of the output.
+    fn rows(&self) -> usize;
+
+    /// Values of a row, which a lane adds all at a time.
+    fn values(&self) -> u32;
+
+    /// Number of workgroups.
+    fn workgroups(&self) -> u32;
+
+    /// Atomics on shared memory, of one lane each, that the kernel itself issues beside what this
+    /// reduction does.
+    fn shared_of_kernel(&self, reduction: Reduction) -> u64;
+
+    /// Shows every step of one workgroup: place by place, at each warp by warp.
+    fn workgroup(&self, workgroup: u32, visit: &mut dyn FnMut(&ScatterStep<'_>));
+}

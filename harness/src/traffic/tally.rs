@@ -1,0 +1,131 @@
+//! Counting the steps of many workgroups at once.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
+
+use super::added;
+use crate::scatter_step::{Destination, Scatter};
+
+/// Counts that many workgroups add to. They are whole numbers, so that the order does not matter.
+pub(super) struct Tally {
+    lane_width: u32,
+    /// See [`super::Counts`].
+    alone: Vec<AtomicU32>,
+    /// There from the first step with several rows on.
+    beside: OnceLock<Vec<AtomicU32>>,
+    workgroups: Vec<AtomicU32>,
+}
+
+fn counters(count: usize) -> Vec<AtomicU32> {
+    std::iter::repeat_with(|| AtomicU32::new(0)).take(count).collect()
+}
+
+impl Tally {
+    pub(super) fn new(rows: usize, lane_width: u32) -> Self {
+        Self {
+            lane_width,
+            alone: counters(rows * lane_width as usize),
+            beside: OnceLock::new(),
+            workgroups: counters(rows),
+        }
+    }
+
+    /// Counts one workgroup; returns its part of what is no row's.
+    pub(super) fn workgroup(&self, scatter: &dyn Scatter, workgroup: u32) -> Workgroup {
+        let mut found = Workgroup::new(self.lane_width);
+        let mut slots = Slots::default();
+        scatter.workgroup(workgroup, &mut |step| {
+            match step.destinations {
+                [] => {}
+                [one] => self.count(&self.alone, one),
+                several => {
+                    let beside = self.beside.get_or_init(|| counters(self.alone.len()));
+                    several.iter().for_each(|one| self.count(beside, one));
+                    *found.parted.entry(parts(several)).or_default() += 1;
+                }
+            }
+            for destination in step.destinations {
+                if slots.touch(destination.slot) {
+                    self.workgroups[destination.row as usize].fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        });
+        slots.count_passes(self.lane_width, &mut found.passes);
+        found
+    }
+
+    fn count(&self, steps: &[AtomicU32], destination: &Destination) {
+        let first = destination.row as usize * self.lane_width as usize;
+        let lanes = destination.lanes.count_ones() as usize;
+        steps[first + lanes - 1].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The counts of the rows: steps with one row, steps with several, workgroups.
+    pub(super) fn finish(self) -> [Vec<u32>; 3] {
+        let beside = self.beside.into_inner().unwrap_or_default();
+        [self.alone, beside, self.workgroups]
+            .map(|counts| counts.into_iter().map(AtomicU32::into_inner).collect())
+    }
+}
+
+/// How many lanes add to each row of a step, in ascending order.
+fn parts(destinations: &[Destination]) -> Vec<u32> {
+    let mut parts: Vec<_> = destinations.iter().map(|one| one.lanes.count_ones()).collect();
+    parts.sort_unstable();
+    parts
+}
+
+/// What is counted of one workgroup, or of several, and is no row's.
+pub(super) struct Workgroup {
+    /// See [`super::Counts`].
+    pub(super) parted: BTreeMap<Vec<u32>, u64>,
+    /// See [`super::Counts`].
+    pub(super) passes: Vec<u64>,
+}
+
+impl Workgroup {
+    pub(super) fn new(lane_width: u32) -> Self {
+        Self { parted: BTreeMap::new(), passes: vec![0; lane_width as usize + 1] }
+    }
+
+    pub(super) fn joined(mut self, other: Self) -> Self {
+        for (parts, steps) in other.parted {
+            *self.parted.entry(parts).or_default() += steps;
+        }
+        Self { parted: self.parted, passes: added(self.passes, other.passes) }
+    }
+}
+
+/// The slots of a workgroup that hold a sum: slot s is a bit of word s / 64.
+#[derive(Default)]
+struct Slots(Vec<u64>);
+
+impl Slots {
+    /// Notes that this slot has a sum; whether it had none before.
+    fn touch(&mut self, slot: u32) -> bool {
+        let (word, bit) = ((slot / u64::BITS) as usize, 1 << (slot % u64::BITS));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        new
+    }
+
+    /// Counts the warps of the passes that send the sums, by the slots with one.
+    fn count_passes(&self, lane_width: u32, passes: &mut [u64]) {
+        // A pass of the CUDA kernels ends with a batch of this size, which all lane widths divide.
+        const { assert!(WORKGROUP_SIZE.is_multiple_of(u64::BITS), "batches end at words' borders") };
+        for &word in &self.0 {
+            for first in (0..u64::BITS).step_by(lane_width as usize) {
+                let lanes = word >> first & u64::MAX >> (u64::BITS - lane_width);
+                if lanes != 0 {
+                    passes[lanes.count_ones() as usize] += 1;
+                }
+            }
+        }
+    }
+}

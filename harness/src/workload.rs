@@ -1,0 +1,148 @@
+//! What the harness asks of a workload: cases, the jobs that a case gives, and what a conforming
+//! kernel may return for each.
+//!
+//! Campaigns, reports, coverage and minimization see nothing else, and so know no workload. The
+//! workloads themselves are in [`crate::workloads`], a folder each.
+
+use crate::io::InputError;
+use crate::judge::{Arithmetic, Expectation};
+use crate::scatter_step::Scatter;
+use splatcheck_gpu::stage::Sizes;
+use splatcheck_gpu::{EngineError, Stage, TensorError, Tensors};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// What the keys of a reproducer's notes begin with, in every format of cases.
+pub const NOTE_PREFIX: &str = "splatcheck.";
+
+/// Where a drawn case comes from: drawing it again gives the same case, on every machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CaseId {
+    /// Name of the generator.
+    pub generator: &'static str,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// The number of the case in the campaign.
+    pub index: u64,
+}
+
+impl fmt::Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.generator, self.seed, self.index)
+    }
+}
+
+/// A case that cannot be turned into jobs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("case {case}: {problem}")]
+pub struct CaseError {
+    /// The case.
+    pub case: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// A case as the harness holds it.
+pub type AnyCase = Arc<dyn Case>;
+
+/// One case of a workload.
+pub trait Case: fmt::Debug + Send + Sync {
+    /// Its name, unique in its corpus or campaign.
+    fn name(&self) -> &str;
+
+    /// Where it was drawn; `None` for a case that was read.
+    fn id(&self) -> Option<&CaseId>;
+
+    /// Numbers of the hazards that it aims at.
+    fn hazards(&self) -> &[u8];
+
+    /// The views that its jobs are of: cameras, for splats. At least one.
+    fn views(&self) -> usize;
+
+    /// The jobs of one view. A stage that takes all views at once belongs to the first.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError>;
+
+    /// How many of the views a stage has jobs of: one, if a run of it takes all of them.
+    fn views_of(&self, stage: Stage) -> usize;
+
+    /// Its size in words, as a run of a stage on one view has it.
+    fn describe(&self, stage: Stage, view: usize) -> String;
+
+    /// A smaller case for which `fails` still holds; the case itself where there is none.
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase;
+
+    /// Writes it with the notes of a reproducer (keys begin with [`NOTE_PREFIX`]), whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// Why the file could not be written.
+    fn write(&self, path: &Path, notes: &BTreeMap<String, String>) -> Result<(), InputError>;
+
+    /// The workload's own type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// What a conforming kernel may return for one job, and which lanes add to which number.
+pub trait Oracle: fmt::Debug + Send + Sync {
+    /// The bounds under an arithmetic.
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation;
+
+    /// The steps of the kernel's warps that add to memory, with that many lanes to a warp; `None`
+    /// where they are not known.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] for a number of lanes that no warp has.
+    fn scatter(&self, _lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        None
+    }
+}
+
+/// A stage with its inputs in f32, and its bounds once they are needed.
+#[derive(Debug)]
+pub struct Job {
+    /// The stage.
+    pub stage: Stage,
+    /// What an engine gets.
+    pub inputs: Tensors,
+    /// The sizes of its arrays.
+    pub sizes: Sizes,
+    /// The lanes that do something in one run.
+    pub lanes: usize,
+    oracle: Box<dyn Oracle>,
+    expectations: [OnceLock<Expectation>; Arithmetic::COUNT],
+}
+
+impl Job {
+    /// A job of a stage.
+    ///
+    /// # Errors
+    /// [`TensorError`] where the inputs are not those of the stage.
+    pub fn new(
+        stage: Stage,
+        inputs: Tensors,
+        lanes: usize,
+        oracle: Box<dyn Oracle>,
+    ) -> Result<Self, TensorError> {
+        let sizes = stage.sizes(&inputs)?;
+        Ok(Self { stage, inputs, sizes, lanes, oracle, expectations: Default::default() })
+    }
+
+    /// What a conforming kernel may return, computed once for each arithmetic.
+    pub fn expectation(&self, arithmetic: Arithmetic) -> &Expectation {
+        self.expectations[arithmetic as usize].get_or_init(|| self.oracle.expect(arithmetic))
+    }
+
+    /// See [`Oracle::scatter`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        self.oracle.scatter(lane_width)
+    }
+}

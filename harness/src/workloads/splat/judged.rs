@@ -1,0 +1,96 @@
+//! A splat case as the harness judges it: its jobs, its size in words, how it is made smaller and
+//! written.
+
+use super::case::Case;
+use super::files::case_file;
+use super::jobs::{project_jobs, raster_jobs};
+use super::minimize::reduce;
+use super::stage::{ProjectStage, RasterStage};
+use crate::io::InputError;
+use crate::workload::{AnyCase, CaseError, CaseId, Job};
+use splatcheck_gpu::Stage;
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
+use splatcheck_reference::splat::scene::Scene;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Whether a run of a stage takes all cameras of a case at once.
+#[must_use]
+pub fn takes_all_cameras(stage: Stage) -> bool {
+    stage == PROJECT || stage == PROJECT_BACKWARD
+}
+
+/// Every (case, camera) of some cases.
+pub fn views(cases: impl IntoIterator<Item = Case>) -> impl Iterator<Item = (AnyCase, usize)> {
+    cases.into_iter().flat_map(|case| {
+        let cameras = case.scene.cameras.len();
+        let case: AnyCase = Arc::new(case);
+        (0..cameras).map(move |camera| (Arc::clone(&case), camera))
+    })
+}
+
+/// The splat case that a campaign holds; `None` for a case of another workload.
+#[must_use]
+pub fn splat_case(case: &AnyCase) -> Option<&Case> {
+    case.as_any().downcast_ref()
+}
+
+impl crate::workload::Case for Case {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn id(&self) -> Option<&CaseId> {
+        self.id.as_ref()
+    }
+
+    fn hazards(&self) -> &[u8] {
+        &self.hazards
+    }
+
+    fn views(&self) -> usize {
+        self.scene.cameras.len()
+    }
+
+    /// The rasterization of one camera, and with the first camera the projection by all.
+    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
+        let failed =
+            |error: &dyn Display| CaseError { case: self.name.clone(), problem: error.to_string() };
+        let raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
+        let mut jobs = raster_jobs(raster).map_err(|error| failed(&error))?;
+        if view == 0 {
+            let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
+            jobs.extend(project_jobs(project).map_err(|error| failed(&error))?);
+        }
+        Ok(jobs)
+    }
+
+    fn views_of(&self, stage: Stage) -> usize {
+        if takes_all_cameras(stage) { 1 } else { self.scene.cameras.len() }
+    }
+
+    fn describe(&self, stage: Stage, view: usize) -> String {
+        let Scene { width, height, cameras, gaussians, .. } = &self.scene;
+        let camera = if takes_all_cameras(stage) {
+            format!("{} camera(s)", cameras.len())
+        } else {
+            format!("camera {view}")
+        };
+        format!("{} Gaussians, {width}x{height} pixels, {camera}", gaussians.len())
+    }
+
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        Arc::new(reduce(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
+    }
+
+    fn write(&self, path: &Path, notes: &BTreeMap<String, String>) -> Result<(), InputError> {
+        case_file::write_case(path, self, notes)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

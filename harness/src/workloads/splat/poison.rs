@@ -1,0 +1,117 @@
+//! A view with one more Gaussian, whose conic is NaN, in front of every tile's list.
+//!
+//! CUDA's kernels skip it as if it were not there (`pair.cuh`), so that all outputs are the view's
+//! own, but that positions in lists move and that the gradient of what is skipped is zero.
+
+use super::judged::splat_case;
+use super::stage::RasterStage;
+use crate::campaign::Item;
+use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Terms};
+use crate::workload::{CaseError, Job, Oracle};
+use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
+use splatcheck_gpu::{BackwardInputs, ShapeError, TensorError};
+use splatcheck_reference::arithmetic::ElementBound;
+use std::sync::Arc;
+
+/// The rasterization of a view with that Gaussian; it stands behind the projection, among the
+/// rasterization's inputs, so that the projection has no job.
+///
+/// # Errors
+/// Why the view cannot be rasterized, or that it is not one of splats.
+pub fn with_nan(item: &Item) -> Result<Item, CaseError> {
+    let failed = |problem: String| CaseError { case: item.case.name().to_owned(), problem };
+    let case = splat_case(&item.case).ok_or_else(|| failed("it is no splat case".to_owned()))?;
+    let stage = RasterStage::new(case, item.view).map_err(|error| failed(error.to_string()))?;
+    let jobs = jobs(stage).map_err(|error| failed(error.to_string()))?;
+    Ok(Item { case: Arc::clone(&item.case), view: item.view, jobs })
+}
+
+fn jobs(stage: RasterStage) -> Result<Vec<Job>, TensorError> {
+    let inputs = poisoned(&stage);
+    let lanes = inputs.raster.pixels();
+    let forward = inputs.raster.tensors();
+    let backward: Result<_, ShapeError> = inputs.tensors();
+    let stage = Arc::new(stage);
+    Ok(vec![
+        Job::new(RASTERIZE, forward?, lanes, Box::new(Forward(Arc::clone(&stage))))?,
+        Job::new(RASTERIZE_BACKWARD, backward?, lanes, Box::new(Backward(stage)))?,
+    ])
+}
+
+fn poisoned(stage: &RasterStage) -> BackwardInputs {
+    let mut inputs = stage.inputs.clone();
+    let raster = &mut inputs.raster;
+    let id = u32::try_from(raster.len()).unwrap_or(u32::MAX);
+    let side = raster.tile_size as f32;
+    raster.means2d.push([0.5 * side; 2]);
+    raster.conics.push([f32::NAN; 3]);
+    raster.opacities.push(1.0);
+    raster.colors.extend(vec![1.0; raster.channels as usize]);
+    let lists = raster.tile_offsets.windows(2).map(|w| w[0] as usize..w[1] as usize);
+    let ids = &raster.flatten_ids;
+    let flatten_ids = lists.flat_map(|list| [&[id], &ids[list]].concat()).collect();
+    raster.flatten_ids = flatten_ids;
+    raster.tile_offsets.iter_mut().zip(0..).for_each(|(offset, tile)| *offset += tile);
+    for (pixel, last) in inputs.last_ids.iter_mut().enumerate().filter(|(_, last)| **last >= 0) {
+        *last = last.saturating_add(i32::try_from(moved(stage, pixel)).unwrap_or(i32::MAX));
+    }
+    inputs
+}
+
+/// By how much the positions in a pixel's list are moved: by the Gaussians in front of its tile's
+/// list and of those before it.
+fn moved(stage: &RasterStage, pixel: usize) -> i64 {
+    let raster = &stage.inputs.raster;
+    let (width, side) = (raster.width as usize, raster.tile_size as usize);
+    let tile = pixel / width / side * raster.tiles()[0] as usize + pixel % width / side;
+    i64::try_from(tile + 1).unwrap_or(i64::MAX)
+}
+
+/// The oracle of `rasterize`.
+#[derive(Debug)]
+struct Forward(Arc<RasterStage>);
+
+impl Oracle for Forward {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        let mut expectation = super::expectation::rasterize(&self.0, arithmetic);
+        for output in expectation.rows.iter_mut().flat_map(|rows| &mut rows.outputs) {
+            if let OutputBound::OneOf(allowed) = &mut output.bound {
+                let shift = |pixel: usize, id: &mut i64| {
+                    *id += if *id >= 0 { moved(&self.0, pixel) } else { 0 };
+                };
+                allowed.oracle.iter_mut().enumerate().for_each(|(pixel, id)| shift(pixel, id));
+                for (&pixel, ids) in &mut allowed.others {
+                    ids.iter_mut().for_each(|id| shift(pixel, id));
+                }
+            }
+        }
+        expectation
+    }
+}
+
+/// The oracle of `rasterize_backward`.
+#[derive(Debug)]
+struct Backward(Arc<RasterStage>);
+
+impl Oracle for Backward {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        let mut expectation = super::expectation::rasterize_backward(&self.0, arithmetic);
+        for rows in &mut expectation.rows {
+            rows.outputs.iter_mut().for_each(|output| skip_one_more(output));
+            rows.count += 1;
+            if let Some(Terms::ByWorkgroup { offsets, counts }) = &mut rows.terms {
+                offsets.push(counts.len());
+            }
+        }
+        expectation
+    }
+}
+
+/// Adds a last row that is exactly zero.
+fn skip_one_more(output: &mut Output) {
+    let width: usize = output.shape[1..].iter().product();
+    output.shape[0] += 1;
+    if let OutputBound::Sum(elements) = &mut output.bound {
+        elements.extend(vec![ElementBound::default(); width]);
+    }
+}
