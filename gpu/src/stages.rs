@@ -4,6 +4,7 @@
 //! record of settings, the launch, the reductions, and the kernels' files.
 
 pub mod probe;
+pub mod scatter;
 pub mod splat;
 
 use crate::stage::StageSpec;
@@ -15,7 +16,7 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 /// The tables of all workloads, each in the order of a training step.
-const WORKLOADS: [&[&StageSpec]; 1] = [&splat::STAGES];
+const WORKLOADS: [&[&StageSpec]; 2] = [&splat::STAGES, &scatter::STAGES];
 
 /// A judged stage: the row of its table. It travels and is written by its name.
 #[derive(Clone, Copy, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 
 mod expectation;
 pub mod tolerance;
+mod under;
 
 pub use expectation::{Allowed, Bound, Expectation, Output, OutputBound, Presence, Rows, Terms};
 
@@ -13,6 +14,7 @@ use splatcheck_gpu::{BackwardConfig, Data, DeviceInfo, TensorError, Tensors};
 #[cfg(doc)]
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Wgsl, WgslExpZero};
 use tolerance::Summation;
+pub(crate) use under::under;
 
 /// The arithmetic that the kernels of a device are promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

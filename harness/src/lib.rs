@@ -1,12 +1,17 @@
-//! The harness: judges splat kernels against the oracle within derived tolerances.
+//! The harness: judges GPU kernels against an oracle within derived tolerances.
 //!
-//! The way of a case: a [case](workloads::splat::case) is read ([`io`]) or drawn ([drawn](workloads::splat::generators)); [`stage`](workloads::splat::stage) computes every
-//! stage's inputs once, in f32, for device and oracle alike; an engine in a process of its
-//! own ([`engines`]) runs the kernels; [`expectation`](workloads::splat::expectation) compares every output element with the oracle's
-//! bound, which for sums [`tolerance`] completes by the order of summation; [`campaign`] does that
-//! for many cases on many engines, [`minimize`](workloads::splat::minimize) makes what failed small, and [`report`] says what
-//! was found, [`gate`] what a build must stop on. [`mutants`] judges the judges. [`cli`] is the command
-//! `splatcheck`.
+//! A *workload* is a family of stages that belong together, and a folder of [`workloads`]: its cases,
+//! how they are drawn, read and made smaller, what goes into its stages and what a conforming kernel
+//! may return. Everything else knows no workload but through [`workload`], and no stage but through
+//! the tables of `splatcheck_gpu::stages`.
+//!
+//! The way of a case: it is read or drawn by its workload, which computes every stage's inputs once,
+//! in f32, for device and oracle alike (a [`workload::Job`]); an engine in a process of its own
+//! ([`engines`]) runs the kernels; [`judge`] compares every output element with the oracle's bound,
+//! which for sums [`judge::tolerance`] completes by the order of summation; [`campaign`] does that for
+//! many cases on many engines, and [`report`] says what was found, [`gate`] what a build must stop on.
+//! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
+//! follow. [`mutants`] judges the judges. [`cli`] is the command `splatcheck`, which nothing imports.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
 //! cases; a *verdict* is agree, disagree, inconclusive or not exercised ([`verdict`]); a

@@ -1,3 +1,4 @@
 //! The judged workloads: a folder each.
 
+pub mod scatter;
 pub mod splat;

@@ -10,14 +10,19 @@ use crate::stages::splat::{
     RasterInputs, StopRule,
 };
 
-/// The header that declares a stage's records.
-fn header(stage: Stage) -> &'static str {
-    if stage == RASTERIZE || stage == RASTERIZE_BACKWARD {
-        include_str!("../../kernels/cuda/splat/pair.cuh")
-    } else {
-        assert!(stage == PROJECT || stage == PROJECT_BACKWARD, "no header is known for {stage}");
-        include_str!("../../kernels/cuda/splat/project.cuh")
-    }
+/// The text that declares a stage's records: its source or a header that this names.
+fn header(stage: Stage) -> String {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/cuda");
+    let read = |file: &str| {
+        let path = folder.join(file);
+        std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    };
+    let source = read(&format!("{}/{}.cu", stage.workload, stage.name));
+    let named =
+        source.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+    let mut texts = std::iter::once(source.clone()).chain(named.map(read));
+    let declares = |text: &String| text.contains("struct Params {");
+    texts.find(declares).unwrap_or_else(|| panic!("nothing declares the record of {stage}"))
 }
 
 /// Names of a record's members and the words that each takes, in order.
@@ -55,7 +60,7 @@ fn settings_lie_where_the_cuda_kernels_look() {
     for stage in Stage::all() {
         let ours: Vec<_> =
             stage.params.iter().map(|param| (in_cuda(param), param.value.words())).collect();
-        assert_eq!(members(header(stage), "Params"), ours, "the record of {stage}");
+        assert_eq!(members(&header(stage), "Params"), ours, "the record of {stage}");
         let most = stage.record_words();
         assert!(most <= 64, "CUDA's host side passes at most 64 words, {stage} has {most}");
     }
@@ -67,7 +72,7 @@ fn cameras_lie_where_the_cuda_kernels_look() {
     let expected = [("viewmat", 12), ("focal", 2), ("principal", 2), ("low", 2), ("high", 2)];
     let expected = expected.map(|(name, words)| (name.to_owned(), words));
     for stage in [PROJECT, PROJECT_BACKWARD] {
-        assert_eq!(members(header(stage), "Camera"), expected, "the record of a camera");
+        assert_eq!(members(&header(stage), "Camera"), expected, "the record of a camera");
         let buffer = stage.ptx.buffers.inputs[0];
         assert_eq!(
             (buffer.name, buffer.ports),

@@ -23,9 +23,11 @@ fn mutations() -> Vec<Mutation> {
     texts(&mutants("cuda")).into_iter().map(parse).collect()
 }
 
-/// Kernels and patches.
+/// The workload's kernels, what all workloads share, and patches.
 fn all_sources() -> BTreeMap<String, String> {
-    sources().into_iter().chain(hashes(&mutants("cuda"))).collect()
+    let own = |name: &String| !name.contains('/') || name.starts_with("splat/");
+    let kernels = sources().into_iter().filter(|(name, _)| own(name));
+    kernels.chain(hashes(&mutants("cuda"))).collect()
 }
 
 /// The mutants' PTX by file name, with what each is compiled as.

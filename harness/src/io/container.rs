@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use safetensors::tensor::{Dtype, Metadata};
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::io::error::{Problem, quoted};
 
@@ -49,24 +49,47 @@ impl Container<'_> {
 
     /// A tensor of type F32.
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<&Tensor<'_>>, Problem> {
+        self.of_type(name, Dtype::F32)
+    }
+
+    fn of_type(&self, name: &str, dtype: Dtype) -> Result<Option<&Tensor<'_>>, Problem> {
         match self.tensors.get(name) {
-            Some(tensor) if tensor.dtype != Dtype::F32 => {
+            Some(tensor) if tensor.dtype != dtype => {
                 let value = format!("of type {:?}", tensor.dtype);
-                Err(Problem::new(format!("tensor '{name}'"), value, "must be F32"))
+                let advice = format!("must be {dtype:?}");
+                Err(Problem::new(format!("tensor '{name}'"), value, advice))
             }
             found => Ok(found),
         }
     }
 
     pub(crate) fn need_tensor(&self, name: &str) -> Result<&Tensor<'_>, Problem> {
+        self.need(name, Dtype::F32)
+    }
+
+    /// A tensor of type U32.
+    pub(crate) fn need_integers(&self, name: &str) -> Result<&Tensor<'_>, Problem> {
+        self.need(name, Dtype::U32)
+    }
+
+    fn need(&self, name: &str, dtype: Dtype) -> Result<&Tensor<'_>, Problem> {
         let missing = || Problem::new(format!("tensor '{name}'"), "missing", "every case has it");
-        self.tensor(name)?.ok_or_else(missing)
+        self.of_type(name, dtype)?.ok_or_else(missing)
     }
 }
 
 impl Tensor<'_> {
     /// The numbers, where the shape is as expected; `None` accepts any length of that dimension.
     pub(crate) fn numbers(&self, expected: &[Option<usize>]) -> Result<Vec<f32>, Problem> {
+        Ok(self.words(expected)?.map(f32::from_le_bytes).collect())
+    }
+
+    /// The unsigned integers, where the shape is as expected.
+    pub(crate) fn integers(&self, expected: &[Option<usize>]) -> Result<Vec<u32>, Problem> {
+        Ok(self.words(expected)?.map(u32::from_le_bytes).collect())
+    }
+
+    fn words(&self, expected: &[Option<usize>]) -> Result<impl Iterator<Item = [u8; 4]>, Problem> {
         let fits = self.shape.len() == expected.len()
             && self.shape.iter().zip(expected).all(|(&l, e)| e.is_none_or(|e| e == l));
         if !fits {
@@ -80,7 +103,7 @@ impl Tensor<'_> {
             };
             return Err(Problem::new(field, found, advice));
         }
-        Ok(self.bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+        Ok(self.bytes.as_chunks().0.iter().copied())
     }
 }
 
@@ -179,6 +202,14 @@ impl Number for f32 {
     }
 }
 
+impl Number for u32 {
+    const DTYPE: &'static str = "U32";
+
+    fn append(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
 impl Number for f64 {
     const DTYPE: &'static str = "F64";
 
@@ -216,21 +247,62 @@ impl<S> Entry<S> {
     }
 }
 
-/// The bytes of a file: header padded with spaces to a multiple of 8, numbers without gaps.
+/// A tensor to be written, whatever its type.
+pub(crate) trait Part {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Bytes of its numbers.
+    fn size(&self) -> usize;
+
+    /// Its line in the header, where its numbers lie between these bytes.
+    fn info(&self, place: [usize; 2]) -> Value;
+
+    /// Appends its numbers.
+    fn append(&self, bytes: &mut Vec<u8>);
+}
+
+impl<S: Number> Part for Entry<S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self.values.as_slice())
+    }
+
+    fn info(&self, place: [usize; 2]) -> Value {
+        json!({"dtype": S::DTYPE, "shape": self.shape, "data_offsets": place})
+    }
+
+    fn append(&self, bytes: &mut Vec<u8>) {
+        self.values.iter().for_each(|value| value.append(bytes));
+    }
+}
+
+/// The bytes of a file whose tensors have one type.
 pub(crate) fn encode<S: Number>(
     metadata: &BTreeMap<String, String>,
     tensors: &[Entry<S>],
 ) -> Result<Vec<u8>, Problem> {
+    let parts: Vec<&dyn Part> = tensors.iter().map(|tensor| tensor as &dyn Part).collect();
+    encode_parts(metadata, &parts)
+}
+
+/// The bytes of a file: header padded with spaces to a multiple of 8, numbers without gaps.
+pub(crate) fn encode_parts(
+    metadata: &BTreeMap<String, String>,
+    tensors: &[&dyn Part],
+) -> Result<Vec<u8>, Problem> {
     let mut header = Map::new();
     header.insert("__metadata__".to_owned(), json!(metadata));
     let mut end = 0;
-    for Entry { name, shape, values } in tensors {
+    for tensor in tensors {
         let start = end;
-        end += size_of_val(values.as_slice());
-        let info = json!({"dtype": S::DTYPE, "shape": shape, "data_offsets": [start, end]});
-        header.insert(name.clone().into_owned(), info);
+        end += tensor.size();
+        header.insert(tensor.name().to_owned(), tensor.info([start, end]));
     }
-    let mut header = serde_json::Value::Object(header).to_string();
+    let mut header = Value::Object(header).to_string();
     while !header.len().is_multiple_of(LENGTH) {
         header.push(' ');
     }
@@ -241,8 +313,6 @@ pub(crate) fn encode<S: Number>(
     let mut bytes = Vec::with_capacity(LENGTH + header.len() + end);
     bytes.extend((header.len() as u64).to_le_bytes());
     bytes.extend(header.as_bytes());
-    for value in tensors.iter().flat_map(|tensor| &tensor.values) {
-        value.append(&mut bytes);
-    }
+    tensors.iter().for_each(|tensor| tensor.append(&mut bytes));
     Ok(bytes)
 }

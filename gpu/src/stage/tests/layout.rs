@@ -1,6 +1,6 @@
 //! How arrays lie in buffers, and numbers in records.
 
-use super::zeros;
+use super::{bound, zeros};
 use crate::stage::{Buffer, Dim, Language, Port, Sizes, StageSpec};
 use crate::stages::Stage;
 use crate::stages::splat::tests::inputs::gaussians;
@@ -38,8 +38,7 @@ fn random(ports: &[Port], sizes: &Sizes, words: &mut Words) -> Tensors {
 
 /// Sizes of a stage, each up to 4; harmonics or none.
 fn some_sizes(stage: &StageSpec, words: &mut Words) -> Sizes {
-    let symbols = ["C", "D", "H", "K", "M", "N", "T", "W"];
-    let values: BTreeMap<_, _> = symbols.into_iter().map(|s| (s, words.below(5))).collect();
+    let values: BTreeMap<_, _> = bound(stage).into_iter().map(|s| (s, words.below(5))).collect();
     stage.sizes(&zeros(stage, &values)).unwrap_or_else(|e| panic!("{}: {e}", stage.name))
 }
 

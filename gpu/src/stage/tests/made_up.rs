@@ -33,7 +33,8 @@ static ONTO: StageSpec = StageSpec {
     compiled_for: None,
     wgsl: Wgsl {
         buffers: BUFFERS,
-        shared: &[],
+        // The reductions' texts read a record of settings, which this stage has not.
+        shared: &["struct Settings { threshold: u32 }\nconst params = Settings(1u);\n"],
         kernel: "@compute @workgroup_size(WORKGROUP_SIZE)\n\
                  fn onto(@builtin(local_invocation_index) lane: u32) {\n\
                  \x20   add(lane / 2u, addends[lane]);\n\

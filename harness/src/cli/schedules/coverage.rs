@@ -36,8 +36,10 @@ impl Coverage {
     pub(super) fn add(&mut self, round: Round, report: &EngineReport, items: &[Item]) {
         let kind = round.emulation.order.kind();
         let settings = round.settings();
+        let jobs = || items.iter().flat_map(|item| &item.jobs);
+        let judged = |stage: &Stage| jobs().any(|job| job.stage.workload == stage.workload);
         let runs = Stage::all()
-            .into_iter()
+            .filter(judged)
             .flat_map(|stage| stage.settings(&settings).into_iter().map(move |s| (stage, s)));
         for (stage, setting) in runs {
             let reduction = setting.map(|setting| setting.reduction);

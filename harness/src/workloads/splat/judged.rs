@@ -69,7 +69,11 @@ impl crate::workload::Case for Case {
     }
 
     fn views_of(&self, stage: Stage) -> usize {
-        if takes_all_cameras(stage) { 1 } else { self.scene.cameras.len() }
+        match stage {
+            _ if stage.workload != PROJECT.workload => 0,
+            _ if takes_all_cameras(stage) => 1,
+            _ => self.scene.cameras.len(),
+        }
     }
 
     fn describe(&self, stage: Stage, view: usize) -> String {

@@ -97,7 +97,7 @@ impl Oracle for Backward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
         let mut expectation = super::expectation::rasterize_backward(&self.0, arithmetic);
         for rows in &mut expectation.rows {
-            rows.outputs.iter_mut().for_each(|output| skip_one_more(output));
+            rows.outputs.iter_mut().for_each(skip_one_more);
             rows.count += 1;
             if let Some(Terms::ByWorkgroup { offsets, counts }) = &mut rows.terms {
                 offsets.push(counts.len());

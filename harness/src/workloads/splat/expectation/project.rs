@@ -1,9 +1,8 @@
 //! The projection stages.
 
 use super::raster::columns;
-use super::under;
 use crate::judge::{
-    Allowed, Arithmetic, Bound, Expectation, Output, OutputBound, Presence, Rows, Terms,
+    Allowed, Arithmetic, Bound, Expectation, Output, OutputBound, Presence, Rows, Terms, under,
 };
 use crate::workloads::splat::stage::ProjectStage;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;

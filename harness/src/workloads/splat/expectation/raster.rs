@@ -1,7 +1,6 @@
 //! The rasterization stages.
 
-use super::under;
-use crate::judge::{Allowed, Arithmetic, Expectation, Output, OutputBound, Rows, Terms};
+use crate::judge::{Allowed, Arithmetic, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::workloads::splat::stage::RasterStage;
 use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar};
 use splatcheck_reference::splat::bounds::{GradientBounds, RasterBounds};

@@ -31,8 +31,6 @@ use crate::io::{notation, read};
 use crate::workload::NOTE_PREFIX;
 use crate::workloads::splat::case::Case;
 
-/// Start of the metadata keys that are notes.
-
 const TENSORS: [&str; 11] = [
     "means",
     "quats",

@@ -1,0 +1,9 @@
+//! Sums by key: its cases, how they are drawn, read and made smaller, which lanes of a kernel add to
+//! which row, and what a conforming kernel may return.
+
+pub mod case;
+pub mod case_file;
+pub mod generators;
+mod judged;
+pub mod minimize;
+mod steps;

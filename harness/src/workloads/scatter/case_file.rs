@@ -1,0 +1,236 @@
+//! One case as a `.safetensors` file.
+//!
+//! Tensors: `keys` `[N]` (U32; 4294967295 for an element that is added to no row), `values` `[N,V]` and
+//! `initial` `[E,V]` (F32).
+//!
+//! Metadata: `workload` = `scatter`; optional `name` (the file's name where absent), `purpose`,
+//! `hazards` (as in `3,5`). Keys that start with `splatcheck.` are notes. Any other tensor or key is
+//! refused, since a misspelt one would silently change the case.
+//!
+//! What is written is read back with the same bits, and the same case gives the same bytes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use splatcheck_reference::scatter::NO_KEY;
+
+use super::case::{Case, Numbers};
+use crate::io::container::{self, Container, Entry};
+use crate::io::error::{InputError, Problem, quoted};
+use crate::io::read;
+use crate::io::write::write_file;
+use crate::workload::NOTE_PREFIX;
+
+/// The workload's name in the metadata.
+const WORKLOAD: &str = "scatter";
+const TENSORS: [&str; 3] = ["keys", "values", "initial"];
+const KEYS: [&str; 4] = ["workload", "name", "purpose", "hazards"];
+
+/// A case and what its file carries beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseFile {
+    /// The case.
+    pub case: Case,
+    /// Metadata whose keys start with [`NOTE_PREFIX`], keys in full.
+    pub notes: BTreeMap<String, String>,
+}
+
+/// Reads a case.
+///
+/// # Errors
+/// Names the tensor or metadata key, its value and the rule it breaks.
+pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
+    let bytes = read::bytes(file)?;
+    parse(&bytes, &read::stem(file)).map_err(|problem| problem.in_file(file))
+}
+
+/// [`read_case`] of bytes already in memory; `default_name` is used where they carry no name.
+///
+/// # Errors
+/// As [`read_case`], without the file's name.
+pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
+    let container = container::parse(bytes)?;
+    let workload = container.need_text("workload")?;
+    if workload != WORKLOAD {
+        let advice = format!("this is read as a case of '{WORKLOAD}'");
+        return Err(Problem::new("workload", quoted(workload), advice));
+    }
+    if let Some(name) = container.tensors.keys().find(|name| !TENSORS.contains(&name.as_str())) {
+        let advice = format!("remove it; a case has {}", TENSORS.join(", "));
+        return Err(Problem::new("the tensor name", quoted(name), advice));
+    }
+    let (notes, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        container.metadata.clone().into_iter().partition(|(key, _)| key.starts_with(NOTE_PREFIX));
+    if let Some(key) = others.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        let advice = format!("remove it; a case has {}", KEYS.join(", "));
+        return Err(Problem::new("the metadata key", quoted(key), advice));
+    }
+    let text = |key: &str| container.text(key).unwrap_or_default().to_owned();
+    let case = Case {
+        name: container.text("name").unwrap_or(default_name).to_owned(),
+        id: None,
+        purpose: text("purpose"),
+        hazards: hazards(&text("hazards"))?,
+        numbers: numbers(&container)?,
+    };
+    Ok(CaseFile { case, notes })
+}
+
+fn numbers(container: &Container<'_>) -> Result<Numbers, Problem> {
+    let keys = container.need_integers("keys")?.integers(&[None])?;
+    let tensor = container.need_tensor("values")?;
+    let values = tensor.numbers(&[Some(keys.len()), None])?;
+    let width = tensor.shape[1];
+    let initial = container.need_tensor("initial")?.numbers(&[None, Some(width)])?;
+    let numbers = Numbers { keys, values, initial, width };
+    validate(&numbers)?;
+    Ok(numbers)
+}
+
+/// What arrays of fitting shapes may still contradict.
+fn validate(numbers: &Numbers) -> Result<(), Problem> {
+    if numbers.width == 0 {
+        return Err(Problem::new("values of an element", 0, "give 1 or more"));
+    }
+    let rows = numbers.rows();
+    let beyond = |&key: &u32| key != NO_KEY && key as usize >= rows;
+    match numbers.keys.iter().position(beyond) {
+        Some(at) => {
+            let advice = format!("must be below {rows}, the rows, or {NO_KEY} for none");
+            Err(Problem::new(format!("keys[{at}]"), numbers.keys[at], advice))
+        }
+        None => Ok(()),
+    }
+}
+
+fn hazards(text: &str) -> Result<Vec<u8>, Problem> {
+    let numbers = text.split(',').map(str::trim).filter(|number| !number.is_empty());
+    let parsed = numbers.map(|number| {
+        number.parse().ok().filter(|number| (1..=20).contains(number)).ok_or_else(|| {
+            Problem::new("hazards", quoted(text), "give numbers from 1 to 20, as in 3,5")
+        })
+    });
+    parsed.collect()
+}
+
+/// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].
+///
+/// # Errors
+/// Where the case is not valid, or the file cannot be written.
+pub fn write_case(
+    file: &Path,
+    case: &Case,
+    notes: &BTreeMap<String, String>,
+) -> Result<(), InputError> {
+    let bytes = encode(case, notes).map_err(|problem| problem.in_file(file))?;
+    write_file(file, &bytes)
+}
+
+/// The bytes that [`write_case`] writes.
+///
+/// # Errors
+/// As [`write_case`], without the file's name.
+pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, Problem> {
+    let numbers = &case.numbers;
+    validate(numbers)?;
+    if let Some(key) = notes.keys().find(|key| !key.starts_with(NOTE_PREFIX)) {
+        let advice = format!("the keys of notes start with {NOTE_PREFIX}");
+        return Err(Problem::new("the key", quoted(key), advice));
+    }
+    let hazards: Vec<String> = case.hazards.iter().map(u8::to_string).collect();
+    let mut metadata: BTreeMap<String, String> = [
+        ("workload", WORKLOAD.to_owned()),
+        ("name", case.name.clone()),
+        ("purpose", case.purpose.clone()),
+        ("hazards", hazards.join(",")),
+    ]
+    .map(|(key, text)| (key.to_owned(), text))
+    .into();
+    metadata.extend(notes.clone());
+    let (count, width) = (numbers.len(), numbers.width);
+    let keys = Entry::new("keys", vec![count], numbers.keys.clone());
+    let values = Entry::new("values", vec![count, width], numbers.values.clone());
+    let initial = Entry::new("initial", vec![numbers.rows(), width], numbers.initial.clone());
+    keys.check_size()?;
+    values.check_size()?;
+    initial.check_size()?;
+    container::encode_parts(&metadata, &[&keys, &values, &initial])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::scatter::generators::ALL;
+
+    fn bits(numbers: &Numbers) -> [Vec<u32>; 3] {
+        let of = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect();
+        [numbers.keys.clone(), of(&numbers.values), of(&numbers.initial)]
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_with_the_same_bits() {
+        let notes = BTreeMap::from([("splatcheck.engine".to_owned(), "emulator".to_owned())]);
+        for generator in ALL {
+            for index in 0..generator.kinds {
+                let case = generator.draw(9, index);
+                let bytes = encode(&case, &notes).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                let read = parse(&bytes, "other").unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                assert_eq!(bits(&read.case.numbers), bits(&case.numbers), "{}", case.name);
+                let kept = (&read.case.name, &read.case.purpose, &read.case.hazards, &read.notes);
+                assert_eq!(kept, (&case.name, &case.purpose, &case.hazards, &notes), "the words");
+                let again = encode(&read.case, &notes).expect("it was read");
+                assert_eq!(again, bytes, "{}: the same case gives the same bytes", case.name);
+            }
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused_in_words() {
+        let case = |keys: Vec<u32>, width: usize| Case {
+            name: "c".into(),
+            id: None,
+            purpose: String::new(),
+            hazards: Vec::new(),
+            numbers: Numbers {
+                values: vec![1.0; keys.len() * width],
+                keys,
+                initial: vec![0.0; 2 * width],
+                width,
+            },
+        };
+        let none = BTreeMap::new();
+        let text = |result: Result<Vec<u8>, Problem>| result.expect_err("it is wrong").to_string();
+        let beyond = text(encode(&case(vec![0, 2], 1), &none));
+        let expected = "keys[1] is 2: must be below 2, the rows, or 4294967295 for none";
+        assert_eq!(beyond, expected, "a row that is not there");
+        let empty = text(encode(&case(Vec::new(), 0), &none));
+        assert_eq!(empty, "values of an element is 0: give 1 or more", "elements without values");
+        let notes = BTreeMap::from([("engine".to_owned(), String::new())]);
+        let note = text(encode(&case(Vec::new(), 1), &notes));
+        assert!(note.contains("the keys of notes start with splatcheck."), "{note}");
+    }
+
+    #[test]
+    fn files_of_others_are_refused_in_words() {
+        let write = |metadata: &[(&str, &str)], tensors: &[&dyn container::Part]| {
+            let own = |&(key, text): &(&str, &str)| (key.to_owned(), text.to_owned());
+            let bytes = container::encode_parts(&metadata.iter().map(own).collect(), tensors);
+            let bytes = bytes.expect("it is short");
+            parse(&bytes, "c").expect_err("it is no such case").to_string()
+        };
+        assert_eq!(write(&[], &[]), "workload is missing: every case's metadata has it");
+        let splat = write(&[("workload", "splat")], &[]);
+        assert_eq!(splat, "workload is 'splat': this is read as a case of 'scatter'");
+        let floats = Entry::new("keys", vec![1], vec![0.0_f32]);
+        let scatter = ("workload", "scatter");
+        let text = write(&[scatter], &[&floats]);
+        assert_eq!(text, "tensor 'keys' is of type F32: must be U32", "keys are integers");
+        let other = Entry::new("key", vec![1], vec![0_u32]);
+        let text = write(&[scatter], &[&other]);
+        assert!(text.starts_with("the tensor name is 'key': remove it"), "{text}");
+        let text = write(&[scatter, ("width", "3")], &[]);
+        assert!(text.starts_with("the metadata key is 'width': remove it"), "{text}");
+        let text = write(&[scatter, ("hazards", "21")], &[]);
+        assert!(text.starts_with("hazards is '21': give numbers from 1 to 20"), "{text}");
+    }
+}

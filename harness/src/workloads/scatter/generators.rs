@@ -1,0 +1,125 @@
+//! Generators of cases: what lanes may have for keys, how many there may be of everything, and
+//! numbers that are hard to add up.
+//!
+//! A case is a function of the generator and two numbers (seed, index) alone, the same on every
+//! machine. The index also chooses the kind of case: kinds take turns, and none is left to chance.
+
+mod numbers;
+mod partitions;
+mod sizes;
+
+use super::case::{Case, Numbers};
+use crate::workload::CaseId;
+use proptest::prelude::Rng;
+use proptest::test_runner::{RngAlgorithm, TestRng};
+
+/// A generator of cases.
+#[derive(Clone, Copy, Debug)]
+pub struct Generator {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Numbers of the hazards that it aims at.
+    pub hazards: &'static [u8],
+    /// One line: what it draws.
+    pub purpose: &'static str,
+    /// How many kinds of cases it has: so many turns meet all of them.
+    pub kinds: u64,
+    numbers: fn(u64, &mut Dice) -> Numbers,
+}
+
+/// Every generator. The order is that of a campaign's turns.
+pub const ALL: &[Generator] = &[
+    Generator {
+        name: "partitions",
+        hazards: &[1, 2, 3, 5],
+        purpose: "every way in which the lanes of a warp may share rows, with and without idle lanes",
+        kinds: partitions::KINDS,
+        numbers: partitions::draw,
+    },
+    Generator {
+        name: "sizes",
+        hazards: &[7, 11, 17, 19],
+        purpose: "counts of elements and values about those of warps, workgroups and chunks",
+        kinds: sizes::KINDS,
+        numbers: sizes::draw,
+    },
+    Generator {
+        name: "numbers",
+        hazards: &[9, 15],
+        purpose: "values that cancel, of all magnitudes, subnormal or tied; keys that are nearly equal",
+        kinds: numbers::KINDS,
+        numbers: numbers::draw,
+    },
+];
+
+/// The generator of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Generator> {
+    ALL.iter().find(|generator| generator.name == name)
+}
+
+impl Generator {
+    /// The case of these two numbers, named `NAME-seed-index`. The index is also the turn.
+    #[must_use]
+    pub fn draw(&self, seed: u64, index: u64) -> Case {
+        let id = CaseId { generator: self.name, seed, index };
+        Case {
+            name: id.to_string(),
+            id: Some(id),
+            purpose: self.purpose.to_owned(),
+            hazards: self.hazards.to_vec(),
+            numbers: (self.numbers)(index % self.kinds, &mut Dice::new(seed, index)),
+        }
+    }
+}
+
+/// Random numbers.
+struct Dice(TestRng);
+
+impl Dice {
+    fn new(seed: u64, index: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8..16].copy_from_slice(&index.to_le_bytes());
+        Self(TestRng::from_seed(RngAlgorithm::ChaCha, &key))
+    }
+
+    /// A number below `end`.
+    fn below(&mut self, end: u32) -> u32 {
+        self.0.next_u32() % end
+    }
+
+    fn coin(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    /// A multiple of 2^-15 from -1 to 1, but not 0.
+    fn value(&mut self) -> f32 {
+        let steps = u16::try_from(self.below(1 << 15) + 1).unwrap_or(1);
+        let magnitude = f32::from(steps) / 32_768.0;
+        if self.coin() { -magnitude } else { magnitude }
+    }
+
+    fn values(&mut self, count: usize) -> Vec<f32> {
+        (0..count).map(|_| self.value()).collect()
+    }
+
+    /// In another order.
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for end in (1..items.len()).rev() {
+            let bound = u32::try_from(end + 1).unwrap_or(u32::MAX);
+            items.swap(end, self.below(bound) as usize);
+        }
+    }
+
+    /// So many rows of `rows`, no two equal.
+    fn rows(&mut self, count: usize, rows: u32) -> Vec<u32> {
+        let mut all: Vec<u32> = (0..rows).collect();
+        self.shuffle(&mut all);
+        all.truncate(count);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! A case as the harness judges it: its one job, its size in words, how it is made smaller and
+//! written.
+
+use super::case::{Case, Numbers};
+use super::case_file;
+use super::minimize::smaller;
+use super::steps::Steps;
+use crate::io::InputError;
+use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Rows, Terms, under};
+use crate::scatter_step::Scatter;
+use crate::workload::{AnyCase, CaseError, CaseId, Job, Oracle};
+use splatcheck_gpu::stages::scatter::SCATTER;
+use splatcheck_gpu::{EngineError, Stage};
+use splatcheck_reference::arithmetic::Model;
+use splatcheck_reference::scatter::{SumBounds, sums};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+impl crate::workload::Case for Case {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn id(&self) -> Option<&CaseId> {
+        self.id.as_ref()
+    }
+
+    fn hazards(&self) -> &[u8] {
+        &self.hazards
+    }
+
+    fn views(&self) -> usize {
+        1
+    }
+
+    fn jobs(&self, _view: usize) -> Result<Vec<Job>, CaseError> {
+        let failed =
+            |error: &dyn Display| CaseError { case: self.name.clone(), problem: error.to_string() };
+        let inputs = self.numbers.tensors().map_err(|error| failed(&error))?;
+        // The oracle takes keys as rows, which no engine has looked at yet.
+        SCATTER.check_inputs(&inputs).map_err(|error| failed(&error))?;
+        let oracle = Box::new(Sums(self.numbers.clone()));
+        let job = Job::new(SCATTER, inputs, self.numbers.len(), oracle);
+        Ok(vec![job.map_err(|error| failed(&error))?])
+    }
+
+    fn views_of(&self, stage: Stage) -> usize {
+        usize::from(stage == SCATTER)
+    }
+
+    fn describe(&self, _stage: Stage, _view: usize) -> String {
+        let numbers = &self.numbers;
+        format!("{} elements of {} values, {} rows", numbers.len(), numbers.width, numbers.rows())
+    }
+
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        Arc::new(smaller(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
+    }
+
+    fn write(&self, path: &Path, notes: &BTreeMap<String, String>) -> Result<(), InputError> {
+        case_file::write_case(path, self, notes)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The oracle of `scatter`.
+#[derive(Debug)]
+struct Sums(Numbers);
+
+impl Oracle for Sums {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        under!(arithmetic, expectation(&self.0))
+    }
+
+    fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        let steps = Steps::new(&self.0, lane_width);
+        Some(steps.map(|steps| Box::new(steps) as Box<dyn Scatter>))
+    }
+}
+
+/// The terms of a row may be added in any order: `atomic` adds what every lane holds, one after the
+/// other, to what the row held before, which is a term like the others.
+fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
+    let SumBounds { elements, terms } = sums::<M>(&numbers.elements());
+    let (rows, width) = (numbers.rows(), numbers.width);
+    let bound = OutputBound::Sum(elements);
+    let output = Output { name: "sums", shape: vec![rows, width], bound };
+    let rows = Rows {
+        count: rows,
+        outputs: vec![output],
+        terms: Some(Terms::InAnyOrder(terms)),
+        presence: None,
+    };
+    Expectation { model: M::TABLE, undecided: 0, rows: vec![rows] }
+}

@@ -1,0 +1,96 @@
+//! Which lanes add to which row: lane i of the grid has element i, and a warp makes one step.
+
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
+use splatcheck_gpu::{EngineError, Reduction};
+use splatcheck_reference::scatter::NO_KEY;
+
+use super::case::Numbers;
+use crate::scatter_step::{Destination, Scatter, ScatterStep};
+
+/// The largest lane width: lanes are the bits of a u64.
+const MOST_LANES: u32 = u64::BITS;
+
+/// The steps of some elements on warps of one width.
+#[derive(Debug)]
+pub(super) struct Steps<'a> {
+    numbers: &'a Numbers,
+    lane_width: u32,
+}
+
+impl<'a> Steps<'a> {
+    /// # Errors
+    /// [`EngineError::Input`] for a lane width that is no power of two up to 64.
+    pub(super) fn new(numbers: &'a Numbers, lane_width: u32) -> Result<Self, EngineError> {
+        if lane_width.is_power_of_two() && lane_width <= MOST_LANES {
+            return Ok(Self { numbers, lane_width });
+        }
+        Err(EngineError::Input(format!(
+            "lane width {lane_width}: expected a power of two up to {MOST_LANES}"
+        )))
+    }
+}
+
+impl Scatter for Steps<'_> {
+    fn lane_width(&self) -> u32 {
+        self.lane_width
+    }
+
+    fn rows(&self) -> usize {
+        self.numbers.rows()
+    }
+
+    /// Shapes are checked to fit the kernels' 32-bit indices before a job is made.
+    fn values(&self) -> u32 {
+        u32::try_from(self.numbers.width).unwrap_or(u32::MAX)
+    }
+
+    fn workgroups(&self) -> u32 {
+        let groups = self.numbers.len().div_ceil(WORKGROUP_SIZE as usize).max(1);
+        u32::try_from(groups).unwrap_or(u32::MAX)
+    }
+
+    fn shared_of_kernel(&self, _: Reduction) -> u64 {
+        0
+    }
+
+    /// Lanes beyond the last element have stopped; those whose element has no key are idle.
+    fn workgroup(&self, workgroup: u32, visit: &mut dyn FnMut(&ScatterStep<'_>)) {
+        let width = self.lane_width as usize;
+        let group = workgroup as usize * WORKGROUP_SIZE as usize;
+        for warp in 0..WORKGROUP_SIZE / self.lane_width {
+            let count = self.numbers.len();
+            let first = (group + warp as usize * width).min(count);
+            let keys = &self.numbers.keys[first..(first + width).min(count)];
+            let destinations = parted(keys);
+            let all = u64::MAX >> (MOST_LANES - self.lane_width);
+            let there = all.checked_shr(self.lane_width - lanes(keys)).unwrap_or(0);
+            visit(&ScatterStep {
+                warp,
+                place: 0,
+                length: 1,
+                stopped: all & !there,
+                destinations: &destinations,
+            });
+        }
+    }
+}
+
+/// A warp's elements are at most 64.
+fn lanes(keys: &[u32]) -> u32 {
+    u32::try_from(keys.len()).unwrap_or(MOST_LANES)
+}
+
+/// The lanes of a warp by the rows that they add to, in the order of their lowest lanes.
+fn parted(keys: &[u32]) -> Vec<Destination> {
+    let mut parts: Vec<Destination> = Vec::new();
+    for (lane, &key) in keys.iter().enumerate().filter(|(_, key)| **key != NO_KEY) {
+        match parts.iter_mut().find(|part| part.row == key) {
+            Some(part) => part.lanes |= 1 << lane,
+            None => parts.push(Destination { row: key, slot: key, lanes: 1 << lane }),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;
