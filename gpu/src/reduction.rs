@@ -239,14 +239,23 @@ impl fmt::Display for Reduction {
     }
 }
 
+/// There is no reduction of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown reduction '{name}': expected one of {}",
+    Reduction::ALL.map(Reduction::name).join(", ")
+)]
+pub struct UnknownReduction {
+    /// What was asked for.
+    pub name: String,
+}
+
 impl FromStr for Reduction {
-    type Err = String;
+    type Err = UnknownReduction;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|r| r.name() == name).ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.iter().map(|r| r.name()).collect();
-            format!("unknown reduction '{name}': expected one of {}", known.join(", "))
-        })
+        let found = Self::ALL.into_iter().find(|reduction| reduction.name() == name);
+        found.ok_or_else(|| UnknownReduction { name: name.to_owned() })
     }
 }
 

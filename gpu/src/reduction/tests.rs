@@ -38,7 +38,7 @@ fn names_round_trip() {
     }
     let error = "butterfly".parse::<Reduction>().expect_err("no such reduction");
     assert!(
-        error.contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"),
+        error.to_string().contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"),
         "unhelpful: {error}"
     );
 }
@@ -85,7 +85,7 @@ fn every_reduction_has_its_kernels_in_every_language() {
                 assert!(!stages.is_empty(), "no stage has a kernel in WGSL for {reduction}");
                 for stage in stages {
                     let source = format!("{stage}_{}.cu", reduction.row().spelling);
-                    assert!(cuda.join(&source).is_file(), "{source} is missing");
+                    assert!(has_file(&cuda, &source), "{source} is missing");
                 }
             }
         }

@@ -101,14 +101,29 @@ impl Profile {
     }
 }
 
+/// There is no convention of that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownProfile {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl std::fmt::Display for UnknownProfile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown convention '{}': expected inria or gsplat", self.name)
+    }
+}
+
+impl std::error::Error for UnknownProfile {}
+
 impl std::str::FromStr for Profile {
-    type Err = String;
+    type Err = UnknownProfile;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "inria" => Ok(Self::Inria),
             "gsplat" => Ok(Self::Gsplat),
-            _ => Err(format!("unknown convention '{name}': expected inria or gsplat")),
+            _ => Err(UnknownProfile { name: name.to_owned() }),
         }
     }
 }
