@@ -12,8 +12,8 @@
 //! kernels take the number as a parameter. The stages of the projection hold no array of channels
 //! and exist once for every D.
 
-use crate::reduction::{Kernel, Reduction};
-use crate::stage::StageSpec;
+use crate::reduction::{BackwardConfig, Kernel, Reduction};
+use crate::stage::{Sizes, StageSpec};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
 use include_dir::{Dir, include_dir};
@@ -107,6 +107,35 @@ pub struct Artifact {
     pub architecture: Architecture,
     /// Whether `--use_fast_math` was given.
     pub fast_math: bool,
+}
+
+/// Which of the compiled kernels a device runs: of each, one was compiled for every choice here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// What they are compiled for.
+    pub architecture: Architecture,
+    /// Whether `--use_fast_math` was given.
+    pub fast_math: bool,
+}
+
+impl Build {
+    /// The artifact that runs a stage under a setting, on a job of these sizes: the number of
+    /// channels chooses between the kernels where the stage is compiled for one.
+    #[must_use]
+    pub fn artifact(
+        self,
+        stage: &'static StageSpec,
+        setting: Option<BackwardConfig>,
+        sizes: &Sizes,
+    ) -> Artifact {
+        Artifact {
+            stage: stage.name,
+            reduction: setting.map(|setting| setting.reduction),
+            channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(sizes))),
+            architecture: self.architecture,
+            fast_math: self.fast_math,
+        }
+    }
 }
 
 /// The numbers of channels that kernels are compiled for.
@@ -239,8 +268,7 @@ impl Artifact {
 }
 
 /// The kernel that rasterizes `channels` channels: the one for exactly that many, if there is one.
-#[must_use]
-pub fn channels_for(channels: u32) -> Channels {
+fn channels_for(channels: u32) -> Channels {
     if channels == 3 { Channels::Exactly(3) } else { Channels::UpTo(32) }
 }
 

@@ -13,11 +13,11 @@ mod timing;
 
 pub use driver::{CudaDevice, devices};
 
-use crate::artifact::{Architecture, Artifact};
+use crate::artifact::{Architecture, Artifact, Build};
 use crate::engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, POISON, Work, no_panic,
 };
-use crate::ptx_host::{Build, Geometry, Prepared, PtxDevice, PtxJob};
+use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
 use crate::reduction::BackwardConfig;
 use crate::stages::Stage;
 use crate::tensor::Tensors;

@@ -2,36 +2,11 @@
 //! in the order of the kernel's parameters, outputs hold poison or what is added to, the kernel is
 //! launched, and the outputs come back by name.
 
-use crate::artifact::{Architecture, Artifact, channels_for};
+use crate::artifact::{Artifact, Build};
 use crate::engine::EngineError;
 use crate::reduction::BackwardConfig;
 use crate::stage::{Buffer, Language, Role, Sizes, StageSpec};
 use crate::tensor::{TensorError, Tensors};
-
-/// Which of the compiled kernels a device runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Build {
-    pub(crate) architecture: Architecture,
-    pub(crate) fast_math: bool,
-}
-
-impl Build {
-    /// The artifact of a stage under a setting.
-    pub(crate) fn artifact(
-        self,
-        stage: &'static StageSpec,
-        setting: Option<BackwardConfig>,
-        sizes: &Sizes,
-    ) -> Artifact {
-        Artifact {
-            stage: stage.name,
-            reduction: setting.map(|setting| setting.reduction),
-            channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(sizes))),
-            architecture: self.architecture,
-            fast_math: self.fast_math,
-        }
-    }
-}
 
 /// Blocks of a launch and threads of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use crate::engines::Emulation;
 use crate::workload::{CaseError, Job};
 use splatcheck_emulator::{Trace, shrink};
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::artifact::{Artifact, ArtifactError, channels_for, sha256};
+use splatcheck_gpu::artifact::{Artifact, ArtifactError, sha256};
 use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel};
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{BackwardConfig, EngineError, Reduction};
@@ -207,14 +207,7 @@ pub fn describe(fault: &Fault) -> String {
 /// The artifact that the emulator runs for a job.
 #[must_use]
 pub fn artifact(emulation: Emulation, job: &Job, setting: Option<BackwardConfig>) -> Artifact {
-    let stage = job.stage.spec();
-    Artifact {
-        stage: stage.name,
-        reduction: setting.map(|setting| setting.reduction),
-        channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(&job.sizes))),
-        architecture: emulation.architecture,
-        fast_math: emulation.fast_math,
-    }
+    emulation.build().artifact(job.stage.spec(), setting, &job.sizes)
 }
 
 /// File and SHA-256 of the PTX that a recording's replay runs.

@@ -8,9 +8,9 @@ use splatcheck_emulator::{
     Trace, WARP, run_traced,
 };
 
-use crate::artifact::{Architecture, Artifact};
+use crate::artifact::{Architecture, Artifact, Build};
 use crate::engine::{Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, Work};
-use crate::ptx_host::{Build, Geometry, Prepared, PtxDevice, PtxJob};
+use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
 use crate::reduction::{BackwardConfig, Reduction};
 use crate::stages::Stage;
 use crate::tensor::Tensors;

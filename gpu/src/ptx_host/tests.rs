@@ -1,7 +1,7 @@
 //! The tables against the CUDA headers and the compiled kernels, and the launches they lead to.
 
 use super::*;
-use crate::artifact;
+use crate::artifact::{self, Architecture};
 use crate::stage::Param;
 use crate::stages::Stage;
 use crate::stages::splat::tests::inputs::gaussians;

@@ -9,7 +9,7 @@ use std::num::ParseIntError;
 use std::str::FromStr;
 
 use splatcheck_emulator::Schedule;
-use splatcheck_gpu::artifact::{Architecture, UnknownArchitecture};
+use splatcheck_gpu::artifact::{Architecture, Build, UnknownArchitecture};
 use splatcheck_gpu::emulator::EmulatorOptions;
 
 use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE};
@@ -158,6 +158,12 @@ impl Emulation {
     pub fn spec(self) -> EngineSpec {
         let env = vec![(ENGINE.into(), self.to_string().into())];
         EngineSpec::new(Identity::Emulator(self), env)
+    }
+
+    /// Which of the compiled kernels it runs.
+    #[must_use]
+    pub fn build(self) -> Build {
+        Build { architecture: self.architecture, fast_math: self.fast_math }
     }
 
     /// How the emulator itself is opened.
