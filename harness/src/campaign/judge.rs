@@ -57,8 +57,10 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn together(&mut self, stage: Stage, entries: &[Entry<'_>]) -> Result<(), EngineError> {
         let mut taken = Vec::with_capacity(entries.len());
         let mut runs = Vec::with_capacity(entries.len());
+        let mut unsupported = Vec::with_capacity(entries.len());
         for &entry in entries {
-            let (settings, _) = self.settings(entry);
+            let (settings, lacking) = self.settings(entry);
+            unsupported.push((entry, lacking));
             if !settings.is_empty() {
                 taken.push(entry);
                 runs.push(Runs { job: entry.job, settings });
@@ -73,7 +75,9 @@ impl<'a, 'm> Judge<'a, 'm> {
                 self.exercised(entry, &runs.settings);
             }
         }
-        entries.iter().for_each(|&entry| self.note_unsupported(entry));
+        for (entry, lacking) in unsupported {
+            self.note_unsupported(entry, lacking);
+        }
         Ok(())
     }
 
@@ -96,8 +100,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     /// What an engine has no kernel for is not exercised, and does not cost the engine its place.
-    fn note_unsupported(&mut self, entry: Entry<'_>) {
-        let (_, lacking) = self.settings(entry);
+    fn note_unsupported(&mut self, entry: Entry<'_>, lacking: Vec<(Setting, String)>) {
         for (setting, reason) in lacking {
             self.hooks.observer.done(1);
             let stage = entry.job.stage;
@@ -119,7 +122,8 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     fn one_by_one(&mut self, entry: Entry<'_>) {
         let stage = entry.job.stage;
-        for setting in self.settings(entry).0 {
+        let (settings, lacking) = self.settings(entry);
+        for setting in settings {
             if self.report.given_up.is_some() {
                 self.report.row(stage, setting).add(&Tally::default(), setting);
                 self.hooks.observer.done(1);
@@ -133,7 +137,7 @@ impl<'a, 'm> Judge<'a, 'm> {
                 Err(error) => self.note_fault(entry, setting, error),
             }
         }
-        self.note_unsupported(entry);
+        self.note_unsupported(entry, lacking);
     }
 
     fn count(&mut self, entry: Entry<'_>, setting: Setting, tally: &Tally) {
