@@ -4,7 +4,7 @@ use splatcheck::campaign::{
     Contender, Finding, Hooks, Observer, Policy, Share, as_it_is, run_in_chunks,
 };
 use splatcheck::cli::reproducer;
-use splatcheck::fuzz::{Plan, Shard, settings};
+use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::workload::Case;
 use splatcheck::workloads::splat::files::case_file;
 use splatcheck_gpu::BackwardConfig;
@@ -57,7 +57,7 @@ fn victim() {
         emulation: None,
         engine: Box::new(Mirror::new(8, Defect::LostChannel(0))),
         stages: vec![RASTERIZE_BACKWARD],
-        settings: settings(8),
+        settings: BackwardConfig::all(8),
     };
     let hooks = Hooks { minimize: &as_it_is, policy: &watch, observer: &watch };
     // It is killed long before.

@@ -11,7 +11,7 @@ pub mod json;
 pub mod speed;
 pub mod text;
 
-use splatcheck_gpu::{BackwardConfig, EngineError, Reduction, ThresholdError};
+use splatcheck_gpu::{BackwardConfig, EngineError, ThresholdError};
 
 use crate::campaign::EngineReport;
 use crate::engines::Discovery;
@@ -108,19 +108,6 @@ impl From<Traffic> for TrafficRow {
     }
 }
 
-/// Every setting of a lane width: all thresholds 0 to W + 1, or those of the sweep.
-#[must_use]
-pub fn settings(lane_width: u32, all: bool) -> Vec<BackwardConfig> {
-    if !all {
-        return BackwardConfig::sweep(lane_width);
-    }
-    let thresholds = |reduction: Reduction| {
-        let last = if reduction.has_threshold() { lane_width + 1 } else { 0 };
-        (0..=last).map(move |threshold| BackwardConfig { reduction, threshold })
-    };
-    Reduction::ALL.into_iter().flat_map(thresholds).collect()
-}
-
 /// Why a scene's work and traffic cannot be counted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SceneError {
@@ -161,7 +148,7 @@ impl SceneReport {
             let steps = Contributions::new(stage, lane_width)
                 .map_err(|source| SceneError::Stage { name: name.to_owned(), source })?;
             let counts = Counts::new(&steps);
-            let rows = settings(lane_width, true)
+            let rows = BackwardConfig::all(lane_width)
                 .into_iter()
                 .map(|setting| counts.traffic(setting).map(TrafficRow::from))
                 .collect::<Result<_, _>>()

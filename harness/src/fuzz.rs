@@ -20,8 +20,8 @@ use crate::campaign::{Finding, Policy};
 use crate::workload::{AnyCase, Case, CaseId};
 use crate::workloads::splat::generators::{self, CaseTree, Draw, Generator, Promise, Size};
 use crate::workloads::splat::{self};
+use splatcheck_gpu::BackwardConfig;
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
 
 /// Lane widths that are aimed at where none is named: those of the devices there are.
@@ -222,16 +222,6 @@ impl Policy for Plan {
     }
 }
 
-/// Every setting of a device: all thresholds of all reductions.
-#[must_use]
-pub fn settings(lane_width: u32) -> Vec<BackwardConfig> {
-    let with = |reduction: Reduction| {
-        let most = if reduction.has_threshold() { lane_width + 1 } else { 0 };
-        (0..=most).map(move |threshold| BackwardConfig { reduction, threshold })
-    };
-    Reduction::ALL.into_iter().flat_map(with).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,7 +275,7 @@ mod tests {
     fn settings_take_turns_and_all_of_them_come() {
         let finish = generators::find("finish").expect("a generator");
         let plan = Plan::new(Profile::Inria, 1, &[finish]).aimed(vec![4], 3).expect("widths");
-        let all = settings(4);
+        let all = BackwardConfig::all(4);
         let of = |index| {
             let case = plan.tree(index).expect("no data needed").current();
             plan.settings(&case, &all)
@@ -302,12 +292,5 @@ mod tests {
             let plan = Plan::new(Profile::Inria, 1, &[]).aimed(lane_widths.clone(), settings);
             assert!(plan.is_err(), "{lane_widths:?}, {settings}");
         }
-    }
-
-    #[test]
-    fn settings_are_all_thresholds_once() {
-        let settings = settings(4);
-        assert_eq!(settings.len(), 4 * 6 + 2, "0 to 5 where there is a threshold");
-        assert!(settings.iter().all(|s| s.check(4).is_ok()), "out of range");
     }
 }

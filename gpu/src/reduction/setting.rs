@@ -61,6 +61,18 @@ impl BackwardConfig {
         }
         all
     }
+
+    /// Every setting of a lane width, reduction by reduction: one for each of the thresholds 0 to
+    /// W+1, or one where there is no threshold. What a kernel does under a threshold that the sweep
+    /// leaves out is only known from these.
+    #[must_use]
+    pub fn all(lane_width: u32) -> Vec<Self> {
+        let thresholds = |reduction: Reduction| {
+            let last = if reduction.has_threshold() { lane_width + 1 } else { 0 };
+            (0..=last).map(move |threshold| Self { reduction, threshold })
+        };
+        Reduction::ALL.into_iter().flat_map(thresholds).collect()
+    }
 }
 
 impl fmt::Display for BackwardConfig {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::artifact;
 use crate::stages::Stage;
+use std::collections::HashSet;
 use std::path::Path;
 
 #[test]
@@ -22,6 +23,17 @@ fn sweep_has_the_ends_and_no_repetition() {
         }
         assert!(sweep.iter().all(|c| c.check(w).is_ok()), "a setting is out of range");
     }
+}
+
+#[test]
+fn all_settings_are_every_threshold_once() {
+    let all = BackwardConfig::all(4);
+    assert_eq!(all.len(), 4 * 6 + 2, "0 to 5 where there is a threshold");
+    let unique: HashSet<_> = all.iter().collect();
+    assert_eq!(unique.len(), all.len(), "a setting is repeated");
+    assert!(all.iter().all(|setting| setting.check(4).is_ok()), "out of range");
+    let sweep = BackwardConfig::sweep(4);
+    assert!(sweep.iter().all(|setting| all.contains(setting)), "the sweep is a part of them");
 }
 
 #[test]

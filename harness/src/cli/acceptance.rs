@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use splatcheck_gpu::{EngineError, Reduction, TensorError};
+use splatcheck_gpu::{BackwardConfig, EngineError, Reduction, TensorError};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
@@ -19,7 +19,7 @@ use super::scene::scene_case;
 use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
-use crate::acceptance::{Acceptance, Check, SceneReport, json, settings, text};
+use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
 use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
 use crate::gate::Evidence;
 use crate::report::devices::describe;
@@ -387,7 +387,9 @@ fn times(
     bar: &ProgressBar,
 ) -> Result<Times, EngineError> {
     let mut engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())?;
-    let settings = settings(found.info.lane_width, !size.quick);
+    let width = found.info.lane_width;
+    let settings =
+        if size.quick { BackwardConfig::sweep(width) } else { BackwardConfig::all(width) };
     let inputs = stage.inputs.tensors().map_err(TensorError::from)?;
     measure(&mut engine, &inputs, &settings, size.repeats, &|| bar.inc(1))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use splatcheck_gpu::EngineKind;
+use splatcheck_gpu::{BackwardConfig, EngineKind};
 
 use super::args::ConventionName;
 use super::contender::contender;
@@ -24,7 +24,7 @@ use crate::campaign::{
 };
 use crate::coverage::{Coverage, Met};
 use crate::engines::{Discovery, Found, Missing, Program, Team};
-use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard, settings};
+use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
 use crate::workload::AnyCase;
@@ -204,7 +204,7 @@ fn start(
     found: &Found,
     program: &Program,
 ) -> Result<Contender<'static>, CliError> {
-    let first = contender(found, program, settings(found.info.lane_width))?;
+    let first = contender(found, program, BackwardConfig::all(found.info.lane_width))?;
     if found.info.kind != EngineKind::Emulator {
         return Ok(first);
     }

@@ -62,13 +62,11 @@ fn scenes_meet_what_they_are_made_for() {
     assert_eq!(turning.count(), 3 + 6 + 12, "colours whose gradient reaches the mean");
 }
 
-/// Every reduction with every threshold.
+/// Every reduction of `project_backward` with every threshold.
 pub(crate) fn all_settings(lane_width: u32) -> Vec<BackwardConfig> {
-    let thresholds = |reduction: Reduction| {
-        let last = if reduction.has_threshold() { lane_width + 1 } else { 0 };
-        (0..=last).map(move |threshold| BackwardConfig { reduction, threshold })
-    };
-    Reduction::OF_PROJECT_BACKWARD.into_iter().flat_map(thresholds).collect()
+    let mut all = BackwardConfig::all(lane_width);
+    all.retain(|setting| Reduction::ENDINGS.contains(&setting.reduction));
+    all
 }
 
 fn describe(inputs: &ProjectInputs) -> String {

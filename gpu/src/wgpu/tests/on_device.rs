@@ -38,14 +38,6 @@ fn both() -> Vec<WgpuEngine> {
     first.into_iter().chain(second).collect()
 }
 
-fn all_settings(lane_width: u32) -> Vec<BackwardConfig> {
-    let thresholds = |reduction: Reduction| {
-        let last = if reduction.has_threshold() { lane_width + 1 } else { 0 };
-        (0..=last).map(move |threshold| BackwardConfig { reduction, threshold })
-    };
-    Reduction::ALL.into_iter().flat_map(thresholds).collect()
-}
-
 fn assert_gradients(found: &RasterGradients, expected: &RasterGradients, context: &str) {
     let flat = |g: &RasterGradients| (g.v_means2d.concat(), g.v_conics.concat());
     let ((means, conics), (expected_means, expected_conics)) = (flat(found), flat(expected));
@@ -75,7 +67,7 @@ fn assert_forward(engine: &mut WgpuEngine, inputs: &[RasterInputs], context: &st
 }
 
 fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
-    let settings = all_settings(engine.info().lane_width);
+    let settings = BackwardConfig::all(engine.info().lane_width);
     let atomics = engine.info().float_atomics;
     let jobs: Vec<_> = inputs.iter().map(|job| (job, settings.as_slice())).collect();
     let results = engine.rasterize_backward(&jobs).expect("the backward stage runs");
