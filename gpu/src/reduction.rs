@@ -193,10 +193,6 @@ impl Reduction {
         chosen
     };
 
-    /// The reductions of the camera's gradient in `project_backward`: all but the one that is a
-    /// kernel of its own, since a lane holds a Gaussian there anyway.
-    pub const OF_PROJECT_BACKWARD: [Self; endings()] = Self::ENDINGS;
-
     /// The name used on the command line, in reports and in files.
     #[must_use]
     pub fn name(self) -> &'static str {

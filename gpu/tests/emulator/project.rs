@@ -56,8 +56,7 @@ fn a_gaussian_on_the_axis() {
         v_opacities: vec![3.0; 2],
         v_colors: vec![1.0, 2.0, 3.0, 4.0],
     };
-    let configs =
-        Reduction::OF_PROJECT_BACKWARD.map(|reduction| BackwardConfig { reduction, threshold: 1 });
+    let configs = Reduction::ENDINGS.map(|reduction| BackwardConfig { reduction, threshold: 1 });
     let all = engine.project_backward(&[(&backward, &configs)]).expect("correct kernels");
     for (found, config) in all[0].iter().zip(configs) {
         assert_eq!(found.v_means, [[2.0, 4.0, 0.0], [0.0; 3]], "{config}: f/z");
@@ -97,7 +96,7 @@ fn line(count: u16, colors: ProjectColors) -> ProjectBackwardInputs {
 
 #[test]
 fn no_projection_kernel_misuses_the_machine_under_any_schedule() {
-    let configs: Vec<_> = Reduction::OF_PROJECT_BACKWARD
+    let configs: Vec<_> = Reduction::ENDINGS
         .into_iter()
         .flat_map(|reduction| [0, 2, 33].map(|threshold| BackwardConfig { reduction, threshold }))
         .collect();

@@ -14,7 +14,7 @@ fn open(architecture: Architecture) -> EmulatorEngine {
 /// The settings of a sweep that this stage has.
 fn sweep(lane_width: u32) -> Vec<BackwardConfig> {
     let mut sweep = BackwardConfig::sweep(lane_width);
-    sweep.retain(|config| Reduction::OF_PROJECT_BACKWARD.contains(&config.reduction));
+    sweep.retain(|config| Reduction::ENDINGS.contains(&config.reduction));
     sweep
 }
 
@@ -42,7 +42,6 @@ fn harmonics_of_every_degree_are_exact() {
     let scenes = harmonics::scenes();
     assert_forward(&mut engine, &scenes);
     // One lane of a warp contributes or, of those that see it, at most six.
-    let settings =
-        Reduction::OF_PROJECT_BACKWARD.map(|reduction| BackwardConfig { reduction, threshold: 4 });
+    let settings = Reduction::ENDINGS.map(|reduction| BackwardConfig { reduction, threshold: 4 });
     assert_backward(&mut engine, &scenes, &settings);
 }

@@ -33,8 +33,8 @@ fn small_submissions_of_projections_give_the_same_results() {
     let scenes = scenes();
     assert_forward(&mut engine, &scenes);
     let width = engine.info().lane_width;
-    let settings = Reduction::OF_PROJECT_BACKWARD
-        .map(|reduction| BackwardConfig { reduction, threshold: width / 2 });
+    let settings =
+        Reduction::ENDINGS.map(|reduction| BackwardConfig { reduction, threshold: width / 2 });
     assert_backward(&mut engine, &scenes, &settings);
 }
 
