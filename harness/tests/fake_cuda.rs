@@ -1,6 +1,6 @@
 //! The CUDA engine's host side against a driver without a GPU (`fake_cuda/libcuda.c`): every error
 //! of the driver is met through cudarc, launches have the geometry they should, and the timing of
-//! `splatcheck acceptance` comes out right. The driver's kernels do nothing.
+//! `splatcheck acceptance` comes out right. The driver's kernels do nothing but what a test here needs.
 
 #![cfg(target_os = "linux")]
 
@@ -8,6 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use splatcheck::engines::drivers::{CUDA, ENGINE};
+use splatcheck::engines::{EngineProcess, EngineSpec, Identity, Limits, Program};
+use splatcheck_gpu::stages::scatter::SCATTER;
+use splatcheck_gpu::{BackwardConfig, Data, Engine, Reduction, Tensors, Work};
 use tempfile::TempDir;
 
 const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
@@ -165,6 +169,36 @@ fn launches_have_the_tiles_and_thresholds_of_the_scene() {
     for line in [format!("rasterize {shape} 0"), format!("rasterize_backward_sw_s {shape} 33")] {
         assert!(log.lines().any(|found| found == line), "no '{line}' in {log}");
     }
+}
+
+/// Every run of a timing adds to what the job gives: not to zeros, nor to the sums of the last run.
+#[test]
+fn timed_runs_start_from_the_given_sums() {
+    let Some(folder) = driver("timed_runs_start_from_the_given_sums") else { return };
+    let log = folder.path().join("log");
+    let env = [("LD_LIBRARY_PATH", folder.path()), ("FAKE_CUDA_LOG", &log)];
+    let mut spec = EngineSpec::new(
+        Identity::Cuda { fast_math: false },
+        vec![(ENGINE.to_owned(), CUDA.into())],
+    );
+    spec.env.extend(env.map(|(name, value)| (name.to_owned(), value.into())));
+    let program = Program::splatcheck(SPLATCHECK);
+    let mut engine =
+        EngineProcess::start(spec, program, Limits::default()).expect("the driver works");
+    let mut inputs = Tensors::new();
+    let mut array = |name, shape: &[usize], data| {
+        inputs.array(name, shape, data).expect("the numbers fill the shape");
+    };
+    array("keys", &[1], Data::U32(vec![0]));
+    array("values", &[1, 2], Data::F32(vec![1.0, 1.0]));
+    array("initial", &[1, 2], Data::F32(vec![7.0, 8.0]));
+    let settings = [Some(BackwardConfig { reduction: Reduction::Atomic, threshold: 0 })];
+    let work = Work { inputs: &inputs, settings: &settings };
+    let timing = engine.time(SCATTER, work, 2).expect("the clock works");
+    assert_eq!(timing.milliseconds, [vec![8.0; 2]], "two runs of one setting");
+    let log = fs::read_to_string(log).expect("launches");
+    let adds: Vec<_> = log.lines().filter(|line| line.starts_with("scatter")).collect();
+    assert_eq!(adds, ["scatter_atomic adds to 7"; 3], "the first run is not counted: {log}");
 }
 
 /// The driver's clock says 8 ms for `atomic`, at best 2 for DISTWAR's reductions, 1 for `per-gaussian`.

@@ -11,7 +11,7 @@ use cudarc::driver::CudaSlice;
 use cudarc::driver::sys::CUevent_flags;
 
 impl CudaEngine {
-    /// See [`crate::Engine::time`]. Sums are zeroed before each run and outside of the time.
+    /// See [`crate::Engine::time`]. Sums start over before each run and outside of the time.
     pub(super) fn time_all(
         &mut self,
         stage: Stage,
@@ -23,8 +23,8 @@ impl CudaEngine {
         for &setting in work.settings {
             let job = PtxJob { stage: stage.spec(), inputs: work.inputs, sizes, setting };
             let mut prepared = job.prepare(self)?;
-            self.timed(stage, &mut prepared)?;
-            let runs = (0..repeats).map(|_| self.timed(stage, &mut prepared));
+            self.timed(&job, &mut prepared)?;
+            let runs = (0..repeats).map(|_| self.timed(&job, &mut prepared));
             milliseconds.push(runs.collect::<Result<_, _>>()?);
         }
         Ok(Timing { milliseconds, peak: self.peak })
@@ -33,28 +33,44 @@ impl CudaEngine {
     /// One launch; the time is that of the kernel by the device's events.
     fn timed(
         &mut self,
-        stage: Stage,
-        job: &mut Prepared<CudaSlice<u32>>,
+        job: &PtxJob<'_>,
+        prepared: &mut Prepared<CudaSlice<u32>>,
     ) -> Result<f32, EngineError> {
-        for (buffer, array) in stage.ptx.buffers.outputs.iter().zip(&mut job.outputs) {
-            match buffer.role(stage.outputs) {
-                Role::Accumulate | Role::AccumulateOnto(_) => {
-                    self.stream.memset_zeros(array).map_err(failed(buffer.name))?;
-                }
-                Role::Write | Role::Read | Role::Size(_) => {}
-            }
-        }
+        self.start_over(job, &mut prepared.outputs)?;
+        let stage = job.stage;
         let failed = failed(stage.name);
-        let kernel = self.kernel(job.artifact)?;
-        let (record, config) = (Record::new(&job.record), config(job.geometry));
+        let kernel = self.kernel(prepared.artifact)?;
+        let (record, config) = (Record::new(&prepared.record), config(prepared.geometry));
         let mut launch = self.stream.launch_builder(&kernel);
         launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        arguments(&mut launch, &record, job);
+        arguments(&mut launch, &record, prepared);
         // SAFETY: as for a launch without a clock, see `PtxDevice::launch`.
         let events = unsafe { launch.launch(config) }.map_err(&failed)?;
         let (start, end) = events.ok_or_else(|| {
             EngineError::Device(format!("{}: no events were recorded", stage.name))
         })?;
         start.elapsed_ms(&end).map_err(&failed)
+    }
+
+    /// Gives what a kernel adds to the values that it had before the first run, so that every run
+    /// adds the same to the same; a kernel writes the other outputs whatever they hold.
+    fn start_over(
+        &mut self,
+        job: &PtxJob<'_>,
+        outputs: &mut [CudaSlice<u32>],
+    ) -> Result<(), EngineError> {
+        for (buffer, array) in job.stage.ptx.buffers.outputs.iter().zip(outputs) {
+            match buffer.role(job.stage.outputs) {
+                Role::Accumulate => {
+                    self.stream.memset_zeros(array).map_err(failed(buffer.name))?;
+                }
+                Role::AccumulateOnto(start) => {
+                    let start = job.inputs.get(start)?.words();
+                    self.stream.memcpy_htod(start, array).map_err(failed(buffer.name))?;
+                }
+                Role::Write | Role::Read | Role::Size(_) => {}
+            }
+        }
+        Ok(())
     }
 }
