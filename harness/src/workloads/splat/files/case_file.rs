@@ -31,7 +31,8 @@ use crate::io::{notation, read};
 use crate::workload::NOTE_PREFIX;
 use crate::workloads::splat::case::Case;
 
-const TENSORS: [&str; 11] = [
+/// Names of the tensors that a case may have.
+pub(super) const TENSORS: [&str; 11] = [
     "means",
     "quats",
     "scales",

@@ -1,5 +1,9 @@
 //! Files that are nearly valid, from a seed: what random bytes would never reach.
 
+use std::sync::LazyLock;
+
+use crate::workloads::splat::files::case_file;
+
 /// `SplitMix64`: the same inputs on every machine.
 pub(super) struct Random(u64);
 
@@ -63,19 +67,8 @@ const VALUES: [f32; 10] = [
     2.0,
 ];
 
-/// Words of both formats, right ones in wrong places included.
-const WORDS: [&str; 34] = [
-    "means",
-    "quats",
-    "scales",
-    "opacities",
-    "colors",
-    "sh",
-    "viewmats",
-    "Ks",
-    "backgrounds",
-    "v_render_colors",
-    "v_render_alphas",
+/// Words of both formats beside the names of a case's tensors.
+const OTHERS: [&str; 23] = [
     "__metadata__",
     "dtype",
     "shape",
@@ -100,6 +93,10 @@ const WORDS: [&str; 34] = [
     "binary_big_endian",
     "end_header",
 ];
+
+/// Words of both formats, right ones in wrong places included.
+static WORDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| case_file::TENSORS.into_iter().chain(OTHERS).collect());
 
 /// Changes the text of a header in one place.
 pub(super) fn header(text: &mut String, random: &mut Random) {
