@@ -19,11 +19,6 @@ pub(crate) fn parse_f64(text: &str) -> Option<f64> {
     f32_from_bits(text).map(f64::from).or_else(|| text.parse().ok())
 }
 
-/// The shortest decimal that reads back to the same f32, with a point or an exponent.
-pub(crate) fn shortest(x: f32) -> String {
-    format!("{x:?}")
-}
-
 /// `x` rounded to the nearest f32.
 #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
 pub(crate) fn round(x: f64) -> f32 {

@@ -5,7 +5,7 @@
 //! | [`ply`] | trained 3DGS scene, `.ply` | read |
 //! | [`cameras`] | `NAME.cameras.json` | read |
 //! | [`case_file`] | one case, `.safetensors` | read and write, exact bits |
-//! | [`corpus`], [`corpus_text`] | one small case as text, `.toml` | read and write, exact bits |
+//! | [`corpus`] | one small case as text, `.toml` | read, exact bits |
 //! | [`result_file`] | images and gradients of one case, `.safetensors` | write |
 //! | [`image`] | picture, `.png` | write |
 //!
@@ -15,7 +15,6 @@
 pub mod cameras;
 pub mod case_file;
 pub mod corpus;
-pub mod corpus_text;
 #[cfg(test)]
 mod fuzz;
 pub mod image;

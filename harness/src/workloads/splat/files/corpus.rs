@@ -47,11 +47,10 @@ use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::scene::{Colors, Gaussians, Scene};
 
 use super::validate::{COEFFICIENTS, MAX_CHANNELS, check_size, validate};
-use super::{case_file, corpus_text, overrides};
+use super::{case_file, overrides};
 use crate::io::error::{InputError, Problem};
 use crate::io::read;
 use crate::io::toml_node::{self, Node, Table};
-use crate::io::write::write_file;
 use crate::workloads::splat::case::Case;
 
 /// Extensions of the files that hold a case.
@@ -137,20 +136,6 @@ pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
     files.sort();
     let named = |file: &PathBuf| Ok(Case { name: read::stem(file), ..read_any_case(file, None)? });
     files.iter().map(named).collect()
-}
-
-/// Writes one case as text. The file's name must be the case's, since the text does not carry it.
-///
-/// # Errors
-/// Where the case is not valid, or the file cannot be written.
-pub fn write_corpus_case(file: &Path, case: &Case) -> Result<(), InputError> {
-    if read::stem(file) != case.name {
-        let advice = "name the file as the case: the text does not carry the name";
-        let name = crate::io::error::quoted(&case.name);
-        return Err(Problem::new("the case's name", name, advice).in_file(file));
-    }
-    let text = corpus_text::to_toml(case).map_err(|problem| problem.in_file(file))?;
-    write_file(file, text.as_bytes())
 }
 
 /// Reads a case from its text; `name` becomes the case's.

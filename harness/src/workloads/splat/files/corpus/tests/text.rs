@@ -1,4 +1,5 @@
-//! A case as the text that [`corpus`](super::corpus) reads, exactly.
+//! A case as the text that the reader reads, exactly: what the reader's tests start from.
+//! People write their cases by hand, and this program writes `.safetensors`.
 //!
 //! Numbers are written as the shortest decimal that reads back to the same bits. What equals its
 //! default is left out, a background that all cameras share is written once, a loss gradient that is
@@ -9,41 +10,25 @@ use std::fmt::Write as _;
 
 use splatcheck_reference::splat::scene::{Colors, Scene};
 
-use super::corpus::{IDENTITY, MAX_VALUES};
-use super::overrides::{self, Setting};
-use super::validate::validate;
-use crate::io::error::{Problem, quoted};
-use crate::io::notation::{round, shortest};
+use super::super::IDENTITY;
+use crate::io::notation::round;
 use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::overrides::{self, Setting};
 
-/// The text of a case. Its name is not part of it.
-///
-/// # Errors
-/// Where the case is not valid or too large for a text, or has no purpose.
-pub fn to_toml(case: &Case) -> Result<String, Problem> {
-    validate(case)?;
-    if case.purpose.trim().is_empty() {
-        let advice = "say in one line what the case is there to catch";
-        return Err(Problem::new("purpose", quoted(&case.purpose), advice));
-    }
+/// The text of a valid case. Its name is not part of it.
+pub(super) fn to_toml(case: &Case) -> String {
     let scene = &case.scene;
-    let images = scene.v_render_colors.len() + scene.v_render_alphas.len();
-    let parameters = scene.gaussians.len() * (11 + scene.gaussians.colors.stride());
-    if images.max(parameters) > MAX_VALUES {
-        let advice = format!("a text case has at most {MAX_VALUES}: write a .safetensors");
-        return Err(Problem::new("the number of values", images.max(parameters), advice));
-    }
     let mut text = String::new();
-    for line in header(case)? {
+    for line in header(case) {
         text.push_str(&line);
         text.push('\n');
     }
     text.push_str(&cameras(scene));
     text.push_str(&gaussians(scene));
-    Ok(text)
+    text
 }
 
-fn header(case: &Case) -> Result<Vec<String>, Problem> {
+fn header(case: &Case) -> Vec<String> {
     let scene = &case.scene;
     let mut lines = vec![format!("purpose = {}", basic_string(&case.purpose))];
     if !case.hazards.is_empty() {
@@ -67,12 +52,17 @@ fn header(case: &Case) -> Result<Vec<String>, Problem> {
         });
     }
     lines.push(loss(scene));
-    Ok(lines)
+    lines
 }
 
 /// A TOML basic string. The text has no control characters.
 fn basic_string(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The shortest decimal that reads back to the same f32, with a point or an exponent.
+fn shortest(x: f32) -> String {
+    format!("{x:?}")
 }
 
 fn array(values: &[f32]) -> String {
