@@ -10,7 +10,7 @@
 //! are added in the order of the tiles. No bit depends on the number of threads.
 
 use crate::arithmetic::{LaneJob, Lanes, Scalar, Walk};
-use crate::splat::convention::{Convention, Mean2dUnits, OffDiagonal};
+use crate::splat::convention::Convention;
 use crate::splat::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::splat::rasterize::{Alpha, Constants, Splat, alpha_at};
 use crate::splat::reach::{Footprint, footprints};
@@ -32,26 +32,6 @@ pub struct SplatGradients<S> {
     pub v_colors: Vec<S>,
     /// `[D]`.
     pub v_background: Vec<S>,
-}
-
-impl<S: Scalar> SplatGradients<S> {
-    /// The same gradients in the units in which the convention's own renderer reports them, for
-    /// comparing stage by stage: the mean's in normalized device coordinates (times half the
-    /// image's size), half of the conic's off-diagonal.
-    #[must_use]
-    pub fn reported_by(mut self, convention: &Convention, [width, height]: [u32; 2]) -> Self {
-        if convention.mean2d_units == Mean2dUnits::Ndc {
-            let half = [width, height].map(|pixels| S::from_f64(0.5 * f64::from(pixels)));
-            for [x, y] in &mut self.v_means2d {
-                (*x, *y) = (*x * half[0], *y * half[1]);
-            }
-        }
-        if convention.conic_off_diagonal == OffDiagonal::Half {
-            let half = S::from_f64(0.5);
-            self.v_conics.iter_mut().for_each(|conic| conic[1] = conic[1] * half);
-        }
-        self
-    }
 }
 
 /// Numbers per pair besides the colour's D.
@@ -390,22 +370,6 @@ mod tests {
     use crate::splat::rasterize;
     use crate::splat::render::project_scene;
     use crate::splat::synthetic::frustum;
-
-    #[test]
-    fn each_convention_reports_in_its_own_units() {
-        let one = || SplatGradients {
-            v_means2d: vec![[1.0, 1.0]],
-            v_conics: vec![[1.0; 3]],
-            v_opacities: vec![1.0],
-            v_colors: vec![1.0; 3],
-            v_background: vec![1.0; 3],
-        };
-        let inria = one().reported_by(&Convention::inria(), [8, 6]);
-        assert_eq!(inria.v_means2d, [[4.0, 3.0]], "device coordinates are half the image long");
-        assert_eq!(inria.v_conics, [[1.0, 0.5, 1.0]], "half of the off-diagonal");
-        let gsplat = one().reported_by(&Convention::gsplat(), [8, 6]);
-        assert_eq!(gsplat, one(), "gsplat's units are this project's");
-    }
 
     #[test]
     fn vector_rows_give_the_bits_of_single_pixels() {
