@@ -10,7 +10,6 @@
 //! are added in the order of the tiles. No bit depends on the number of threads.
 
 use crate::arithmetic::{LaneJob, Lanes, Scalar, Walk};
-use crate::splat::convention::Convention;
 use crate::splat::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
 use crate::splat::rasterize::{Alpha, Constants, Splat, alpha_at};
 use crate::splat::reach::{Footprint, footprints};
@@ -367,6 +366,7 @@ struct Pair<'a, L: Lanes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::splat::convention::Convention;
     use crate::splat::rasterize;
     use crate::splat::render::project_scene;
     use crate::splat::synthetic::frustum;
