@@ -1,17 +1,72 @@
 //! A running child: frames in, frames out, within a time limit, and its last words if it fails.
 
+use std::io;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::program::Program;
-use super::protocol::{FrameError, read_frame, write_frame};
+use super::protocol::{FrameError, WireError, read_frame, write_frame};
 use super::spec::EngineSpec;
 use super::tail::Tail;
 
 /// How long a child that has closed its output may take to end, and a killed one to disappear.
 const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Why a program does not run as a child.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StartError {
+    /// The system does not start it.
+    #[error("cannot start {}: {source}", program.display())]
+    Spawn {
+        /// The program.
+        program: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// There is no way to talk to it.
+    #[error("cannot start {}: it has no standard streams", program.display())]
+    NoStreams {
+        /// The program.
+        program: PathBuf,
+    },
+}
+
+/// What became of a child that is of no more use, with its last words.
+#[derive(Debug, thiserror::Error)]
+#[error("{end}; {}", match last_words {
+    Some(words) => format!("its last words: {words}"),
+    None => "it left no message".to_owned(),
+})]
+pub(super) struct Failed {
+    end: End,
+    last_words: Option<String>,
+}
+
+/// How a child came to its end.
+#[derive(Debug, thiserror::Error)]
+enum End {
+    /// It did not answer in time.
+    #[error("no answer within {} s: killed", limit.as_secs_f64())]
+    Silent {
+        /// The time that it had.
+        limit: Duration,
+    },
+    /// It does not speak the protocol.
+    #[error("answered with something else than a frame, killed: {0}")]
+    NoFrame(FrameError),
+    /// It ended by itself.
+    #[error("{}", describe(*.0))]
+    Ended(ExitStatus),
+    /// It went on without an output.
+    #[error("closed its output without an answer: killed")]
+    Closed,
+    /// It answered in a frame that says nothing.
+    #[error("its answer was not understood, killed: {0}")]
+    NotUnderstood(WireError),
+}
 
 type Reply = Result<Option<Vec<u8>>, FrameError>;
 
@@ -27,7 +82,7 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts the program with the spec's environment.
-    pub(super) fn start(spec: &EngineSpec, program: &Program) -> Result<Self, String> {
+    pub(super) fn start(spec: &EngineSpec, program: &Program) -> Result<Self, StartError> {
         let mut command = Command::new(&program.path);
         command.args(&program.args);
         if let Some(adapter) = &spec.adapter {
@@ -38,11 +93,12 @@ impl Running {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let cannot = |what: &str| format!("cannot start {}: {what}", program.path.display());
-        let mut child = command.spawn().map_err(|e| cannot(&e.to_string()))?;
+        let path = || program.path.clone();
+        let mut child =
+            command.spawn().map_err(|source| StartError::Spawn { program: path(), source })?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
-            return Err(cannot("it has no standard streams"));
+            return Err(StartError::NoStreams { program: path() });
         };
         let (requests, to_send) = channel();
         let (received, replies) = channel();
@@ -52,43 +108,40 @@ impl Running {
 
     /// Sends a request and waits for the reply. After an error the child is of no more use, and
     /// the error says what became of it.
-    pub(super) fn ask(&mut self, frame: Vec<u8>, limit: Duration) -> Result<Vec<u8>, String> {
+    pub(super) fn ask(&mut self, frame: Vec<u8>, limit: Duration) -> Result<Vec<u8>, Failed> {
         let reply = match self.requests.send(frame) {
             Ok(()) => self.replies.recv_timeout(limit),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         };
-        let what = match reply {
+        let end = match reply {
             Ok(Ok(Some(frame))) => return Ok(frame),
             Err(RecvTimeoutError::Timeout) => {
                 self.kill();
-                format!("no answer within {} s: killed", limit.as_secs_f64())
+                End::Silent { limit }
             }
             Ok(Err(error @ FrameError::Length { .. })) => {
                 self.kill();
-                format!("answered with something else than a frame, killed: {error}")
+                End::NoFrame(error)
             }
             Ok(_) | Err(RecvTimeoutError::Disconnected) => match self.wait(FAREWELL) {
-                Some(status) => describe(status),
+                Some(status) => End::Ended(status),
                 None => {
                     self.kill();
-                    "closed its output without an answer: killed".to_owned()
+                    End::Closed
                 }
             },
         };
-        Err(self.with_last_words(what))
+        Err(self.failed(end))
     }
 
-    /// Kills the child, and adds its last words to what is wrong with it.
-    pub(super) fn condemn(mut self, what: String) -> String {
+    /// Kills the child for an answer that was not understood.
+    pub(super) fn condemn(mut self, answer: WireError) -> Failed {
         self.kill();
-        self.with_last_words(what)
+        self.failed(End::NotUnderstood(answer))
     }
 
-    fn with_last_words(&self, what: String) -> String {
-        match self.tail.last_words() {
-            Some(words) => format!("{what}; its last words: {words}"),
-            None => format!("{what}; it left no message"),
-        }
+    fn failed(&self, end: End) -> Failed {
+        Failed { end, last_words: self.tail.last_words() }
     }
 
     fn kill(&mut self) {

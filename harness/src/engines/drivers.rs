@@ -7,6 +7,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use splatcheck_gpu::DeviceInfo;
@@ -231,7 +232,7 @@ fn family_of(path: &Path) -> Family {
 
 fn candidates_of(path: &Path) -> Vec<Candidate> {
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let broken = library(path).err();
+    let broken = library(path).err().map(|error| error.to_string());
     let env = |extra: &[(&str, &str)]| {
         let driver = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
             .map(|name| (name.to_owned(), path.as_os_str().to_owned()));
@@ -261,25 +262,34 @@ fn candidates_of(path: &Path) -> Vec<Candidate> {
     }
 }
 
+/// Why an ICD file leads to no driver.
+#[derive(Debug, thiserror::Error)]
+enum IcdError {
+    #[error("cannot read {}: {source}", file.display())]
+    Unreadable { file: PathBuf, source: io::Error },
+    #[error("{} is not JSON: {source}", file.display())]
+    NotJson { file: PathBuf, source: serde_json::Error },
+    #[error("{} has no ICD.library_path", file.display())]
+    NoPath { file: PathBuf },
+    #[error("the library {} is missing", library.display())]
+    NoLibrary { library: PathBuf },
+}
+
 /// Checks that the library an ICD file names is there, where that can be told.
-fn library(path: &Path) -> Result<(), String> {
-    let file = path.display();
-    let text = fs::read_to_string(path).map_err(|e| format!("cannot read {file}: {e}"))?;
+fn library(path: &Path) -> Result<(), IcdError> {
+    let file = || path.to_owned();
+    let text =
+        fs::read_to_string(path).map_err(|source| IcdError::Unreadable { file: file(), source })?;
     let json: serde_json::Value =
-        serde_json::from_str(&text).map_err(|e| format!("{file} is not JSON: {e}"))?;
-    let library = json["ICD"]["library_path"]
-        .as_str()
-        .ok_or_else(|| format!("{file} has no ICD.library_path"))?;
+        serde_json::from_str(&text).map_err(|source| IcdError::NotJson { file: file(), source })?;
+    let library =
+        json["ICD"]["library_path"].as_str().ok_or_else(|| IcdError::NoPath { file: file() })?;
     // A bare name is looked up by the loader, anything else is relative to the file.
     if !library.contains('/') {
         return Ok(());
     }
     let library = path.parent().unwrap_or(Path::new("")).join(library);
-    if library.is_file() {
-        Ok(())
-    } else {
-        Err(format!("the library {} is missing", library.display()))
-    }
+    if library.is_file() { Ok(()) } else { Err(IcdError::NoLibrary { library }) }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! the caller: a crash, a hang or a nonsensical answer is an [`EngineError::Device`] that says what
 //! happened, and the next request starts a fresh child.
 
+use std::error::Error;
 use std::time::Duration;
 
 use splatcheck_gpu::{
@@ -14,7 +15,7 @@ use super::batch::{self, Piece};
 use super::child::Running;
 use super::program::Program;
 use super::protocol::{
-    Answer, Description, MAX_FRAME, RequestRef, WireError, decode_response, encode_request,
+    Answer, Description, MAX_FRAME, RequestRef, decode_response, encode_request,
 };
 use super::spec::EngineSpec;
 
@@ -111,10 +112,9 @@ fn open(
     program: &Program,
     limit: Duration,
 ) -> Result<(Running, Description), EngineError> {
-    let fault = |what: String| EngineError::Device(format!("{}: {what}", spec.id()));
-    let running = Running::start(spec, program).map_err(fault)?;
+    let running = Running::start(spec, program).map_err(|error| fault(spec, &error))?;
     let request = RequestRef::Info;
-    let frame = encode_request(request).map_err(|e| fault(e.to_string()))?;
+    let frame = encode_request(request).map_err(|error| fault(spec, &error))?;
     match exchange(running, spec, request, frame, limit)? {
         (running, Ok(Answer::Info(description))) => Ok((running, description)),
         (_, Err(error)) => Err(error),
@@ -130,14 +130,16 @@ fn exchange(
     frame: Vec<u8>,
     limit: Duration,
 ) -> Result<(Running, Result<Answer, EngineError>), EngineError> {
-    let fault = |what: String| EngineError::Device(format!("{}: {what}", spec.id()));
-    let reply = running.ask(frame, limit).map_err(fault)?;
+    let reply = running.ask(frame, limit).map_err(|error| fault(spec, &error))?;
     match decode_response(request, &reply) {
         Ok(answer) => Ok((running, answer)),
-        Err(WireError(what)) => {
-            Err(fault(running.condemn(format!("its answer was not understood, killed: {what}"))))
-        }
+        Err(error) => Err(fault(spec, &running.condemn(error))),
     }
+}
+
+/// What went wrong with an engine's process, under the engine's name.
+fn fault(spec: &EngineSpec, error: &dyn Error) -> EngineError {
+    EngineError::Device(format!("{}: {error}", spec.id()))
 }
 
 fn other_question(spec: &EngineSpec) -> EngineError {
