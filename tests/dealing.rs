@@ -4,12 +4,14 @@ use splatcheck::campaign::{
     Contender, EngineReport, Exercised, Hooks, Observer, Share, as_it_is, run_in_chunks,
 };
 use splatcheck::fuzz::{Plan, Shard};
+use splatcheck::workload::generator;
+use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror};
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 const CHUNK: usize = 4;
 const CASES: usize = 48;
@@ -53,8 +55,9 @@ fn contender(name: &str, defect: Defect) -> Contender<'static> {
 fn deal(
     engines: Vec<Contender<'_>>,
 ) -> (Vec<String>, Vec<EngineReport>, BTreeMap<String, Vec<String>>) {
-    let finish = splatcheck::workloads::splat::generators::find("finish").expect("a generator");
-    let plan = Plan::new(Profile::Inria, 2, &[finish]);
+    let splat = Splat(Profile::Inria);
+    let finish = generator(&splat, "finish").expect("a generator");
+    let plan = Plan::new(Arc::new(splat), 2, &[finish]);
     let cases: Vec<_> = plan.cases(Shard::WHOLE).take(CASES).collect();
     let names = cases.iter().map(|(case, _)| case.name().to_owned()).collect();
     let watch = Held::default();

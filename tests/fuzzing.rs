@@ -6,6 +6,7 @@ use splatcheck::campaign::{
 use splatcheck::cli::reproducer;
 use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::workload::Case;
+use splatcheck::workloads::splat::Splat;
 use splatcheck::workloads::splat::files::case_file;
 use splatcheck_gpu::BackwardConfig;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
@@ -14,6 +15,7 @@ use splatcheck_tests::{Defect, Mirror, say};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Names the folder of the process that is to be killed.
@@ -51,7 +53,7 @@ impl Observer for Announcer {
 fn victim() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let watch = Announcer { folder: folder.into() };
-    let plan = Plan::new(Profile::Inria, 4, &[]);
+    let plan = Plan::new(Arc::new(Splat(Profile::Inria)), 4, &[]);
     let contender = Contender {
         id: "mirror".to_owned(),
         emulation: None,

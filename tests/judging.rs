@@ -2,12 +2,12 @@
 //! and planted defects are found, named and made small.
 
 use splatcheck::campaign::Fault;
+use splatcheck::minimize::shrink;
 use splatcheck::report::{report, verdicts};
 use splatcheck::verdict::Verdict;
-use splatcheck::workload::AnyCase;
+use splatcheck::workload::{AnyCase, Drawn};
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::generators::draw;
-use splatcheck::workloads::splat::minimize::shrink;
 use splatcheck::workloads::splat::splat_case;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
 use splatcheck_gpu::{BackwardConfig, Reduction};
@@ -115,7 +115,7 @@ fn what_failed_is_made_small() {
         })
     };
     let tree = tree().expect("some scene shows the defect");
-    let small = shrink(tree, &mut |case| {
+    let small = shrink(Box::new(Drawn(tree)), &mut |case| {
         judge(defect, &[splat_of(case).clone()], one_setting()).verdict() == Verdict::Disagree
     });
     let small = splat_of(&small);

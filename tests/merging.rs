@@ -6,6 +6,7 @@ use splatcheck::cli::fuzz::{FuzzPlan, Limit, judge};
 use splatcheck::cli::gate::{GateArgs, GatePlan};
 use splatcheck::cli::merge::{self, MergeArgs};
 use splatcheck::fuzz::{Plan, REPORT, RESULT};
+use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::{BackwardConfig, Reduction};
 use splatcheck_reference::splat::convention::Profile;
@@ -13,6 +14,7 @@ use splatcheck_tests::{Defect, Mirror, say};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const CASES: u64 = 14;
 
@@ -21,7 +23,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
     let plan = FuzzPlan {
         engines: Vec::new(),
         missing: Vec::new(),
-        plan: Plan::new(Profile::Inria, seed, &[]),
+        plan: Plan::new(Arc::new(Splat(Profile::Inria)), seed, &[]),
         limit: Limit::Cases(CASES),
         share: Share::Everyone,
         shard: shard.parse().expect("a part"),
@@ -168,6 +170,8 @@ fn parts_that_are_not_the_whole_are_refused() {
         ("\"bins\":[", "\"bins\":[0,", "bins, expected"),
         ("\"lane_width\":8", "\"lane_width\":4000000000", "expected 1 to 64"),
         ("\"key\":", "\"kez\":", "key"),
+        ("\"workload\":\"splat\"", "\"workload\":\"mesh\"", "no workload 'mesh': expected splat"),
+        ("\"convention\":\"inria\"", "\"convention\":\"brush\"", "no convention 'brush'"),
         ("{", "", "result.json"),
     ] {
         assert!(text.contains(from), "{from} is not there to be damaged");

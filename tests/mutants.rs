@@ -4,8 +4,12 @@ use splatcheck::mutants::class::classes;
 use splatcheck::mutants::matrix::{Budget, emulated};
 use splatcheck::mutants::table::{conclusion, summary};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
+use splatcheck::workload::AnyCase;
+use splatcheck::workloads::splat::Splat;
+use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{corpus, root};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 fn mutants() -> Vec<Mutant> {
     read_mutants(&root().join("tests/mutants")).expect("the mutants can be run")
@@ -34,7 +38,9 @@ fn every_hazard_has_its_mutant() {
 fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
     let mutants = mutants();
     let budget = Budget { seeds: 1, cases: 2, limit: 12 };
-    let mut classes = classes(corpus(), budget.cases).expect("the corpus can be rasterized");
+    let corpus = corpus().into_iter().map(|case| Arc::new(case) as AnyCase).collect();
+    let mut classes = classes(&Splat(Profile::Inria), corpus, budget.cases)
+        .expect("the corpus can be rasterized");
     // What these do not show, no mutant needs: the command runs the other generators.
     classes.retain(|class| ["corpus", "nan", "typical", "poison"].contains(&class.name));
     let cells = emulated(&mutants, &classes, budget, &|| ()).expect("the mutants are PTX");

@@ -18,33 +18,34 @@ use splatcheck_emulator::{Trace, shrink};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError, sha256};
 use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel};
-use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{BackwardConfig, EngineError, Reduction};
 use std::mem::discriminant;
+use std::slice;
 use std::time::{Duration, Instant};
 
 /// Time granted to the reduction of one trace.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Warp instructions that a user's kernel may execute on any case, and for every (tile, Gaussian)
-/// pair of the largest: a block of 8 warps whose lanes all run apart has 4096 for each lane and
-/// pair. A kernel that never ends is so reported within seconds on a small case.
+/// Warp instructions that a user's kernel may execute on any case, and for each along the
+/// longest side of its arrays, for splats the (tile, Gaussian) pairs: a block of 8 warps whose lanes
+/// all run apart has 4096 for each lane and pair. A kernel that never ends is so reported within seconds on a small case.
 const ANY_CASE: u64 = 1 << 24;
-const EVERY_PAIR: u64 = 1 << 20;
+const EVERY_ELEMENT: u64 = 1 << 20;
 
-/// Opens the emulator with a user's kernel in place of the artifacts of a reduction, for these cases.
+/// Opens the emulator with a user's kernel in place of a stage's artifacts of a reduction, for these
+/// cases.
 ///
 /// # Errors
 /// As [`EmulatorEngine::open`].
 pub fn open_own(
     emulation: Emulation,
     kernel: &OwnKernel,
-    reduction: Reduction,
+    (stage, reduction): (Stage, Reduction),
     items: &[Item],
 ) -> Result<EmulatorEngine, EngineError> {
-    let jobs = items.iter().filter_map(|item| item.job(RASTERIZE_BACKWARD));
-    let pairs = jobs.map(|job| job.sizes.get("M") as u64);
-    let budget = pairs.max().unwrap_or(0).saturating_mul(EVERY_PAIR).saturating_add(ANY_CASE);
+    let jobs = items.iter().filter_map(|item| item.job(stage));
+    let largest = jobs.map(|job| job.sizes.largest() as u64);
+    let budget = largest.max().unwrap_or(0).saturating_mul(EVERY_ELEMENT).saturating_add(ANY_CASE);
     let mut options = emulation.options();
     options.observers.budget = options.observers.budget.min(budget);
     let mut engine = EmulatorEngine::open(options)?;
@@ -72,7 +73,7 @@ impl<'a> Rerun<'a> {
         })?;
         let engine = match kernel.zip(setting) {
             Some((kernel, setting)) => {
-                open_own(emulation, kernel, setting.reduction, std::slice::from_ref(item))?
+                open_own(emulation, kernel, (stage, setting.reduction), slice::from_ref(item))?
             }
             None => EmulatorEngine::open(emulation.options())?,
         };

@@ -2,9 +2,10 @@
 //!
 //! Nothing that a machine does has a part in it, neither its engines nor their speed nor the number
 //! of threads; so any part of a campaign can be run again anywhere. It is steered without looking
-//! back: every other case is one of [`generators`]'s `lanes`, whose aims take turns until every cell
-//! of [`coverage`](crate::coverage) was aimed at; the other generators take turns in between, those
-//! with large cases one turn in 16. Lane widths and settings take turns too.
+//! back: every other case is one of the workload's steering generator, whose aims take turns until
+//! every cell of [`coverage`](crate::coverage) was aimed at; the other generators take turns in
+//! between, those with large cases one turn in 16 ([`Turns`]). Lane widths and settings take turns
+//! too.
 
 mod join;
 mod record;
@@ -17,12 +18,11 @@ pub use results::{REPORT, RESULT, Results};
 pub use shard::{NotAShard, Shard};
 
 use crate::campaign::{Finding, Policy};
-use crate::workload::{AnyCase, Case, CaseId};
-use crate::workloads::splat::generators::{self, CaseTree, Draw, Generator, Promise, Size};
-use crate::workloads::splat::{self};
-use splatcheck_gpu::BackwardConfig;
-use splatcheck_gpu::Stage;
-use splatcheck_reference::splat::convention::Profile;
+use crate::workload::{
+    AnyCase, Case, CaseId, CaseTree, Draw, Generator, Promise, Turns, Workload, views,
+};
+use splatcheck_gpu::{BackwardConfig, Stage};
+use std::sync::Arc;
 
 /// Lane widths that are aimed at where none is named: those of the devices there are.
 pub const LANE_WIDTHS: [u32; 4] = [32, 8, 4, 16];
@@ -49,9 +49,9 @@ pub enum AimError {
 /// What is drawn.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    profile: Profile,
+    workload: Arc<dyn Workload>,
     seed: u64,
-    turns: Turns,
+    order: Order,
     /// Lane widths that are aimed at, in turn.
     lane_widths: Vec<u32>,
     /// Settings that a case is run with.
@@ -60,32 +60,35 @@ pub struct Plan {
 
 /// Which generator comes when.
 #[derive(Clone, Debug)]
-enum Turns {
+enum Order {
     /// Those that were named, one after the other.
     Named(Vec<&'static Generator>),
-    /// `steering` at odd indices, the others at even ones.
+    /// `steering` at odd indices, the others at even ones; the others at all where none steers.
     All {
-        steering: &'static Generator,
-        small: Vec<&'static Generator>,
-        large: Vec<&'static Generator>,
+        steering: Option<&'static Generator>,
+        often: Vec<&'static Generator>,
+        seldom: Vec<&'static Generator>,
     },
 }
 
-impl Turns {
-    fn all() -> Self {
-        let promised = || generators::ALL.iter().filter(|g| g.promise != Promise::Nothing);
-        let of = |size| promised().filter(move |g| g.size == size && g.name != STEERING).collect();
-        let steering = generators::find(STEERING);
-        let Some(steering) = steering else { unreachable!("{STEERING} is a generator") };
-        Self::All { steering, small: of(Size::Small), large: of(Size::Large) }
+impl Order {
+    fn all(workload: &dyn Workload) -> Self {
+        let mut promised = workload.generators();
+        promised.retain(|generator| generator.promise != Promise::Nothing);
+        let of = |turns| promised.iter().copied().filter(move |g| g.turns == turns);
+        Self::All {
+            steering: of(Turns::Steering).next(),
+            often: of(Turns::Often).collect(),
+            seldom: of(Turns::Seldom).collect(),
+        }
     }
 
     /// Those that have a turn at all.
     fn used(&self) -> Vec<&'static Generator> {
         match self {
             Self::Named(named) => named.clone(),
-            Self::All { steering, small, large } => {
-                large.iter().chain(small).chain([steering]).copied().collect()
+            Self::All { steering, often, seldom } => {
+                seldom.iter().chain(often).chain(steering).copied().collect()
             }
         }
     }
@@ -94,26 +97,39 @@ impl Turns {
     fn at(&self, index: u64) -> (&'static Generator, u64) {
         let (generators, turn) = match self {
             Self::Named(named) => (named, index),
-            Self::All { steering, .. } if index % 2 == 1 => return (steering, index / 2),
-            Self::All { small, large, .. } => match index / 2 {
-                turn if turn % LARGE == LARGE - 1 => (large, turn / LARGE),
-                turn => (small, turn - turn / LARGE),
-            },
+            Self::All { steering, often, seldom } => {
+                let turn = match steering {
+                    Some(steering) if index % 2 == 1 => return (steering, index / 2),
+                    Some(_) => index / 2,
+                    None => index,
+                };
+                match turn {
+                    turn if seldom.is_empty() => (often, turn),
+                    turn if turn % LARGE == LARGE - 1 => (seldom, turn / LARGE),
+                    turn => (often, turn - turn / LARGE),
+                }
+            }
         };
         let count = generators.len() as u64;
         (generators[usize::try_from(turn % count).unwrap_or(0)], turn / count)
     }
 }
 
-/// The generator that aims at cells of the coverage.
-const STEERING: &str = "lanes";
-
 impl Plan {
     /// The generators that were named; for none, all of which anything is promised.
     #[must_use]
-    pub fn new(profile: Profile, seed: u64, named: &[&'static Generator]) -> Self {
-        let turns = if named.is_empty() { Turns::all() } else { Turns::Named(named.to_vec()) };
-        Self { profile, seed, turns, lane_widths: LANE_WIDTHS.to_vec(), settings: SETTINGS }
+    pub fn new(workload: Arc<dyn Workload>, seed: u64, named: &[&'static Generator]) -> Self {
+        let order = match named {
+            [] => Order::all(workload.as_ref()),
+            named => Order::Named(named.to_vec()),
+        };
+        Self { workload, seed, order, lane_widths: LANE_WIDTHS.to_vec(), settings: SETTINGS }
+    }
+
+    /// Whose cases are drawn.
+    #[must_use]
+    pub fn workload(&self) -> &dyn Workload {
+        self.workload.as_ref()
     }
 
     /// Aims at warps of these numbers of lanes, in turn, and runs each case with so many settings.
@@ -133,31 +149,33 @@ impl Plan {
 
     /// The generators that were named.
     fn named(&self) -> &[&'static Generator] {
-        match &self.turns {
-            Turns::Named(named) => named,
-            Turns::All { .. } => &[],
+        match &self.order {
+            Order::Named(named) => named,
+            Order::All { .. } => &[],
         }
     }
 
     /// The generators that this plan does not use.
     pub fn unused(&self) -> impl Iterator<Item = &'static Generator> + '_ {
-        let used = self.turns.used();
-        generators::ALL
-            .iter()
-            .filter(move |generator| used.iter().all(|u| u.name != generator.name))
+        let used = self.order.used();
+        let all = self.workload.generators().into_iter();
+        all.filter(move |generator| used.iter().all(|u| u.name != generator.name))
     }
 
-    /// Whether windows are drawn but the trained scenes are not on this machine.
+    /// The generators that this plan uses and whose files are not on this machine.
     #[must_use]
-    pub fn window_is_missing(&self) -> bool {
-        let draw = Draw { profile: self.profile, lane_width: 32, turn: 0 };
-        self.turns.used().iter().any(|generator| generator.strategy(draw).is_none())
+    pub fn not_drawn(&self) -> Vec<&'static Generator> {
+        let mut used = self.order.used();
+        let draw = Draw { lane_width: LANE_WIDTHS[0], turn: 0 };
+        used.retain(|generator| !generator.needs.is_empty());
+        used.retain(|generator| self.workload.draw(generator, draw, self.seed, 0).is_none());
+        used
     }
 
     /// The generator of case `index`, and how often it had its turn before.
     #[must_use]
     pub fn generator(&self, index: u64) -> (&'static Generator, u64) {
-        self.turns.at(index)
+        self.order.at(index)
     }
 
     /// Case `index`; `None` where what it is made from is not on this machine.
@@ -167,13 +185,14 @@ impl Plan {
         let count = self.lane_widths.len() as u64;
         let lane_width = self.lane_widths[usize::try_from(turn % count).unwrap_or(0)];
         // Every width meets every kind of case.
-        let turn = turn / count;
-        generator.draw(Draw { profile: self.profile, lane_width, turn }, self.seed, index)
+        let draw = Draw { lane_width, turn: turn / count };
+        self.workload.draw(generator, draw, self.seed, index)
     }
 
     /// The identity of case `index`.
     pub(super) fn id(&self, index: u64) -> CaseId {
-        CaseId { generator: self.generator(index).0.name, seed: self.seed, index }
+        let generator = self.generator(index).0.name;
+        CaseId { workload: self.workload.name(), generator, seed: self.seed, index }
     }
 
     /// The index of a case of this plan; `None` for any other case.
@@ -183,10 +202,21 @@ impl Plan {
         (*id == self.id(id.index)).then_some(id.index)
     }
 
-    /// The generators on whose cases only the rasterization is run.
-    pub fn rasterized(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let used = self.turns.used().into_iter();
-        used.filter(|g| g.promise == Promise::Rasterization).map(|g| g.name)
+    /// The stages that are not run on the cases of some generators, since nothing is promised of
+    /// them there, each list of stages with its generators.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<(Vec<Stage>, Vec<&'static str>)> {
+        let mut all: Vec<(Vec<Stage>, Vec<&'static str>)> = Vec::new();
+        for generator in self.order.used() {
+            let Promise::Only(promised) = generator.promise else { continue };
+            let own = Stage::all().filter(|stage| stage.workload == self.workload.name());
+            let stages: Vec<_> = own.filter(|stage| !promised.contains(stage)).collect();
+            match all.iter_mut().find(|(known, _)| *known == stages) {
+                Some((_, names)) => names.push(generator.name),
+                None => all.push((stages, vec![generator.name])),
+            }
+        }
+        all
     }
 
     /// Puts findings in the order of their cases.
@@ -197,7 +227,7 @@ impl Plan {
     /// The cases of a part from the first on, each with all its cameras.
     pub fn cases(&self, shard: Shard) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
         let trees = shard.indices().filter_map(|index| self.tree(index));
-        splat::views(trees.map(|tree| tree.current()))
+        views(trees.map(|tree| tree.current()))
     }
 }
 
@@ -225,11 +255,22 @@ impl Policy for Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::generator;
+    use crate::workloads::splat::splat_case;
+    use crate::workloads::{all as workloads, find};
     use std::collections::BTreeMap;
+
+    fn splat(convention: &str) -> Arc<dyn Workload> {
+        find("splat").expect("there").under(convention).expect("known")
+    }
+
+    fn row(name: &str) -> &'static Generator {
+        generator(find("splat").expect("there").as_ref(), name).expect("a generator")
+    }
 
     #[test]
     fn every_generator_has_its_turn_and_half_of_the_cases_steer() {
-        let plan = Plan::new(Profile::Inria, 1, &[]);
+        let plan = Plan::new(splat("inria"), 1, &[]);
         let mut turns = BTreeMap::new();
         for index in 0..8192 {
             let (generator, turn) = plan.generator(index);
@@ -238,8 +279,10 @@ mod tests {
             *before += 1;
         }
         assert_eq!(turns["lanes"], 4096, "half of the cases");
-        for generator in generators::ALL.iter().filter(|g| g.promise != Promise::Nothing) {
-            let least = if generator.size == Size::Large { 24 } else { 256 };
+        let mut promised = plan.workload().generators();
+        promised.retain(|generator| generator.promise != Promise::Nothing);
+        for generator in promised {
+            let least = if generator.turns == Turns::Seldom { 24 } else { 256 };
             assert!(turns[generator.name] >= least, "{} has no turn", generator.name);
         }
         let unused: Vec<_> = plan.unused().map(|g| g.name).collect();
@@ -247,25 +290,41 @@ mod tests {
     }
 
     #[test]
+    fn every_workload_has_its_turns_whether_a_generator_steers_or_not() {
+        for workload in workloads() {
+            let plan = Plan::new(Arc::clone(&workload), 1, &[]);
+            let mut met: Vec<_> = (0..1024).map(|index| plan.generator(index).0.name).collect();
+            met.sort_unstable();
+            met.dedup();
+            assert_eq!(met.len(), plan.order.used().len(), "{}", workload.name());
+        }
+        let often = row("finish");
+        let none = Order::All { steering: None, often: vec![often], seldom: vec![row("typical")] };
+        let turns: Vec<_> = (0..17).map(|index| none.at(index)).collect();
+        assert_eq!(turns.iter().filter(|(g, _)| g.name == "typical").count(), 1, "one in 16");
+        assert_eq!(turns[16].1, 15, "turns of the others are counted without it");
+    }
+
+    #[test]
     fn names_lead_back_to_their_cases_and_no_others_do() {
-        let plan = Plan::new(Profile::Gsplat, 9, &[]);
+        let plan = Plan::new(splat("gsplat"), 9, &[]);
         for index in 0..50 {
             let Some(tree) = plan.tree(index) else { continue };
             let case = tree.current();
-            assert_eq!(plan.index(&case), Some(index), "{}", case.name);
-            assert_eq!(plan.class(&case), plan.generator(index).0.name, "{}", case.name);
+            assert_eq!(plan.index(case.as_ref()), Some(index), "{}", case.name());
+            assert_eq!(plan.class(case.as_ref()), plan.generator(index).0.name, "{}", case.name());
         }
-        let other = Plan::new(Profile::Gsplat, 8, &[]).tree(1).expect("no data needed").current();
-        assert_eq!(plan.index(&other), None, "another seed's case");
+        let other = Plan::new(splat("gsplat"), 8, &[]).tree(1).expect("no data needed").current();
+        assert_eq!(plan.index(other.as_ref()), None, "another seed's case");
     }
 
     #[test]
     fn every_kind_of_case_is_aimed_at_every_lane_width() {
-        let lengths = generators::find("lengths").expect("a generator");
-        let plan = Plan::new(Profile::Inria, 1, &[lengths]).aimed(vec![8, 4], 3).expect("widths");
+        let plan =
+            Plan::new(splat("inria"), 1, &[row("lengths")]).aimed(vec![8, 4], 3).expect("widths");
         let length = |index| {
             let case = plan.tree(index).expect("no data needed").current();
-            case.scene.gaussians.means.len()
+            splat_case(&case).expect("splats").scene.gaussians.means.len()
         };
         // Lists of 0 for both widths, then of 1 for both, then of 255.
         assert_eq!([0, 1, 2, 3, 4, 5].map(length), [0, 0, 1, 1, 255, 255], "lengths");
@@ -273,12 +332,12 @@ mod tests {
 
     #[test]
     fn settings_take_turns_and_all_of_them_come() {
-        let finish = generators::find("finish").expect("a generator");
-        let plan = Plan::new(Profile::Inria, 1, &[finish]).aimed(vec![4], 3).expect("widths");
+        let plan =
+            Plan::new(splat("inria"), 1, &[row("finish")]).aimed(vec![4], 3).expect("widths");
         let all = BackwardConfig::all(4);
         let of = |index| {
             let case = plan.tree(index).expect("no data needed").current();
-            plan.settings(&case, &all)
+            plan.settings(case.as_ref(), &all)
         };
         assert_eq!([of(0), of(1)].concat(), all[..6], "the next ones");
         let met: Vec<_> = (0..9).flat_map(of).collect();
@@ -289,7 +348,7 @@ mod tests {
     fn what_no_warp_has_is_refused() {
         for (lane_widths, settings) in [(vec![], 1), (vec![4, 5], 1), (vec![128], 1), (vec![4], 0)]
         {
-            let plan = Plan::new(Profile::Inria, 1, &[]).aimed(lane_widths.clone(), settings);
+            let plan = Plan::new(splat("inria"), 1, &[]).aimed(lane_widths.clone(), settings);
             assert!(plan.is_err(), "{lane_widths:?}, {settings}");
         }
     }

@@ -3,7 +3,7 @@
 //! Everything read is checked before it is believed: sizes before they are allocated, every number
 //! before it is used; an [`InputError`] names the file, the field and the value and says what to do.
 //! Every writer goes through [`mod@write`], so that a file is either the old one or the whole new one.
-//! The formats themselves belong to their workloads ([`crate::workloads::splat::files`]).
+//! The formats themselves belong to their workloads, as `workloads/splat/files`.
 
 pub(crate) mod container;
 pub mod error;

@@ -28,6 +28,7 @@ pub mod fuzz;
 pub mod gate;
 pub mod io;
 pub mod judge;
+pub mod minimize;
 pub mod mutants;
 pub mod report;
 pub mod scatter_step;

@@ -35,6 +35,8 @@ pub enum Language {
 /// A mutant that can be run.
 #[derive(Clone, Debug)]
 pub struct Mutant {
+    /// The workload of its kernels: the name of its folder.
+    pub workload: String,
     /// What it is.
     pub mutation: Mutation,
     /// What it is written in.
@@ -90,6 +92,7 @@ pub fn read_mutants(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
 /// The mutants of one workload.
 fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
     let manifest = Manifest::parse(&read(&folder.join("ptx").join(MANIFEST))?)?;
+    let workload = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut mutants = Vec::new();
     for (language, name) in [(Language::Cuda, "cuda"), (Language::Wgsl, "wgsl")] {
         for patch in patches(&folder.join(name))? {
@@ -101,7 +104,7 @@ fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
                 let text = read(&folder.join("ptx").join(&file))?;
                 ptx.push(manifest.accept(&file, Some(&text))?.to_owned());
             }
-            mutants.push(Mutant { mutation, language, patch, ptx });
+            mutants.push(Mutant { workload: workload.clone(), mutation, language, patch, ptx });
         }
     }
     Ok(mutants)

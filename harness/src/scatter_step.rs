@@ -7,7 +7,23 @@
 //! every reduction and threshold ([`crate::traffic`]) and what a case exercises of a kernel
 //! ([`crate::coverage`]).
 
-use splatcheck_gpu::Reduction;
+use splatcheck_gpu::{EngineError, Reduction};
+
+/// The most lanes that a warp may have: they are the bits of a u64.
+pub const MOST_LANES: u32 = u64::BITS;
+
+/// That warps may have so many lanes.
+///
+/// # Errors
+/// [`EngineError::Input`] for a number that is no power of two up to [`MOST_LANES`].
+pub fn check_lane_width(lane_width: u32) -> Result<u32, EngineError> {
+    if lane_width.is_power_of_two() && lane_width <= MOST_LANES {
+        return Ok(lane_width);
+    }
+    Err(EngineError::Input(format!(
+        "lane width {lane_width}: expected a power of two up to {MOST_LANES}"
+    )))
+}
 
 /// The lanes of a warp that add to one row at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,14 @@
 //! What the harness asks of a workload: cases, the jobs that a case gives, and what a conforming
 //! kernel may return for each.
 //!
-//! Campaigns, reports, coverage and minimization see nothing else, and so know no workload. The
-//! workloads themselves are in [`crate::workloads`], a folder each.
+//! Campaigns, fuzzing, reports, coverage and minimization see nothing else, and so know no workload.
+//! The workloads themselves are in [`crate::workloads`], a folder each.
 
-use crate::io::InputError;
+mod draw;
+
+pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, Turns};
+
+use crate::io::{InputError, read};
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
 use splatcheck_gpu::stage::Sizes;
@@ -12,15 +16,20 @@ use splatcheck_gpu::{EngineError, Stage, TensorError, Tensors};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// What the keys of a reproducer's notes begin with, in every format of cases.
 pub const NOTE_PREFIX: &str = "splatcheck.";
 
+/// The metadata key by which a `.safetensors` names its case's workload.
+pub const WORKLOAD_KEY: &str = "workload";
+
 /// Where a drawn case comes from: drawing it again gives the same case, on every machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CaseId {
+    /// Name of the workload.
+    pub workload: &'static str,
     /// Name of the generator.
     pub generator: &'static str,
     /// The campaign's seed.
@@ -43,6 +52,92 @@ pub struct CaseError {
     pub case: String,
     /// What is wrong with it.
     pub problem: String,
+}
+
+/// A workload, under one of its conventions: how its cases are drawn and read.
+pub trait Workload: fmt::Debug + Send + Sync {
+    /// Its name: that of its folders, and of its stages' [`workload`](splatcheck_gpu::StageSpec).
+    fn name(&self) -> &'static str;
+
+    /// The convention that cases are drawn under where a generator does not change it; `None` for a
+    /// workload that has only one.
+    fn convention(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The workload under another of its conventions; `None` where it has none of that name.
+    fn under(&self, _convention: &str) -> Option<Arc<dyn Workload>> {
+        None
+    }
+
+    /// Its generators, in the order of a campaign's turns.
+    fn generators(&self) -> Vec<&'static Generator>;
+
+    /// The case of these two numbers, named `GENERATOR-seed-index`; `None` where what it is made from
+    /// is not on this machine ([`Generator::needs`]), or the generator is another workload's.
+    fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree>;
+
+    /// Number `index` of the random cases that `check` judges beside its corpus.
+    fn random(&self, seed: u64, index: u64) -> CaseTree;
+
+    /// A view with something added that a right kernel takes no notice of.
+    ///
+    /// # Errors
+    /// Why the view has no jobs.
+    fn variants(&self, _case: &AnyCase, _view: usize) -> Result<Vec<Variant>, CaseError> {
+        Ok(Vec::new())
+    }
+
+    /// Extensions of the files that hold a case.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Reads a case.
+    ///
+    /// # Errors
+    /// Names the field, its value and the rule it breaks.
+    fn read(&self, file: &Path) -> Result<CaseFile, InputError>;
+
+    /// Reads every case of a folder, sorted by file name and each named as its file, since several
+    /// findings may be of one case.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; where the folder is not readable or has no case.
+    fn read_corpus(&self, folder: &Path) -> Result<Vec<AnyCase>, InputError> {
+        let files = read::files(folder, self.extensions())?;
+        let named = |file: &PathBuf| Ok(self.read(file)?.case.renamed(read::stem(file), None));
+        files.iter().map(named).collect()
+    }
+}
+
+/// The generator of that name.
+#[must_use]
+pub fn generator(workload: &dyn Workload, name: &str) -> Option<&'static Generator> {
+    workload.generators().into_iter().find(|generator| generator.name == name)
+}
+
+/// See [`Workload::variants`].
+#[derive(Debug)]
+pub struct Variant {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Whether only CUDA's kernels promise anything for its input.
+    pub cuda_only: bool,
+    /// What is promised.
+    pub promise: Promise,
+    /// The jobs of the view.
+    pub jobs: Vec<Job>,
+}
+
+/// What a reproducer says beside its case; keys begin with [`NOTE_PREFIX`].
+pub type Notes = BTreeMap<String, String>;
+
+/// A case that was read, and what its file carries beside it.
+#[derive(Clone, Debug)]
+pub struct CaseFile {
+    /// The case.
+    pub case: AnyCase,
+    /// The notes, keys in full.
+    pub notes: Notes,
 }
 
 /// A case as the harness holds it.
@@ -74,6 +169,9 @@ pub trait Case: fmt::Debug + Send + Sync {
     /// Its size in words, as a run of a stage on one view has it.
     fn describe(&self, stage: Stage, view: usize) -> String;
 
+    /// The same case under another name, and perhaps as that drawn case.
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase;
+
     /// A smaller case for which `fails` still holds; the case itself where there is none.
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase;
 
@@ -82,10 +180,18 @@ pub trait Case: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Why the file could not be written.
-    fn write(&self, path: &Path, notes: &BTreeMap<String, String>) -> Result<(), InputError>;
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError>;
 
     /// The workload's own type.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// Every view of some cases.
+pub fn views(cases: impl IntoIterator<Item = AnyCase>) -> impl Iterator<Item = (AnyCase, usize)> {
+    cases.into_iter().flat_map(|case| {
+        let views = case.views();
+        (0..views).map(move |view| (Arc::clone(&case), view))
+    })
 }
 
 /// What a conforming kernel may return for one job, and which lanes add to which number.

@@ -1,4 +1,64 @@
-//! The judged workloads: a folder each.
+//! The judged workloads: a folder each, and a line in [`all`].
 
 pub mod scatter;
 pub mod splat;
+
+use crate::io::error::quoted;
+use crate::io::{InputError, Problem, container, read};
+use crate::workload::{CaseFile, WORKLOAD_KEY, Workload};
+use splatcheck_reference::splat::convention::Profile;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Every workload, under its default convention; first the one that is meant where none is named.
+#[must_use]
+pub fn all() -> Vec<Arc<dyn Workload>> {
+    vec![Arc::new(splat::Splat(Profile::Inria)), Arc::new(scatter::Scatter)]
+}
+
+/// There is no workload of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no workload '{name}': expected {}", names())]
+pub struct UnknownWorkload {
+    /// The name.
+    pub name: String,
+}
+
+fn names() -> String {
+    all().iter().map(|workload| workload.name()).collect::<Vec<_>>().join(" or ")
+}
+
+/// The workload of that name, under its default convention.
+///
+/// # Errors
+/// [`UnknownWorkload`].
+pub fn find(name: &str) -> Result<Arc<dyn Workload>, UnknownWorkload> {
+    let found = all().into_iter().find(|workload| workload.name() == name);
+    found.ok_or_else(|| UnknownWorkload { name: name.to_owned() })
+}
+
+/// Reads a case of any workload. A `.safetensors` may name the workload in its metadata; one that
+/// does not is a case of splats, and so is every other file.
+///
+/// # Errors
+/// Names the field, its value and the rule it breaks.
+pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
+    workload_of(file)?.read(file)
+}
+
+fn workload_of(file: &Path) -> Result<Arc<dyn Workload>, InputError> {
+    let default = || Arc::clone(&all()[0]);
+    if splat::files::corpus::is_text(file) {
+        return Ok(default());
+    }
+    let bytes = read::bytes(file)?;
+    let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
+    let Some(name) = container.text(WORKLOAD_KEY) else { return Ok(default()) };
+    find(name).map_err(|_| {
+        let advice = format!("expected {}", names());
+        Problem::new(WORKLOAD_KEY, quoted(name), advice).in_file(file)
+    })
+}
+
+#[cfg(test)]
+mod tests;

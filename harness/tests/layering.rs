@@ -1,6 +1,6 @@
 //! The layers of the crate, read from its sources: the command line stands on top and nothing below
-//! imports it, no two modules import each other, directly or through others, and no path of the machine
-//! that builds is compiled in.
+//! imports it, what judges knows no workload, no two modules import each other, directly or through
+//! others, and no path of the machine that builds is compiled in.
 //!
 //! A module is a file or folder directly below `src`; of a workload, each of its parts is one. What
 //! tests import does not count, except that they must not import the command line either.
@@ -149,6 +149,54 @@ fn nothing_imports_the_command_line() {
         }
     }
     assert!(wrong.is_empty(), "these import crate::cli, which only main.rs may: {wrong:?}");
+}
+
+/// What knows workloads only through [`splatcheck::workload`] and their registry.
+const BLIND: [&str; 16] = [
+    "campaign",
+    "coverage",
+    "emulated",
+    "engines",
+    "fuzz",
+    "gate",
+    "io",
+    "judge",
+    "minimize",
+    "mutants",
+    "report",
+    "scatter_step",
+    "table",
+    "traffic",
+    "verdict",
+    "workload",
+];
+
+#[test]
+fn what_judges_knows_no_workload() {
+    let sources = sources();
+    let blind = |source: &&Source| BLIND.contains(&source.path[0].as_str()) && !source.is_test();
+    let met: BTreeSet<_> = sources.iter().filter(blind).map(|s| s.path[0].clone()).collect();
+    assert_eq!(met.len(), BLIND.len(), "a module is gone or has another name: {met:?}");
+    let workloads: BTreeSet<_> = sources
+        .iter()
+        .filter(|source| source.path[0] == "workloads")
+        .filter_map(|source| source.path.get(1).cloned())
+        .filter(|part| part != "tests")
+        .collect();
+    assert!(workloads.len() >= 2, "the workloads are not found: {workloads:?}");
+    let mut wrong = Vec::new();
+    for source in sources.iter().filter(blind) {
+        let paths = named(source.program(), &source.path);
+        let of_one = |path: &Vec<String>| {
+            path[0] == "workloads" && path.get(1).is_some_and(|part| workloads.contains(part))
+        };
+        let of_gpu = source.program().contains("stages::splat")
+            || source.program().contains("splatcheck_reference::splat");
+        if of_gpu || paths.iter().any(of_one) {
+            wrong.push(source.path.join("/"));
+        }
+    }
+    assert!(wrong.is_empty(), "these name one workload, which is its own to know: {wrong:?}");
 }
 
 #[test]

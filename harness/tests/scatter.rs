@@ -8,7 +8,7 @@ use splatcheck::verdict::Verdict;
 use splatcheck::workload::AnyCase;
 use splatcheck::workloads::scatter::case::Case;
 use splatcheck::workloads::scatter::case_file::read_case;
-use splatcheck::workloads::scatter::generators::{ALL, find};
+use splatcheck::workloads::scatter::generators::{ALL, Row, find};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{
@@ -22,13 +22,13 @@ const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 
 /// So many of every generator's kinds of cases, evenly spread; all where there are no more.
 fn cases(most: u64) -> Vec<Case> {
-    let of = |generator: &'static splatcheck::workloads::scatter::generators::Generator| {
-        let step = generator.kinds.div_ceil(most).max(1);
+    let of = |row: &'static Row| {
+        let step = row.kinds.div_ceil(most).max(1);
         // No step that the kinds share a factor with leaves a part of them out.
-        let step = if generator.kinds.is_multiple_of(step) && step > 1 { step + 1 } else { step };
-        (0..generator.kinds)
+        let step = if row.kinds.is_multiple_of(step) && step > 1 { step + 1 } else { step };
+        (0..row.kinds)
             .step_by(usize::try_from(step).unwrap_or(1))
-            .map(move |index| generator.draw(11, index))
+            .map(move |index| row.draw(index, 11, index))
     };
     ALL.iter().flat_map(of).collect()
 }
@@ -201,7 +201,7 @@ fn small(report: &EngineReport) -> &Case {
 
 #[test]
 fn a_lost_lane_is_found_and_made_small() {
-    let drawn = find("sizes").expect("there is one").draw(11, 15);
+    let drawn = find("sizes").expect("there is one").draw(15, 11, 15);
     assert_eq!((drawn.numbers.len(), drawn.numbers.width), (257, 2), "a large case");
     let report = judge("planted", Planted::boxed(Defect::LosesLane(0)), vec![drawn]);
     assert_eq!(report.verdict(), Verdict::Disagree, "a lane's values are missing");
@@ -231,7 +231,7 @@ fn a_lost_lane_is_found_and_made_small() {
 
 #[test]
 fn a_start_that_is_ignored_is_found_and_made_small() {
-    let drawn = find("sizes").expect("there is one").draw(11, 22);
+    let drawn = find("sizes").expect("there is one").draw(22, 11, 22);
     let report = judge("planted", Planted::boxed(Defect::IgnoresInitial), vec![drawn]);
     assert_eq!(report.verdict(), Verdict::Disagree, "rows start from zero");
     let numbers = &small(&report).numbers;
@@ -246,7 +246,7 @@ fn an_answer_that_does_not_fit_is_a_failure() {
         (Defect::Integers, "sums is u32, expected f32"),
         (Defect::Renamed, "sums is missing"),
     ] {
-        let drawn = find("sizes").expect("there is one").draw(11, 17);
+        let drawn = find("sizes").expect("there is one").draw(17, 11, 17);
         let report = judge("planted", Planted::boxed(defect), vec![drawn]);
         assert_eq!(report.verdict(), Verdict::Disagree, "{what}");
         let Fault::Engine(error) = &report.findings[0].fault else { panic!("{what}: no fault") };

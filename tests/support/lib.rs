@@ -5,7 +5,7 @@ mod mirror;
 pub use mirror::{Defect, Mirror};
 
 use splatcheck::campaign::{Contender, EngineReport, Hooks, Item, run};
-use splatcheck::workload::AnyCase;
+use splatcheck::workload::{AnyCase, views};
 use splatcheck::workloads::splat;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::minimize::drop_gaussians;
@@ -43,7 +43,7 @@ pub fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> E
         stages: Stage::all().collect(),
         settings,
     };
-    let all = splat::views(cases.iter().cloned());
+    let all = views(cases.iter().map(|case| Arc::new(case.clone()) as AnyCase));
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| -> AnyCase {
         let case = splat::splat_case(&item.case).expect("the cases are splats");
         Arc::new(drop_gaussians(case, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))

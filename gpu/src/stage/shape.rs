@@ -31,6 +31,12 @@ impl Sizes {
         self.find(symbol).unwrap_or_else(|| panic!("no input has the size {symbol}"))
     }
 
+    /// The largest of them: how much work there is, roughly.
+    #[must_use]
+    pub fn largest(&self) -> usize {
+        self.0.iter().map(|&(_, value)| value).max().unwrap_or(0)
+    }
+
     fn find(&self, symbol: &str) -> Option<usize> {
         self.0.iter().find(|(known, _)| *known == symbol).map(|&(_, value)| value)
     }

@@ -10,6 +10,9 @@ use crate::stage::{
 };
 use crate::tensor::{Dtype, Tensors};
 
+/// The workload's name.
+pub const NAME: &str = "scatter";
+
 /// The key of an element that is added to no row.
 pub const NO_KEY: u32 = u32::MAX;
 
@@ -43,7 +46,7 @@ const WGSL_VALUES: u32 = 1;
 
 static SCATTER_SPEC: StageSpec = StageSpec {
     name: "scatter",
-    workload: "scatter",
+    workload: NAME,
     inputs: &[
         // A row of the sums, or `NO_KEY`.
         Port::read("keys", Dtype::U32, &[N]),

@@ -28,6 +28,9 @@ use crate::stage::{
 };
 use crate::tensor::Dtype;
 
+/// The workload's name.
+pub const NAME: &str = "splat";
+
 /// Tile side the kernels are written for, pixels.
 pub const TILE_SIZE: u32 = 16;
 
@@ -159,7 +162,7 @@ const RASTERIZE_BUFFERS: Buffers = Buffers {
 
 static RASTERIZE_SPEC: StageSpec = StageSpec {
     name: "rasterize",
-    workload: "splat",
+    workload: NAME,
     inputs: raster_inputs!(),
     outputs: &[
         // The background included.
@@ -202,7 +205,7 @@ const RASTERIZE_BACKWARD_BUFFERS: Buffers = Buffers {
 
 static RASTERIZE_BACKWARD_SPEC: StageSpec = StageSpec {
     name: "rasterize_backward",
-    workload: "splat",
+    workload: NAME,
     inputs: raster_inputs!(
         float("render_transmittance", &[H, W]),
         Port::read("last_ids", Dtype::I32, &[H, W]),
@@ -334,7 +337,7 @@ fn projection_constants(_size: u32, _batch: u32) -> Vec<(&'static str, u32)> {
 
 static PROJECT_SPEC: StageSpec = StageSpec {
     name: "project",
-    workload: "splat",
+    workload: NAME,
     inputs: projection_inputs!(),
     // Zeros where a Gaussian is culled.
     outputs: &[
@@ -393,7 +396,7 @@ const V_GAUSSIANS: Buffer =
 
 static PROJECT_BACKWARD_SPEC: StageSpec = StageSpec {
     name: "project_backward",
-    workload: "splat",
+    workload: NAME,
     // Those of a Gaussian that a camera culls are not read.
     inputs: projection_inputs!(
         // Per pixel.

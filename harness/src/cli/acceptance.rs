@@ -3,9 +3,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_gpu::{BackwardConfig, EngineError, Reduction, TensorError};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
@@ -23,6 +25,7 @@ use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
 use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
 use crate::gate::Evidence;
 use crate::report::devices::describe;
+use crate::workloads::splat::Splat;
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::stage::RasterStage;
 
@@ -124,7 +127,7 @@ impl AcceptanceArgs {
             scenes,
             corpus: match self.corpus {
                 Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                None => paths::default_corpus(),
+                None => paths::default_corpus(NAME),
             },
         })
     }
@@ -310,6 +313,7 @@ fn check(
         thresholds: None,
         subject,
         out: plan.out.clone(),
+        workload: Arc::new(Splat(Profile::Inria)),
         convention: Convention::of(Profile::Inria),
         gate: GatePlan::default(),
     };

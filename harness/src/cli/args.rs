@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use splatcheck_gpu::{BackwardConfig, Reduction};
@@ -15,7 +16,9 @@ use super::ptx::PtxArgs;
 use super::schedule::EmulationArgs;
 use super::schedules::SchedulesArgs;
 use crate::engines::{Discovery, Found};
+use crate::workload::Workload;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::{self, UnknownWorkload};
 
 mod mutants;
 
@@ -90,6 +93,27 @@ impl ConventionName {
     }
 }
 
+/// A workload by its name.
+pub(super) fn parse_workload(name: &str) -> Result<Arc<dyn Workload>, UnknownWorkload> {
+    workloads::find(name)
+}
+
+/// A workload under the convention that was named, if one was.
+///
+/// # Errors
+/// The workload has no such convention.
+pub(super) fn under(
+    workload: Arc<dyn Workload>,
+    convention: Option<ConventionName>,
+) -> Result<Arc<dyn Workload>, CliError> {
+    let Some(convention) = convention else { return Ok(workload) };
+    let name = convention.profile().name();
+    workload.under(name).ok_or_else(|| {
+        let workload = workload.name();
+        CliError::new(format!("--convention {name}: workload {workload} has none of that name"))
+    })
+}
+
 /// The arithmetic of the oracle, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScalarName {
@@ -152,11 +176,15 @@ pub struct CheckArgs {
     /// How the emulator runs.
     #[command(flatten)]
     pub emulation: EmulationArgs,
-    /// Number of random scenes
+    /// What is judged beside a case or scene that is named: splat or scatter
+    #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
+    #[arg(conflicts_with_all = ["ply", "case"])]
+    pub workload: Arc<dyn Workload>,
+    /// Number of random cases
     #[arg(long, value_name = "N", default_value_t = 200, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["ply", "case"])]
     pub cases: u32,
-    /// Seed of the random scenes
+    /// Seed of the random cases
     #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["ply", "case"])]
     pub seed: u64,
@@ -169,12 +197,12 @@ pub struct CheckArgs {
     /// Folder for reproducers
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Folder of named scenes [default: corpora/splat]
+    /// Folder of named cases [default: corpora/splat, or of another workload]
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
-    /// Whose rules hold where a case does not say
-    #[arg(long, value_name = "NAME", default_value = "inria")]
-    pub convention: ConventionName,
+    /// Whose rules hold for splats where a case does not say [default: inria]
+    #[arg(long, value_name = "NAME")]
+    pub convention: Option<ConventionName>,
     /// What stops the build, and the files that CI systems read.
     #[command(flatten)]
     pub gate: GateArgs,
@@ -264,7 +292,7 @@ pub enum Subject {
 }
 
 /// A checked `check`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CheckPlan {
     /// The engines to judge; none if this machine has none.
     pub engines: Vec<Found>,
@@ -280,7 +308,9 @@ pub struct CheckPlan {
     pub subject: Subject,
     /// Folder for reproducers: writable, perhaps still to be made.
     pub out: PathBuf,
-    /// Whose rules hold where a case does not say.
+    /// Whose cases are drawn, under which convention.
+    pub workload: Arc<dyn Workload>,
+    /// Whose rules hold for a trained scene.
     pub convention: Convention,
     /// What stops the build.
     pub gate: GatePlan,
@@ -359,7 +389,7 @@ impl CheckArgs {
             _ => Subject::Campaign {
                 corpus: match self.corpus {
                     Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                    None => paths::default_corpus(),
+                    None => paths::default_corpus(self.workload.name()),
                 },
                 cases: self.cases,
                 seed: self.seed,
@@ -373,7 +403,8 @@ impl CheckArgs {
             thresholds,
             subject,
             out: paths::writable_folder("--out", &self.out)?,
-            convention: self.convention.convention(),
+            workload: under(self.workload, self.convention)?,
+            convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,
         })
     }

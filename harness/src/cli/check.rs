@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use splatcheck_reference::splat::convention::Convention;
+use std::sync::Arc;
 
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
@@ -15,13 +15,9 @@ use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, run as run_campaign, smaller};
 use crate::engines::{Found, Program};
 use crate::gate::Evidence;
+use crate::minimize::shrink;
 use crate::report::report;
-use crate::workload::AnyCase;
-use crate::workloads::splat;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::files::corpus;
-use crate::workloads::splat::generators::draw;
-use crate::workloads::splat::minimize::shrink;
+use crate::workload::{AnyCase, CaseTree, Workload, views};
 
 /// Carries out the plan.
 ///
@@ -72,7 +68,8 @@ fn conclude(
     if let Subject::Campaign { corpus: None, .. } = plan.subject {
         writeln!(
             out,
-            "NOT EXERCISED: the corpus: no folder corpora/splat here (--corpus names another)"
+            "NOT EXERCISED: the corpus: no folder corpora/{} here (--corpus names another)",
+            plan.workload.name()
         )?;
     }
     let evidence = Evidence::new(reports, plan.discovery.in_vain(plan.named));
@@ -105,22 +102,26 @@ pub(super) fn progress_bar(total: u64) -> ProgressBar {
 
 /// The cases of a plan: those in files, then random ones.
 struct Cases {
-    filed: Vec<Case>,
+    filed: Vec<AnyCase>,
     random: u64,
     seed: u64,
-    convention: Convention,
+    workload: Arc<dyn Workload>,
 }
 
 impl Cases {
     fn new(plan: &CheckPlan) -> Result<Self, CliError> {
         let caused = |error| CliError::caused("cannot read the case", error);
-        let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, convention: plan.convention };
+        let workload = Arc::clone(&plan.workload);
+        let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, workload };
         match &plan.subject {
-            Subject::Case(path) => cases.filed.push(read_case(path, None)?),
-            Subject::Scene(scene) => cases.filed = scene_case(scene, &plan.convention)?,
+            Subject::Case(path) => cases.filed.push(read_case(path)?.case),
+            Subject::Scene(scene) => {
+                let views = scene_case(scene, &plan.convention)?.into_iter();
+                cases.filed = views.map(|case| Arc::new(case) as AnyCase).collect();
+            }
             Subject::Campaign { corpus, cases: random, seed } => {
                 if let Some(folder) = corpus {
-                    cases.filed = corpus::read_corpus(folder).map_err(caused)?;
+                    cases.filed = cases.workload.read_corpus(folder).map_err(caused)?;
                 }
                 (cases.random, cases.seed) = (u64::from(*random), *seed);
             }
@@ -130,20 +131,20 @@ impl Cases {
 
     /// Number of runs that an engine makes. A random case is seen by one camera.
     fn runs(&self, contender: &Contender<'_>) -> u64 {
-        let filed = self.filed.iter().map(|case| contender.runs(case)).sum::<u64>();
+        let filed = self.filed.iter().map(|case| contender.runs(case.as_ref())).sum::<u64>();
         if self.random == 0 {
             return filed;
         }
-        filed + self.random * contender.runs(&self.draw(0).current())
+        filed + self.random * contender.runs(self.draw(0).current().as_ref())
     }
 
-    fn draw(&self, index: u64) -> splat::generators::CaseTree {
-        draw(self.convention.profile, self.seed, index)
+    fn draw(&self, index: u64) -> CaseTree {
+        self.workload.random(self.seed, index)
     }
 
     fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
         let drawn = (0..self.random).map(|index| self.draw(index).current());
-        splat::views(self.filed.iter().cloned().chain(drawn))
+        views(self.filed.iter().cloned().chain(drawn))
     }
 
     /// The number of a random case.

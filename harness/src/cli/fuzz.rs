@@ -13,7 +13,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use splatcheck_gpu::{BackwardConfig, EngineKind};
 
-use super::args::ConventionName;
+use super::args::{ConventionName, parse_workload, under};
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
@@ -27,9 +27,8 @@ use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
-use crate::workload::AnyCase;
-use crate::workloads::splat::generators::{self, Generator};
-use crate::workloads::splat::minimize::shrink;
+use crate::minimize::shrink;
+use crate::workload::{AnyCase, Generator, Workload, generator};
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;
@@ -40,9 +39,12 @@ pub struct FuzzArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
+    /// Whose cases are drawn: splat or scatter
+    #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
+    pub workload: Arc<dyn Workload>,
     /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]
-    #[arg(long, value_name = "NAME", value_parser = parse_generator)]
-    pub generator: Vec<&'static Generator>,
+    #[arg(long, value_name = "NAME")]
+    pub generator: Vec<String>,
     /// Aim at warps of this many lanes; repeatable [default: 32, 8, 4 and 16]
     #[arg(long, value_name = "LANES", allow_negative_numbers = true)]
     pub lane_width: Vec<u32>,
@@ -73,18 +75,23 @@ pub struct FuzzArgs {
     /// Folder for findings; with --cases, unless dealt, also for the result: result.json and report.txt
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Whose rules hold where a generator does not change them
-    #[arg(long, value_name = "NAME", default_value = "inria")]
-    pub convention: ConventionName,
+    /// Whose rules hold for splats where a generator does not change them [default: inria]
+    #[arg(long, value_name = "NAME")]
+    pub convention: Option<ConventionName>,
     /// What stops a build, and the files for CI
     #[command(flatten)]
     pub gate: GateArgs,
 }
 
-fn parse_generator(name: &str) -> Result<&'static Generator, String> {
-    generators::find(name).ok_or_else(|| {
-        let names: Vec<_> = generators::ALL.iter().map(|g| g.name).collect();
-        format!("expected one of {}", names.join(", "))
+/// A generator of a workload by its name.
+fn find_generator(workload: &dyn Workload, name: &str) -> Result<&'static Generator, CliError> {
+    generator(workload, name).ok_or_else(|| {
+        let names: Vec<_> = workload.generators().iter().map(|g| g.name).collect();
+        CliError::new(format!(
+            "--generator {name}: workload {} has none of that name, expected one of {}",
+            workload.name(),
+            names.join(", ")
+        ))
     })
 }
 
@@ -150,7 +157,10 @@ impl FuzzArgs {
         {
             return Err(CliError::new(format!("--shard: {why}")));
         }
-        let plan = Plan::new(self.convention.profile(), self.seed, &self.generator);
+        let workload = under(self.workload, self.convention)?;
+        let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
+        let named = named.collect::<Result<Vec<_>, _>>()?;
+        let plan = Plan::new(workload, self.seed, &named);
         let lane_widths = match self.lane_width.is_empty() {
             true => LANE_WIDTHS.to_vec(),
             false => self.lane_width,
@@ -322,7 +332,7 @@ impl<'a> Watcher<'a> {
             },
             shard: self.fuzz.shard,
             reached,
-            window_is_missing: plan.window_is_missing(),
+            not_drawn: plan.not_drawn().iter().map(|generator| generator.name.to_owned()).collect(),
             missing: self.fuzz.missing.clone(),
             reports,
             coverage: lock(&self.coverage).clone(),

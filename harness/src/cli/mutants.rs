@@ -1,9 +1,11 @@
 //! `splatcheck mutants`: runs kernels made wrong on purpose and says what noticed them.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome, conclude};
+use super::paths;
 use crate::engines::Program;
 use crate::gate::Evidence;
 use crate::io::write::write_file;
@@ -12,7 +14,7 @@ use crate::mutants::matrix::{self, Cell};
 use crate::mutants::rates;
 use crate::mutants::table::{class_table, conclusion, summary, summary_table};
 use crate::mutants::{Language, Mutant, read_mutants};
-use crate::workloads::splat::files::corpus;
+use crate::workloads;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -22,9 +24,7 @@ use serde::Serialize;
 /// See [`CliError`]; a survivor, a mutant caught by luck and a false alarm are outcomes.
 pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let mutants = chosen(plan)?;
-    let scenes = corpus::read_corpus(&plan.corpus)
-        .map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    let classes = classes(scenes, plan.budget.cases).map_err(CliError::of)?;
+    let classes = classes_for(&mutants, plan.budget.cases)?;
     let (summary, table) = if plan.rates {
         let bar = bar(matrix::kernels(&mutants, Language::Cuda));
         let found = rates::rates(&mutants, &classes, plan.budget.seeds, &|| bar.inc(1));
@@ -56,6 +56,24 @@ fn chosen(plan: &MutantsPlan) -> Result<Vec<Mutant>, CliError> {
     }
     mutants.retain(|m| plan.mutants.is_empty() || plan.mutants.contains(&m.mutation.name));
     Ok(mutants)
+}
+
+/// The classes of cases of every workload that has one of these mutants.
+fn classes_for(mutants: &[Mutant], count: u32) -> Result<Vec<Class>, CliError> {
+    let names: BTreeSet<_> = mutants.iter().map(|mutant| mutant.workload.as_str()).collect();
+    let mut all = Vec::new();
+    for name in names {
+        let workload = workloads::find(name)
+            .map_err(|error| CliError::caused("cannot run the mutants", error))?;
+        let folder = paths::default_corpus(name).ok_or_else(|| {
+            CliError::new(format!("no folder corpora/{name} here, which mutants need"))
+        })?;
+        let corpus = workload
+            .read_corpus(&folder)
+            .map_err(|error| CliError::caused("cannot read the corpus", error))?;
+        all.extend(classes(workload.as_ref(), corpus, count).map_err(CliError::of)?);
+    }
+    Ok(all)
 }
 
 /// Runs them all.

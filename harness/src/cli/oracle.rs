@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::args::{ModelName, OraclePlan, ScalarName};
-use super::case::read_case;
+use super::case::read_splats;
 use super::exit::{CliError, Outcome};
 use super::sharpness;
 use crate::workloads::splat::case::Case;
@@ -24,7 +24,7 @@ use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let case = read_case(&plan.case, plan.profile)?;
+    let case = read_splats(&plan.case, plan.profile)?;
     let bounds = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => compute::<f32>(&case, plan, None)?,
         (ScalarName::F64, None) => compute::<f64>(&case, plan, None)?,

@@ -100,10 +100,10 @@ pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(),
     )))
 }
 
-/// The corpus of the working folder, else the one of the source tree that this program lies in.
+/// A workload's corpus in the working folder, else the one of the source tree that this program lies in.
 #[must_use]
-pub fn default_corpus() -> Option<PathBuf> {
-    source_tree::folder("corpora/splat")
+pub fn default_corpus(workload: &str) -> Option<PathBuf> {
+    source_tree::folder(&format!("corpora/{workload}"))
 }
 
 #[cfg(test)]

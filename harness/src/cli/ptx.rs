@@ -19,7 +19,7 @@ use crate::emulated;
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
 use crate::report::report;
-use crate::workloads::splat;
+use crate::workload::views;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
@@ -135,8 +135,8 @@ impl PtxArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let case = read_case(&plan.case, None)?;
-    let items = splat::views([case])
+    let case = read_case(&plan.case)?.case;
+    let items = views([case])
         .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))
         .collect::<Result<Vec<_>, _>>()?;
     let reports = plan
@@ -163,7 +163,8 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
 }
 
 fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<EngineReport, CliError> {
-    let engine = emulated::open_own(emulation, &plan.kernel, plan.setting.reduction, items)
+    let run = (RASTERIZE_BACKWARD, plan.setting.reduction);
+    let engine = emulated::open_own(emulation, &plan.kernel, run, items)
         .map_err(|error| CliError::caused(format!("engine {emulation}"), error))?;
     let settings = vec![plan.setting];
     let contender = Contender {

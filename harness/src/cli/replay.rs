@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use clap::Args;
 use splatcheck_gpu::{BackwardConfig, Reduction};
@@ -17,8 +16,8 @@ use crate::emulated::Recording;
 use crate::engines::{Discovery, Emulation, Found, Program};
 use crate::gate::Evidence;
 use crate::report::report;
-use crate::workload::AnyCase;
-use crate::workloads::splat::files::case_file::{self, CaseFile};
+use crate::workload::CaseFile;
+use crate::workloads;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use splatcheck_gpu::Stage;
 
@@ -134,22 +133,22 @@ impl Recorded {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let CaseFile { case, notes } = case_file::read_case(&plan.file)
+    let CaseFile { case, notes } = workloads::read_case(&plan.file)
         .map_err(|error| CliError::caused("cannot read the reproducer", error))?;
     let recorded = Recorded::new(&notes)?;
-    if recorded.camera >= case.scene.cameras.len() {
+    if recorded.camera >= case.views() {
         return Err(CliError::new(format!(
             "{}: splatcheck.camera is {} but the case has {} camera(s)",
             plan.file.display(),
             recorded.camera,
-            case.scene.cameras.len()
+            case.views()
         )));
     }
     let recording = Recording::of_notes(&notes).map_err(|problem| {
         CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
     })?;
     if let Some(recording) = recording.filter(|_| plan.engines.is_none()) {
-        let item = Item::new(Arc::new(case), recorded.camera).map_err(CliError::of)?;
+        let item = Item::new(case, recorded.camera).map_err(CliError::of)?;
         return replay_trace::run(&recording, recorded.run(&item)?, &item, out);
     }
     let program = Program::find().map_err(CliError::of)?;
@@ -162,7 +161,6 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
     let camera = recorded.camera;
-    let case: AnyCase = Arc::new(case);
     let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
         .map_err(CliError::of)?;
     let file = plan.file.display().to_string();

@@ -26,10 +26,12 @@ use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
 use crate::report::finding_text;
-use crate::workloads::splat;
-use crate::workloads::splat::files::corpus;
+use crate::workload::{Workload, views};
+use crate::workloads::splat::Splat;
 use coverage::Coverage;
 use splatcheck_gpu::Stage;
+use splatcheck_gpu::stages::splat::NAME;
+use splatcheck_reference::splat::convention::Profile;
 
 /// Thresholds of a warp of 32 lanes, from always to never.
 const THRESHOLDS: u64 = 34;
@@ -138,7 +140,7 @@ impl SchedulesArgs {
         let missing = || CliError::new("no folder corpora/splat here: --corpus names another");
         let corpus = match self.corpus {
             Some(folder) => folder,
-            None => paths::default_corpus().ok_or_else(missing)?,
+            None => paths::default_corpus(NAME).ok_or_else(missing)?,
         };
         Ok(SchedulesPlan {
             rounds: kinds.iter().flat_map(rounds).collect(),
@@ -201,9 +203,11 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
 }
 
 fn items(plan: &SchedulesPlan) -> Result<Vec<Item>, CliError> {
-    let cases = corpus::read_corpus(&plan.corpus)
+    let workload = Splat(Profile::Inria);
+    let cases = workload
+        .read_corpus(&plan.corpus)
         .map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    let views: Vec<_> = splat::views(cases).collect();
+    let views: Vec<_> = views(cases).collect();
     let item = |(case, camera)| Item::new(case, camera);
     views.into_par_iter().map(item).collect::<Result<_, _>>().map_err(CliError::of)
 }

@@ -105,7 +105,7 @@ pub fn join(parts: &mut [Part]) -> Result<Results, JoinError> {
     let mut findings: Vec<_> = whole.reports.iter_mut().map(|r| take(&mut r.findings)).collect();
     for results in all {
         whole.reached = whole.reached.max(results.reached);
-        whole.window_is_missing |= results.window_is_missing;
+        whole.not_drawn.extend(results.not_drawn);
         let new = results.missing.into_iter().filter(|missing| !whole.missing.contains(missing));
         let new: Vec<_> = new.collect();
         whole.missing.extend(new);

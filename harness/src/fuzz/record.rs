@@ -8,26 +8,25 @@ use crate::engines::{Emulation, Missing};
 use crate::io::InputError;
 use crate::io::serde_forms::pairs;
 use crate::report::reproducer_path;
-use crate::workloads::splat::contributions::MOST_LANES;
-use crate::workloads::splat::files::case_file;
-use crate::workloads::splat::generators;
+use crate::scatter_step::MOST_LANES;
+use crate::workload::generator;
+use crate::workloads::{self, UnknownWorkload};
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::{BackwardConfig, DeviceInfo, EngineKind, Reduction};
-use splatcheck_reference::splat::convention::Profile;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::sync::Arc;
 
 /// What makes two parts those of one campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Campaign {
     /// Version of the program that drew the cases.
     splatcheck: String,
+    workload: String,
     seed: u64,
-    convention: String,
+    /// None for a workload that has only one.
+    convention: Option<String>,
     /// Those that were named; none means all whose outputs are promised.
     generators: Vec<String>,
     lane_widths: Vec<u32>,
@@ -41,7 +40,7 @@ pub(super) struct Record {
     campaign: Campaign,
     shard: Shard,
     reached: u64,
-    window_is_missing: bool,
+    not_drawn: BTreeSet<String>,
     missing: Vec<Missing>,
     engines: Vec<EngineRecord>,
 }
@@ -79,8 +78,9 @@ impl Campaign {
     pub(super) fn new(plan: &Plan, cases: u64) -> Self {
         Self {
             splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
+            workload: plan.workload.name().to_owned(),
             seed: plan.seed,
-            convention: plan.profile.name().to_owned(),
+            convention: plan.workload.convention().map(str::to_owned),
             generators: plan.named().iter().map(|generator| generator.name.to_owned()).collect(),
             lane_widths: plan.lane_widths.clone(),
             settings: plan.settings,
@@ -93,24 +93,30 @@ impl Campaign {
         if self.splatcheck != version {
             return Err(RecordError::Version { theirs: self.splatcheck.clone() });
         }
+        let mut workload = workloads::find(&self.workload)?;
+        if let Some(name) = &self.convention {
+            let unknown = || RecordError::Convention { name: name.clone() };
+            workload = workload.under(name).ok_or_else(unknown)?;
+        }
         let find = |name: &String| {
             let unknown = || RecordError::Generator { name: name.clone() };
-            generators::find(name).ok_or_else(unknown)
+            generator(workload.as_ref(), name).ok_or_else(unknown)
         };
         let named = self.generators.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-        let profile = self.convention.parse().map_err(RecordError::Convention)?;
-        let plan = Plan::new(profile, self.seed, &named);
+        let plan = Plan::new(workload, self.seed, &named);
         Ok(plan.aimed(self.lane_widths.clone(), self.settings)?)
     }
 }
 
 impl fmt::Display for Campaign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, convention, generators, lane_widths, settings, cases, .. } = self;
+        let Self { workload, seed, generators, lane_widths, settings, cases, .. } = self;
+        let convention = self.convention.as_ref().map(|name| format!(", convention {name}"));
+        let convention = convention.unwrap_or_default();
         let names = if generators.is_empty() { "all".to_owned() } else { generators.join(", ") };
         write!(
             f,
-            "{cases} cases of seed {seed}, convention {convention}, generators {names}, lane widths \
+            "{cases} cases of {workload}, seed {seed}{convention}, generators {names}, lane widths \
              {lane_widths:?}, {settings} settings each"
         )
     }
@@ -122,7 +128,7 @@ impl Record {
             campaign: results.campaign(),
             shard: results.shard,
             reached: results.reached,
-            window_is_missing: results.window_is_missing,
+            not_drawn: results.not_drawn.clone(),
             missing: results.missing.clone(),
             engines: results
                 .reports
@@ -202,9 +208,8 @@ impl FindingRecord {
             return Err(RecordError::NoFileName { name: self.reproducer });
         }
         let file = folder.join(name);
-        let mut case = case_file::read_case(&file)?.case;
-        case.id = Some(plan.id(self.index));
-        case.name = self.case;
+        let case = workloads::read_case(&file)?.case;
+        let case = case.renamed(self.case, Some(plan.id(self.index)));
         let finding = Finding {
             engine: engine.id.clone(),
             emulation: engine.emulation(),
@@ -213,7 +218,7 @@ impl FindingRecord {
             setting: self.setting,
             key: self.key,
             fault: self.fault,
-            case: Arc::new(case),
+            case,
             view: self.camera,
             runs: self.runs,
             notes: self.notes,
@@ -260,9 +265,15 @@ pub enum RecordError {
         /// Its name.
         name: String,
     },
+    /// A workload that is not known.
+    #[error(transparent)]
+    Workload(#[from] UnknownWorkload),
     /// A convention that is not known.
-    #[error("{0}")]
-    Convention(<Profile as FromStr>::Err),
+    #[error("the workload has no convention '{name}'")]
+    Convention {
+        /// Its name.
+        name: String,
+    },
     /// Lane widths or settings that there are not.
     #[error(transparent)]
     Aim(#[from] AimError),
@@ -344,7 +355,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         cases: record.campaign.cases,
         shard: record.shard,
         reached: record.reached,
-        window_is_missing: record.window_is_missing,
+        not_drawn: record.not_drawn,
         missing: record.missing,
         reports,
         coverage,

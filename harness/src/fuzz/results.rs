@@ -8,7 +8,8 @@ use crate::engines::Missing;
 use crate::io::InputError;
 use crate::io::write::write_file;
 use crate::report::{report, reproducer_path};
-use std::collections::BTreeMap;
+use crate::workload::generator;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The result file's name in the folder of findings.
@@ -27,8 +28,8 @@ pub struct Results {
     pub shard: Shard,
     /// One more than the largest index that an engine has run.
     pub reached: u64,
-    /// Whether windows were to be drawn but the trained scenes were not on the machine.
-    pub window_is_missing: bool,
+    /// The generators that were to be drawn from but whose files were not on the machine.
+    pub not_drawn: BTreeSet<String>,
     /// The engines that were asked for and that the machine does not have.
     pub missing: Vec<Missing>,
     /// The engines that it has; findings in the order of their cases.
@@ -55,16 +56,17 @@ impl Results {
         for generator in self.plan.unused() {
             text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
         }
-        let rasterized: Vec<_> = self.plan.rasterized().collect();
-        if !rasterized.is_empty() {
+        for (stages, generators) in self.plan.left_out() {
+            let stages: Vec<_> = stages.iter().map(|stage| stage.name).collect();
             text += &format!(
-                "NOT EXERCISED: project, project_backward on the cases of {}: their bounds may be \
-                 infinite there\n",
-                rasterized.join(", ")
+                "NOT EXERCISED: {} on the cases of {}: their bounds may be infinite there\n",
+                stages.join(", "),
+                generators.join(", ")
             );
         }
-        if self.window_is_missing {
-            text += "NOT EXERCISED: window: there is no ../shared/data (SPLATCHECK_DATA names another)\n";
+        for name in &self.not_drawn {
+            let needs = generator(self.plan.workload(), name).map_or(&[][..], |g| g.needs);
+            text += &format!("NOT EXERCISED: {name}: there is no {}\n", needs.join(", "));
         }
         let runs: u64 =
             self.reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();

@@ -1,6 +1,6 @@
 //! Reading a whole file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::{InputError, Problem};
 
@@ -20,6 +20,34 @@ pub(crate) fn bytes(file: &Path) -> Result<Vec<u8>, InputError> {
         return Err(Problem::new("the path", "not a regular file", "give a file").in_file(file));
     }
     std::fs::read(file).map_err(failed)
+}
+
+/// The files of a folder with one of these extensions, sorted by name: a corpus.
+///
+/// # Errors
+/// Where the folder is not readable or has no such file.
+pub(crate) fn files(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, InputError> {
+    let failed = |source| InputError::System {
+        file: folder.to_owned(),
+        action: "list the folder".to_owned(),
+        source,
+        advice: "give the folder of a corpus".to_owned(),
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        if file.extension().is_some_and(|own| extensions.iter().any(|extension| own == *extension))
+        {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        let known: Vec<_> = extensions.iter().rev().map(|known| format!(".{known}")).collect();
+        let advice = format!("a corpus is a folder of {} files", known.join(" or "));
+        return Err(Problem::new("the number of cases", 0, advice).in_file(folder));
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// The name of a case that its file does not carry: the file's name without its extension.

@@ -1,14 +1,9 @@
 //! The classes of cases that mutants are run on.
 
 use crate::campaign::Item;
-use crate::workload::{AnyCase, CaseError, Job};
-use crate::workloads::splat;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::generators::{self, Draw, Promise};
-use crate::workloads::splat::poison::with_nan;
+use crate::workload::{AnyCase, CaseError, Draw, Job, Promise, Variant, Workload, views};
 use rayon::prelude::*;
 use splatcheck_gpu::Stage;
-use splatcheck_reference::splat::convention::Profile;
 use std::sync::Arc;
 
 /// A generator, or the corpus, with some of its cases.
@@ -34,26 +29,46 @@ pub struct Trial {
 /// Lane width that the generators aim at: the emulator's and CUDA's.
 const LANE_WIDTH: u32 = 32;
 
-/// All classes: the corpus, the corpus with a NaN Gaussian in front of every list, and `count` cases
-/// of each generator whose outputs are promised and whose scenes are here.
+/// All classes of a workload: the corpus, the corpus with something added that right kernels take no
+/// notice of ([`Workload::variants`]), and `count` cases of each generator whose outputs are promised
+/// and whose files are here.
 ///
 /// # Errors
-/// Says why a case cannot be rasterized.
-pub fn classes(corpus: Vec<Case>, count: u32) -> Result<Vec<Class>, CaseError> {
-    let corpus = trials(splat::views(corpus).collect(), Promise::Every)?;
-    let poisoned = corpus.iter().map(Trial::with_nan).collect::<Result<_, _>>()?;
-    let mut classes = vec![
-        Class { name: "corpus", cuda_only: false, trials: corpus },
-        Class { name: "nan", cuda_only: true, trials: poisoned },
-    ];
-    for generator in generators::ALL.iter().filter(|g| g.promise != Promise::Nothing) {
+/// Says why a case has no jobs.
+pub fn classes(
+    workload: &dyn Workload,
+    corpus: Vec<AnyCase>,
+    count: u32,
+) -> Result<Vec<Class>, CaseError> {
+    let views: Vec<_> = views(corpus).collect();
+    let variants = variants(workload, &views)?;
+    let corpus = trials(views, Promise::Every)?;
+    let mut classes = vec![Class { name: "corpus", cuda_only: false, trials: corpus }];
+    classes.extend(variants);
+    for generator in workload.generators().into_iter().filter(|g| g.promise != Promise::Nothing) {
         let cases = (0..u64::from(count)).map_while(|index| {
-            let draw = Draw { profile: Profile::Inria, lane_width: LANE_WIDTH, turn: index };
-            Some((Arc::new(generator.draw(draw, 0, index)?.current()) as AnyCase, 0))
+            let draw = Draw { lane_width: LANE_WIDTH, turn: index };
+            Some((workload.draw(generator, draw, 0, index)?.current(), 0))
         });
         let trials = trials(cases.collect(), generator.promise)?;
         if !trials.is_empty() {
             classes.push(Class { name: generator.name, cuda_only: false, trials });
+        }
+    }
+    Ok(classes)
+}
+
+/// The variants of some views, a class for each kind.
+fn variants(workload: &dyn Workload, views: &[(AnyCase, usize)]) -> Result<Vec<Class>, CaseError> {
+    let mut classes: Vec<Class> = Vec::new();
+    for (case, view) in views {
+        for Variant { name, cuda_only, promise, jobs } in workload.variants(case, *view)? {
+            let item = Item { case: Arc::clone(case), view: *view, jobs };
+            let trial = Trial { item: Arc::new(item), promise };
+            match classes.iter_mut().find(|class| class.name == name) {
+                Some(class) => class.trials.push(trial),
+                None => classes.push(Class { name, cuda_only, trials: vec![trial] }),
+            }
         }
     }
     Ok(classes)
@@ -88,12 +103,5 @@ impl Trial {
     #[must_use]
     pub fn name(&self) -> &str {
         self.item.case.name()
-    }
-
-    /// The same with a Gaussian of NaN in front of every tile's list: see [`with_nan`].
-    fn with_nan(&self) -> Result<Self, CaseError> {
-        let item = Arc::new(with_nan(&self.item)?);
-        // Of what stands behind the projection.
-        Ok(Self { item, promise: Promise::Rasterization })
     }
 }

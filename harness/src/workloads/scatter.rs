@@ -3,7 +3,10 @@
 
 pub mod case;
 pub mod case_file;
+mod drawing;
 pub mod generators;
 mod judged;
 pub mod minimize;
 mod steps;
+
+pub use drawing::Scatter;

@@ -3,6 +3,7 @@
 
 pub mod case;
 pub mod contributions;
+mod drawing;
 pub mod expectation;
 pub mod files;
 pub mod floor;
@@ -13,4 +14,5 @@ pub mod minimize;
 pub mod poison;
 pub mod stage;
 
-pub use judged::{splat_case, takes_all_cameras, views};
+pub use drawing::{Splat, splat_case};
+pub use judged::takes_all_cameras;

@@ -56,8 +56,6 @@ pub struct MutantsPlan {
     pub out: Option<PathBuf>,
     /// Folder of the mutants.
     pub folder: PathBuf,
-    /// Folder of named scenes.
-    pub corpus: PathBuf,
 }
 
 impl MutantsArgs {
@@ -75,8 +73,6 @@ impl MutantsArgs {
             Some(folder) => paths::readable_folder("--mutants", folder)?,
             None => default_folder()?,
         };
-        let corpus = paths::default_corpus()
-            .ok_or_else(|| CliError::new("no folder corpora/splat here, which mutants need"))?;
         let out = self.out.map(|out| paths::writable_folder("--out", &out)).transpose()?;
         let emulator = selected.iter().any(|found| found.spec.id() == EMULATOR);
         if self.rates && !emulator {
@@ -90,7 +86,6 @@ impl MutantsArgs {
             budget: Budget { seeds: self.seeds, cases: self.cases, limit: usize::MAX },
             out,
             folder,
-            corpus,
         })
     }
 }

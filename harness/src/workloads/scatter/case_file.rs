@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use splatcheck_gpu::stages::scatter::NAME;
 use splatcheck_reference::scatter::NO_KEY;
 
 use super::case::{Case, Numbers};
@@ -19,12 +20,12 @@ use crate::io::container::{self, Container, Entry};
 use crate::io::error::{InputError, Problem, quoted};
 use crate::io::read;
 use crate::io::write::write_file;
-use crate::workload::NOTE_PREFIX;
+use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 
-/// The workload's name in the metadata.
-const WORKLOAD: &str = "scatter";
+/// Extension of the files that hold a case.
+pub const EXTENSION: &str = "safetensors";
 const TENSORS: [&str; 3] = ["keys", "values", "initial"];
-const KEYS: [&str; 4] = ["workload", "name", "purpose", "hazards"];
+const KEYS: [&str; 4] = [WORKLOAD_KEY, "name", "purpose", "hazards"];
 
 /// A case and what its file carries beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,10 +51,10 @@ pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
 /// As [`read_case`], without the file's name.
 pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
     let container = container::parse(bytes)?;
-    let workload = container.need_text("workload")?;
-    if workload != WORKLOAD {
-        let advice = format!("this is read as a case of '{WORKLOAD}'");
-        return Err(Problem::new("workload", quoted(workload), advice));
+    let workload = container.need_text(WORKLOAD_KEY)?;
+    if workload != NAME {
+        let advice = format!("this is read as a case of '{NAME}'");
+        return Err(Problem::new(WORKLOAD_KEY, quoted(workload), advice));
     }
     if let Some(name) = container.tensors.keys().find(|name| !TENSORS.contains(&name.as_str())) {
         let advice = format!("remove it; a case has {}", TENSORS.join(", "));
@@ -139,7 +140,7 @@ pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, 
     }
     let hazards: Vec<String> = case.hazards.iter().map(u8::to_string).collect();
     let mut metadata: BTreeMap<String, String> = [
-        ("workload", WORKLOAD.to_owned()),
+        (WORKLOAD_KEY, NAME.to_owned()),
         ("name", case.name.clone()),
         ("purpose", case.purpose.clone()),
         ("hazards", hazards.join(",")),
@@ -170,9 +171,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back_with_the_same_bits() {
         let notes = BTreeMap::from([("splatcheck.engine".to_owned(), "emulator".to_owned())]);
-        for generator in ALL {
-            for index in 0..generator.kinds {
-                let case = generator.draw(9, index);
+        for row in ALL {
+            for index in 0..row.kinds {
+                let case = row.draw(index, 9, index);
                 let bytes = encode(&case, &notes).unwrap_or_else(|e| panic!("{}: {e}", case.name));
                 let read = parse(&bytes, "other").unwrap_or_else(|e| panic!("{}: {e}", case.name));
                 assert_eq!(bits(&read.case.numbers), bits(&case.numbers), "{}", case.name);

@@ -1,74 +1,87 @@
 //! Generators of cases: what lanes may have for keys, how many there may be of everything, and
 //! numbers that are hard to add up.
 //!
-//! A case is a function of the generator and two numbers (seed, index) alone, the same on every
-//! machine. The index also chooses the kind of case: kinds take turns, and none is left to chance.
+//! A case is a function of the generator, its turn and two numbers (seed, index) alone, the same on
+//! every machine. The turn chooses the kind of case, so that none is left to chance.
 
 mod numbers;
 mod partitions;
 mod sizes;
 
 use super::case::{Case, Numbers};
-use crate::workload::CaseId;
+use crate::workload::{CaseId, Generator, Promise, Turns};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
+use splatcheck_gpu::stages::scatter::NAME;
 
-/// A generator of cases.
+/// A row of the table: a generator and how it draws.
 #[derive(Clone, Copy, Debug)]
-pub struct Generator {
-    /// Its name in reports.
-    pub name: &'static str,
-    /// Numbers of the hazards that it aims at.
-    pub hazards: &'static [u8],
-    /// One line: what it draws.
-    pub purpose: &'static str,
+pub struct Row {
+    /// The generator.
+    pub generator: Generator,
     /// How many kinds of cases it has: so many turns meet all of them.
     pub kinds: u64,
     numbers: fn(u64, &mut Dice) -> Numbers,
 }
 
 /// Every generator. The order is that of a campaign's turns.
-pub const ALL: &[Generator] = &[
-    Generator {
-        name: "partitions",
-        hazards: &[1, 2, 3, 5],
-        purpose: "every way in which the lanes of a warp may share rows, with and without idle lanes",
+pub const ALL: &[Row] = &[
+    Row {
+        generator: Generator {
+            name: "partitions",
+            hazards: &[1, 2, 3, 5],
+            purpose: "every way in which the lanes of a warp may share rows, with and without idle lanes",
+            promise: Promise::Every,
+            turns: Turns::Steering,
+            needs: &[],
+        },
         kinds: partitions::KINDS,
         numbers: partitions::draw,
     },
-    Generator {
-        name: "sizes",
-        hazards: &[7, 11, 17, 19],
-        purpose: "counts of elements and values about those of warps, workgroups and chunks",
+    Row {
+        generator: Generator {
+            name: "sizes",
+            hazards: &[7, 11, 17, 19],
+            purpose: "counts of elements and values about those of warps, workgroups and chunks",
+            promise: Promise::Every,
+            turns: Turns::Often,
+            needs: &[],
+        },
         kinds: sizes::KINDS,
         numbers: sizes::draw,
     },
-    Generator {
-        name: "numbers",
-        hazards: &[9, 15],
-        purpose: "values that cancel, of all magnitudes, subnormal or tied; keys that are nearly equal",
+    Row {
+        generator: Generator {
+            name: "numbers",
+            hazards: &[9, 15],
+            purpose: "values that cancel, of all magnitudes, subnormal or tied; keys that are nearly equal",
+            promise: Promise::Every,
+            turns: Turns::Often,
+            needs: &[],
+        },
         kinds: numbers::KINDS,
         numbers: numbers::draw,
     },
 ];
 
-/// The generator of that name.
+/// The row of that generator.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Generator> {
-    ALL.iter().find(|generator| generator.name == name)
+pub fn find(name: &str) -> Option<&'static Row> {
+    ALL.iter().find(|row| row.generator.name == name)
 }
 
-impl Generator {
-    /// The case of these two numbers, named `NAME-seed-index`. The index is also the turn.
+impl Row {
+    /// The case of these two numbers, named `NAME-seed-index`, of the kind whose turn it is.
     #[must_use]
-    pub fn draw(&self, seed: u64, index: u64) -> Case {
-        let id = CaseId { generator: self.name, seed, index };
+    pub fn draw(&self, turn: u64, seed: u64, index: u64) -> Case {
+        let Generator { name, purpose, hazards, .. } = self.generator;
+        let id = CaseId { workload: NAME, generator: name, seed, index };
         Case {
             name: id.to_string(),
             id: Some(id),
-            purpose: self.purpose.to_owned(),
-            hazards: self.hazards.to_vec(),
-            numbers: (self.numbers)(index % self.kinds, &mut Dice::new(seed, index)),
+            purpose: purpose.to_owned(),
+            hazards: hazards.to_vec(),
+            numbers: (self.numbers)(turn % self.kinds, &mut Dice::new(seed, index)),
         }
     }
 }

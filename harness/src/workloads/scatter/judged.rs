@@ -8,13 +8,12 @@ use super::steps::Steps;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::scatter_step::Scatter;
-use crate::workload::{AnyCase, CaseError, CaseId, Job, Oracle};
+use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{EngineError, Stage};
 use splatcheck_reference::arithmetic::Model;
 use splatcheck_reference::scatter::{SumBounds, sums};
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,11 +55,15 @@ impl crate::workload::Case for Case {
         format!("{} elements of {} values, {} rows", numbers.len(), numbers.width, numbers.rows())
     }
 
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
+        Arc::new(Self { name, id, ..self.clone() })
+    }
+
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
         Arc::new(smaller(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
     }
 
-    fn write(&self, path: &Path, notes: &BTreeMap<String, String>) -> Result<(), InputError> {
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
         case_file::write_case(path, self, notes)
     }
 

@@ -1,109 +1,55 @@
 //! Making a failing case small enough to read.
 
 use super::case::{Case, Numbers};
+use crate::minimize::leave_out;
 use splatcheck_reference::scatter::NO_KEY;
-
-/// Attempts granted to one finding.
-const ATTEMPTS: u32 = 400;
-
-/// A case with the predicate that it satisfies, and the attempts that are left.
-struct Search<'a> {
-    best: Case,
-    fails: &'a mut dyn FnMut(&Case) -> bool,
-    attempts: u32,
-}
-
-impl Search<'_> {
-    /// Takes other numbers where they fail too; whether they do.
-    fn take(&mut self, numbers: Numbers) -> bool {
-        let Some(left) = self.attempts.checked_sub(1) else { return false };
-        self.attempts = left;
-        let case = Case { numbers, ..self.best.clone() };
-        let fails = (self.fails)(&case);
-        if fails {
-            self.best = case;
-        }
-        fails
-    }
-
-    /// Leaves out elements: halves first, then quarters, down to single ones (Zeller and
-    /// Hildebrandt, Simplifying and Isolating Failure-Inducing Input, TSE 2002).
-    fn drop_elements(&mut self) {
-        let mut size = self.best.numbers.len().div_ceil(2);
-        while size > 0 && self.attempts > 0 {
-            let mut start = 0;
-            while start < self.best.numbers.len() && self.attempts > 0 {
-                if !self.take(without(&self.best.numbers, start, size)) {
-                    start += size;
-                }
-            }
-            size = if size == 1 { 0 } else { size.div_ceil(2) };
-        }
-    }
-
-    /// Keeps one of several values.
-    fn keep_one_value(&mut self) {
-        let width = self.best.numbers.width;
-        if width > 1 {
-            let _ = (0..width).any(|column| {
-                let numbers = only_value(&self.best.numbers, column);
-                self.take(numbers)
-            });
-        }
-    }
-
-    /// Leaves out the rows after the last that a key names, but for one that none does.
-    fn drop_rows(&mut self) {
-        let Numbers { keys, width, .. } = &self.best.numbers;
-        let named = keys.iter().filter(|&&key| key != NO_KEY).max();
-        let rows = named.map_or(1, |&row| row as usize + 1);
-        let words = rows * width;
-        if words < self.best.numbers.initial.len() {
-            let mut numbers = self.best.numbers.clone();
-            numbers.initial.truncate(words);
-            self.take(numbers);
-        }
-    }
-
-    /// Starts from zeros.
-    fn clear(&mut self) {
-        if self.best.numbers.initial.iter().any(|&x| x.to_bits() != 0) {
-            let mut numbers = self.best.numbers.clone();
-            numbers.initial.fill(0.0);
-            self.take(numbers);
-        }
-    }
-}
+use std::ops::Range;
 
 /// Shrinks a case for as long as it `fails`: fewer elements, one value, fewer rows, zeros to begin
 /// with.
 pub fn smaller(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
-    let mut search = Search { best: case.clone(), fails, attempts: ATTEMPTS };
-    search.drop_elements();
-    search.keep_one_value();
-    search.drop_rows();
-    search.clear();
-    search.best
+    let mut best = leave_out(case, |case| case.numbers.len(), without, fails);
+    for way in [one_value, fewer_rows, from_zeros] {
+        let attempts = way(&best.numbers).into_iter();
+        let smaller = attempts.map(|numbers| Case { numbers, ..best.clone() }).find(|c| fails(c));
+        best = smaller.unwrap_or(best);
+    }
+    best
 }
 
-/// The numbers without `count` elements from `start` on.
-fn without(numbers: &Numbers, start: usize, count: usize) -> Numbers {
-    let end = (start + count).min(numbers.len());
-    let mut fewer = numbers.clone();
-    fewer.keys.drain(start..end);
-    fewer.values.drain(start * numbers.width..end * numbers.width);
+/// The case without some of its elements.
+fn without(case: &Case, cut: Range<usize>) -> Case {
+    let mut fewer = case.clone();
+    let Numbers { keys, values, width, .. } = &mut fewer.numbers;
+    keys.drain(cut.clone());
+    values.drain(cut.start * *width..cut.end * *width);
     fewer
 }
 
-/// The numbers with one value of each element.
-fn only_value(numbers: &Numbers, column: usize) -> Numbers {
-    let cut = |all: &[f32]| all.iter().skip(column).step_by(numbers.width).copied().collect();
-    Numbers {
-        keys: numbers.keys.clone(),
-        values: cut(&numbers.values),
-        initial: cut(&numbers.initial),
-        width: 1,
-    }
+/// One of several values of each element.
+fn one_value(numbers: &Numbers) -> Vec<Numbers> {
+    let Numbers { keys, values, initial, width } = numbers;
+    let only = |column: usize| {
+        let cut = |all: &[f32]| all.iter().skip(column).step_by(*width).copied().collect();
+        Numbers { keys: keys.clone(), values: cut(values), initial: cut(initial), width: 1 }
+    };
+    if *width > 1 { (0..*width).map(only).collect() } else { Vec::new() }
+}
+
+/// Without the rows after the last that a key names, but for one that none does.
+fn fewer_rows(numbers: &Numbers) -> Vec<Numbers> {
+    let named = numbers.keys.iter().filter(|&&key| key != NO_KEY).max();
+    let words = named.map_or(1, |&row| row as usize + 1) * numbers.width;
+    let mut fewer = numbers.clone();
+    fewer.initial.truncate(words);
+    if words < numbers.initial.len() { vec![fewer] } else { Vec::new() }
+}
+
+/// Zeros to begin with.
+fn from_zeros(numbers: &Numbers) -> Vec<Numbers> {
+    let initial = vec![0.0; numbers.initial.len()];
+    let starts_elsewhere = numbers.initial.iter().any(|x| x.to_bits() != 0);
+    if starts_elsewhere { vec![Numbers { initial, ..numbers.clone() }] } else { Vec::new() }
 }
 
 #[cfg(test)]
@@ -113,7 +59,7 @@ mod tests {
 
     #[test]
     fn only_what_matters_is_left() {
-        let case = ALL[1].draw(3, 44);
+        let case = ALL[1].draw(44, 3, 44);
         assert!(
             case.numbers.len() > 30 && case.numbers.width > 1,
             "there is something to leave out"
@@ -130,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_case_that_cannot_be_smaller_stays() {
-        let case = ALL[0].draw(3, 5);
+        let case = ALL[0].draw(5, 3, 5);
         let same = smaller(&case, &mut |_| false);
         let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!(same.numbers.keys, case.numbers.keys, "as it was");

@@ -5,10 +5,7 @@ use splatcheck_gpu::{EngineError, Reduction};
 use splatcheck_reference::scatter::NO_KEY;
 
 use super::case::Numbers;
-use crate::scatter_step::{Destination, Scatter, ScatterStep};
-
-/// The largest lane width: lanes are the bits of a u64.
-const MOST_LANES: u32 = u64::BITS;
+use crate::scatter_step::{Destination, MOST_LANES, Scatter, ScatterStep, check_lane_width};
 
 /// The steps of some elements on warps of one width.
 #[derive(Debug)]
@@ -21,12 +18,7 @@ impl<'a> Steps<'a> {
     /// # Errors
     /// [`EngineError::Input`] for a lane width that is no power of two up to 64.
     pub(super) fn new(numbers: &'a Numbers, lane_width: u32) -> Result<Self, EngineError> {
-        if lane_width.is_power_of_two() && lane_width <= MOST_LANES {
-            return Ok(Self { numbers, lane_width });
-        }
-        Err(EngineError::Input(format!(
-            "lane width {lane_width}: expected a power of two up to {MOST_LANES}"
-        )))
+        Ok(Self { numbers, lane_width: check_lane_width(lane_width)? })
     }
 }
 

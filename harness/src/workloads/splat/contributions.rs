@@ -16,13 +16,11 @@ use splatcheck_gpu::{BackwardInputs, EngineError, RasterInputs, Reduction, Tenso
 use splatcheck_reference::arithmetic::Arith;
 use splatcheck_reference::splat::pair::sigma;
 
-use crate::scatter_step::{Destination, Scatter, ScatterStep};
+use crate::scatter_step::{Destination, MOST_LANES, Scatter, ScatterStep, check_lane_width};
 use crate::workloads::splat::stage::RasterStage;
 
 /// Threads of a tile.
 const THREADS: usize = WORKGROUP_SIZE as usize;
-/// The largest lane width: lanes are the bits of a u64.
-pub const MOST_LANES: u32 = u64::BITS;
 const WORDS: usize = THREADS / MOST_LANES as usize;
 
 /// A set of a tile's threads.
@@ -80,11 +78,7 @@ impl<'a> Contributions<'a> {
     pub fn new(stage: &'a RasterStage, lane_width: u32) -> Result<Self, EngineError> {
         let inputs = &stage.inputs;
         RASTERIZE_BACKWARD.check_inputs(&inputs.tensors().map_err(TensorError::from)?)?;
-        if !(lane_width.is_power_of_two() && lane_width <= MOST_LANES) {
-            return Err(EngineError::Input(format!(
-                "lane width {lane_width}: expected a power of two up to {MOST_LANES}"
-            )));
-        }
+        check_lane_width(lane_width)?;
         let raster = &inputs.raster;
         let least = f64::from(raster.constants.alpha_min);
         let reach = raster.opacities.iter().map(|&o| reach(f64::from(o), least)).collect();

@@ -22,17 +22,17 @@ mod tests;
 mod typical;
 mod windows;
 
-use crate::workload::CaseId;
+use crate::workload::Promise::{self, Every, Nothing};
+use crate::workload::{CaseId, Generator, Turns};
 use crate::workloads::splat::case::Case;
-use crate::workloads::splat::takes_all_cameras;
 pub use lanes::Aim;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use splatcheck_gpu::Stage;
+use splatcheck_gpu::stages::splat::{NAME, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_reference::splat::convention::Profile;
 
-/// What a case is drawn for.
+/// What a case is drawn for: [`workload::Draw`](crate::workload::Draw) with the convention's profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
     /// Whose rules hold where the generator does not change them.
@@ -43,62 +43,19 @@ pub struct Draw {
     pub turn: u64,
 }
 
-/// For which stages a generator's cases have finite bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Promise {
-    /// For all.
-    Every,
-    /// For the rasterization. Under the projection's roundings the determinant of some Gaussian's
-    /// covariance may be 0, or a sum of its gradient may overflow: those stages are not run.
-    Rasterization,
-    /// For none: sums may overflow in some orders, or inputs are not finite. Such cases come to
-    /// inconclusive at best, and are run only where the generator is named.
-    Nothing,
-}
-
-impl Promise {
-    /// Whether a stage's outputs are promised.
-    #[must_use]
-    pub fn holds_for(self, stage: Stage) -> bool {
-        match self {
-            Self::Every => true,
-            Self::Rasterization => !takes_all_cameras(stage),
-            Self::Nothing => false,
-        }
-    }
-}
-
-/// What a generator's cases cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    /// One tile, and mostly short lists.
-    Small,
-    /// Several tiles or cameras, all four stages, lists of several batches, or numbers of channels
-    /// each of which is a kernel of its own to wgpu: four to ten times as long.
-    Large,
-}
-
-/// A generator of cases.
+/// A row of the table: a generator and how it draws.
 #[derive(Clone, Copy, Debug)]
-pub struct Generator {
-    /// Its name on the command line and in reports.
-    pub name: &'static str,
-    /// Numbers of the hazards that it aims at; none for scenes as they come.
-    pub hazards: &'static [u8],
-    /// One line: what it draws.
-    pub purpose: &'static str,
-    /// What of a conforming kernel's outputs is promised for its cases.
-    pub promise: Promise,
-    /// What its cases cost.
-    pub size: Size,
+pub struct Row {
+    /// The generator.
+    pub generator: Generator,
     strategy: fn(Draw) -> Option<BoxedStrategy<Case>>,
 }
 
-impl Generator {
+impl Row {
     /// Its cases; `None` where what they are made from is not on this machine.
     #[must_use]
     pub fn strategy(&self, draw: Draw) -> Option<BoxedStrategy<Case>> {
-        let Self { name, hazards, purpose, .. } = *self;
+        let Generator { name, hazards, purpose, .. } = self.generator;
         let named = move |case| Case {
             name: name.to_owned(),
             purpose: purpose.to_owned(),
@@ -113,99 +70,105 @@ impl Generator {
     /// # Panics
     /// Never: of all filters only one rejects anything, one quaternion in 10^8.
     #[must_use]
-    pub fn draw(&self, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
+    pub fn draw(&self, draw: Draw, seed: u64, index: u64) -> Option<SplatTree> {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&index.to_le_bytes());
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &key);
         let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+        let id = CaseId { workload: NAME, generator: self.generator.name, seed, index };
         match self.strategy(draw)?.new_tree(&mut runner) {
-            Ok(tree) => {
-                Some(Box::new(Named { tree, id: CaseId { generator: self.name, seed, index } }))
-            }
+            Ok(tree) => Some(Box::new(Named { tree, id })),
             Err(reason) => unreachable!("the strategies reject hardly anything: {reason}"),
         }
     }
 }
 
+/// Under the projection's roundings the determinant of some Gaussian's covariance may be 0, or a sum
+/// of its gradient may overflow: those stages have no finite bounds.
+const RASTERIZATION: Promise = Promise::Only(&[RASTERIZE, RASTERIZE_BACKWARD]);
+
 macro_rules! generators {
-    ($($name:literal [$($hazard:literal),*] $promise:ident $size:ident $strategy:expr, $purpose:literal;)*) => {
-        &[$(Generator {
-            name: $name,
-            hazards: &[$($hazard),*],
-            purpose: $purpose,
-            promise: Promise::$promise,
-            size: Size::$size,
+    ($($name:literal [$($hazard:literal),*] $promise:ident $turns:ident $strategy:expr, $purpose:literal $(, needs $needs:expr)?;)*) => {
+        &[$(Row {
+            generator: Generator {
+                name: $name,
+                hazards: &[$($hazard),*],
+                purpose: $purpose,
+                promise: $promise,
+                turns: Turns::$turns,
+                needs: &[$($needs)?],
+            },
             strategy: $strategy,
         }),*]
     };
 }
 
 /// Every generator. The order is that of a campaign's turns.
-pub const ALL: &[Generator] = generators! {
-    "typical" [] Every Large |d| Some(typical::typical(d.profile).boxed()),
+pub const ALL: &[Row] = generators! {
+    "typical" [] Every Seldom |d| Some(typical::typical(d.profile).boxed()),
         "a random scene";
-    "lanes" [1, 2, 3, 4, 6, 8] Rasterization Small |d| Some(lanes::lanes(d)),
+    "lanes" [1, 2, 3, 4, 6, 8] RASTERIZATION Steering |d| Some(lanes::lanes(d)),
         "an exact number of contributing lanes from an exact leader on, at both ends of a batch and within";
-    "finish" [2, 12] Rasterization Small |d| Some(lanes::finish(d)),
+    "finish" [2, 12] RASTERIZATION Often |d| Some(lanes::finish(d)),
         "lanes of a warp stop one after the other while others go on";
-    "lengths" [10] Rasterization Large |d| Some(lists::lengths(d)),
+    "lengths" [10] RASTERIZATION Seldom |d| Some(lists::lengths(d)),
         "lists about one and two batches long, the last contributor at a border or before skipped ones";
-    "uneven" [10, 12, 17] Rasterization Large |d| Some(lists::uneven(d)),
+    "uneven" [10, 12, 17] RASTERIZATION Seldom |d| Some(lists::uneven(d)),
         "warps and tiles leave a walk of several batches at different places";
-    "partial" [5, 6, 11] Rasterization Small |d| Some(shapes::partial(d)),
+    "partial" [5, 6, 11] RASTERIZATION Often |d| Some(shapes::partial(d)),
         "images that do not fill their tiles, whole warps outside";
-    "poison" [4, 5] Rasterization Small |d| Some(lanes::poison(d)),
+    "poison" [4, 5] RASTERIZATION Often |d| Some(lanes::poison(d)),
         "lanes that do not contribute hold gradients that overflow";
-    "channels" [7] Rasterization Large |d| Some(shapes::channels(d)),
+    "channels" [7] RASTERIZATION Seldom |d| Some(shapes::channels(d)),
         "every number of channels from 1 to 32";
-    "cameras" [9, 20] Every Large |d| Some(shapes::cameras(d)),
+    "cameras" [9, 20] Every Seldom |d| Some(shapes::cameras(d)),
         "several cameras add to the same Gaussians";
-    "beside" [14] Every Large |d| Some(typical::beside(d.profile).boxed()),
+    "beside" [14] Every Seldom |d| Some(typical::beside(d.profile).boxed()),
         "wide Gaussians beside the image, beyond the limits of the Jacobian, and at the near plane";
-    "contention" [9, 15, 20] Every Large |d| Some(shapes::contention(d)),
+    "contention" [9, 15, 20] Every Seldom |d| Some(shapes::contention(d)),
         "every lane of several tiles adds to the same numbers";
-    "indices" [9] Rasterization Small |d| Some(lists::indices(d)),
+    "indices" [9] RASTERIZATION Often |d| Some(lists::indices(d)),
         "place in the list, number among the visible and number in the scene all differ";
-    "untouched" [19] Rasterization Small |d| Some(lists::untouched(d)),
+    "untouched" [19] RASTERIZATION Often |d| Some(lists::untouched(d)),
         "Gaussians without a contribution: zeros must be written over poison";
-    "cut" [16] Rasterization Small |d| Some(edges::cut(d)),
+    "cut" [16] RASTERIZATION Often |d| Some(edges::cut(d)),
         "alpha exactly 1/255, and its neighbours";
-    "clamp" [13, 14] Rasterization Small |d| Some(edges::clamp(d)),
+    "clamp" [13, 14] RASTERIZATION Often |d| Some(edges::clamp(d)),
         "alpha exactly at the clamp, its neighbours, and far above";
-    "stop" [12] Rasterization Small |d| Some(edges::stop(d)),
+    "stop" [12] RASTERIZATION Often |d| Some(edges::stop(d)),
         "transmittance exactly at the minimum, just above and just below";
-    "needles" [16] Rasterization Small |d| Some(edges::needles(d)),
+    "needles" [16] RASTERIZATION Often |d| Some(edges::needles(d)),
         "Gaussians so narrow that f32 barely holds their conic";
-    "cancellation" [15] Every Large |d| Some(numbers::cancellation(d)),
+    "cancellation" [15] Every Seldom |d| Some(numbers::cancellation(d)),
         "contributions that cancel but for 2^-20 of one";
-    "range" [15] Rasterization Small |d| Some(numbers::range(d)),
+    "range" [15] RASTERIZATION Often |d| Some(numbers::range(d)),
         "magnitudes from 1e-38 to 1e37 in one sum";
-    "subnormals" [15] Rasterization Small |d| Some(numbers::subnormals(d)),
+    "subnormals" [15] RASTERIZATION Often |d| Some(numbers::subnormals(d)),
         "contributions and sums below the smallest normal number, and -0";
-    "window" [] Every Large windows::window,
-        "a window of a trained scene";
-    "overflow" [15] Nothing Small |d| Some(numbers::overflow(d)),
+    "window" [] Every Seldom windows::window,
+        "a window of a trained scene", needs windows::NEEDS;
+    "overflow" [15] Nothing Often |d| Some(numbers::overflow(d)),
         "sums that overflow in some orders and not in others: nothing is promised of them";
-    "non-finite" [18] Nothing Small |d| Some(numbers::non_finite(d)),
+    "non-finite" [18] Nothing Often |d| Some(numbers::non_finite(d)),
         "a conic with an infinite entry: nothing is promised of what it touches";
 };
 
-/// The generator of that name.
+/// The row of that generator.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Generator> {
-    ALL.iter().find(|generator| generator.name == name)
+pub fn find(name: &str) -> Option<&'static Row> {
+    ALL.iter().find(|row| row.generator.name == name)
 }
 
 /// A case that was drawn and can be shrunk.
-pub type CaseTree = Box<dyn ValueTree<Value = Case>>;
+pub type SplatTree = Box<dyn ValueTree<Value = Case>>;
 
 /// Draws number `index` of the random scenes of a seed.
 ///
 /// # Panics
 /// Never: random scenes are made from nothing.
 #[must_use]
-pub fn draw(profile: Profile, seed: u64, index: u64) -> CaseTree {
+pub fn draw(profile: Profile, seed: u64, index: u64) -> SplatTree {
     let drawn = ALL[0].draw(Draw { profile, lane_width: 32, turn: index }, seed, index);
     drawn.unwrap_or_else(|| unreachable!("random scenes are made from nothing"))
 }

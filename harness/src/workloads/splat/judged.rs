@@ -7,12 +7,11 @@ use super::jobs::{project_jobs, raster_jobs};
 use super::minimize::reduce;
 use super::stage::{ProjectStage, RasterStage};
 use crate::io::InputError;
-use crate::workload::{AnyCase, CaseError, CaseId, Job};
+use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
+use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,21 +20,6 @@ use std::sync::Arc;
 #[must_use]
 pub fn takes_all_cameras(stage: Stage) -> bool {
     stage == PROJECT || stage == PROJECT_BACKWARD
-}
-
-/// Every (case, camera) of some cases.
-pub fn views(cases: impl IntoIterator<Item = Case>) -> impl Iterator<Item = (AnyCase, usize)> {
-    cases.into_iter().flat_map(|case| {
-        let cameras = case.scene.cameras.len();
-        let case: AnyCase = Arc::new(case);
-        (0..cameras).map(move |camera| (Arc::clone(&case), camera))
-    })
-}
-
-/// The splat case that a campaign holds; `None` for a case of another workload.
-#[must_use]
-pub fn splat_case(case: &AnyCase) -> Option<&Case> {
-    case.as_any().downcast_ref()
 }
 
 impl crate::workload::Case for Case {
@@ -70,7 +54,7 @@ impl crate::workload::Case for Case {
 
     fn views_of(&self, stage: Stage) -> usize {
         match stage {
-            _ if stage.workload != PROJECT.workload => 0,
+            _ if stage.workload != NAME => 0,
             _ if takes_all_cameras(stage) => 1,
             _ => self.scene.cameras.len(),
         }
@@ -86,11 +70,15 @@ impl crate::workload::Case for Case {
         format!("{} Gaussians, {width}x{height} pixels, {camera}", gaussians.len())
     }
 
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
+        Arc::new(Self { name, id, ..self.clone() })
+    }
+
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
         Arc::new(reduce(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
     }
 
-    fn write(&self, path: &Path, notes: &BTreeMap<String, String>) -> Result<(), InputError> {
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
         case_file::write_case(path, self, notes)
     }
 

@@ -1,77 +1,16 @@
 //! Making a failing case small enough to read.
 
-use crate::workload::AnyCase;
+use crate::minimize::{Budget, leave_out};
 use crate::workloads::splat::case::{Case, only};
-use crate::workloads::splat::generators::CaseTree;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::ops::Range;
 
-/// Time and attempts granted to one finding.
-const TIME: Duration = Duration::from_secs(10);
-const ATTEMPTS: u32 = 400;
-
-/// What is left of the grant.
-struct Budget {
-    until: Instant,
-    attempts: u32,
-}
-
-impl Budget {
-    fn new() -> Self {
-        Self { until: Instant::now() + TIME, attempts: ATTEMPTS }
-    }
-
-    fn spend(&mut self) -> bool {
-        self.attempts = self.attempts.saturating_sub(1);
-        self.attempts > 0 && Instant::now() < self.until
-    }
-}
-
-/// Shrinks a drawn case with proptest: fewer Gaussians, a smaller image, simpler numbers.
-/// `fails` is called with every candidate and says whether it still fails.
-pub fn shrink(mut tree: CaseTree, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-    let mut budget = Budget::new();
-    let mut best: AnyCase = Arc::new(tree.current());
-    let mut moved = tree.simplify();
-    while moved && budget.spend() {
-        let case: AnyCase = Arc::new(tree.current());
-        moved = if fails(&case) {
-            best = case;
-            tree.simplify()
-        } else {
-            tree.complicate()
-        };
-    }
-    best
-}
-
-/// Shrinks any case by leaving out Gaussians: halves first, then quarters, down to single ones
-/// (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, TSE 2002).
+/// Shrinks any case by leaving out Gaussians.
 pub fn drop_gaussians(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
-    let mut budget = Budget::new();
-    let mut best = case.clone();
-    let mut size = best.scene.gaussians.len().div_ceil(2);
-    while size > 0 {
-        let mut start = 0;
-        while start < best.scene.gaussians.len() {
-            if !budget.spend() {
-                return best;
-            }
-            let smaller = without(&best, start, size);
-            if fails(&smaller) {
-                best = smaller;
-            } else {
-                start += size;
-            }
-        }
-        size = if size == 1 { 0 } else { size.div_ceil(2) };
-    }
-    best
+    leave_out(case, |case| case.scene.gaussians.len(), without, fails)
 }
 
-/// The case without `count` Gaussians from `start` on.
-fn without(case: &Case, start: usize, count: usize) -> Case {
-    let cut = start..start + count;
+/// The case without some of its Gaussians.
+fn without(case: &Case, cut: Range<usize>) -> Case {
     let kept: Vec<usize> = (0..case.scene.gaussians.len()).filter(|id| !cut.contains(id)).collect();
     let mut smaller = case.clone();
     smaller.scene.gaussians = only(&case.scene.gaussians, &kept);
@@ -87,7 +26,7 @@ pub fn reduce(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
 /// Shrinks the image by leaving out halves of its tiles, for as long as what is left fails: fewer
 /// blocks. The pixels that are left see what they saw.
 pub fn crop(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
-    let mut budget = Budget::new();
+    let mut budget = Budget::default();
     let mut best = case.clone();
     let mut moved = true;
     while moved {

@@ -3,11 +3,10 @@
 //! CUDA's kernels skip it as if it were not there (`pair.cuh`), so that all outputs are the view's
 //! own, but that positions in lists move and that the gradient of what is skipped is zero.
 
-use super::judged::splat_case;
+use super::splat_case;
 use super::stage::RasterStage;
-use crate::campaign::Item;
 use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Terms};
-use crate::workload::{CaseError, Job, Oracle};
+use crate::workload::{AnyCase, CaseError, Job, Oracle, Promise, Variant};
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{BackwardInputs, ShapeError, TensorError};
 use splatcheck_reference::arithmetic::ElementBound;
@@ -18,12 +17,14 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Why the view cannot be rasterized, or that it is not one of splats.
-pub fn with_nan(item: &Item) -> Result<Item, CaseError> {
-    let failed = |problem: String| CaseError { case: item.case.name().to_owned(), problem };
-    let case = splat_case(&item.case).ok_or_else(|| failed("it is no splat case".to_owned()))?;
-    let stage = RasterStage::new(case, item.view).map_err(|error| failed(error.to_string()))?;
+pub fn with_nan(case: &AnyCase, view: usize) -> Result<Variant, CaseError> {
+    let failed = |problem: String| CaseError { case: case.name().to_owned(), problem };
+    let splats = splat_case(case).ok_or_else(|| failed("it is no splat case".to_owned()))?;
+    let stage = RasterStage::new(splats, view).map_err(|error| failed(error.to_string()))?;
     let jobs = jobs(stage).map_err(|error| failed(error.to_string()))?;
-    Ok(Item { case: Arc::clone(&item.case), view: item.view, jobs })
+    // Only of what stands behind the projection.
+    let promise = Promise::Only(&[RASTERIZE, RASTERIZE_BACKWARD]);
+    Ok(Variant { name: "nan", cuda_only: true, promise, jobs })
 }
 
 fn jobs(stage: RasterStage) -> Result<Vec<Job>, TensorError> {

@@ -61,9 +61,9 @@ fn widths_that_no_warp_has_are_refused() {
 #[test]
 fn counts_are_those_of_the_emulator() {
     let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("always there");
-    for generator in ALL {
-        for index in 0..generator.kinds {
-            let case = generator.draw(4, index);
+    for row in ALL {
+        for index in 0..row.kinds {
+            let case = row.draw(index, 4, index);
             let steps = Steps::new(&case.numbers, 32).expect("a width that there is");
             let traffic = Counts::new(&steps).traffic(ATOMIC).expect("it has no threshold");
             let inputs = case.numbers.tensors().expect("the arrays fit");

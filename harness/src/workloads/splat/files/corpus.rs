@@ -102,11 +102,17 @@ pub fn read_corpus_case_as(file: &Path, profile: Option<Profile>) -> Result<Case
 /// # Errors
 /// As [`read_corpus_case`] and [`case_file::read_case`].
 pub fn read_any_case(file: &Path, profile: Option<Profile>) -> Result<Case, InputError> {
-    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
+    if is_text(file) {
         read_corpus_case_as(file, profile)
     } else {
         case_file::read_case_as(file, profile).map(|file| file.case)
     }
+}
+
+/// Whether a file is a text case, by its name's extension; else it is a `.safetensors`.
+#[must_use]
+pub fn is_text(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
 /// Reads every case of a folder, sorted by file name: `.toml`, and `.safetensors` as findings are
@@ -115,25 +121,7 @@ pub fn read_any_case(file: &Path, profile: Option<Profile>) -> Result<Case, Inpu
 /// # Errors
 /// As [`read_any_case`]; where the folder is not readable or has no case.
 pub fn read_corpus(folder: &Path) -> Result<Vec<Case>, InputError> {
-    let failed = |source| InputError::System {
-        file: folder.to_owned(),
-        action: "list the folder".to_owned(),
-        source,
-        advice: "give the folder of a corpus".to_owned(),
-    };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let file = entry.map_err(failed)?.path();
-        if file.extension().is_some_and(|own| EXTENSIONS.iter().any(|extension| own == *extension))
-        {
-            files.push(file);
-        }
-    }
-    if files.is_empty() {
-        let advice = "a corpus is a folder of .toml or .safetensors files";
-        return Err(Problem::new("the number of cases", 0, advice).in_file(folder));
-    }
-    files.sort();
+    let files = read::files(folder, &EXTENSIONS)?;
     let named = |file: &PathBuf| Ok(Case { name: read::stem(file), ..read_any_case(file, None)? });
     files.iter().map(named).collect()
 }

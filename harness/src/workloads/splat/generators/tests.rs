@@ -10,8 +10,8 @@ const WIDTH: u32 = 32;
 
 fn drawn(name: &str, index: u64, profile: Profile) -> Case {
     let draw = Draw { profile, lane_width: WIDTH, turn: index };
-    let generator = find(name).expect("in the table");
-    generator.draw(draw, 11, index).expect("made from nothing").current()
+    let row = find(name).expect("in the table");
+    row.draw(draw, 11, index).expect("made from nothing").current()
 }
 
 fn steps(case: &Case, lane_width: u32) -> Vec<Step> {
@@ -34,19 +34,20 @@ fn assert_share(name: &str, at_least: usize, has: impl Fn(&Case) -> bool) {
 
 #[test]
 fn names_are_unique_and_every_hazard_has_a_generator() {
-    let names: BTreeSet<_> = ALL.iter().map(|g| g.name).collect();
+    let names: BTreeSet<_> = ALL.iter().map(|row| row.generator.name).collect();
     assert_eq!(names.len(), ALL.len(), "a name is used twice");
-    let hazards: BTreeSet<u8> = ALL.iter().flat_map(|g| g.hazards.iter().copied()).collect();
+    let hazards: BTreeSet<u8> =
+        ALL.iter().flat_map(|row| row.generator.hazards.iter().copied()).collect();
     assert_eq!(hazards, (1..=20).collect(), "hazards without a generator");
 }
 
 #[test]
 fn every_case_is_valid_repeatable_and_can_be_staged() {
-    for generator in ALL {
+    for row in ALL {
         for (index, profile) in (0..6).zip([Profile::Inria, Profile::Gsplat].into_iter().cycle()) {
             let draw = Draw { profile, lane_width: WIDTH, turn: index };
-            let Some(tree) = generator.draw(draw, 5, index) else {
-                assert_eq!(generator.name, "window", "only trained scenes may be absent");
+            let Some(tree) = row.draw(draw, 5, index) else {
+                assert_eq!(row.generator.name, "window", "only trained scenes may be absent");
                 println!("NOT EXERCISED: window: there is no ../shared/data");
                 continue;
             };
@@ -55,18 +56,18 @@ fn every_case_is_valid_repeatable_and_can_be_staged() {
                 panic!("{}: {problem}", case.name);
             }
             RasterStage::new(&case, 0).expect("few pairs");
-            let again = generator.draw(draw, 5, index).expect("drawn before").current();
-            assert_eq!(case, again, "{} is not repeatable", generator.name);
+            let again = row.draw(draw, 5, index).expect("drawn before").current();
+            assert_eq!(case, again, "{} is not repeatable", row.generator.name);
         }
     }
 }
 
 #[test]
 fn every_generator_shrinks() {
-    for generator in ALL {
+    for row in ALL {
         let draw = Draw { profile: Profile::Inria, lane_width: WIDTH, turn: 7 };
-        let Some(mut tree) = generator.draw(draw, 3, 7) else { continue };
-        assert!(tree.simplify(), "{} does not shrink", generator.name);
+        let Some(mut tree) = row.draw(draw, 3, 7) else { continue };
+        assert!(tree.simplify(), "{} does not shrink", row.generator.name);
     }
 }
 

@@ -17,6 +17,9 @@ const SCENES: [&str; 3] = ["guitar-crop-5000", "skull-crop-5000", "playbot-crop-
 /// Names the folder of trained scenes where it is not beside the workspace.
 const FOLDER: &str = "SPLATCHECK_DATA";
 
+/// What windows are made from, as reports say that it is missing.
+pub(super) const NEEDS: &str = "../shared/data (SPLATCHECK_DATA names another)";
+
 /// A trained scene in memory.
 struct Trained {
     gaussians: Gaussians<f32>,

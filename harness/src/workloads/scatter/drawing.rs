@@ -1,0 +1,50 @@
+//! Sums by key as a workload: how their cases are drawn and read.
+
+use super::case_file::{self, EXTENSION};
+use super::generators::{ALL, Row, find};
+use crate::io::InputError;
+use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Workload};
+use proptest::strategy::Just;
+use splatcheck_gpu::stages::scatter::NAME;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Sums by key.
+#[derive(Clone, Copy, Debug)]
+pub struct Scatter;
+
+impl Workload for Scatter {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn generators(&self) -> Vec<&'static Generator> {
+        ALL.iter().map(|row| &row.generator).collect()
+    }
+
+    /// Its cases are made smaller by what they are ([`super::minimize`]), not by how they were drawn.
+    fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
+        Some(fixed(find(generator.name)?, draw.turn, seed, index))
+    }
+
+    /// The generators take turns.
+    fn random(&self, seed: u64, index: u64) -> CaseTree {
+        let count = ALL.len() as u64;
+        let row = &ALL[usize::try_from(index % count).unwrap_or(0)];
+        fixed(row, index / count, seed, index)
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &[EXTENSION]
+    }
+
+    fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
+        let case_file::CaseFile { case, notes } = case_file::read_case(file)?;
+        Ok(CaseFile { case: Arc::new(case), notes })
+    }
+}
+
+fn fixed(row: &Row, turn: u64, seed: u64, index: u64) -> CaseTree {
+    let case: AnyCase = Arc::new(row.draw(turn, seed, index));
+    Box::new(Just(case))
+}

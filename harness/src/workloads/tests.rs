@@ -1,0 +1,112 @@
+//! What every workload must be for campaigns to draw from it.
+
+use super::*;
+use crate::workload::{Case, Draw, Notes, Promise, Turns, generator};
+use splatcheck_gpu::Stage;
+use std::collections::BTreeSet;
+
+#[test]
+fn names_are_unique_and_those_of_stages() {
+    let names: BTreeSet<_> = all().iter().map(|workload| workload.name()).collect();
+    assert_eq!(names.len(), all().len(), "a name is used twice");
+    for workload in all() {
+        let name = workload.name();
+        assert!(Stage::all().any(|stage| stage.workload == name), "{name} has no stage");
+        assert_eq!(find(name).map(|found| found.name()), Ok(name), "{name} is not found");
+    }
+    let error = find("splats").expect_err("there is none").to_string();
+    assert_eq!(error, "there is no workload 'splats': expected splat or scatter", "what to do");
+}
+
+#[test]
+fn generators_can_take_turns() {
+    for workload in all() {
+        let (name, rows) = (workload.name(), workload.generators());
+        let names: BTreeSet<_> = rows.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), rows.len(), "{name}: a generator's name is used twice");
+        let promised = |turns| {
+            let rows = rows.iter().filter(|row| row.promise != Promise::Nothing);
+            rows.filter(|row| row.turns == turns).count()
+        };
+        assert!(promised(Turns::Steering) <= 1, "{name}: two generators steer");
+        assert!(promised(Turns::Often) > 0, "{name}: no generator has a turn often");
+        for row in rows {
+            assert!(row.hazards.iter().all(|h| (1..=20).contains(h)), "{name}, {}", row.name);
+            assert!(!row.purpose.is_empty(), "{name}, {}: no purpose", row.name);
+        }
+    }
+}
+
+#[test]
+fn cases_are_repeatable_and_named_by_what_they_were_drawn_with() {
+    for workload in all() {
+        for row in workload.generators() {
+            let draw = Draw { lane_width: 32, turn: 3 };
+            let Some(tree) = workload.draw(row, draw, 5, 7) else {
+                assert!(!row.needs.is_empty(), "{} is made from nothing", row.name);
+                println!("NOT EXERCISED: {}: there is no {}", row.name, row.needs.join(", "));
+                continue;
+            };
+            let case = tree.current();
+            assert_eq!(case.name(), format!("{}-5-7", row.name), "its name");
+            let id = case.id().expect("it was drawn");
+            assert_eq!((id.workload, id.generator), (workload.name(), row.name), "its identity");
+            let again = workload.draw(row, draw, 5, 7).expect("as before").current();
+            assert_eq!(format!("{case:?}"), format!("{again:?}"), "{} is repeatable", row.name);
+            let other = case.renamed("other".to_owned(), None);
+            assert_eq!((other.name(), other.id()), ("other", None), "renamed");
+        }
+        assert!(generator(workload.as_ref(), "no such").is_none(), "a name that is none");
+        assert_ne!(
+            workload.random(1, 2).current().name(),
+            workload.random(1, 3).current().name(),
+            "random cases have numbers"
+        );
+    }
+}
+
+#[test]
+fn conventions_are_found_by_name_and_draw_other_cases() {
+    for workload in all() {
+        let Some(own) = workload.convention() else {
+            assert!(workload.under("inria").is_none(), "{} has but one", workload.name());
+            continue;
+        };
+        let same = workload.under(own).expect("its own");
+        assert_eq!(same.convention(), Some(own), "{} under {own}", workload.name());
+        assert!(workload.under("no such").is_none(), "a name that is none");
+    }
+    let splat = find("splat").expect("there");
+    let other = splat.under("gsplat").expect("known");
+    assert_eq!(other.convention(), Some("gsplat"), "another convention");
+    let case = |workload: &dyn Workload| format!("{:?}", workload.random(1, 1).current());
+    assert_ne!(case(other.as_ref()), case(splat.as_ref()), "other cases");
+}
+
+#[test]
+fn files_say_whose_cases_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for workload in all() {
+        let case = workload.random(3, 1).current();
+        let file = folder.path().join(format!("{}.safetensors", workload.name()));
+        let notes = Notes::from([("splatcheck.engine".to_owned(), "emulator".to_owned())]);
+        case.write(&file, &notes).expect("a legal case");
+        let read = read_case(&file).expect("it was just written");
+        assert_eq!((read.case.name(), read.notes), (case.name(), notes), "{}", workload.name());
+        let jobs = |case: &dyn Case| -> Vec<_> {
+            let jobs = case.jobs(0).expect("a legal case");
+            jobs.into_iter().map(|job| (job.stage, job.inputs)).collect()
+        };
+        assert_eq!(jobs(read.case.as_ref()), jobs(case.as_ref()), "{}", workload.name());
+    }
+    for workload in all() {
+        let corpus = workload.read_corpus(folder.path());
+        assert!(corpus.is_err(), "{} takes another workload's case", workload.name());
+    }
+    let file = folder.path().join("meshes.safetensors");
+    let metadata = [(WORKLOAD_KEY.to_owned(), "mesh".to_owned())].into();
+    let bytes = container::encode_parts(&metadata, &[]).expect("metadata alone");
+    std::fs::write(&file, bytes).expect("written");
+    let error = read_case(&file).expect_err("no such workload").to_string();
+    assert!(error.ends_with("workload is 'mesh': expected splat or scatter"), "{error}");
+}

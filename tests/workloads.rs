@@ -1,0 +1,110 @@
+//! The commands that know no workload do their work on each of them.
+
+use splatcheck::workload::{Notes, Workload};
+use splatcheck::workloads;
+use splatcheck_tests::{Said, say};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// The stages that a report has rows of.
+fn stages_of(said: &Said) -> BTreeMap<&'static str, bool> {
+    let stages = splatcheck_gpu::Stage::all().filter(|stage| stage.workload != "probe");
+    let has_row =
+        |name: &str| said.out.lines().any(|line| line.split_whitespace().nth(1) == Some(name));
+    stages.map(|stage| (stage.name, has_row(stage.name))).collect()
+}
+
+/// That a report has rows of this workload's stages and of no other's.
+fn is_of(workload: &dyn Workload, said: &Said) {
+    for (name, there) in stages_of(said) {
+        let stage: splatcheck_gpu::Stage = name.parse().expect("a stage");
+        assert_eq!(there, stage.workload == workload.name(), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
+    for workload in workloads::all() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = workload.name();
+        let args = ["fuzz", "--workload", name, "--engine", "emulator", "--cases", "130", "--out"];
+        let whole = say(folder.path(), &[&args[..], &["whole"]].concat());
+        assert_eq!(whole.code, Some(0), "{whole:?}");
+        is_of(workload.as_ref(), &whole);
+        for shard in ["1/2", "2/2"] {
+            let part = shard.replace('/', "-");
+            let part = say(folder.path(), &[&args[..], &[&part, "--shard", shard]].concat());
+            assert_eq!(part.code, Some(0), "{part:?}");
+        }
+        let joined = say(folder.path(), &["merge", "1-2", "2-2", "-o", "joined"]);
+        assert_eq!((joined.code, &joined.out), (whole.code, &whole.out), "{}", joined.err);
+        let result = |name: &str| fs::read(folder.path().join(name).join("result.json"));
+        assert_eq!(result("joined").expect("there"), result("whole").expect("there"), "{name}");
+    }
+}
+
+#[test]
+fn check_judges_random_cases_of_any_workload() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for workload in workloads::all() {
+        let name = workload.name();
+        let said = say(
+            folder.path(),
+            &[
+                "check",
+                "--workload",
+                name,
+                "--engine",
+                "emulator",
+                "--reduction",
+                "atomic",
+                "--cases",
+                "6",
+            ],
+        );
+        assert_eq!(said.code, Some(0), "{said:?}");
+        is_of(workload.as_ref(), &said);
+    }
+}
+
+#[test]
+fn check_and_replay_know_whose_case_a_file_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for workload in workloads::all() {
+        let file = format!("{}.safetensors", workload.name());
+        let case = workload.random(4, 2).current();
+        case.write(&folder.path().join(&file), &Notes::new()).expect("a legal case");
+        for command in [&["check", "--case"][..], &["replay"]] {
+            let said = say(folder.path(), &[command, &[&file, "--engine", "emulator"]].concat());
+            assert_eq!(said.code, Some(0), "{said:?}");
+            is_of(workload.as_ref(), &said);
+        }
+    }
+}
+
+#[test]
+fn a_name_that_a_workload_does_not_have_is_refused() {
+    let here = Path::new(".");
+    for (args, words) in [
+        (
+            &["fuzz", "--workload", "mesh"][..],
+            "there is no workload 'mesh': expected splat or scatter",
+        ),
+        (
+            &["fuzz", "--workload", "scatter", "--generator", "lanes"],
+            "--generator lanes: workload scatter has none of that name, expected one of partitions, \
+             sizes, numbers",
+        ),
+        (&["fuzz", "--generator", "sizes"], "workload splat has none of that name"),
+        (
+            &["fuzz", "--workload", "scatter", "--convention", "gsplat"],
+            "--convention gsplat: workload scatter has none of that name",
+        ),
+        (&["check", "--workload", "scatter", "--convention", "inria"], "--convention inria"),
+    ] {
+        let said = say(here, args);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {said:?}");
+        assert!(said.err.contains(words), "{args:?}: {}", said.err);
+    }
+}
