@@ -7,7 +7,7 @@ use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::workload::generator;
 use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror};
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl Observer for Held {
 }
 
 fn contender(name: &str, defect: Defect) -> Contender<'static> {
-    let config = BackwardConfig { reduction: Reduction::Atomic, threshold: 0 };
+    let config = Setting { reduction: Reduction::Atomic, threshold: 0 };
     Contender {
         id: name.to_owned(),
         emulation: None,

@@ -8,7 +8,7 @@ use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::workload::Case;
 use splatcheck::workloads::splat::Splat;
 use splatcheck::workloads::splat::files::case_file;
-use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::Setting;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror, say};
@@ -31,7 +31,7 @@ impl Policy for Announcer {
         case.name().to_owned()
     }
 
-    fn settings(&self, _: &dyn Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+    fn settings(&self, _: &dyn Case, all: &[Setting]) -> Vec<Setting> {
         all[..1].to_vec()
     }
 }
@@ -59,7 +59,7 @@ fn victim() {
         emulation: None,
         engine: Box::new(Mirror::new(8, Defect::LostChannel(0))),
         stages: vec![RASTERIZE_BACKWARD],
-        settings: BackwardConfig::all(8),
+        settings: Setting::all(8),
     };
     let hooks = Hooks { minimize: &as_it_is, policy: &watch, observer: &watch };
     // It is killed long before.

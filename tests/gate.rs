@@ -7,14 +7,14 @@ use splatcheck::gate::{
     Conclusion, Evidence, FailOn, Gate, KnownFailure, KnownFailures, Summary, junit, step_summary,
 };
 use splatcheck::verdict::Verdict;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_tests::{Defect, corpus, has_engine, judge, root, say};
 use std::fs;
 
 fn judged(defect: Defect, case: &str) -> EngineReport {
     let cases: Vec<_> = corpus().into_iter().filter(|c| c.name == case).collect();
     assert_eq!(cases.len(), 1, "one case is named {case}");
-    judge(defect, &cases, vec![BackwardConfig { reduction: Reduction::SwB, threshold: 4 }])
+    judge(defect, &cases, vec![Setting { reduction: Reduction::SwB, threshold: 4 }])
 }
 
 fn known(report: &EngineReport, finding: &Finding) -> KnownFailure {

@@ -10,7 +10,7 @@ use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::generators::draw;
 use splatcheck::workloads::splat::splat_case;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, corpus, judge};
 
@@ -31,7 +31,7 @@ fn splat_of(case: &AnyCase) -> &Case {
 fn the_oracles_own_f32_instance_agrees_on_the_corpus_and_on_random_scenes() {
     let mut cases = corpus();
     cases.extend(random(60));
-    let report = judge(Defect::None, &cases, BackwardConfig::sweep(8));
+    let report = judge(Defect::None, &cases, Setting::sweep(8));
     assert_eq!(report.verdict(), Verdict::Agree, "{}", verdicts(std::slice::from_ref(&report)));
     for row in report.rows.values() {
         assert!(row.tally.sharpness.max <= 1.0, "an agreeing element lies outside its bound");
@@ -39,8 +39,8 @@ fn the_oracles_own_f32_instance_agrees_on_the_corpus_and_on_random_scenes() {
 }
 
 /// One setting for each reduction is enough where the defect does not depend on it.
-fn one_setting() -> Vec<BackwardConfig> {
-    vec![BackwardConfig { reduction: Reduction::SwB, threshold: 4 }]
+fn one_setting() -> Vec<Setting> {
+    vec![Setting { reduction: Reduction::SwB, threshold: 4 }]
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn every_planted_defect_is_found_where_it_is() {
 #[test]
 fn a_defect_at_one_threshold_is_found_by_the_sweep_and_named() {
     let cases = random(10);
-    let report = judge(Defect::LostLaneAtThreshold(17, 7), &cases, BackwardConfig::sweep(8));
+    let report = judge(Defect::LostLaneAtThreshold(17, 7), &cases, Setting::sweep(8));
     assert_eq!(report.verdict(), Verdict::Disagree, "the sweep missed threshold 7");
     for finding in &report.findings {
         let setting = finding.setting.expect("a backward finding");

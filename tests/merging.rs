@@ -8,7 +8,7 @@ use splatcheck::cli::merge::{self, MergeArgs};
 use splatcheck::fuzz::{Plan, REPORT, RESULT};
 use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror, say};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
         engine: Box::new(Mirror::new(8, defect)),
         stages: Stage::all().collect(),
         settings: [Reduction::Atomic, Reduction::SwB]
-            .map(|reduction| BackwardConfig { reduction, threshold: 4 })
+            .map(|reduction| Setting { reduction, threshold: 4 })
             .to_vec(),
     };
     judge(&plan, vec![contender]).expect("it runs and writes");

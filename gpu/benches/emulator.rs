@@ -15,8 +15,8 @@ use splatcheck_emulator::{Module, Observers, Schedule};
 use splatcheck_gpu::artifact::{Architecture, all};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
-    BackwardConfig, BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs,
-    Reduction, SplatEngine, StopRule,
+    BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, Reduction,
+    Setting, SplatEngine, StopRule,
 };
 
 /// A generator of uniform numbers in 0..1 (Knuth's MMIX constants).
@@ -83,7 +83,7 @@ fn run(
     inputs: &BackwardInputs,
     reduction: Reduction,
 ) -> Vec<Vec<RasterGradients>> {
-    let setting = BackwardConfig { reduction, threshold: 8 };
+    let setting = Setting { reduction, threshold: 8 };
     engine.rasterize_backward(&[(inputs, &[setting])]).expect("the kernel is correct")
 }
 

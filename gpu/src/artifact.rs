@@ -12,7 +12,7 @@
 //! kernels take the number as a parameter. The stages of the projection hold no array of channels
 //! and exist once for every D.
 
-use crate::reduction::{BackwardConfig, Kernel, Reduction};
+use crate::reduction::{Kernel, Reduction, Setting};
 use crate::stage::{Sizes, StageSpec};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
@@ -125,7 +125,7 @@ impl Build {
     pub fn artifact(
         self,
         stage: &'static StageSpec,
-        setting: Option<BackwardConfig>,
+        setting: Option<Setting>,
         sizes: &Sizes,
     ) -> Artifact {
         Artifact {

@@ -18,7 +18,7 @@ use crate::engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, POISON, Work, no_panic,
 };
 use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
-use crate::reduction::BackwardConfig;
+use crate::reduction::Setting;
 use crate::stages::Stage;
 use crate::tensor::Tensors;
 use crate::timing::{Peak, Timing};
@@ -207,9 +207,8 @@ impl Engine for CudaEngine {
             let mut results = Vec::with_capacity(work.len());
             for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
                 let stage = stage.spec();
-                let run = |&setting: &Option<BackwardConfig>| {
-                    PtxJob { stage, inputs, sizes, setting }.run(self)
-                };
+                let run =
+                    |&setting: &Option<Setting>| PtxJob { stage, inputs, sizes, setting }.run(self);
                 results.push(settings.iter().map(run).collect::<Result<_, _>>()?);
             }
             Ok(results)

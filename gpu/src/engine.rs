@@ -1,6 +1,6 @@
 //! What every engine promises: run a stage, or say why it could not.
 
-use crate::reduction::{BackwardConfig, Reduction, ThresholdError};
+use crate::reduction::{Reduction, Setting, ThresholdError};
 use crate::stages::Stage;
 use crate::tensor::{TensorError, Tensors};
 use crate::timing::Timing;
@@ -140,7 +140,7 @@ pub struct Work<'a> {
     /// The arrays that the stage's table lists.
     pub inputs: &'a Tensors,
     /// The settings.
-    pub settings: &'a [Option<BackwardConfig>],
+    pub settings: &'a [Option<Setting>],
 }
 
 /// Whether an engine can run something.

@@ -34,7 +34,7 @@ pub use emulator::EmulatorEngine;
 pub use engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, Support, Work,
 };
-pub use reduction::{BackwardConfig, Reduction, ThresholdError};
+pub use reduction::{Reduction, Setting, ThresholdError};
 pub use stages::Stage;
 pub use stages::splat::{
     BackwardInputs, Camera, ClampGradient, ProjectBackwardInputs, ProjectColors, ProjectConstants,

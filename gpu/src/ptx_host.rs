@@ -4,7 +4,7 @@
 
 use crate::artifact::{Artifact, Build};
 use crate::engine::EngineError;
-use crate::reduction::BackwardConfig;
+use crate::reduction::Setting;
 use crate::stage::{Buffer, Language, Role, Sizes, StageSpec};
 use crate::tensor::{TensorError, Tensors};
 
@@ -78,7 +78,7 @@ pub(crate) struct PtxJob<'a> {
     pub(crate) stage: &'static StageSpec,
     pub(crate) inputs: &'a Tensors,
     pub(crate) sizes: &'a Sizes,
-    pub(crate) setting: Option<BackwardConfig>,
+    pub(crate) setting: Option<Setting>,
 }
 
 impl PtxJob<'_> {

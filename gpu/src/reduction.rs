@@ -8,7 +8,7 @@
 mod setting;
 pub mod sum;
 
-pub use setting::{BackwardConfig, ThresholdError};
+pub use setting::{Setting, ThresholdError};
 pub use sum::{Group, InRegisters, Sends};
 
 use serde::{Deserialize, Serialize};

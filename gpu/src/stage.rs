@@ -15,7 +15,7 @@ pub use record::{Language, Param, Value};
 pub use shape::{Dim, Sizes};
 
 use crate::engine::EngineError;
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 use crate::tensor::{Dtype, Tensors};
 
 /// What a stage does with an array.
@@ -184,7 +184,7 @@ impl StageSpec {
     /// Those of `settings` that it has kernels for; one run without a setting where nothing is
     /// reduced.
     #[must_use]
-    pub fn settings(&self, settings: &[BackwardConfig]) -> Vec<Option<BackwardConfig>> {
+    pub fn settings(&self, settings: &[Setting]) -> Vec<Option<Setting>> {
         if !self.accumulates() {
             return vec![None];
         }

@@ -11,7 +11,7 @@ pub mod json;
 pub mod speed;
 pub mod text;
 
-use splatcheck_gpu::{BackwardConfig, EngineError, ThresholdError};
+use splatcheck_gpu::{EngineError, Setting, ThresholdError};
 
 use crate::campaign::EngineReport;
 use crate::engines::Discovery;
@@ -79,7 +79,7 @@ pub struct SceneReport {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrafficRow {
     /// The setting.
-    pub setting: BackwardConfig,
+    pub setting: Setting,
     /// Atomic instructions on global memory.
     pub issued: u64,
     /// Additions to words of global memory.
@@ -148,7 +148,7 @@ impl SceneReport {
             let steps = Contributions::new(stage, lane_width)
                 .map_err(|source| SceneError::Stage { name: name.to_owned(), source })?;
             let counts = Counts::new(&steps);
-            let rows = BackwardConfig::all(lane_width)
+            let rows = Setting::all(lane_width)
                 .into_iter()
                 .map(|setting| counts.traffic(setting).map(TrafficRow::from))
                 .collect::<Result<_, _>>()

@@ -25,7 +25,7 @@ use crate::judge::Arithmetic;
 use crate::workload::{AnyCase, Case, CaseError};
 use judge::Judge;
 use rayon::prelude::*;
-use splatcheck_gpu::{BackwardConfig, DeviceInfo, Engine, Stage};
+use splatcheck_gpu::{DeviceInfo, Engine, Setting, Stage};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -56,7 +56,7 @@ pub struct Contender<'a> {
     /// The stages to run.
     pub stages: Vec<Stage>,
     /// The settings of the backward stages to run.
-    pub settings: Vec<BackwardConfig>,
+    pub settings: Vec<Setting>,
 }
 
 impl Contender<'_> {

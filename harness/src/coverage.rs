@@ -14,7 +14,7 @@
 use crate::io::serde_forms::pairs;
 use crate::scatter_step::{Scatter, ScatterStep};
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -149,7 +149,7 @@ fn for_each_cell(step: &ScatterStep<'_>, size: u32, mut f: impl FnMut(Cell)) {
 pub struct Coverage {
     width: u32,
     #[serde(with = "pairs")]
-    by_setting: BTreeMap<BackwardConfig, Cells>,
+    by_setting: BTreeMap<Setting, Cells>,
 }
 
 impl Coverage {
@@ -166,7 +166,7 @@ impl Coverage {
     }
 
     /// A stage was run with a setting.
-    pub fn add(&mut self, met: &Met, setting: BackwardConfig) {
+    pub fn add(&mut self, met: &Met, setting: Setting) {
         if let Some(cells) = met.of(setting.reduction) {
             self.by_setting.entry(setting).or_default().merge(cells);
         }
@@ -284,7 +284,7 @@ mod tests {
         Met::new(&Contributions::new(&stage, width).expect("valid"))
     }
 
-    const SETTING: BackwardConfig = BackwardConfig { reduction: Reduction::SwB, threshold: 2 };
+    const SETTING: Setting = Setting { reduction: Reduction::SwB, threshold: 2 };
 
     #[test]
     fn indices_are_unique_and_counts_are_as_argued() {
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn every_reachable_cell_is_met_at_lane_width_4() {
         let mut coverage = Coverage::new(4);
-        let block = BackwardConfig { reduction: Reduction::Block, ..SETTING };
+        let block = Setting { reduction: Reduction::Block, ..SETTING };
         // An aim has a list with batches of the size of the other reductions in one pass of four.
         for turn in 0..16 * Aim::all(4).count() as u64 {
             let met = met("lanes", turn, 4);

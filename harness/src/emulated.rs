@@ -18,7 +18,7 @@ use splatcheck_emulator::{Trace, shrink};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError, sha256};
 use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel};
-use splatcheck_gpu::{BackwardConfig, EngineError, Reduction};
+use splatcheck_gpu::{EngineError, Reduction, Setting};
 use std::mem::discriminant;
 use std::slice;
 use std::time::{Duration, Instant};
@@ -58,14 +58,14 @@ struct Rerun<'a> {
     engine: EmulatorEngine,
     emulation: Emulation,
     job: &'a Job,
-    setting: Option<BackwardConfig>,
+    setting: Option<Setting>,
 }
 
 impl<'a> Rerun<'a> {
     fn new(
         emulation: Emulation,
         kernel: Option<&OwnKernel>,
-        (stage, setting): (Stage, Option<BackwardConfig>),
+        (stage, setting): (Stage, Option<Setting>),
         item: &'a Item,
     ) -> Result<Self, EngineError> {
         let job = item.job(stage).ok_or_else(|| {
@@ -186,7 +186,7 @@ fn lines_at_fault(engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
 /// The emulator does not open.
 pub fn replay(
     recording: &Recording,
-    run: (Stage, Option<BackwardConfig>),
+    run: (Stage, Option<Setting>),
     item: &Item,
 ) -> Result<Option<Fault>, EngineError> {
     let kernel = recording.kernel.as_ref();
@@ -207,7 +207,7 @@ pub fn describe(fault: &Fault) -> String {
 
 /// The artifact that the emulator runs for a job.
 #[must_use]
-pub fn artifact(emulation: Emulation, job: &Job, setting: Option<BackwardConfig>) -> Artifact {
+pub fn artifact(emulation: Emulation, job: &Job, setting: Option<Setting>) -> Artifact {
     emulation.build().artifact(job.stage.spec(), setting, &job.sizes)
 }
 
@@ -218,7 +218,7 @@ pub fn artifact(emulation: Emulation, job: &Job, setting: Option<BackwardConfig>
 pub fn program_now(
     recording: &Recording,
     job: &Job,
-    setting: Option<BackwardConfig>,
+    setting: Option<Setting>,
 ) -> Result<String, ArtifactError> {
     let kernel = recording.kernel.as_ref();
     Ok(Ptx::of(recording.emulation, kernel, job, setting)?.name())
@@ -235,7 +235,7 @@ impl<'a> Ptx<'a> {
         emulation: Emulation,
         kernel: Option<&'a OwnKernel>,
         job: &Job,
-        setting: Option<BackwardConfig>,
+        setting: Option<Setting>,
     ) -> Result<Self, ArtifactError> {
         if let Some(kernel) = kernel {
             return Ok(Self { file: kernel.entry().to_owned(), text: kernel.ptx() });

@@ -21,7 +21,7 @@ use crate::campaign::{Finding, Policy};
 use crate::workload::{
     AnyCase, Case, CaseId, CaseTree, Draw, Generator, Promise, Turns, Workload, views,
 };
-use splatcheck_gpu::{BackwardConfig, Stage};
+use splatcheck_gpu::{Setting, Stage};
 use std::sync::Arc;
 
 /// Lane widths that are aimed at where none is named: those of the devices there are.
@@ -245,7 +245,7 @@ impl Policy for Plan {
     }
 
     /// The next ones in turn, of all that a device has.
-    fn settings(&self, case: &dyn Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+    fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
         let turn = self.index(case).unwrap_or(0).wrapping_mul(self.settings as u64);
         let first = usize::try_from(turn % all.len().max(1) as u64).unwrap_or(0);
         all.iter().cycle().skip(first).take(self.settings.min(all.len())).copied().collect()
@@ -334,7 +334,7 @@ mod tests {
     fn settings_take_turns_and_all_of_them_come() {
         let plan =
             Plan::new(splat("inria"), 1, &[row("finish")]).aimed(vec![4], 3).expect("widths");
-        let all = BackwardConfig::all(4);
+        let all = Setting::all(4);
         let of = |index| {
             let case = plan.tree(index).expect("no data needed").current();
             plan.settings(case.as_ref(), &all)

@@ -10,7 +10,7 @@ pub use expectation::{Allowed, Bound, Expectation, Output, OutputBound, Presence
 use crate::verdict::Tally;
 use expectation::Element;
 use splatcheck_gpu::stage::{Sizes, StageSpec};
-use splatcheck_gpu::{BackwardConfig, Data, DeviceInfo, TensorError, Tensors};
+use splatcheck_gpu::{Data, DeviceInfo, Setting, TensorError, Tensors};
 #[cfg(doc)]
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Wgsl, WgslExpZero};
 use tolerance::Summation;
@@ -56,7 +56,7 @@ pub fn judge(
     sizes: &Sizes,
     expectation: &Expectation,
     outputs: &Tensors,
-    (setting, lane_width): (Option<BackwardConfig>, u32),
+    (setting, lane_width): (Option<Setting>, u32),
 ) -> Result<Tally, TensorError> {
     stage.check_outputs(sizes, outputs)?;
     let mut tally = Tally { undecided: expectation.undecided, ..Tally::default() };

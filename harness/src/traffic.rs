@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use splatcheck_gpu::reduction::Group;
-use splatcheck_gpu::{BackwardConfig, Reduction, ThresholdError};
+use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
 use crate::scatter_step::Scatter;
 use tally::{Tally, Workgroup};
@@ -68,7 +68,7 @@ impl Atomics {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traffic {
     /// The setting.
-    pub setting: BackwardConfig,
+    pub setting: Setting,
     /// Atomics on global memory; where workgroups add up on their own at most these.
     pub global: Atomics,
     /// Atomics on shared memory.
@@ -175,7 +175,7 @@ impl Counts {
     ///
     /// # Errors
     /// A threshold that is out of range, where the reduction has one.
-    pub fn traffic(&self, setting: BackwardConfig) -> Result<Traffic, ThresholdError> {
+    pub fn traffic(&self, setting: Setting) -> Result<Traffic, ThresholdError> {
         if setting.reduction.has_threshold() {
             setting.check(self.lane_width)?;
         }
@@ -202,7 +202,7 @@ impl Counts {
     }
 
     /// What warps issue: the lanes of all rows of a step take part in one instruction.
-    fn of_warps(&self, setting: BackwardConfig) -> Atomics {
+    fn of_warps(&self, setting: Setting) -> Atomics {
         let mut atomics = Atomics::none(self.lane_width);
         let mut add = |lanes: u32, steps| {
             atomics.add(lanes as usize, steps * u64::from(self.values));
@@ -218,7 +218,7 @@ impl Counts {
     }
 
     /// Per row: the lanes that send, added up over its steps.
-    fn chains(&self, setting: BackwardConfig) -> Vec<u32> {
+    fn chains(&self, setting: Setting) -> Vec<u32> {
         let width = self.lane_width as usize;
         let sent = |alone| -> Vec<u32> {
             (1..=self.lane_width).map(|lanes| setting.sends(Group { lanes, alone })).collect()

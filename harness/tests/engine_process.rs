@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use splatcheck::engines::{Discovery, EngineProcess, Limits, Program, discover};
 use splatcheck_gpu::{
-    BackwardConfig, BackwardInputs, ClampGradient, Engine, EngineError, RasterConstants,
-    RasterInputs, SplatEngine, StopRule,
+    BackwardInputs, ClampGradient, Engine, EngineError, RasterConstants, RasterInputs, Setting,
+    SplatEngine, StopRule,
 };
 
 const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
@@ -75,7 +75,7 @@ fn every_engine_draws_one_gaussian_and_adds_up_its_gradient() {
             v_render_colors: vec![1.0; 45],
             v_render_alphas: vec![0.0; 15],
         };
-        let settings = BackwardConfig::sweep(found.info.lane_width);
+        let settings = Setting::sweep(found.info.lane_width);
         let gradients = engine.rasterize_backward(&[(&backward, &settings)]).expect(&id);
         assert_eq!(gradients[0].len(), settings.len(), "{id}: one result a setting");
         for (setting, gradients) in settings.iter().zip(&gradients[0]) {

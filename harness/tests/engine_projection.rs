@@ -8,7 +8,7 @@ use splatcheck::verdict::Verdict;
 use splatcheck::workload::AnyCase;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
-use splatcheck_gpu::{BackwardConfig, Reduction, Stage};
+use splatcheck_gpu::{Reduction, Setting, Stage};
 use splatcheck_reference::splat::Colors;
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::synthetic::frustum;
@@ -50,7 +50,7 @@ fn case(name: &str, convention: Convention, channels: Option<usize>) -> Case {
     }
 }
 
-fn judge(found: &Found, cases: Vec<Case>, settings: Vec<BackwardConfig>) -> EngineReport {
+fn judge(found: &Found, cases: Vec<Case>, settings: Vec<Setting>) -> EngineReport {
     let program = Program::splatcheck(SPLATCHECK);
     let engine =
         EngineProcess::start(found.spec.clone(), program, Limits::default()).expect("it was found");
@@ -74,7 +74,7 @@ fn every_engine_agrees_on_the_projection_at_every_threshold() {
             .into_iter()
             .flat_map(|reduction| {
                 let last = if reduction.has_threshold() { found.info.lane_width + 1 } else { 0 };
-                (0..=last).map(move |threshold| BackwardConfig { reduction, threshold })
+                (0..=last).map(move |threshold| Setting { reduction, threshold })
             })
             .collect();
         let gsplat = Convention::gsplat();

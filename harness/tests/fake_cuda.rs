@@ -11,7 +11,7 @@ use std::process::Command;
 use splatcheck::engines::drivers::{CUDA, ENGINE};
 use splatcheck::engines::{EngineProcess, EngineSpec, Identity, Limits, Program};
 use splatcheck_gpu::stages::scatter::SCATTER;
-use splatcheck_gpu::{BackwardConfig, Data, Engine, Reduction, Tensors, Work};
+use splatcheck_gpu::{Data, Engine, Reduction, Setting, Tensors, Work};
 use tempfile::TempDir;
 
 const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
@@ -192,7 +192,7 @@ fn timed_runs_start_from_the_given_sums() {
     array("keys", &[1], Data::U32(vec![0]));
     array("values", &[1, 2], Data::F32(vec![1.0, 1.0]));
     array("initial", &[1, 2], Data::F32(vec![7.0, 8.0]));
-    let settings = [Some(BackwardConfig { reduction: Reduction::Atomic, threshold: 0 })];
+    let settings = [Some(Setting { reduction: Reduction::Atomic, threshold: 0 })];
     let work = Work { inputs: &inputs, settings: &settings };
     let timing = engine.time(SCATTER, work, 2).expect("the clock works");
     assert_eq!(timing.milliseconds, [vec![8.0; 2]], "two runs of one setting");

@@ -12,7 +12,7 @@ use splatcheck::workloads::scatter::generators::{ALL, Row, find};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{
-    BackwardConfig, Data, DeviceInfo, Engine, EngineError, Reduction, Stage, Tensor, Tensors, Work,
+    Data, DeviceInfo, Engine, EngineError, Reduction, Setting, Stage, Tensor, Tensors, Work,
 };
 use splatcheck_reference::scatter::NO_KEY;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ fn cases(most: u64) -> Vec<Case> {
 
 /// Judges cases on an engine, under every reduction there is: the stage has one.
 fn judge(id: &str, engine: Box<dyn Engine + Send + '_>, cases: Vec<Case>) -> EngineReport {
-    let settings = Reduction::ALL.map(|reduction| BackwardConfig { reduction, threshold: 0 });
+    let settings = Reduction::ALL.map(|reduction| Setting { reduction, threshold: 0 });
     let contender = Contender {
         id: id.to_owned(),
         emulation: None,

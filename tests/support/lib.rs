@@ -9,7 +9,7 @@ use splatcheck::workload::{AnyCase, views};
 use splatcheck::workloads::splat;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::minimize::drop_gaussians;
-use splatcheck_gpu::{BackwardConfig, Stage};
+use splatcheck_gpu::{Setting, Stage};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub fn corpus() -> Vec<Case> {
 /// # Panics
 /// Where a case is not legal.
 #[must_use]
-pub fn judge(defect: Defect, cases: &[Case], settings: Vec<BackwardConfig>) -> EngineReport {
+pub fn judge(defect: Defect, cases: &[Case], settings: Vec<Setting>) -> EngineReport {
     let contender = Contender {
         id: "mirror".to_owned(),
         emulation: None,

@@ -6,9 +6,9 @@ use projection::{project, project_backward};
 use splatcheck::workloads::splat::stage::RasterStage;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{
-    Arithmetic, BackwardConfig, BackwardInputs, DeviceInfo, Engine, EngineError, EngineKind,
-    FloatAtomics, ProjectBackwardInputs, ProjectInputs, RasterGradients, RasterInputs,
-    RasterOutputs, TensorError, Tensors, Work,
+    Arithmetic, BackwardInputs, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics,
+    ProjectBackwardInputs, ProjectInputs, RasterGradients, RasterInputs, RasterOutputs, Setting,
+    TensorError, Tensors, Work,
 };
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 
@@ -102,7 +102,7 @@ impl Mirror {
         &self,
         stage: splatcheck_gpu::Stage,
         all: &Tensors,
-        setting: Option<BackwardConfig>,
+        setting: Option<Setting>,
     ) -> Result<Tensors, TensorError> {
         let outputs = if stage == RASTERIZE {
             let inputs = RasterInputs::from_tensors(all)?;
@@ -125,11 +125,7 @@ impl Mirror {
         Ok(outputs?)
     }
 
-    fn backward(
-        &self,
-        inputs: &BackwardInputs,
-        setting: Option<BackwardConfig>,
-    ) -> RasterGradients {
+    fn backward(&self, inputs: &BackwardInputs, setting: Option<Setting>) -> RasterGradients {
         let mut stage = RasterStage::from_backward_inputs(inputs);
         let lost = match self.defect {
             Defect::LostLane(lane) => Some(lane),

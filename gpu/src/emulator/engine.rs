@@ -11,7 +11,7 @@ use splatcheck_emulator::{
 use crate::artifact::{Architecture, Artifact, Build};
 use crate::engine::{Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, Work};
 use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 use crate::stages::Stage;
 use crate::tensor::Tensors;
 
@@ -279,7 +279,7 @@ impl Engine for EmulatorEngine {
         let mut results = Vec::with_capacity(work.len());
         for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
             let stage = stage.spec();
-            let mut run = |&setting: &Option<BackwardConfig>| {
+            let mut run = |&setting: &Option<Setting>| {
                 self.memory = DeviceMemory::new();
                 PtxJob { stage, inputs, sizes, setting }.run(self)
             };

@@ -137,10 +137,8 @@ fn every_setting_of_every_stage_has_its_artifact() {
         } else {
             vec![stage_sizes(PROJECT, &project)]
         };
-        let settings: Vec<_> = stage
-            .reductions()
-            .map(|reduction| BackwardConfig { reduction, threshold: 0 })
-            .collect();
+        let settings: Vec<_> =
+            stage.reductions().map(|reduction| Setting { reduction, threshold: 0 }).collect();
         for architecture in Architecture::ALL {
             for fast_math in [false, true] {
                 let build = Build { architecture, fast_math };

@@ -19,9 +19,9 @@ pub struct ThresholdError {
     pub lane_width: u32,
 }
 
-/// One setting of the rasterization backward kernel.
+/// A reduction and its threshold: what a stage that adds up is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct BackwardConfig {
+pub struct Setting {
     /// The reduction.
     pub reduction: Reduction,
     /// Contributing lanes from which a warp reduces in registers; 0 and 1 mean always,
@@ -29,7 +29,7 @@ pub struct BackwardConfig {
     pub threshold: u32,
 }
 
-impl BackwardConfig {
+impl Setting {
     /// Checks the threshold against the device's lane width.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl BackwardConfig {
     }
 }
 
-impl fmt::Display for BackwardConfig {
+impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.reduction.has_threshold() {
             write!(f, "{} threshold {}", self.reduction, self.threshold)

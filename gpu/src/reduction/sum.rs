@@ -21,7 +21,7 @@
 //! CUDA's, a tree of log2 W, is one of them. A compiler that reassociates a lane's own chain (WGSL
 //! allows it) makes another tree with as many leaves.
 
-use super::{BackwardConfig, Row, WORKGROUP_SIZE};
+use super::{Row, Setting, WORKGROUP_SIZE};
 
 /// How a warp adds up in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Row {
     }
 }
 
-impl BackwardConfig {
+impl Setting {
     /// Bounds the longest chain of rounding additions to one destination (a Gaussian, a camera) whose
     /// workgroups have `counts` contributing lanes, for warps of `width` lanes which hold one
     /// destination at a time.

@@ -7,13 +7,13 @@ use std::path::Path;
 #[test]
 fn sweep_has_the_ends_and_no_repetition() {
     for w in [4, 8, 16, 32, 64] {
-        let sweep = BackwardConfig::sweep(w);
+        let sweep = Setting::sweep(w);
         let mut unique = sweep.clone();
         unique.dedup();
         assert_eq!(unique, sweep, "a setting is repeated at lane width {w}");
         for threshold in [0, 1, 2, w / 4, w / 2, w - 1, w, w + 1] {
             for reduction in Reduction::ALL.into_iter().filter(|r| r.has_threshold()) {
-                let wanted = BackwardConfig { reduction, threshold };
+                let wanted = Setting { reduction, threshold };
                 assert!(sweep.contains(&wanted), "{wanted} is missing at lane width {w}");
             }
         }
@@ -27,18 +27,18 @@ fn sweep_has_the_ends_and_no_repetition() {
 
 #[test]
 fn all_settings_are_every_threshold_once() {
-    let all = BackwardConfig::all(4);
+    let all = Setting::all(4);
     assert_eq!(all.len(), 4 * 6 + 2, "0 to 5 where there is a threshold");
     let unique: HashSet<_> = all.iter().collect();
     assert_eq!(unique.len(), all.len(), "a setting is repeated");
     assert!(all.iter().all(|setting| setting.check(4).is_ok()), "out of range");
-    let sweep = BackwardConfig::sweep(4);
+    let sweep = Setting::sweep(4);
     assert!(sweep.iter().all(|setting| all.contains(setting)), "the sweep is a part of them");
 }
 
 #[test]
 fn a_threshold_above_the_range_is_named() {
-    let config = BackwardConfig { reduction: Reduction::SwB, threshold: 34 };
+    let config = Setting { reduction: Reduction::SwB, threshold: 34 };
     let error = config.check(32).expect_err("34 is out of range for 32 lanes");
     assert!(error.to_string().contains("expected 0..=33"), "unhelpful: {error}");
 }
@@ -125,7 +125,7 @@ fn every_reduction_has_its_artifacts() {
 #[test]
 fn the_most_that_a_warp_sends_is_the_most_of_all_groups() {
     for width in [1, 4, 32, 64] {
-        for config in BackwardConfig::sweep(width.max(4)) {
+        for config in Setting::sweep(width.max(4)) {
             let groups = (0..=width).map(|lanes| Group { lanes, alone: true });
             let most = groups.map(|group| config.sends(group)).max();
             let said = config.reduction.row().sends.most(config.threshold);
@@ -138,7 +138,7 @@ fn the_most_that_a_warp_sends_is_the_most_of_all_groups() {
 #[test]
 fn groups_beside_others_are_added_up_on_their_own_or_not_at_all() {
     let sent = |reduction, alone| {
-        let config = BackwardConfig { reduction, threshold: 4 };
+        let config = Setting { reduction, threshold: 4 };
         [3, 4, 9].map(|lanes| config.sends(Group { lanes, alone }))
     };
     for reduction in Reduction::ALL {
@@ -148,7 +148,7 @@ fn groups_beside_others_are_added_up_on_their_own_or_not_at_all() {
             Sends::AlwaysOne => [1, 1, 1],
         };
         assert_eq!(sent(reduction, false), beside, "{reduction} beside another group");
-        assert_eq!(BackwardConfig { reduction, threshold: 0 }.sends(NOBODY), 0, "{reduction}");
+        assert_eq!(Setting { reduction, threshold: 0 }.sends(NOBODY), 0, "{reduction}");
     }
     assert_eq!(sent(Reduction::SwB, true), [3, 1, 1], "a butterfly alone");
 }

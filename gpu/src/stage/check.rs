@@ -2,7 +2,7 @@
 
 use super::{Buffer, Buffers, Port, Sizes, StageSpec};
 use crate::engine::{EngineError, Work};
-use crate::reduction::BackwardConfig;
+use crate::reduction::Setting;
 use crate::tensor::Tensors;
 
 impl StageSpec {
@@ -42,11 +42,7 @@ impl StageSpec {
             .collect()
     }
 
-    fn check_setting(
-        &self,
-        setting: Option<BackwardConfig>,
-        lane_width: u32,
-    ) -> Result<(), EngineError> {
+    fn check_setting(&self, setting: Option<Setting>, lane_width: u32) -> Result<(), EngineError> {
         match setting {
             None if !self.accumulates() => Ok(()),
             None => Err(EngineError::Input(format!(

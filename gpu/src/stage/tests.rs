@@ -4,7 +4,7 @@ mod layout;
 pub(crate) mod made_up;
 
 use super::*;
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
 use crate::stages::splat::tests::inputs::{gaussians, with_gradients};
@@ -285,7 +285,7 @@ fn answers_that_do_not_fit_are_refused_in_words() {
 /// The settings of a stage are those whose kernels it has.
 #[test]
 fn settings_without_a_kernel_are_left_out() {
-    let all = Reduction::ALL.map(|reduction| BackwardConfig { reduction, threshold: 0 });
+    let all = Reduction::ALL.map(|reduction| Setting { reduction, threshold: 0 });
     assert_eq!(PROJECT.settings(&all), [None], "it reduces nothing and runs once");
     assert_eq!(RASTERIZE_BACKWARD.settings(&all), all.map(Some), "it has all of them");
     let kept: Vec<_> = PROJECT_BACKWARD.settings(&all).into_iter().flatten().collect();

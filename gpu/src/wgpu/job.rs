@@ -3,7 +3,7 @@
 use super::WgpuEngine;
 use super::submission::{Dispatch, Span, Submission};
 use crate::engine::{EngineError, Work};
-use crate::reduction::BackwardConfig;
+use crate::reduction::Setting;
 use crate::stage::{Buffer, Language, Role, Sizes, StageSpec};
 use crate::tensor::{TensorError, Tensors};
 use crate::wgsl::Variant;
@@ -38,7 +38,7 @@ impl Job<'_> {
     fn record(
         &self,
         submission: &mut Submission,
-        setting: Option<BackwardConfig>,
+        setting: Option<Setting>,
     ) -> Result<Option<Span>, EngineError> {
         if self.stage.params.is_empty() {
             return Ok(None);
@@ -150,7 +150,7 @@ impl WgpuEngine {
         &mut self,
         submission: &mut Submission,
         job: &Job<'_>,
-        setting: Option<BackwardConfig>,
+        setting: Option<Setting>,
         inputs: &[Span],
     ) -> Result<(), EngineError> {
         let variant = Variant {

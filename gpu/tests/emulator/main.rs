@@ -10,8 +10,8 @@ use splatcheck_emulator::{Report, Schedule};
 use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
-    BackwardConfig, BackwardInputs, ClampGradient, EngineError, RasterConstants, RasterGradients,
-    RasterInputs, Reduction, SplatEngine, StopRule,
+    BackwardInputs, ClampGradient, EngineError, RasterConstants, RasterGradients, RasterInputs,
+    Reduction, Setting, SplatEngine, StopRule,
 };
 
 fn engine(architecture: Architecture, fast_math: bool, schedule: Schedule) -> EmulatorEngine {
@@ -89,7 +89,7 @@ fn try_backward(
     reduction: Reduction,
     threshold: u32,
 ) -> Result<RasterGradients, EngineError> {
-    let setting = BackwardConfig { reduction, threshold };
+    let setting = Setting { reduction, threshold };
     let mut results = engine.rasterize_backward(&[(inputs, &[setting])])?;
     Ok(results.remove(0).remove(0))
 }

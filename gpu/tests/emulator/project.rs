@@ -3,8 +3,8 @@
 use splatcheck_emulator::Schedule;
 use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::{
-    BackwardConfig, Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectInputs,
-    Reduction, SplatEngine,
+    Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectInputs, Reduction,
+    Setting, SplatEngine,
 };
 
 use super::engine;
@@ -56,7 +56,7 @@ fn a_gaussian_on_the_axis() {
         v_opacities: vec![3.0; 2],
         v_colors: vec![1.0, 2.0, 3.0, 4.0],
     };
-    let configs = Reduction::ENDINGS.map(|reduction| BackwardConfig { reduction, threshold: 1 });
+    let configs = Reduction::ENDINGS.map(|reduction| Setting { reduction, threshold: 1 });
     let all = engine.project_backward(&[(&backward, &configs)]).expect("correct kernels");
     for (found, config) in all[0].iter().zip(configs) {
         assert_eq!(found.v_means, [[2.0, 4.0, 0.0], [0.0; 3]], "{config}: f/z");
@@ -98,7 +98,7 @@ fn line(count: u16, colors: ProjectColors) -> ProjectBackwardInputs {
 fn no_projection_kernel_misuses_the_machine_under_any_schedule() {
     let configs: Vec<_> = Reduction::ENDINGS
         .into_iter()
-        .flat_map(|reduction| [0, 2, 33].map(|threshold| BackwardConfig { reduction, threshold }))
+        .flat_map(|reduction| [0, 2, 33].map(|threshold| Setting { reduction, threshold }))
         .collect();
     let harmonics = |n: usize| ProjectColors::Harmonics {
         coefficients: 16,

@@ -1,7 +1,7 @@
 //! The report for programs: `report.json`. All numbers that were measured or counted.
 
 use serde_json::{Value, json};
-use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::Setting;
 
 use super::speed::{EngineTimes, PAPER};
 use super::text::over_scenes;
@@ -118,7 +118,7 @@ fn scene(scene: &SceneReport) -> Value {
     })
 }
 
-fn threshold(setting: BackwardConfig) -> Option<u32> {
+fn threshold(setting: Setting) -> Option<u32> {
     setting.reduction.has_threshold().then_some(setting.threshold)
 }
 

@@ -1,7 +1,7 @@
 //! The threshold sweep with times: how much a reduction saves, against DISTWAR's own figure.
 
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
-use splatcheck_gpu::{BackwardConfig, Engine, EngineError, Peak, Reduction, Tensors};
+use splatcheck_gpu::{Engine, EngineError, Peak, Reduction, Setting, Tensors};
 
 use crate::workloads::splat::floor::Work;
 
@@ -26,7 +26,7 @@ pub struct Times {
     /// Runs of each setting.
     pub repeats: u32,
     /// The median of each setting's runs, milliseconds.
-    pub medians: Vec<(BackwardConfig, f64)>,
+    pub medians: Vec<(Setting, f64)>,
     /// What the device could do at best, if it tells.
     pub peak: Option<Peak>,
 }
@@ -38,7 +38,7 @@ pub struct Times {
 pub fn measure(
     engine: &mut dyn Engine,
     inputs: &Tensors,
-    settings: &[BackwardConfig],
+    settings: &[Setting],
     repeats: u32,
     done: &dyn Fn(),
 ) -> Result<Times, EngineError> {
@@ -73,7 +73,7 @@ fn median(runs: &[f32]) -> Result<f64, EngineError> {
 }
 
 /// A setting and its time, milliseconds.
-pub type Best = (BackwardConfig, f64);
+pub type Best = (Setting, f64);
 
 impl Times {
     /// The fastest of the settings with such a reduction.
@@ -156,7 +156,7 @@ mod tests {
 
     fn times(of: &[(Reduction, u32, f64)]) -> Times {
         let setting = |&(reduction, threshold, time): &(Reduction, u32, f64)| {
-            (BackwardConfig { reduction, threshold }, time)
+            (Setting { reduction, threshold }, time)
         };
         Times { repeats: 1, medians: of.iter().map(setting).collect(), peak: None }
     }

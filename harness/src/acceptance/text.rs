@@ -10,7 +10,7 @@ use crate::report::devices::describe;
 use crate::report::report as check_report;
 use crate::table::table;
 use crate::verdict::Verdict;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 
 /// The whole report.
 #[must_use]
@@ -150,11 +150,11 @@ fn times_at_a_glance(engine: &str, scenes: &[SceneReport]) -> String {
 
 fn traffic_at_a_glance(scenes: &[SceneReport]) -> String {
     let chosen = [
-        BackwardConfig { reduction: Reduction::SwB, threshold: 0 },
-        BackwardConfig { reduction: Reduction::SwB, threshold: 8 },
-        BackwardConfig { reduction: Reduction::SwB, threshold: 16 },
-        BackwardConfig { reduction: Reduction::Block, threshold: 0 },
-        BackwardConfig { reduction: Reduction::PerGaussian, threshold: 0 },
+        Setting { reduction: Reduction::SwB, threshold: 0 },
+        Setting { reduction: Reduction::SwB, threshold: 8 },
+        Setting { reduction: Reduction::SwB, threshold: 16 },
+        Setting { reduction: Reduction::Block, threshold: 0 },
+        Setting { reduction: Reduction::PerGaussian, threshold: 0 },
     ];
     let mut head = vec!["scene".to_owned(), "atomic".to_owned()];
     // What a workgroup sends does not depend on the threshold.
@@ -167,7 +167,7 @@ fn traffic_at_a_glance(scenes: &[SceneReport]) -> String {
     for scene in scenes {
         let Some((_, all)) = scene.traffic.iter().find(|(lanes, _)| *lanes == 32) else { continue };
         let row = |setting| all.iter().find(|row| row.setting == setting);
-        let atomic = row(BackwardConfig { reduction: Reduction::BASELINE, threshold: 0 });
+        let atomic = row(Setting { reduction: Reduction::BASELINE, threshold: 0 });
         let Some(atomic) = atomic else { continue };
         let mut cells = vec![scene.name.clone(), count(atomic.additions)];
         let share = |row: &TrafficRow| format!("{:.3}", share(row.additions, atomic.additions));
@@ -281,7 +281,7 @@ fn best_table(scene: &SceneReport, times: &Times) -> String {
     table(&rows)
 }
 
-fn threshold_text(setting: BackwardConfig) -> String {
+fn threshold_text(setting: Setting) -> String {
     if setting.reduction.has_threshold() { setting.threshold.to_string() } else { "-".to_owned() }
 }
 
@@ -301,7 +301,7 @@ fn threshold_table(times: &Times) -> String {
     let mut rows = vec![head];
     for threshold in thresholds {
         let time = |&reduction: &Reduction| {
-            let wanted = BackwardConfig { reduction, threshold };
+            let wanted = Setting { reduction, threshold };
             let found = times.medians.iter().find(|(setting, _)| *setting == wanted);
             found.map_or_else(|| "-".to_owned(), |(_, time)| format!("{time:.4}"))
         };
@@ -314,7 +314,7 @@ fn threshold_table(times: &Times) -> String {
 
 /// The thresholds of the sweep, among which at 32 lanes is DISTWAR's default, 8.
 fn traffic_table(lane_width: u32, all: &[TrafficRow]) -> String {
-    let sweep = BackwardConfig::sweep(lane_width);
+    let sweep = Setting::sweep(lane_width);
     let head = [
         "reduction",
         "threshold",

@@ -4,7 +4,7 @@ use crate::engines::Emulation;
 use crate::verdict::Difference;
 use crate::workload::AnyCase;
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{BackwardConfig, EngineError, Stage};
+use splatcheck_gpu::{EngineError, Setting, Stage};
 
 /// What was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Finding {
     /// The stage.
     pub stage: Stage,
     /// The setting; `None` for the forward stages.
-    pub setting: Option<BackwardConfig>,
+    pub setting: Option<Setting>,
     /// What makes two findings of an engine the same: stage, reduction, output, kind of failure and
     /// class, before the case was made smaller.
     pub key: String,
@@ -48,7 +48,7 @@ impl Finding {
     /// The [`Self::key`] of such a finding.
     pub(super) fn key(
         stage: Stage,
-        setting: Option<BackwardConfig>,
+        setting: Option<Setting>,
         fault: &Fault,
         class: &str,
     ) -> String {

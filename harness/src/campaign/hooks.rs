@@ -3,7 +3,7 @@
 
 use super::{Finding, Item};
 use crate::workload::{AnyCase, Case, Job};
-use splatcheck_gpu::{BackwardConfig, Stage};
+use splatcheck_gpu::{Setting, Stage};
 
 /// Makes a failing case smaller: gets the case and a predicate that says whether a smaller one
 /// still fails; returns the smallest that does.
@@ -33,7 +33,7 @@ pub trait Policy: Sync {
     }
 
     /// Which of an engine's settings of the backward stages a case is run with.
-    fn settings(&self, _case: &dyn Case, all: &[BackwardConfig]) -> Vec<BackwardConfig> {
+    fn settings(&self, _case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
         all.to_vec()
     }
 }
@@ -55,7 +55,7 @@ pub struct Exercised<'a> {
     /// The job.
     pub job: &'a Job,
     /// The settings.
-    pub settings: &'a [BackwardConfig],
+    pub settings: &'a [Setting],
 }
 
 /// Is told of a campaign while it runs. A function of the number of runs done is an observer.

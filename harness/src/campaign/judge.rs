@@ -5,7 +5,7 @@ use super::run_stage::{Runs, tallies};
 use super::{Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item};
 use crate::verdict::{Tally, Verdict};
 use crate::workload::Job;
-use splatcheck_gpu::{BackwardConfig, EngineError, EngineKind, Stage, Support};
+use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     /// The settings to run a job with, and those for which the engine has no kernel, with its
     /// reasons; none of either where the policy leaves the stage out.
-    fn settings(&self, entry: Entry<'_>) -> (Vec<Setting>, Vec<(Setting, String)>) {
+    fn settings(&self, entry: Entry<'_>) -> (Vec<Option<Setting>>, Vec<(Option<Setting>, String)>) {
         let (case, stage) = (entry.item.case.as_ref(), entry.job.stage);
         if !self.hooks.policy.runs(stage, case) {
             return (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     /// What an engine has no kernel for is not exercised, and does not cost the engine its place.
-    fn note_unsupported(&mut self, entry: Entry<'_>, lacking: Vec<(Setting, String)>) {
+    fn note_unsupported(&mut self, entry: Entry<'_>, lacking: Vec<(Option<Setting>, String)>) {
         for (setting, reason) in lacking {
             self.hooks.observer.done(1);
             let stage = entry.job.stage;
@@ -110,7 +110,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 
-    fn exercised(&self, entry: Entry<'_>, settings: &[Setting]) {
+    fn exercised(&self, entry: Entry<'_>, settings: &[Option<Setting>]) {
         if entry.job.stage.accumulates() {
             let settings: Vec<_> = settings.iter().flatten().copied().collect();
             let Entry { item, job } = entry;
@@ -140,7 +140,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         self.note_unsupported(entry, lacking);
     }
 
-    fn count(&mut self, entry: Entry<'_>, setting: Setting, tally: &Tally) {
+    fn count(&mut self, entry: Entry<'_>, setting: Option<Setting>, tally: &Tally) {
         self.faults_in_a_row = 0;
         self.hooks.observer.done(1);
         self.report.row(entry.job.stage, setting).add(tally, setting);
@@ -149,7 +149,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 
-    fn note_fault(&mut self, entry: Entry<'_>, setting: Setting, error: EngineError) {
+    fn note_fault(&mut self, entry: Entry<'_>, setting: Option<Setting>, error: EngineError) {
         self.hooks.observer.done(1);
         // What the machine lacks says nothing of the kernel.
         let of_machine = error.is_of_the_machine();
@@ -163,7 +163,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     /// Keeps the first finding of each kind, made small, and counts the others.
-    fn found(&mut self, entry: Entry<'_>, setting: Setting, fault: Fault) {
+    fn found(&mut self, entry: Entry<'_>, setting: Option<Setting>, fault: Fault) {
         let Entry { item, job } = entry;
         let class = self.hooks.policy.class(item.case.as_ref());
         let key = Finding::key(job.stage, setting, &fault, &class);
@@ -230,6 +230,3 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 }
-
-/// The setting of a run; none of a stage that reduces nothing.
-type Setting = Option<BackwardConfig>;

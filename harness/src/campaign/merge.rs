@@ -77,9 +77,7 @@ mod tests {
     use super::*;
     use crate::verdict::Verdict;
     use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
-    use splatcheck_gpu::{
-        Arithmetic, BackwardConfig, DeviceInfo, EngineKind, FloatAtomics, Reduction,
-    };
+    use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics, Reduction, Setting};
     use std::collections::BTreeMap;
 
     fn report(id: &str, verdict: Verdict) -> EngineReport {
@@ -102,7 +100,7 @@ mod tests {
             findings: Vec::new(),
             given_up: None,
         };
-        let setting = BackwardConfig { reduction: Reduction::SwB, threshold: 3 };
+        let setting = Setting { reduction: Reduction::SwB, threshold: 3 };
         report.row(RASTERIZE_BACKWARD, Some(setting)).add_run(verdict, Some(setting));
         report.row(RASTERIZE, None).add_run(Verdict::Agree, None);
         report

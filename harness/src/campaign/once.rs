@@ -3,7 +3,7 @@
 use super::run_stage::{Runs, tallies};
 use crate::verdict::Tally;
 use crate::workload::Job;
-use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
+use splatcheck_gpu::{Engine, EngineError, Setting};
 
 /// Runs a job under a setting, which a stage that reduces nothing has none of, and judges it.
 ///
@@ -12,7 +12,7 @@ use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
 pub fn once(
     engine: &mut dyn Engine,
     job: &Job,
-    setting: Option<BackwardConfig>,
+    setting: Option<Setting>,
 ) -> Result<Tally, EngineError> {
     let mut tallies = tallies(engine, job.stage, &[Runs { job, settings: vec![setting] }])?;
     let one = tallies.pop().and_then(|mut settings| settings.pop());

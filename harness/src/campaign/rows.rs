@@ -5,7 +5,7 @@ use crate::engines::Emulation;
 use crate::io::serde_forms::furthest;
 use crate::verdict::{Difference, Tally, Verdict};
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{BackwardConfig, DeviceInfo, Reduction, Stage};
+use splatcheck_gpu::{DeviceInfo, Reduction, Setting, Stage};
 use std::collections::BTreeMap;
 
 /// Counts of one row of the report.
@@ -23,7 +23,7 @@ pub struct Row {
 }
 
 impl Row {
-    pub(super) fn add(&mut self, tally: &Tally, setting: Option<BackwardConfig>) {
+    pub(super) fn add(&mut self, tally: &Tally, setting: Option<Setting>) {
         self.add_run(tally.verdict(), setting);
         self.tally.merge(tally);
         self.move_to(tally.worst.as_ref().map(Difference::ratio));
@@ -33,7 +33,7 @@ impl Row {
         self.furthest = furthest.into_iter().chain(self.furthest).reduce(f64::max);
     }
 
-    pub(super) fn add_run(&mut self, verdict: Verdict, setting: Option<BackwardConfig>) {
+    pub(super) fn add_run(&mut self, verdict: Verdict, setting: Option<Setting>) {
         *self.runs.entry(verdict).or_default() += 1;
         if let Some(setting) = setting.filter(|setting| setting.reduction.has_threshold()) {
             let disagree = self.disagree_at.entry(setting.threshold).or_default();
@@ -80,7 +80,7 @@ impl EngineReport {
         }
     }
 
-    pub(super) fn row(&mut self, stage: Stage, setting: Option<BackwardConfig>) -> &mut Row {
+    pub(super) fn row(&mut self, stage: Stage, setting: Option<Setting>) -> &mut Row {
         self.rows.entry((stage, setting.map(|setting| setting.reduction))).or_default()
     }
 

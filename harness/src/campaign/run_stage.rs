@@ -3,13 +3,13 @@
 use crate::judge::{Arithmetic, judge};
 use crate::verdict::Tally;
 use crate::workload::Job;
-use splatcheck_gpu::{BackwardConfig, Engine, EngineError, Stage, Work};
+use splatcheck_gpu::{Engine, EngineError, Setting, Stage, Work};
 
 /// A job and the settings to run it with: `None` for a stage that reduces nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs<'j> {
     pub(crate) job: &'j Job,
-    pub(crate) settings: Vec<Option<BackwardConfig>>,
+    pub(crate) settings: Vec<Option<Setting>>,
 }
 
 /// Runs all jobs, which are of that stage, under their settings and judges them: `[job][setting]`.

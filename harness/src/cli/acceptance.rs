@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use indicatif::ProgressBar;
 use splatcheck_gpu::stages::splat::NAME;
-use splatcheck_gpu::{BackwardConfig, EngineError, Reduction, TensorError};
+use splatcheck_gpu::{EngineError, Reduction, Setting, TensorError};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
@@ -392,8 +392,7 @@ fn times(
 ) -> Result<Times, EngineError> {
     let mut engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())?;
     let width = found.info.lane_width;
-    let settings =
-        if size.quick { BackwardConfig::sweep(width) } else { BackwardConfig::all(width) };
+    let settings = if size.quick { Setting::sweep(width) } else { Setting::all(width) };
     let inputs = stage.inputs.tensors().map_err(TensorError::from)?;
     measure(&mut engine, &inputs, &settings, size.repeats, &|| bar.inc(1))
 }

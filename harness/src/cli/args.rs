@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 
 use super::acceptance::AcceptanceArgs;
@@ -347,18 +347,18 @@ pub struct OraclePlan {
 impl CheckPlan {
     /// The settings to judge on a device of that lane width.
     #[must_use]
-    pub fn settings(&self, lane_width: u32) -> Vec<BackwardConfig> {
+    pub fn settings(&self, lane_width: u32) -> Vec<Setting> {
         let Some(thresholds) = &self.thresholds else {
-            let mut sweep = BackwardConfig::sweep(lane_width);
+            let mut sweep = Setting::sweep(lane_width);
             sweep.retain(|setting| self.reductions.contains(&setting.reduction));
             return sweep;
         };
-        let with = |&reduction: &Reduction| -> Vec<BackwardConfig> {
+        let with = |&reduction: &Reduction| -> Vec<Setting> {
             if reduction.has_threshold() {
                 let each = thresholds.iter();
-                each.map(|&threshold| BackwardConfig { reduction, threshold }).collect()
+                each.map(|&threshold| Setting { reduction, threshold }).collect()
             } else {
-                vec![BackwardConfig { reduction, threshold: 0 }]
+                vec![Setting { reduction, threshold: 0 }]
             }
         };
         self.reductions.iter().flat_map(with).collect()
@@ -471,7 +471,7 @@ fn resolve_thresholds(
     thresholds.dedup();
     for engine in engines {
         for &threshold in &thresholds {
-            let setting = BackwardConfig { reduction, threshold };
+            let setting = Setting { reduction, threshold };
             setting.check(engine.info.lane_width).map_err(|e| {
                 CliError::new(format!("--threshold on engine {}: {e}", engine.spec.id()))
             })?;

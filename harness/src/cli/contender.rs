@@ -1,6 +1,6 @@
 //! What `check`, `fuzz` and `replay` share: starting an engine for a campaign.
 
-use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::Setting;
 
 use super::exit::CliError;
 use crate::campaign::Contender;
@@ -14,7 +14,7 @@ use splatcheck_gpu::Stage;
 pub fn contender(
     found: &Found,
     program: &Program,
-    settings: Vec<BackwardConfig>,
+    settings: Vec<Setting>,
 ) -> Result<Contender<'static>, CliError> {
     let engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())
         .map_err(|error| CliError::caused(format!("engine {}", found.spec.id()), error))?;

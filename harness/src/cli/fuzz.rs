@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use splatcheck_gpu::{BackwardConfig, EngineKind};
+use splatcheck_gpu::{EngineKind, Setting};
 
 use super::args::{ConventionName, parse_workload, under};
 use super::contender::contender;
@@ -214,7 +214,7 @@ fn start(
     found: &Found,
     program: &Program,
 ) -> Result<Contender<'static>, CliError> {
-    let first = contender(found, program, BackwardConfig::all(found.info.lane_width))?;
+    let first = contender(found, program, Setting::all(found.info.lane_width))?;
     if found.info.kind != EngineKind::Emulator {
         return Ok(first);
     }

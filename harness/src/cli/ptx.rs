@@ -7,7 +7,7 @@ use clap::Args;
 use rayon::prelude::*;
 use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::emulator::OwnKernel;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
@@ -86,7 +86,7 @@ pub struct PtxPlan {
     /// A case that can be opened.
     pub case: PathBuf,
     /// What it is judged as, with its threshold; `atomic` for sums in any order.
-    pub setting: BackwardConfig,
+    pub setting: Setting,
     /// Whether the reduction was named.
     pub named: bool,
     /// How it runs, once for each.
@@ -110,7 +110,7 @@ impl PtxArgs {
         let case = paths::readable_file("--case", &self.case)?;
         // Of all orders of addition, one term after another has the longest chain.
         let reduction = self.reduction.unwrap_or(Reduction::BASELINE);
-        let setting = BackwardConfig { reduction, threshold: self.threshold };
+        let setting = Setting { reduction, threshold: self.threshold };
         let setting =
             setting.check(LANES).map_err(|e| CliError::new(format!("--threshold: {e}")))?;
         let emulation = |order: Order| Emulation {

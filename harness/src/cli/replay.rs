@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
@@ -71,7 +71,7 @@ struct Recorded {
     /// The stage; a plain case names none, and all are run.
     stage: Option<Stage>,
     /// The setting of a backward stage; where none was recorded, all are run.
-    setting: Option<BackwardConfig>,
+    setting: Option<Setting>,
 }
 
 impl Recorded {
@@ -95,7 +95,7 @@ impl Recorded {
             engine: parse(extra, "engine")?,
             camera: parse(extra, "camera")?.unwrap_or(0),
             stage: parse(extra, "stage")?,
-            setting: reduction.map(|reduction| BackwardConfig { reduction, threshold }),
+            setting: reduction.map(|reduction| Setting { reduction, threshold }),
         })
     }
 
@@ -172,13 +172,13 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
 
 impl Recorded {
     /// The one run that a trace was recorded of.
-    fn run(&self, item: &Item) -> Result<(Stage, Option<BackwardConfig>), CliError> {
+    fn run(&self, item: &Item) -> Result<(Stage, Option<Setting>), CliError> {
         let stage = self.stage.ok_or_else(|| CliError::new("splatcheck.stage is missing"))?;
         if item.job(stage).is_none() {
             let camera = self.camera;
             return Err(CliError::new(format!("camera {camera} has no stage {stage} of its own")));
         }
-        let settings: Vec<BackwardConfig> = self.setting.into_iter().collect();
+        let settings: Vec<Setting> = self.setting.into_iter().collect();
         for setting in &settings {
             setting.check(LANES).map_err(|e| CliError::new(format!("the reproducer: {e}")))?;
         }
@@ -199,7 +199,7 @@ impl Recorded {
                 })?;
                 vec![setting]
             }
-            None => BackwardConfig::sweep(width),
+            None => Setting::sweep(width),
         };
         let mut contender = contender(found, program, settings)?;
         if let Some(stage) = self.stage {

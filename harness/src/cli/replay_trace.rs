@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::Setting;
 
 use super::exit::{CliError, Outcome, conclude};
 use crate::campaign::Item;
@@ -16,7 +16,7 @@ use splatcheck_gpu::Stage;
 /// The emulator does not open, or standard output failed.
 pub(super) fn run(
     recording: &Recording,
-    run: (Stage, Option<BackwardConfig>),
+    run: (Stage, Option<Setting>),
     item: &Item,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {

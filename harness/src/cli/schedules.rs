@@ -16,7 +16,7 @@ use std::time::Instant;
 use clap::Args;
 use rayon::prelude::*;
 use splatcheck_gpu::artifact::Architecture;
-use splatcheck_gpu::{BackwardConfig, EmulatorEngine, Reduction};
+use splatcheck_gpu::{EmulatorEngine, Reduction, Setting};
 
 use super::check::progress_bar;
 use super::exit::{CliError, Outcome, conclude};
@@ -110,10 +110,10 @@ impl Round {
     }
 
     /// Every reduction, at the threshold where it has one.
-    fn settings(self) -> Vec<BackwardConfig> {
+    fn settings(self) -> Vec<Setting> {
         let at = |reduction: Reduction| {
             let threshold = if reduction.has_threshold() { self.threshold } else { 0 };
-            BackwardConfig { reduction, threshold }
+            Setting { reduction, threshold }
         };
         Reduction::ALL.map(at).to_vec()
     }

@@ -13,7 +13,7 @@ use crate::workload::generator;
 use crate::workloads::{self, UnknownWorkload};
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::{BackwardConfig, DeviceInfo, EngineKind, Reduction};
+use splatcheck_gpu::{DeviceInfo, EngineKind, Reduction, Setting};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ struct EngineRecord {
 struct FindingRecord {
     key: String,
     stage: Stage,
-    setting: Option<BackwardConfig>,
+    setting: Option<Setting>,
     fault: Fault,
     /// Index and name of the first case that failed, which the reproducer's was made from.
     index: u64,

@@ -2,7 +2,7 @@
 
 use super::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
-use splatcheck_gpu::{BackwardConfig, Data, TensorError, Tensors};
+use splatcheck_gpu::{Data, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
 use std::collections::BTreeMap;
 
@@ -83,12 +83,7 @@ pub enum Terms {
 impl Terms {
     /// The summation of a row under a setting.
     #[must_use]
-    pub fn summation(
-        &self,
-        row: usize,
-        setting: Option<BackwardConfig>,
-        lane_width: u32,
-    ) -> Summation {
+    pub fn summation(&self, row: usize, setting: Option<Setting>, lane_width: u32) -> Summation {
         match (self, setting) {
             (Self::ByWorkgroup { offsets, counts }, Some(setting)) => {
                 Summation::new(&counts[offsets[row]..offsets[row + 1]], setting, lane_width)

@@ -155,7 +155,7 @@ fn sums_are_bounded_by_the_order_that_the_setting_allows() {
     };
     let terms = rows.terms.as_ref().expect("they were given");
     let depth = |reduction, threshold| {
-        let setting = BackwardConfig { reduction, threshold };
+        let setting = Setting { reduction, threshold };
         terms.summation(1, Some(setting), 32).depth
     };
     assert_eq!(terms.summation(0, None, 32).terms, 0, "the first has none");

@@ -8,7 +8,7 @@
 //! of 256 consecutive Gaussians that of a tile. A Gaussian's own gradients are added up over the
 //! cameras by one lane; they are bounded for any order.
 
-use splatcheck_gpu::BackwardConfig;
+use splatcheck_gpu::Setting;
 use splatcheck_reference::arithmetic::ArithmeticModel;
 use splatcheck_reference::arithmetic::ElementBound;
 
@@ -31,7 +31,7 @@ impl Summation {
     /// Bounds the chain for a Gaussian whose tiles have `tile_counts` contributing pixels, or a
     /// camera whose workgroups have as many contributing Gaussians.
     #[must_use]
-    pub fn new(tile_counts: &[u32], config: BackwardConfig, lane_width: u32) -> Self {
+    pub fn new(tile_counts: &[u32], config: Setting, lane_width: u32) -> Self {
         let terms = tile_counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         Self { depth: config.depth(tile_counts, lane_width), terms }
     }
@@ -52,8 +52,8 @@ mod tests {
     use splatcheck_gpu::reduction::InRegisters;
     use splatcheck_reference::arithmetic::{Model, Wgsl};
 
-    fn config(reduction: Reduction, threshold: u32) -> BackwardConfig {
-        BackwardConfig { reduction, threshold }
+    fn config(reduction: Reduction, threshold: u32) -> Setting {
+        Setting { reduction, threshold }
     }
 
     #[test]
@@ -145,12 +145,7 @@ mod tests {
     }
 
     /// The whole sum of one Gaussian, over tiles of 256 lanes.
-    fn sum(
-        tiles: &[Vec<Partial>],
-        config: BackwardConfig,
-        width: usize,
-        rng: &mut TestRng,
-    ) -> Partial {
+    fn sum(tiles: &[Vec<Partial>], config: Setting, width: usize, rng: &mut TestRng) -> Partial {
         let reduction = config.reduction;
         let how = reduction.row().in_registers;
         let mut sent = Vec::new();

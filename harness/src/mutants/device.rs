@@ -2,11 +2,12 @@
 
 use super::Catch;
 use super::class::Trial;
-use super::emulated::{Setting, disagrees, stage_of};
+use super::emulated::{disagrees, stage_of};
 use crate::campaign::{Runs, tallies};
 use crate::engines::drivers::MUTANT;
 use crate::engines::{EngineProcess, Found, Limits, Program};
 use crate::verdict::Tally;
+use splatcheck_gpu::Setting;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::{Engine, EngineError};
@@ -24,7 +25,7 @@ pub type Hunt<'t> = (u32, Option<(&'t Trial, Catch)>);
 pub struct Device {
     engine: EngineProcess,
     stage: Stage,
-    settings: Vec<Setting>,
+    settings: Vec<Option<Setting>>,
 }
 
 impl Device {

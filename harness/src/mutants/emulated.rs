@@ -10,7 +10,7 @@ use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::UnknownStage;
-use splatcheck_gpu::{BackwardConfig, Engine, EngineError};
+use splatcheck_gpu::{Engine, EngineError, Setting};
 
 /// Warp instructions that a launch may execute: hundreds of times what the right kernels need for
 /// the largest case, and a second of time for one that never ends.
@@ -23,22 +23,22 @@ pub struct Emulated {
     engine: EmulatorEngine,
     right: EmulatorEngine,
     stage: Stage,
-    settings: Vec<Setting>,
+    settings: Vec<Option<Setting>>,
 }
-
-/// How a kernel is run; the forward stages have no settings.
-pub type Setting = Option<BackwardConfig>;
 
 /// The stage of an artifact, with the settings of a sweep that concern it.
 ///
 /// # Errors
 /// [`EngineError::Input`] for an artifact of no judged stage.
-pub fn stage_of(kernel: &Artifact, lane_width: u32) -> Result<(Stage, Vec<Setting>), EngineError> {
+pub fn stage_of(
+    kernel: &Artifact,
+    lane_width: u32,
+) -> Result<(Stage, Vec<Option<Setting>>), EngineError> {
     let stage: Stage = kernel
         .stage
         .parse()
         .map_err(|error: UnknownStage| EngineError::Input(error.to_string()))?;
-    let mut settings = BackwardConfig::sweep(lane_width);
+    let mut settings = Setting::sweep(lane_width);
     settings.retain(|setting| Some(setting.reduction) == kernel.reduction);
     Ok((stage, stage.settings(&settings)))
 }
@@ -81,7 +81,7 @@ impl Emulated {
         &mut self,
         trial: &Trial,
         schedule: &Schedule,
-    ) -> Result<Option<(Setting, Catch)>, EngineError> {
+    ) -> Result<Option<(Option<Setting>, Catch)>, EngineError> {
         for setting in self.settings.clone() {
             if let Some(catch) = self.run_with(trial, schedule, setting)? {
                 return Ok(Some((setting, catch)));
@@ -113,7 +113,7 @@ impl Emulated {
         &mut self,
         trial: &Trial,
         schedule: &Schedule,
-        setting: Setting,
+        setting: Option<Setting>,
     ) -> Result<Option<Catch>, EngineError> {
         self.engine.set_schedule(schedule.clone());
         let name = setting.map_or_else(|| self.stage.to_string(), |setting| setting.to_string());
@@ -142,7 +142,7 @@ impl Emulated {
 
     /// Whether a word of the gradients was added to more or less often than by the right kernel, or
     /// shared memory was.
-    fn miscounts(&self, setting: BackwardConfig) -> Option<Catch> {
+    fn miscounts(&self, setting: Setting) -> Option<Catch> {
         let (found, expected) = (self.engine.report(), self.right.report());
         let shared = |report: &splatcheck_emulator::Report| report.shared_atomics.operations;
         let same = if setting.reduction.row().sums_per_workgroup {

@@ -7,13 +7,14 @@
 
 use super::Mutant;
 use super::class::{Class, Trial};
-use super::emulated::{Emulated, Setting};
+use super::emulated::Emulated;
 use super::matrix::{Order, Subject, kernel_name, subjects};
 use super::table::Summary;
 use super::{Catch, Language};
 use rayon::prelude::*;
 use serde::Serialize;
 use splatcheck_gpu::EngineError;
+use splatcheck_gpu::Setting;
 use std::collections::BTreeSet;
 
 /// What one kernel of a mutant came to.
@@ -66,7 +67,7 @@ struct Kill<'t> {
     class: &'static str,
     trial: &'t Trial,
     found: Order,
-    setting: Setting,
+    setting: Option<Setting>,
     catch: Catch,
 }
 

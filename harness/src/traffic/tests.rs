@@ -38,12 +38,12 @@ fn crowd() -> RasterStage {
 }
 
 /// All thresholds of all reductions.
-fn every_setting() -> Vec<BackwardConfig> {
+fn every_setting() -> Vec<Setting> {
     let thresholds = |reduction: Reduction| if reduction.has_threshold() { 0..=33 } else { 0..=0 };
     Reduction::ALL
         .into_iter()
         .flat_map(|reduction| {
-            thresholds(reduction).map(move |threshold| BackwardConfig { reduction, threshold })
+            thresholds(reduction).map(move |threshold| Setting { reduction, threshold })
         })
         .collect()
 }
@@ -106,9 +106,7 @@ fn counts_are_those_of_the_emulator() {
 fn additions_do_not_depend_on_the_lane_width_where_lanes_are_alone() {
     let stage = crowd();
     let at = |lane_width, reduction, threshold| {
-        counts(&stage, lane_width)
-            .traffic(BackwardConfig { reduction, threshold })
-            .expect("in range")
+        counts(&stage, lane_width).traffic(Setting { reduction, threshold }).expect("in range")
     };
     let plain = at(32, Reduction::Atomic, 0);
     let contributing = counts(&stage, 32).contributing();
@@ -131,7 +129,7 @@ fn additions_do_not_depend_on_the_lane_width_where_lanes_are_alone() {
 #[test]
 fn a_threshold_out_of_range_is_named() {
     let counts = counts(&corpus_stage("empty"), 8);
-    let setting = |reduction| BackwardConfig { reduction, threshold: 10 };
+    let setting = |reduction| Setting { reduction, threshold: 10 };
     let error = counts.traffic(setting(Reduction::SwS)).expect_err("10 of 8 lanes");
     assert!(error.to_string().contains("expected 0..=9"), "unhelpful: {error}");
     let atomic = counts.traffic(setting(Reduction::Atomic)).expect("no threshold");
@@ -188,7 +186,7 @@ fn rows_beside_each_other_share_an_instruction_by_hand() {
     let counts = Counts::new(&scatter);
     assert_eq!((counts.contributing(), counts.touched()), (20, 3), "lanes and rows");
     let at = |reduction, threshold| {
-        let traffic = counts.traffic(BackwardConfig { reduction, threshold }).expect("in range");
+        let traffic = counts.traffic(Setting { reduction, threshold }).expect("in range");
         (traffic.global.lanes, traffic.chains)
     };
     // Instructions by lanes: V = 2 for each warp that adds, with the lanes of all its rows.
@@ -204,7 +202,7 @@ fn rows_beside_each_other_share_an_instruction_by_hand() {
     assert_eq!(never, atomic, "never reducing is atomic");
     let block = (vec![0, 0, 0, 2, 0, 0, 0, 0, 0], vec![1, 1, 0, 0, 1]);
     assert_eq!(at(Reduction::Block, 0), block, "rows 0, 1 and 4 by one warp of the pass");
-    let block = BackwardConfig { reduction: Reduction::Block, threshold: 0 };
+    let block = Setting { reduction: Reduction::Block, threshold: 0 };
     let shared = counts.traffic(block).expect("in range").shared.lanes;
     assert_eq!(shared, [0, 2 + 3, 0, 0, 0, 0, 4, 0, 0], "what a butterfly sends, and the kernel's");
 }

@@ -3,7 +3,7 @@
 
 use crate::emulator::{EmulatorEngine, EmulatorOptions};
 use crate::engine::{Engine, Work};
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 use crate::stage::{Buffer, Buffers, Dim, Launch, Port, Ptx, Reductions, Role, StageSpec, Wgsl};
 use crate::stages::Stage;
 use crate::tensor::{Data, Dtype, Tensors};
@@ -64,7 +64,7 @@ pub(crate) fn assert_adds_onto_the_start(engine: &mut dyn Engine) {
     let mut inputs = Tensors::new();
     inputs.array("start", &[16], Data::F32(start)).expect("it fits");
     inputs.array("addends", &[32], Data::F32(addends)).expect("it fits");
-    let setting = Some(BackwardConfig { reduction: Reduction::Atomic, threshold: 0 });
+    let setting = Some(Setting { reduction: Reduction::Atomic, threshold: 0 });
     let work = [Work { inputs: &inputs, settings: &[setting, setting] }];
     let results = engine.run(Stage::of(&ONTO), &work).expect("the stage runs");
     assert_eq!((results.len(), results[0].len()), (1, 2), "one result a setting");

@@ -10,7 +10,7 @@ mod scene;
 use super::{ProjectBackwardInputs, ProjectGradients, ProjectInputs, ProjectOutputs, SplatEngine};
 use crate::engine::Engine;
 use crate::exact::assert_same;
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 
 /// The scenes whose colours are given directly.
 fn direct_scenes() -> Vec<ProjectBackwardInputs> {
@@ -63,8 +63,8 @@ fn scenes_meet_what_they_are_made_for() {
 }
 
 /// Every reduction of `project_backward` with every threshold.
-pub(crate) fn all_settings(lane_width: u32) -> Vec<BackwardConfig> {
-    let mut all = BackwardConfig::all(lane_width);
+pub(crate) fn all_settings(lane_width: u32) -> Vec<Setting> {
+    let mut all = Setting::all(lane_width);
     all.retain(|setting| Reduction::ENDINGS.contains(&setting.reduction));
     all
 }
@@ -116,7 +116,7 @@ pub(crate) fn assert_forward(engine: &mut dyn Engine, scenes: &[ProjectBackwardI
 pub(crate) fn assert_backward(
     engine: &mut dyn Engine,
     scenes: &[ProjectBackwardInputs],
-    settings: &[BackwardConfig],
+    settings: &[Setting],
 ) {
     let jobs: Vec<_> = scenes.iter().map(|scene| (scene, settings)).collect();
     let results = engine.project_backward(&jobs).expect("the backward stage runs");

@@ -6,7 +6,7 @@ use super::{
     RasterOutputs,
 };
 use crate::engine::{Engine, EngineError, Work};
-use crate::reduction::BackwardConfig;
+use crate::reduction::Setting;
 use crate::stages::Stage;
 use crate::tensor::{ShapeError, TensorError, Tensors};
 
@@ -27,7 +27,7 @@ pub trait SplatEngine: Engine {
     /// As [`Engine::run`].
     fn rasterize_backward(
         &mut self,
-        jobs: &[(&BackwardInputs, &[BackwardConfig])],
+        jobs: &[(&BackwardInputs, &[Setting])],
     ) -> Result<Vec<Vec<RasterGradients>>, EngineError> {
         let inputs = collected(jobs, |(inputs, _)| inputs.tensors())?;
         let settings = jobs.iter().map(|(_, settings)| *settings);
@@ -52,7 +52,7 @@ pub trait SplatEngine: Engine {
     /// As [`Engine::run`].
     fn project_backward(
         &mut self,
-        jobs: &[(&ProjectBackwardInputs, &[BackwardConfig])],
+        jobs: &[(&ProjectBackwardInputs, &[Setting])],
     ) -> Result<Vec<Vec<ProjectGradients>>, EngineError> {
         let inputs = collected(jobs, |(inputs, _)| inputs.tensors())?;
         let settings = jobs.iter().map(|(_, settings)| *settings);
@@ -86,7 +86,7 @@ fn backward<'s, E: Engine + ?Sized>(
     engine: &mut E,
     stage: Stage,
     inputs: &[Tensors],
-    settings: impl Iterator<Item = &'s [BackwardConfig]>,
+    settings: impl Iterator<Item = &'s [Setting]>,
 ) -> Result<Vec<Vec<Tensors>>, EngineError> {
     let settings: Vec<Vec<_>> =
         settings.map(|settings| settings.iter().copied().map(Some).collect()).collect();

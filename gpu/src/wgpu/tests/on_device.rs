@@ -7,7 +7,7 @@ use super::exact;
 use super::scene::{Plan, plans};
 use crate::engine::{Engine, EngineError, FloatAtomics};
 use crate::exact::assert_same;
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 use crate::stages::splat::{
     BackwardInputs, ClampGradient, RasterGradients, RasterInputs, SplatEngine, StopRule,
 };
@@ -67,7 +67,7 @@ fn assert_forward(engine: &mut WgpuEngine, inputs: &[RasterInputs], context: &st
 }
 
 fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
-    let settings = BackwardConfig::all(engine.info().lane_width);
+    let settings = Setting::all(engine.info().lane_width);
     let atomics = engine.info().float_atomics;
     let jobs: Vec<_> = inputs.iter().map(|job| (job, settings.as_slice())).collect();
     let results = engine.rasterize_backward(&jobs).expect("the backward stage runs");
@@ -171,7 +171,7 @@ fn wrong_calls_are_refused_and_do_no_harm() {
     let good = plans()[9].backward();
     let width = engine.info().lane_width;
 
-    let beyond = [BackwardConfig { reduction: Reduction::SwS, threshold: width + 2 }];
+    let beyond = [Setting { reduction: Reduction::SwS, threshold: width + 2 }];
     let error = engine.rasterize_backward(&[(&good, &beyond)]).expect_err("out of range");
     assert!(matches!(error, EngineError::Threshold(_)), "unexpected: {error}");
 

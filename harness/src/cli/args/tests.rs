@@ -46,7 +46,7 @@ fn no_subcommand_means_check() {
     let plan = check(&[]).unwrap();
     assert_eq!(format!("{plan:?}"), format!("{:?}", check(&["check"]).unwrap()), "the same plan");
     assert_eq!(plan.engines.len(), 2, "all engines");
-    assert_eq!(plan.settings(8), BackwardConfig::sweep(8), "the whole sweep");
+    assert_eq!(plan.settings(8), Setting::sweep(8), "the whole sweep");
     assert!(
         matches!(plan.subject, Subject::Campaign { cases: 200, seed: 0, .. }),
         "defaults: {:?}",

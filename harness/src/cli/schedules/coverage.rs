@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use splatcheck_gpu::artifact::{self, Artifact};
-use splatcheck_gpu::{BackwardConfig, Reduction};
+use splatcheck_gpu::{Reduction, Setting};
 
 use super::{Round, THRESHOLDS};
 use crate::campaign::{EngineReport, Fault, Item};
@@ -136,7 +136,7 @@ impl Line {
 fn cell(
     round: Round,
     stage: Stage,
-    setting: Option<BackwardConfig>,
+    setting: Option<Setting>,
     item: &Item,
 ) -> Option<(Artifact, u32)> {
     let job = item.job(stage).filter(|job| job.sizes.get("N") > 0)?;

@@ -1,7 +1,7 @@
 //! Requests: what the harness asks of an engine.
 
 use splatcheck_gpu::stage::Sizes;
-use splatcheck_gpu::{BackwardConfig, Stage, Tensors, Work};
+use splatcheck_gpu::{Setting, Stage, Tensors, Work};
 
 use super::VERSION;
 use super::wire::{Reader, WireError, Writer};
@@ -38,7 +38,7 @@ pub struct Job {
     /// The arrays that the stage's table lists.
     pub inputs: Tensors,
     /// The settings: `None` for a stage that reduces nothing.
-    pub settings: Vec<Option<BackwardConfig>>,
+    pub settings: Vec<Option<Setting>>,
 }
 
 impl Job {
@@ -157,24 +157,18 @@ fn read_job(reader: &Reader<'_>, stage: Stage, index: usize) -> Result<Job, Wire
 }
 
 /// `atomic 0,sw-s 4`, or `-` for a stage that reduces nothing.
-fn settings_text(settings: &[Option<BackwardConfig>]) -> String {
-    let one = |setting: &Option<BackwardConfig>| match setting {
+fn settings_text(settings: &[Option<Setting>]) -> String {
+    let one = |setting: &Option<Setting>| match setting {
         Some(setting) => format!("{} {}", setting.reduction.name(), setting.threshold),
         None => NONE.to_owned(),
     };
     settings.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
-fn read_settings(
-    reader: &Reader<'_>,
-    name: &str,
-) -> Result<Vec<Option<BackwardConfig>>, WireError> {
+fn read_settings(reader: &Reader<'_>, name: &str) -> Result<Vec<Option<Setting>>, WireError> {
     let parse = |setting: &str| {
         let (reduction, threshold) = setting.split_once(' ')?;
-        Some(BackwardConfig {
-            reduction: reduction.parse().ok()?,
-            threshold: threshold.parse().ok()?,
-        })
+        Some(Setting { reduction: reduction.parse().ok()?, threshold: threshold.parse().ok()? })
     };
     let one = |setting: &str| match setting {
         NONE => Ok(None),

@@ -2,8 +2,8 @@
 
 use splatcheck_gpu::stage::{Dim, Port, Role};
 use splatcheck_gpu::{
-    Arithmetic, BackwardConfig, Data, DeviceInfo, Dtype, Engine, EngineError, EngineKind,
-    FloatAtomics, Reduction, Stage, Support, Tensor, Tensors, Work,
+    Arithmetic, Data, DeviceInfo, Dtype, Engine, EngineError, EngineKind, FloatAtomics, Reduction,
+    Setting, Stage, Support, Tensor, Tensors, Work,
 };
 
 use super::response::{Description, Unsupported};
@@ -92,8 +92,8 @@ pub(crate) fn inputs(stage: Stage, n: usize) -> Tensors {
 }
 
 /// Every setting that a stage has.
-pub(crate) fn settings(stage: Stage) -> Vec<Option<BackwardConfig>> {
-    stage.settings(&BackwardConfig::sweep(8))
+pub(crate) fn settings(stage: Stage) -> Vec<Option<Setting>> {
+    stage.settings(&Setting::sweep(8))
 }
 
 /// Outputs of the right types and shapes.

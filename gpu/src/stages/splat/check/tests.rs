@@ -1,6 +1,6 @@
 use super::*;
 use crate::engine::Work;
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 use crate::stages::Stage;
 use crate::stages::splat::tests::inputs::{gaussians, with_gradients};
 use crate::stages::splat::{
@@ -209,7 +209,7 @@ fn what_32_bits_do_not_reach_is_refused() {
 fn settings_are_those_of_the_stage() {
     let inputs = with_gradients(3, 2).tensors().expect("it is valid");
     let check = |stage: Stage, reduction, threshold| {
-        let settings = [Some(BackwardConfig { reduction, threshold })];
+        let settings = [Some(Setting { reduction, threshold })];
         stage.check_work(&[Work { inputs: &inputs, settings: &settings }], 32).map(|_| ())
     };
     let none = check(PROJECT_BACKWARD, Reduction::PerGaussian, 0);

@@ -4,7 +4,7 @@ use super::{all_settings, assert_backward, assert_forward, direct_scenes, harmon
 use crate::artifact::Architecture;
 use crate::emulator::{EmulatorEngine, EmulatorOptions};
 use crate::engine::Engine;
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 
 fn open(architecture: Architecture) -> EmulatorEngine {
     let options = EmulatorOptions { architecture, ..EmulatorOptions::default() };
@@ -12,8 +12,8 @@ fn open(architecture: Architecture) -> EmulatorEngine {
 }
 
 /// The settings of a sweep that this stage has.
-fn sweep(lane_width: u32) -> Vec<BackwardConfig> {
-    let mut sweep = BackwardConfig::sweep(lane_width);
+fn sweep(lane_width: u32) -> Vec<Setting> {
+    let mut sweep = Setting::sweep(lane_width);
     sweep.retain(|config| Reduction::ENDINGS.contains(&config.reduction));
     sweep
 }
@@ -42,6 +42,6 @@ fn harmonics_of_every_degree_are_exact() {
     let scenes = harmonics::scenes();
     assert_forward(&mut engine, &scenes);
     // One lane of a warp contributes or, of those that see it, at most six.
-    let settings = Reduction::ENDINGS.map(|reduction| BackwardConfig { reduction, threshold: 4 });
+    let settings = Reduction::ENDINGS.map(|reduction| Setting { reduction, threshold: 4 });
     assert_backward(&mut engine, &scenes, &settings);
 }

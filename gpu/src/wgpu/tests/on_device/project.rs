@@ -2,7 +2,7 @@
 
 use super::{both, open};
 use crate::engine::{Engine, EngineError};
-use crate::reduction::{BackwardConfig, Reduction};
+use crate::reduction::{Reduction, Setting};
 use crate::stages::splat::SplatEngine;
 use crate::stages::splat::tests::inputs::{gaussians, with_gradients};
 use crate::stages::splat::tests::{all_settings, assert_backward, assert_forward, scenes};
@@ -33,8 +33,7 @@ fn small_submissions_of_projections_give_the_same_results() {
     let scenes = scenes();
     assert_forward(&mut engine, &scenes);
     let width = engine.info().lane_width;
-    let settings =
-        Reduction::ENDINGS.map(|reduction| BackwardConfig { reduction, threshold: width / 2 });
+    let settings = Reduction::ENDINGS.map(|reduction| Setting { reduction, threshold: width / 2 });
     assert_backward(&mut engine, &scenes, &settings);
 }
 
@@ -44,15 +43,15 @@ fn wrong_projections_are_refused_and_do_no_harm() {
     let Some(mut engine) = open(false) else { return };
     let good = with_gradients(3, 2);
     let width = engine.info().lane_width;
-    let beyond = [BackwardConfig { reduction: Reduction::SwB, threshold: width + 2 }];
+    let beyond = [Setting { reduction: Reduction::SwB, threshold: width + 2 }];
     let error = engine.project_backward(&[(&good, &beyond)]).expect_err("out of range");
     assert!(matches!(error, EngineError::Threshold(_)), "unexpected: {error}");
-    let other = [BackwardConfig { reduction: Reduction::PerGaussian, threshold: 0 }];
+    let other = [Setting { reduction: Reduction::PerGaussian, threshold: 0 }];
     let error = engine.project_backward(&[(&good, &other)]).expect_err("it has no kernel");
     assert!(error.to_string().contains("no reduction per-gaussian"), "unhelpful: {error}");
     let mut bad = good.clone();
     bad.v_opacities.pop();
-    let settings = [BackwardConfig { reduction: Reduction::SwB, threshold: 1 }];
+    let settings = [Setting { reduction: Reduction::SwB, threshold: 1 }];
     let error = engine.project_backward(&[(&bad, &settings)]).expect_err("a row is missing");
     assert!(error.to_string().contains("v_opacities has 5"), "unhelpful: {error}");
     let cameras = engine.gpu.limits.max_compute_workgroups_per_dimension as usize + 1;

@@ -5,9 +5,9 @@ use crate::traffic::Counts;
 use crate::workloads::scatter::generators::ALL;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::scatter::SCATTER;
-use splatcheck_gpu::{BackwardConfig, Engine, Work};
+use splatcheck_gpu::{Engine, Setting, Work};
 
-const ATOMIC: BackwardConfig = BackwardConfig { reduction: Reduction::Atomic, threshold: 0 };
+const ATOMIC: Setting = Setting { reduction: Reduction::Atomic, threshold: 0 };
 
 fn numbers(keys: &[u32], width: usize) -> Numbers {
     Numbers {
