@@ -17,6 +17,7 @@ mod dual;
 mod elementary;
 mod ieee;
 mod model;
+mod one_lane;
 #[cfg(test)]
 mod perturbed;
 #[cfg(test)]

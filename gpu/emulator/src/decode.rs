@@ -11,7 +11,7 @@ mod operands;
 use std::collections::{BTreeMap, HashMap};
 
 use super::ir::{
-    Control, Guard, Instruction, InstructionClass, Kernel, Memory, Module, Op, Parameter, SINK,
+    Control, Instruction, InstructionClass, Kernel, Memory, Module, Op, Parameter, Predicate, SINK,
     Slot, Space,
 };
 use super::memory::MODULE_BASE;
@@ -151,7 +151,7 @@ fn kernel<'a>(
     let mut code = Vec::with_capacity(entry.body.len() + 1);
     for statement in &entry.body {
         let guard =
-            statement.guard.map(|(register, negated)| Guard { predicate: register.slot, negated });
+            statement.guard.map(|(register, negated)| Predicate { slot: register.slot, negated });
         let operands = &source.operands[statement.operands.clone()];
         let mut decoder = Decoder::new((statement, operands), &symbols, &entry.labels, &mut pool);
         let (op, class) = decoder.decode()?;

@@ -63,16 +63,10 @@ pub(super) struct Parameter {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
     pub(super) op: Op,
-    pub(super) guard: Option<Guard>,
+    /// `@p` or `@!p`: only lanes for which it holds execute.
+    pub(super) guard: Option<Predicate>,
     pub(super) line: u32,
     pub(super) class: InstructionClass,
-}
-
-/// `@p` or `@!p`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Guard {
-    pub(super) predicate: Slot,
-    pub(super) negated: bool,
 }
 
 /// For which threads a fence or atomic orders (PTX ISA, "Scope").

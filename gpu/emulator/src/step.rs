@@ -208,13 +208,11 @@ fn order(machine: &mut Machine<'_>, block: &mut Block, at: usize, lanes: u32, sc
 #[inline(always)]
 fn guarded(warp: &Warp, instruction: &Instruction, lanes: u32) -> Result<u32, Box<Trouble>> {
     let Some(guard) = instruction.guard else { return Ok(lanes) };
-    let slot = usize::from(guard.predicate);
-    let bits = warp.registers.predicates[slot];
-    let poison = warp.registers.predicate_poison[slot] & lanes;
+    let poison = warp.registers.truth_poison(guard) & lanes;
     if poison != 0 {
         return Err(Trouble::new(FaultKind::PoisonBranch, poison));
     }
-    Ok(lanes & if guard.negated { !bits } else { bits })
+    Ok(lanes & warp.registers.truth(guard))
 }
 
 /// Lanes that do not execute an instruction that others wait at go on behind it.

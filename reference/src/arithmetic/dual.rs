@@ -10,6 +10,7 @@
 //!
 //! Source: Griewank and Walther, Evaluating Derivatives, 2nd edition, 2008, section 3.1.
 
+use super::one_lane::one_lane;
 use super::{Arith, LaneJob, Lanes, Scalar, Truth, Walk, elementary};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -174,24 +175,7 @@ impl<const N: usize> Scalar for Dual<N> {
 }
 
 impl<const N: usize> Lanes for Dual<N> {
-    type Elem = Self;
-    type Mask = bool;
-    const LANES: usize = 1;
-
-    #[inline(always)]
-    fn splat(self, x: Self) -> Self {
-        x
-    }
-
-    #[inline(always)]
-    fn load(self, from: &[Self]) -> Self {
-        from[0]
-    }
-
-    #[inline(always)]
-    fn store(self, to: &mut [Self]) {
-        to[0] = self;
-    }
+    one_lane!();
 
     fn abs(self) -> Self {
         if self.value() < 0.0 { -self } else { self }
@@ -200,26 +184,6 @@ impl<const N: usize> Lanes for Dual<N> {
     #[inline(always)]
     fn lt(self, other: Self) -> bool {
         self.value < other.value
-    }
-
-    #[inline(always)]
-    fn and(self, a: bool, b: bool) -> bool {
-        a & b
-    }
-
-    #[inline(always)]
-    fn not(self, a: bool) -> bool {
-        !a
-    }
-
-    #[inline(always)]
-    fn any(self, a: bool) -> bool {
-        a
-    }
-
-    #[inline(always)]
-    fn or_else(self, mask: bool, other: Self) -> Self {
-        if mask { self } else { other }
     }
 }
 

@@ -1,5 +1,6 @@
 //! f32 and f64: one number, one rounding per operation, no uncertainty.
 
+use super::one_lane::one_lane;
 use super::{Arith, LaneJob, Lanes, Scalar, Truth, Walk, elementary};
 
 macro_rules! ieee {
@@ -60,24 +61,7 @@ macro_rules! ieee {
         }
 
         impl Lanes for $float {
-            type Elem = Self;
-            type Mask = bool;
-            const LANES: usize = 1;
-
-            #[inline(always)]
-            fn splat(self, x: Self) -> Self {
-                x
-            }
-
-            #[inline(always)]
-            fn load(self, from: &[Self]) -> Self {
-                from[0]
-            }
-
-            #[inline(always)]
-            fn store(self, to: &mut [Self]) {
-                to[0] = self;
-            }
+            one_lane!();
 
             #[inline(always)]
             fn abs(self) -> Self {
@@ -87,26 +71,6 @@ macro_rules! ieee {
             #[inline(always)]
             fn lt(self, other: Self) -> bool {
                 self < other
-            }
-
-            #[inline(always)]
-            fn and(self, a: bool, b: bool) -> bool {
-                a & b
-            }
-
-            #[inline(always)]
-            fn not(self, a: bool) -> bool {
-                !a
-            }
-
-            #[inline(always)]
-            fn any(self, a: bool) -> bool {
-                a
-            }
-
-            #[inline(always)]
-            fn or_else(self, mask: bool, other: Self) -> Self {
-                if mask { self } else { other }
             }
         }
     };

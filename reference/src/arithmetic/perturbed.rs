@@ -11,6 +11,7 @@
 //! The numbers are drawn from a generator of the current thread, so that a run on one thread is
 //! repeatable.
 
+use super::one_lane::one_lane;
 use super::{Arith, LaneJob, Lanes, Model, Scalar, Truth, Walk, elementary};
 use crate::splat::synthetic::Random;
 use std::cell::RefCell;
@@ -233,21 +234,7 @@ impl<M: Model> Scalar for Perturbed<M> {
 }
 
 impl<M: Model> Lanes for Perturbed<M> {
-    type Elem = Self;
-    type Mask = bool;
-    const LANES: usize = 1;
-
-    fn splat(self, x: Self) -> Self {
-        x
-    }
-
-    fn load(self, from: &[Self]) -> Self {
-        from[0]
-    }
-
-    fn store(self, to: &mut [Self]) {
-        to[0] = self;
-    }
+    one_lane!();
 
     fn abs(self) -> Self {
         if self.value() < 0.0 { -self } else { self }
@@ -255,22 +242,6 @@ impl<M: Model> Lanes for Perturbed<M> {
 
     fn lt(self, other: Self) -> bool {
         self.read() < other.read()
-    }
-
-    fn and(self, a: bool, b: bool) -> bool {
-        a & b
-    }
-
-    fn not(self, a: bool) -> bool {
-        !a
-    }
-
-    fn any(self, a: bool) -> bool {
-        a
-    }
-
-    fn or_else(self, mask: bool, other: Self) -> Self {
-        if mask { self } else { other }
     }
 }
 
