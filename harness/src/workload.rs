@@ -56,7 +56,7 @@ pub struct CaseError {
 
 /// A workload, under one of its conventions: how its cases are drawn and read.
 pub trait Workload: fmt::Debug + Send + Sync {
-    /// Its name: that of its folders, and of its stages' [`workload`](splatcheck_gpu::StageSpec).
+    /// Its name: that of its folders, and of its stages' [`workload`](splatcheck_gpu::stage::StageSpec).
     fn name(&self) -> &'static str;
 
     /// The convention that cases are drawn under where a generator does not change it; `None` for a

@@ -25,6 +25,9 @@ pub(super) struct Judge<'a, 'm> {
     faults_in_a_row: u32,
 }
 
+/// The settings that an engine has no kernel for, with its reasons.
+type Lacking = Vec<(Option<Setting>, String)>;
+
 /// A job of an item.
 #[derive(Clone, Copy)]
 struct Entry<'i> {
@@ -83,7 +86,7 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     /// The settings to run a job with, and those for which the engine has no kernel, with its
     /// reasons; none of either where the policy leaves the stage out.
-    fn settings(&self, entry: Entry<'_>) -> (Vec<Option<Setting>>, Vec<(Option<Setting>, String)>) {
+    fn settings(&self, entry: Entry<'_>) -> (Vec<Option<Setting>>, Lacking) {
         let (case, stage) = (entry.item.case.as_ref(), entry.job.stage);
         if !self.hooks.policy.runs(stage, case) {
             return (Vec::new(), Vec::new());
@@ -100,7 +103,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     /// What an engine has no kernel for is not exercised, and does not cost the engine its place.
-    fn note_unsupported(&mut self, entry: Entry<'_>, lacking: Vec<(Option<Setting>, String)>) {
+    fn note_unsupported(&mut self, entry: Entry<'_>, lacking: Lacking) {
         for (setting, reason) in lacking {
             self.hooks.observer.done(1);
             let stage = entry.job.stage;

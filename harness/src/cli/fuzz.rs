@@ -95,18 +95,22 @@ fn find_generator(workload: &dyn Workload, name: &str) -> Result<&'static Genera
     })
 }
 
+/// A text that is no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a whole number with s, m or h, as in 10m")]
+struct NotATime;
+
 /// A time as in `90s`, `10m` or `2h`.
-fn parse_time(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a whole number with s, m or h, as in 10m".to_owned();
-    let unit = text.chars().last().ok_or_else(wrong)?;
+fn parse_time(text: &str) -> Result<Duration, NotATime> {
+    let unit = text.chars().last().ok_or(NotATime)?;
     let seconds = match unit {
         's' => 1,
         'm' => 60,
         'h' => 3600,
-        _ => return Err(wrong()),
+        _ => return Err(NotATime),
     };
-    let number: u64 = text.trim_end_matches(unit).parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+    let number: u64 = text.trim_end_matches(unit).parse().map_err(|_| NotATime)?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or(NotATime)
 }
 
 /// When a campaign stops.

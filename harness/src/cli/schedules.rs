@@ -63,13 +63,20 @@ pub struct SchedulesArgs {
     pub out: PathBuf,
 }
 
+/// There is no such kind of schedule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kind '{name}': expected lockstep, random or adversarial")]
+struct UnknownKind {
+    name: String,
+}
+
 /// A kind of schedule, of any seed.
-fn kind(name: &str) -> Result<Order, String> {
+fn kind(name: &str) -> Result<Order, UnknownKind> {
     match name {
         "lockstep" => Ok(Order::Lockstep),
         "random" => Ok(Order::Random(0)),
         "adversarial" => Ok(Order::Adversarial(0)),
-        _ => Err(format!("unknown kind '{name}': expected lockstep, random or adversarial")),
+        _ => Err(UnknownKind { name: name.to_owned() }),
     }
 }
 
