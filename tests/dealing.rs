@@ -55,7 +55,7 @@ fn contender(name: &str, defect: Defect) -> Contender<'static> {
 fn deal(
     engines: Vec<Contender<'_>>,
 ) -> (Vec<String>, Vec<EngineReport>, BTreeMap<String, Vec<String>>) {
-    let splat = Splat(Profile::Inria);
+    let splat = Splat(Some(Profile::Inria));
     let finish = generator(&splat, "finish").expect("a generator");
     let plan = Plan::new(Arc::new(splat), 2, &[finish]);
     let cases: Vec<_> = plan.cases(Shard::WHOLE).take(CASES).collect();

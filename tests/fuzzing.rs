@@ -53,7 +53,7 @@ impl Observer for Announcer {
 fn victim() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let watch = Announcer { folder: folder.into() };
-    let plan = Plan::new(Arc::new(Splat(Profile::Inria)), 4, &[]);
+    let plan = Plan::new(Arc::new(Splat(Some(Profile::Inria))), 4, &[]);
     let contender = Contender {
         id: "mirror".to_owned(),
         emulation: None,

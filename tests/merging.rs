@@ -23,7 +23,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
     let plan = FuzzPlan {
         engines: Vec::new(),
         missing: Vec::new(),
-        plan: Plan::new(Arc::new(Splat(Profile::Inria)), seed, &[]),
+        plan: Plan::new(Arc::new(Splat(Some(Profile::Inria))), seed, &[]),
         limit: Limit::Cases(CASES),
         share: Share::Everyone,
         shard: shard.parse().expect("a part"),

@@ -39,7 +39,7 @@ fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
     let mutants = mutants();
     let budget = Budget { seeds: 1, cases: 2, limit: 12 };
     let corpus = corpus().into_iter().map(|case| Arc::new(case) as AnyCase).collect();
-    let mut classes = classes(&Splat(Profile::Inria), corpus, budget.cases)
+    let mut classes = classes(&Splat(Some(Profile::Inria)), corpus, budget.cases)
         .expect("the corpus can be rasterized");
     // What these do not show, no mutant needs: the command runs the other generators.
     classes.retain(|class| ["corpus", "nan", "typical", "poison"].contains(&class.name));

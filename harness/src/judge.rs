@@ -64,11 +64,12 @@ pub fn judge(
         let columns = rows.columns(outputs)?;
         for row in 0..rows.count {
             let left_out = rows.presence.as_ref().is_some_and(|p| p.left_out(row, &columns));
+            let open = rows.is_open(row);
             let sum = rows.terms.as_ref().map(|terms| terms.summation(row, setting, lane_width));
             for (output, data) in rows.outputs.iter().zip(&columns) {
                 let width = output.width(rows.count);
                 for place in row * width..(row + 1) * width {
-                    let element = Element { output, place, value: number(data, place) };
+                    let element = Element { output, open, place, value: number(data, place) };
                     match (&output.bound, sum) {
                         (OutputBound::Interval(bounds), _) => {
                             let bound = if left_out { (0.0, 0.0) } else { bounds[place] };

@@ -117,6 +117,25 @@ fn exercised(reports: &[EngineReport], missing: &[Missing]) -> String {
             let _ = writeln!(text, "NOT EXERCISED: {}: {stage}{reduction}: {reason}", report.id);
         }
     }
+    for report in reports {
+        for (stage, reduction, row) in report.named_rows() {
+            let Some(element) = &row.tally.without_bound else { continue };
+            let _ = writeln!(
+                text,
+                "INCONCLUSIVE: {} {stage} {reduction}: {} elements have no finite bound, such as {}",
+                report.id,
+                row.tally.inconclusive,
+                element.place()
+            );
+        }
+        for (stage, reduction, row) in report.named_rows().filter(|(.., r)| r.tally.unbounded > 0) {
+            let _ = writeln!(
+                text,
+                "NOT COMPARED: {} {stage} {reduction}: {} elements of what rounding may leave out",
+                report.id, row.tally.unbounded
+            );
+        }
+    }
     for missing in missing {
         let _ = write!(text, "NOT EXERCISED: {}: {}", missing.candidate, missing.reason);
         if let Some(advice) = &missing.advice {

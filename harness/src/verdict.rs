@@ -186,6 +186,10 @@ pub struct Tally {
     pub disagree: u64,
     /// Elements whose bound is infinite.
     pub inconclusive: u64,
+    /// Elements that were not compared: roundings decide whether what they are made of is there at
+    /// all (a covariance's determinant that may be 0), and no bound is finite.
+    #[serde(default)]
+    pub unbounded: u64,
     /// Elements that agree, but whose bound is so wide that losing every term would agree too.
     pub blind: u64,
     /// Comparisons that rounding leaves open, followed both ways.
@@ -196,6 +200,9 @@ pub struct Tally {
     /// depends on the order.
     #[serde(skip)]
     pub worst: Option<Difference>,
+    /// The first element whose bound is infinite. Not in files, as the worst.
+    #[serde(skip)]
+    pub without_bound: Option<Difference>,
 }
 
 impl Tally {
@@ -227,6 +234,7 @@ impl Tally {
     ) {
         if !(bound < f64::INFINITY) {
             self.inconclusive += 1;
+            self.without_bound.get_or_insert_with(difference);
             return;
         }
         let error = (value - oracle).abs();
@@ -248,9 +256,13 @@ impl Tally {
         self.agree += other.agree;
         self.disagree += other.disagree;
         self.inconclusive += other.inconclusive;
+        self.unbounded += other.unbounded;
         self.blind += other.blind;
         self.undecided += other.undecided;
         self.sharpness.merge(&other.sharpness);
+        if self.without_bound.is_none() {
+            self.without_bound.clone_from(&other.without_bound);
+        }
         if let Some(theirs) = &other.worst
             && self.worst.as_ref().is_none_or(|worst| worst.ratio() < theirs.ratio())
         {

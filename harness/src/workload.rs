@@ -59,8 +59,8 @@ pub trait Workload: fmt::Debug + Send + Sync {
     /// Its name: that of its folders, and of its stages' [`workload`](splatcheck_gpu::stage::StageSpec).
     fn name(&self) -> &'static str;
 
-    /// The convention that cases are drawn under where a generator does not change it; `None` for a
-    /// workload that has only one.
+    /// The convention that cases are drawn under where a generator does not change it; `None` where
+    /// none is named, which means each of them by turns, or the only one.
     fn convention(&self) -> Option<&'static str> {
         None
     }

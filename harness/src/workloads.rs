@@ -6,14 +6,13 @@ pub mod splat;
 use crate::io::error::quoted;
 use crate::io::{InputError, Problem, container, read};
 use crate::workload::{CaseFile, WORKLOAD_KEY, Workload};
-use splatcheck_reference::splat::convention::Profile;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Every workload, under its default convention; first the one that is meant where none is named.
+/// Every workload, none of its conventions named; first the one that is meant where none is named.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Workload>> {
-    vec![Arc::new(splat::Splat(Profile::Inria)), Arc::new(scatter::Scatter)]
+    vec![Arc::new(splat::Splat::default()), Arc::new(scatter::Scatter)]
 }
 
 /// There is no workload of that name.
@@ -28,7 +27,7 @@ fn names() -> String {
     all().iter().map(|workload| workload.name()).collect::<Vec<_>>().join(" or ")
 }
 
-/// The workload of that name, under its default convention.
+/// The workload of that name, none of its conventions named.
 ///
 /// # Errors
 /// [`UnknownWorkload`].

@@ -145,6 +145,16 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
     #[must_use]
     fn ln(self) -> Self;
 
+    /// `numerator / (self * self + plus)`, without the sum where there is nothing to add.
+    ///
+    /// A square is positive wherever its root cannot be 0, which [`Bounded`] forgets in a product of
+    /// two factors that it takes for independent.
+    #[must_use]
+    fn divides_by_square(self, numerator: Self, plus: Option<f64>) -> Self {
+        let square = self * self;
+        numerator / plus.map_or(square, |plus| square + Self::from_f64(plus))
+    }
+
     /// Sixteen times the unit roundoff of the walk's arithmetic, which covers the handful of
     /// roundings between a pair's inputs and its alpha; see `reach`.
     const SLACK: f64;

@@ -313,7 +313,7 @@ fn check(
         thresholds: None,
         subject,
         out: plan.out.clone(),
-        workload: Arc::new(Splat(Profile::Inria)),
+        workload: Arc::new(Splat::default()),
         convention: Convention::of(Profile::Inria),
         gate: GatePlan::default(),
     };

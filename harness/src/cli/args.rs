@@ -200,7 +200,7 @@ pub struct CheckArgs {
     /// Folder of named cases [default: corpora/splat, or of another workload]
     #[arg(long, value_name = "DIR", conflicts_with = "ply")]
     pub corpus: Option<PathBuf>,
-    /// Whose rules hold for splats where a case does not say [default: inria]
+    /// Whose rules hold for splats where a case does not say [default: both by turns, inria for a scene]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// What stops the build, and the files that CI systems read.

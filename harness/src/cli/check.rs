@@ -129,13 +129,11 @@ impl Cases {
         Ok(cases)
     }
 
-    /// Number of runs that an engine makes. A random case is seen by one camera.
+    /// Number of runs that an engine makes.
     fn runs(&self, contender: &Contender<'_>) -> u64 {
-        let filed = self.filed.iter().map(|case| contender.runs(case.as_ref())).sum::<u64>();
-        if self.random == 0 {
-            return filed;
-        }
-        filed + self.random * contender.runs(self.draw(0).current().as_ref())
+        let drawn = (0..self.random).map(|index| self.draw(index).current());
+        let cases = self.filed.iter().cloned().chain(drawn);
+        cases.map(|case| contender.runs(case.as_ref())).sum()
     }
 
     fn draw(&self, index: u64) -> CaseTree {

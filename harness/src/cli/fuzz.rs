@@ -75,7 +75,7 @@ pub struct FuzzArgs {
     /// Folder for findings; with --cases, unless dealt, also for the result: result.json and report.txt
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
-    /// Whose rules hold for splats where a generator does not change them [default: inria]
+    /// Whose rules hold for splats where a generator does not change them [default: both by turns]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
     /// What stops a build, and the files for CI

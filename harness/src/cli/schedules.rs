@@ -31,7 +31,6 @@ use crate::workloads::splat::Splat;
 use coverage::Coverage;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::NAME;
-use splatcheck_reference::splat::convention::Profile;
 
 /// Thresholds of a warp of 32 lanes, from always to never.
 const THRESHOLDS: u64 = 34;
@@ -210,7 +209,7 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
 }
 
 fn items(plan: &SchedulesPlan) -> Result<Vec<Item>, CliError> {
-    let workload = Splat(Profile::Inria);
+    let workload = Splat::default();
     let cases = workload
         .read_corpus(&plan.corpus)
         .map_err(|error| CliError::caused("cannot read the corpus", error))?;

@@ -65,6 +65,9 @@ pub struct RowSummary {
     pub undecided: u64,
     /// Elements whose bound would also accept 0.
     pub blind: u64,
+    /// Elements that were not compared, since rounding decides whether what they are made of is
+    /// there at all.
+    pub unbounded: u64,
     /// Median of error / bound over the elements that are not exact.
     pub median: Option<f64>,
     /// The ratio below which 99 % of them lie.
@@ -196,6 +199,7 @@ impl RowSummary {
             elements: row.tally.elements(),
             undecided: row.tally.undecided,
             blind: row.tally.blind,
+            unbounded: row.tally.unbounded,
             median: sharpness.quantile(0.5),
             p99: sharpness.quantile(0.99),
             max: row.furthest.or(sharpness.quantile(1.0)).map_or(Value::Null, number),

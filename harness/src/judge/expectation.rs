@@ -32,6 +32,9 @@ pub struct Rows {
     pub terms: Option<Terms>,
     /// Which rows a kernel may leave out.
     pub presence: Option<Presence>,
+    /// Of every row, or of none: whether roundings decide if what it is made of is there at all, so
+    /// that an element of it may have no finite bound. The presence's undecided rows are such.
+    pub open: Vec<bool>,
 }
 
 /// An output.
@@ -118,7 +121,13 @@ impl Rows {
     /// Outputs that are no sums, compared element by element.
     #[must_use]
     pub fn single(output: Output) -> Self {
-        Self { count: 1, outputs: vec![output], terms: None, presence: None }
+        Self { count: 1, outputs: vec![output], terms: None, presence: None, open: Vec::new() }
+    }
+
+    /// Whether a row may have elements without a finite bound.
+    pub(super) fn is_open(&self, row: usize) -> bool {
+        let undecided = self.presence.as_ref().map_or(&self.open, |presence| &presence.undecided);
+        undecided.get(row).is_some_and(|&open| open)
     }
 
     /// The elements of the outputs.
@@ -159,6 +168,8 @@ impl Output {
 /// An element of a kernel's output.
 pub(super) struct Element<'a> {
     pub(super) output: &'a Output,
+    /// Whether its row is open: [`Rows::open`].
+    pub(super) open: bool,
     pub(super) place: usize,
     pub(super) value: f64,
 }
@@ -175,8 +186,18 @@ impl Element<'_> {
         }
     }
 
+    /// Whether the element has no bound because its row is open: then it is counted, not compared.
+    fn is_unbounded(&self, bound: f64, tally: &mut Tally) -> bool {
+        let unbounded = self.open && !bound.is_finite();
+        tally.unbounded += u64::from(unbounded);
+        unbounded
+    }
+
     /// Compares a number with an interval.
     pub(super) fn within(&self, (oracle, bound): Bound, tally: &mut Tally) {
+        if self.is_unbounded(bound, tally) {
+            return;
+        }
         let difference = || self.difference((oracle, bound), None);
         tally.compare(0.0, difference, self.value, oracle, bound);
     }
@@ -200,6 +221,9 @@ impl Element<'_> {
         bound: f64,
         tally: &mut Tally,
     ) {
+        if self.is_unbounded(bound, tally) {
+            return;
+        }
         let (oracle, magnitude) = (element.value, element.magnitude);
         let difference = || self.difference((oracle, bound), Some((sum.terms, magnitude)));
         tally.compare(magnitude, difference, self.value, oracle, bound);

@@ -390,6 +390,30 @@ impl<M: Model> Scalar for Bounded<M> {
         Self::new(x, if flushed { rounding.max(x.abs()) } else { rounding })
     }
 
+    /// Where the product's radius reaches 0, the square is bounded from its root's ends instead: for
+    /// x between l > 0 and h, an f32 x * x lies between l^2 (1 - u) - s and h^2 (1 + u) + s, with u
+    /// the unit of one operation and s what a subnormal result may lose. Elsewhere the bound is that
+    /// of the operations one by one.
+    fn divides_by_square(self, numerator: Self, plus: Option<f64>) -> Self {
+        let sum = |square: Self| plus.map_or(square, |plus| square + Self::from_f64(plus));
+        let plain = numerator / sum(self * self);
+        let [low, high] = self.ends();
+        let [low, high] = if low > 0.0 { [low, high] } else { [-high, -low] };
+        if plain.radius < f64::INFINITY || low.is_nan() || low <= 0.0 {
+            return plain;
+        }
+        let ulps = M::TABLE.basic_ulp;
+        // VALUE_ROUNDING covers the two roundings of each f64 expression below.
+        let unit = ulps * ULP + 2.0 * VALUE_ROUNDING;
+        let smallest = (Self::FLUSH + (ulps + 1.0) * SUBNORMAL_STEP) * INFLATE;
+        let square = Self::between(
+            low * low * (1.0 - unit) - smallest,
+            high * high * (1.0 + unit) + smallest,
+        );
+        let bounded = numerator / sum(square);
+        Self::new(plain.value, bounded.radius_about(plain.value))
+    }
+
     #[inline(always)]
     fn value(self) -> f64 {
         self.value

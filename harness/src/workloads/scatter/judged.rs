@@ -99,6 +99,7 @@ fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
         outputs: vec![output],
         terms: Some(Terms::InAnyOrder(terms)),
         presence: None,
+        open: Vec::new(),
     };
     Expectation { model: M::TABLE, undecided: 0, rows: vec![rows] }
 }

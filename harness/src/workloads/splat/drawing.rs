@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::files::{case_file, corpus};
-use super::generators::{self, find};
+use super::generators::{self, CHEAP_SIZES, find};
 use super::poison::with_nan;
 use crate::io::InputError;
 use crate::workload::{
@@ -13,9 +13,27 @@ use splatcheck_reference::splat::convention::Profile;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Splat rendering, its cases drawn under a profile.
-#[derive(Clone, Copy, Debug)]
-pub struct Splat(pub Profile);
+/// Splat rendering, its cases drawn under one profile, or under both where none is named.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Splat(pub Option<Profile>);
+
+impl Splat {
+    /// Under whose rules a case is drawn: where none is named, either is as likely, whatever the
+    /// generators' turns are.
+    fn profile(self, seed: u64, index: u64) -> Profile {
+        let mixed = splitmix(seed ^ splitmix(index));
+        self.0.unwrap_or(if mixed & 1 == 0 { Profile::Inria } else { Profile::Gsplat })
+    }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number
+/// Generators, OOPSLA 2014): every bit of the result depends on every bit of x.
+fn splitmix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
 
 impl Workload for Splat {
     fn name(&self) -> &'static str {
@@ -23,11 +41,11 @@ impl Workload for Splat {
     }
 
     fn convention(&self) -> Option<&'static str> {
-        Some(self.0.name())
+        self.0.map(Profile::name)
     }
 
     fn under(&self, convention: &str) -> Option<Arc<dyn Workload>> {
-        Some(Arc::new(Self(convention.parse().ok()?)))
+        Some(Arc::new(Self(Some(convention.parse().ok()?))))
     }
 
     fn generators(&self) -> Vec<&'static Generator> {
@@ -36,12 +54,22 @@ impl Workload for Splat {
 
     fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
         let Draw { lane_width, turn } = draw;
-        let draw = generators::Draw { profile: self.0, lane_width, turn };
+        let draw = generators::Draw { profile: self.profile(seed, index), lane_width, turn };
         Some(Box::new(Drawn(find(generator.name)?.draw(draw, seed, index)?)))
     }
 
+    /// Mostly random scenes; one in eight has a field of its convention changed, one in sixteen a size
+    /// about a power of two.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
-        Box::new(Drawn(generators::draw(self.0, seed, index)))
+        let profile = self.profile(seed, index);
+        let (name, turn) = match index % 16 {
+            3 | 11 => ("fields", index / 8),
+            7 => ("sizes", index / 16 % CHEAP_SIZES),
+            _ => ("typical", index),
+        };
+        let draw = generators::Draw { profile, lane_width: 32, turn };
+        let drawn = find(name).and_then(|row| row.draw(draw, seed, index));
+        Box::new(Drawn(drawn.unwrap_or_else(|| unreachable!("{name} is made from nothing"))))
     }
 
     fn variants(&self, case: &AnyCase, view: usize) -> Result<Vec<Variant>, CaseError> {

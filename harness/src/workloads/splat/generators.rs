@@ -10,6 +10,7 @@
 //! length, every number of channels), the draw's turn chooses the kind: kinds take turns, and none is
 //! left to chance.
 
+mod changes;
 mod edges;
 mod lanes;
 mod lists;
@@ -17,6 +18,7 @@ mod numbers;
 mod parts;
 mod shapes;
 mod sheet;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod typical;
@@ -29,6 +31,7 @@ pub use lanes::Aim;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+pub use sizes::CHEAP as CHEAP_SIZES;
 use splatcheck_gpu::stages::splat::{NAME, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_reference::splat::convention::Profile;
 
@@ -84,8 +87,7 @@ impl Row {
     }
 }
 
-/// Under the projection's roundings the determinant of some Gaussian's covariance may be 0, or a sum
-/// of its gradient may overflow: those stages have no finite bounds.
+/// Gradients of a Gaussian may overflow in the projection's: its stages have no finite bounds.
 const RASTERIZATION: Promise = Promise::Only(&[RASTERIZE, RASTERIZE_BACKWARD]);
 
 macro_rules! generators {
@@ -108,19 +110,19 @@ macro_rules! generators {
 pub const ALL: &[Row] = generators! {
     "typical" [] Every Seldom |d| Some(typical::typical(d.profile).boxed()),
         "a random scene";
-    "lanes" [1, 2, 3, 4, 6, 8] RASTERIZATION Steering |d| Some(lanes::lanes(d)),
+    "lanes" [1, 2, 3, 4, 6, 8] Every Steering |d| Some(lanes::lanes(d)),
         "an exact number of contributing lanes from an exact leader on, at both ends of a batch and within";
-    "finish" [2, 12] RASTERIZATION Often |d| Some(lanes::finish(d)),
+    "finish" [2, 12] Every Often |d| Some(lanes::finish(d)),
         "lanes of a warp stop one after the other while others go on";
-    "lengths" [10] RASTERIZATION Seldom |d| Some(lists::lengths(d)),
+    "lengths" [10] Every Seldom |d| Some(lists::lengths(d)),
         "lists about one and two batches long, the last contributor at a border or before skipped ones";
-    "uneven" [10, 12, 17] RASTERIZATION Seldom |d| Some(lists::uneven(d)),
+    "uneven" [10, 12, 17] Every Seldom |d| Some(lists::uneven(d)),
         "warps and tiles leave a walk of several batches at different places";
-    "partial" [5, 6, 11] RASTERIZATION Often |d| Some(shapes::partial(d)),
+    "partial" [5, 6, 11] Every Often |d| Some(shapes::partial(d)),
         "images that do not fill their tiles, whole warps outside";
-    "poison" [4, 5] RASTERIZATION Often |d| Some(lanes::poison(d)),
+    "poison" [4, 5] Every Often |d| Some(lanes::poison(d)),
         "lanes that do not contribute hold gradients that overflow";
-    "channels" [7] RASTERIZATION Seldom |d| Some(shapes::channels(d)),
+    "channels" [7] Every Seldom |d| Some(shapes::channels(d)),
         "every number of channels from 1 to 32";
     "cameras" [9, 20] Every Seldom |d| Some(shapes::cameras(d)),
         "several cameras add to the same Gaussians";
@@ -128,24 +130,28 @@ pub const ALL: &[Row] = generators! {
         "wide Gaussians beside the image, beyond the limits of the Jacobian, and at the near plane";
     "contention" [9, 15, 20] Every Seldom |d| Some(shapes::contention(d)),
         "every lane of several tiles adds to the same numbers";
-    "indices" [9] RASTERIZATION Often |d| Some(lists::indices(d)),
+    "indices" [9] Every Often |d| Some(lists::indices(d)),
         "place in the list, number among the visible and number in the scene all differ";
-    "untouched" [19] RASTERIZATION Often |d| Some(lists::untouched(d)),
+    "untouched" [19] Every Often |d| Some(lists::untouched(d)),
         "Gaussians without a contribution: zeros must be written over poison";
-    "cut" [16] RASTERIZATION Often |d| Some(edges::cut(d)),
+    "cut" [16] Every Often |d| Some(edges::cut(d)),
         "alpha exactly 1/255, and its neighbours";
-    "clamp" [13, 14] RASTERIZATION Often |d| Some(edges::clamp(d)),
+    "clamp" [13, 14] Every Often |d| Some(edges::clamp(d)),
         "alpha exactly at the clamp, its neighbours, and far above";
-    "stop" [12] RASTERIZATION Often |d| Some(edges::stop(d)),
+    "stop" [12] Every Often |d| Some(edges::stop(d)),
         "transmittance exactly at the minimum, just above and just below";
-    "needles" [16] RASTERIZATION Often |d| Some(edges::needles(d)),
+    "needles" [16] Every Often |d| Some(edges::needles(d)),
         "Gaussians so narrow that f32 barely holds their conic";
     "cancellation" [15] Every Seldom |d| Some(numbers::cancellation(d)),
         "contributions that cancel but for 2^-20 of one";
     "range" [15] RASTERIZATION Often |d| Some(numbers::range(d)),
         "magnitudes from 1e-38 to 1e37 in one sum";
-    "subnormals" [15] RASTERIZATION Often |d| Some(numbers::subnormals(d)),
+    "subnormals" [15] Every Often |d| Some(numbers::subnormals(d)),
         "contributions and sums below the smallest normal number, and -0";
+    "fields" [13, 14, 16] Every Often |d| Some(typical::fields(d)),
+        "one field of the convention away from its profile, and planes at the depth of a Gaussian";
+    "sizes" [7, 10, 17] Every Seldom |d| Some(sizes::sizes(d)),
+        "tiles, lists, Gaussians and cameras on both sides of powers of two up to 2^16";
     "window" [] Every Seldom windows::window,
         "a window of a trained scene", needs windows::NEEDS;
     "overflow" [15] Nothing Often |d| Some(numbers::overflow(d)),

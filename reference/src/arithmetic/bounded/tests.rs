@@ -40,7 +40,7 @@ fn input(random: &mut Random) -> f32 {
 /// One operation on two registers, its name, and the result in both scalars.
 fn step<M: Model>(kind: u64, a: Register<M>, b: Register<M>) -> (&'static str, Register<M>) {
     let both = |name, p: Perturbed<M>, q: Bounded<M>| (name, (p, q));
-    match kind % 16 {
+    match kind % 17 {
         0..3 => both("add", a.0 + b.0, a.1 + b.1),
         3..5 => both("sub", a.0 - b.0, a.1 - b.1),
         5..9 => both("mul", a.0 * b.0, a.1 * b.1),
@@ -48,6 +48,10 @@ fn step<M: Model>(kind: u64, a: Register<M>, b: Register<M>) -> (&'static str, R
         11..13 => both("exp", a.0.exp(), a.1.exp()),
         13 => both("sqrt", (a.0 * a.0).sqrt(), (a.1 * a.1).sqrt()),
         14 => both("min", a.0.min(b.0), a.1.min(b.1)),
+        15 => {
+            let plus = if a.1.value() > b.1.value() { Some(0.25) } else { None };
+            both("over square", a.0.divides_by_square(b.0, plus), a.1.divides_by_square(b.1, plus))
+        }
         _ => both("max", a.0.max(b.0), a.1.max(b.1)),
     }
 }
@@ -132,6 +136,47 @@ fn programs_stay_within_radii_under_cuda() {
 #[test]
 fn programs_stay_within_radii_under_fast_cuda() {
     containment::<CudaFast>();
+}
+
+/// A number so uncertain that the product with itself may be 0 by its radius, though the number may
+/// not: what is divided by its square is bounded, and every f32 evaluation lies inside.
+fn squares_of_uncertain_roots<M: Model>() {
+    let mut random = Random(2);
+    for luck in [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down] {
+        perturb(random.bits(), luck);
+        for _ in 0..20_000 {
+            let centre =
+                random.within(1.0, 2.0) * f32::powi(2.0, whole(random.within(-20.0, 20.0)));
+            let radius = centre * random.within(0.45, 0.99);
+            let at = match random.bits() % 4 {
+                0 => centre - radius,
+                1 => centre + radius,
+                _ => centre + radius * random.within(-1.0, 1.0),
+            };
+            let sign = if random.bits() & 1 == 0 { 1.0 } else { -1.0 };
+            let root = Bounded::<M>::new(f64::from(sign * centre), f64::from(radius) * 1.000_001);
+            let product = Bounded::from_f64(1.0) / (root * root);
+            assert_eq!(product.radius(), f64::INFINITY, "{root:?}: a product knows as much");
+            let numerator = random.within(-4.0, 4.0);
+            let plus = [None, Some(0.0), Some(0.25)][(random.bits() % 3) as usize];
+            let bounded = root.divides_by_square(Bounded::from_f32(numerator), plus);
+            let exact = Perturbed::<M>::from_f32(sign * at);
+            let found = exact.divides_by_square(Perturbed::from_f32(numerator), plus);
+            let error = (found.value() - bounded.value()).abs();
+            assert!(bounded.radius() < f64::INFINITY, "{root:?}, {plus:?}: no bound");
+            assert!(error <= bounded.radius(), "{found:?} escapes {bounded:?}, {root:?}, {plus:?}");
+        }
+    }
+    let zero = Bounded::<M>::new(1.0, 1.0).divides_by_square(Bounded::from_f64(1.0), None);
+    assert_eq!(zero.radius(), f64::INFINITY, "the root may be 0");
+}
+
+#[test]
+fn squares_are_not_zero_where_their_roots_are_not() {
+    squares_of_uncertain_roots::<Ieee>();
+    squares_of_uncertain_roots::<Wgsl>();
+    squares_of_uncertain_roots::<Cuda>();
+    squares_of_uncertain_roots::<CudaFast>();
 }
 
 /// A device gives infinity or NaN where a radius is infinite, whatever the f64 value is.

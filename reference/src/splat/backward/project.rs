@@ -179,7 +179,7 @@ fn geometry<S: Scalar>(
 fn covariance<S: Scalar>(p: &Projection<S>, [va, vb, vc]: V3<S>, inverse_eps: f64) -> V3<S> {
     let [a, b, c] = p.covariance;
     let det = p.dets[1];
-    let k = S::from_f64(1.0) / (det * det + S::from_f64(inverse_eps));
+    let k = det.divides_by_square(S::from_f64(1.0), Some(inverse_eps));
     let two = S::from_f64(2.0);
     [
         k * (b * c * vb - c * c * va - b * b * vc),
@@ -199,7 +199,7 @@ fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S) -> V3<S> {
     }
     let [sharp, blurred] = p.dets;
     let sharp_diagonal = [dot(p.root[0], p.root[0]), dot(p.root[1], p.root[1])];
-    let v_ratio = v_compensation / (S::from_f64(2.0) * factor) / (blurred * blurred);
+    let v_ratio = blurred.divides_by_square(v_compensation / (S::from_f64(2.0) * factor), None);
     let [a, b, c] = p.covariance;
     [
         v_ratio * (sharp_diagonal[1] * blurred - c * sharp),

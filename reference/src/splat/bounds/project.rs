@@ -59,8 +59,9 @@ pub struct ProjectionGradientBounds {
     pub elements: Vec<ElementBound>,
     /// `[C,12]`: the upper three rows of each camera's matrix.
     pub viewmats: Vec<ElementBound>,
-    /// `[C,N]`: whether the camera sees the Gaussian or may see it, which adds a term to both sums.
-    pub contributes: Vec<bool>,
+    /// `[C,N]`: whether the camera sees the Gaussian. One that it sees or may see adds a term to both
+    /// sums; one of which roundings decide may have a determinant of 0, and then no finite bound.
+    pub seen: Vec<Truth>,
     /// Comparisons that were followed both ways.
     pub undecided: Undecided,
 }
@@ -70,7 +71,15 @@ impl ProjectionGradientBounds {
     #[must_use]
     pub fn cameras_of(&self, g: usize) -> u64 {
         let gaussians = self.elements.len() / self.stride;
-        self.contributes.iter().skip(g).step_by(gaussians).filter(|&&seen| seen).count() as u64
+        let cameras = self.seen.iter().skip(g).step_by(gaussians);
+        cameras.filter(|&&seen| seen != Truth::Never).count() as u64
+    }
+
+    /// Whether roundings decide for some camera that it sees Gaussian `g`.
+    #[must_use]
+    pub fn is_open(&self, g: usize) -> bool {
+        let gaussians = self.elements.len() / self.stride;
+        self.seen.iter().skip(g).step_by(gaussians).any(|&seen| seen == Truth::Undecided)
     }
 }
 
@@ -87,7 +96,7 @@ pub fn project_backward<M: Model>(
         stride,
         elements: vec![ElementBound::default(); n * stride],
         viewmats: Vec::with_capacity(lenses.len() * CAMERA),
-        contributes: Vec::with_capacity(lenses.len() * n),
+        seen: Vec::with_capacity(lenses.len() * n),
         undecided: Undecided::default(),
     };
     for (lens, gradients) in lenses.iter().zip(gradients) {
@@ -101,10 +110,11 @@ pub fn project_backward<M: Model>(
         let mut sums = [ElementBound::default(); CAMERA];
         for part in parts {
             sums.iter_mut().zip(&part.sums).for_each(|(sum, part)| sum.add_sum(part));
-            out.contributes.extend(part.contributes);
+            out.seen.extend(part.seen);
             out.undecided.add(&part.undecided);
         }
-        let terms = out.contributes.iter().rev().take(n).filter(|&&seen| seen).count() as u64;
+        let terms =
+            out.seen.iter().rev().take(n).filter(|&&seen| seen != Truth::Never).count() as u64;
         sums.iter_mut().for_each(|sum| sum.finish(terms));
         out.viewmats.extend(sums);
     }
@@ -124,7 +134,7 @@ struct OneCamera<'a, M> {
 /// What the Gaussians of a part add to their camera.
 struct Part {
     sums: [ElementBound; CAMERA],
-    contributes: Vec<bool>,
+    seen: Vec<Truth>,
     undecided: Undecided,
 }
 
@@ -134,13 +144,13 @@ impl<M: Model> OneCamera<'_, M> {
         let zero = Bounded::from_f64(0.0);
         let mut part = Part {
             sums: [ElementBound::default(); CAMERA],
-            contributes: Vec::new(),
+            seen: Vec::new(),
             undecided: Undecided::default(),
         };
         let mut v_color = vec![zero; stride - GEOMETRY];
         for (id, elements) in (first..).zip(elements.chunks_exact_mut(stride)) {
             let p = project_one(self.gaussians, id, self.lens, self.convention);
-            part.contributes.push(p.is_some());
+            part.seen.push(p.as_ref().map_or(Truth::Never, |p| p.seen));
             let Some(p) = p else { continue };
             let one = (id, &p);
             count(&mut part.undecided, self.gaussians, one, self.lens, self.convention);

@@ -193,8 +193,8 @@ fn check_backward<M: Model>(
         }
     }
     for (camera, (_, one)) in found.iter().enumerate() {
-        let seen = &bounds.contributes[camera * COUNT..(camera + 1) * COUNT];
-        let terms = seen.iter().filter(|&&seen| seen).count() as u64;
+        let seen = &bounds.seen[camera * COUNT..(camera + 1) * COUNT];
+        let terms = seen.iter().filter(|&&seen| seen != Truth::Never).count() as u64;
         let elements = &bounds.viewmats[12 * camera..12 * (camera + 1)];
         for (i, (x, element)) in one.v_viewmat.as_flattened().iter().zip(elements).enumerate() {
             let tolerance = element.tolerance(terms.saturating_sub(1), terms, &M::TABLE);

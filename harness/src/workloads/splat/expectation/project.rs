@@ -59,7 +59,7 @@ fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|camera| camera.undecided.total()).sum(),
-        rows: vec![Rows { count, outputs, terms: None, presence }],
+        rows: vec![Rows { count, outputs, terms: None, presence, open: Vec::new() }],
     }
 }
 
@@ -125,7 +125,8 @@ fn own_gradients(
     };
     outputs.push(output("v_colors", colors.stride() as usize, sides));
     let terms = (0..gaussians).map(|g| bounds.cameras_of(g)).collect();
-    Rows { count: gaussians, outputs, terms: Some(Terms::InAnyOrder(terms)), presence: None }
+    let open = (0..gaussians).map(|g| bounds.is_open(g)).collect();
+    Rows { count: gaussians, outputs, terms: Some(Terms::InAnyOrder(terms)), presence: None, open }
 }
 
 /// The cameras' gradients: sums over the Gaussians that each sees, workgroup by workgroup.
@@ -137,11 +138,13 @@ fn viewmats(bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
         // The last row holds no sum and is exactly zero.
         elements.extend([ElementBound::default(); 4]);
     }
-    let (mut offsets, mut counts) = (vec![0], Vec::new());
+    let (mut offsets, mut counts, mut open) = (vec![0], Vec::new(), Vec::new());
     for camera in 0..cameras {
-        let seen = &bounds.contributes[camera * gaussians..(camera + 1) * gaussians];
+        let seen = &bounds.seen[camera * gaussians..(camera + 1) * gaussians];
+        open.push(seen.contains(&Truth::Undecided));
         let workgroups = seen.chunks(PROJECT_BACKWARD.launch.workgroup_size as usize);
-        let count = |lanes: &[bool]| lanes.iter().map(|&seen| u32::from(seen)).sum::<u32>();
+        let adds = |seen: &Truth| u32::from(*seen != Truth::Never);
+        let count = |lanes: &[Truth]| lanes.iter().map(adds).sum::<u32>();
         counts.extend(workgroups.map(count));
         offsets.push(counts.len());
     }
@@ -151,5 +154,5 @@ fn viewmats(bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
         bound: OutputBound::Sum(elements),
     };
     let terms = Some(Terms::ByWorkgroup { offsets, counts });
-    Rows { count: cameras, outputs: vec![output], terms, presence: None }
+    Rows { count: cameras, outputs: vec![output], terms, presence: None, open }
 }

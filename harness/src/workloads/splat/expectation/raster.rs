@@ -73,7 +73,8 @@ fn backward<M: Model>(stage: &RasterStage) -> Expectation {
     let channels = stage.inputs.raster.channels as usize;
     outputs.push(output("v_colors", channels, &[channels]));
     let terms = Terms::ByWorkgroup { offsets: count_offsets, counts };
-    let rows = Rows { count: gaussians, outputs, terms: Some(terms), presence: None };
+    let rows =
+        Rows { count: gaussians, outputs, terms: Some(terms), presence: None, open: Vec::new() };
     Expectation { model: M::TABLE, undecided, rows: vec![rows] }
 }
 

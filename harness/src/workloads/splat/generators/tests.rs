@@ -4,6 +4,8 @@ use super::*;
 use crate::workloads::splat::contributions::{Step, for_each_step};
 use crate::workloads::splat::files::validate::validate;
 use crate::workloads::splat::stage::RasterStage;
+use splatcheck_reference::splat::Colors;
+use splatcheck_reference::splat::convention::Convention;
 use std::collections::BTreeSet;
 
 const WIDTH: u32 = 32;
@@ -311,4 +313,69 @@ fn sums_are_as_hard_as_named() {
             .iter()
             .any(|&id| raster.conics[id as usize].iter().any(|x| !x.is_finite()))
     });
+}
+
+#[test]
+fn typical_scenes_have_every_degree_lens_and_mode() {
+    let (mut degrees, mut cameras, mut modes) = (BTreeSet::new(), BTreeSet::new(), [0, 0]);
+    let (mut changed, mut lenses) = (0, 0);
+    for index in 0..200 {
+        let case = drawn("typical", index, Profile::Inria);
+        if let Colors::Harmonics { coefficients, .. } = case.scene.gaussians.colors {
+            degrees.insert(coefficients);
+        }
+        let all = &case.scene.cameras;
+        cameras.insert(all.len());
+        lenses += usize::from(all.iter().any(|camera| camera.fx != all[0].fx));
+        modes[usize::from(case.convention.antialiased)] += 1;
+        changed += usize::from(case.convention != Convention::inria());
+    }
+    assert_eq!(degrees, [1, 4, 9, 16].into(), "coefficients of degree 0 to 3");
+    assert_eq!(cameras, [1, 2, 3, 4].into(), "one to four cameras");
+    assert!(lenses > 20, "{lenses} scenes have cameras with lenses of their own");
+    assert!(modes[0] > 50 && modes[1] > 20, "antialiased or not: {modes:?}");
+    assert!(changed > 60, "{changed} scenes have a field away from the profile's");
+}
+
+#[test]
+fn fields_change_one_at_a_time_and_planes_meet_a_gaussian() {
+    let cases: Vec<_> = (0..54).map(|turn| drawn("fields", turn, Profile::Gsplat)).collect();
+    let different: BTreeSet<String> =
+        cases.iter().map(|case| format!("{:?}", case.convention)).collect();
+    assert!(different.len() > 35, "{} conventions", different.len());
+    let at_plane = |case: &&Case| {
+        let planes = [case.convention.near, case.convention.far];
+        case.scene.gaussians.means.iter().any(|mean| planes.contains(&f64::from(mean[2])))
+    };
+    assert_eq!(cases.iter().filter(at_plane).count(), 3, "near under either rule, and far");
+}
+
+#[test]
+fn sizes_are_those_that_they_name() {
+    let mut tiles = BTreeSet::new();
+    let mut lists = BTreeSet::new();
+    let mut gaussians = BTreeSet::new();
+    for turn in 0..CHEAP_SIZES {
+        let case = drawn("sizes", turn, Profile::Inria);
+        let stage = RasterStage::new(&case, 0).expect("few pairs");
+        let raster = &stage.inputs.raster;
+        tiles.extend(raster.tiles());
+        let length = |w: &[u32]| w[1] - w[0];
+        lists.extend(raster.tile_offsets.windows(2).map(length).max());
+        gaussians.insert(raster.len());
+        let seen = stage.inputs.last_ids.iter().any(|&id| id >= 0);
+        assert!(seen, "{}: nothing is seen", case.name);
+        let last = stage.inputs.last_ids.last().is_some_and(|&id| id >= 0);
+        let spread = raster.tiles().iter().any(|&side| side > 1);
+        assert!(!spread || last, "{}: the last tile is empty", case.name);
+    }
+    for side in [15, 16, 17, 255, 256, 257] {
+        assert!(tiles.contains(&side), "no image of {side} tiles a side: {tiles:?}");
+    }
+    for length in [255, 256, 257, 513, 769, 1023, 1024, 1025] {
+        assert!(lists.contains(&length), "no list of {length}: {lists:?}");
+    }
+    for count in [255, 256, 257, 1023, 1024, 1025] {
+        assert!(gaussians.contains(&count), "no scene of {count} Gaussians: {gaussians:?}");
+    }
 }

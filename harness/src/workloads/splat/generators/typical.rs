@@ -5,11 +5,13 @@
 //! wide) and then placed in the world, because hardly any scene drawn in world coordinates puts
 //! anything on the screen.
 
+use super::Draw;
+use super::changes::{self, Change};
 use super::sheet::single;
 use crate::workloads::splat::case::Case;
-use crate::workloads::splat::files::loss::loss_gradient;
+use crate::workloads::splat::files::loss::{loss_gradient, loss_gradients};
 use proptest::prelude::*;
-use splatcheck_reference::splat::convention::{Convention, Profile};
+use splatcheck_reference::splat::convention::{Convention, NearRule, Profile};
 use splatcheck_reference::splat::{Camera, Colors, Gaussians, Scene};
 use std::array::from_fn;
 
@@ -34,11 +36,15 @@ struct Blob {
     pixels: [f32; 3],
     quat: [f32; 4],
     opacity: f32,
-    color: [f32; MAX_COLOR],
+    color: [f32; LOW_COLOR],
+    /// What the colour's harmonics of degree 2 and 3 are expanded from.
+    high: u64,
 }
 
-/// Numbers drawn for the colour: enough for degree 1 and for four direct channels.
-const MAX_COLOR: usize = 12;
+/// Numbers drawn for the colour one by one: enough for degree 1 and for four direct channels.
+const LOW_COLOR: usize = 12;
+/// Numbers of the harmonics of degree 2 and 3.
+const HIGH_COLOR: u32 = 36;
 
 /// What the colour is made of.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +57,13 @@ enum Palette {
 #[derive(Clone, Debug)]
 struct Draft {
     size: [u32; 2],
-    eye: Eye,
+    /// The camera by which the Gaussians are placed, then others.
+    eyes: Vec<Eye>,
     blobs: Vec<Blob>,
     palette: Palette,
     background: [f32; 4],
     loss: (u64, f32),
+    changes: Vec<Change>,
 }
 
 /// Image sides: around the tile's 16 pixels first, then anything small.
@@ -112,14 +120,15 @@ fn blob_at(
         .prop_filter("a quaternion has a direction", |q| q.iter().any(|x| x.abs() > 0.01));
     let color = prop::array::uniform12(-1.0f32..2.0);
     let place = [place.clone(), place];
-    (place, depth, prop::array::uniform3(pixels), quat, opacity(), color).prop_map(
-        |(place, depth, pixels, quat, opacity, color)| Blob {
+    (place, depth, prop::array::uniform3(pixels), quat, opacity(), color, any::<u64>()).prop_map(
+        |(place, depth, pixels, quat, opacity, color, high)| Blob {
             place,
             depth,
             pixels,
             quat,
             opacity,
             color,
+            high,
         },
     )
 }
@@ -127,9 +136,7 @@ fn blob_at(
 fn eye() -> impl Strategy<Value = Eye> {
     let quat = prop::array::uniform3(-0.5f32..0.5).prop_map(|[x, y, z]| [1.0, x, y, z]);
     let translation = prop::array::uniform3(-2.0f32..2.0);
-    let focal = prop::array::uniform2(0.4f32..2.5);
-    let principal = prop::array::uniform2(prop_oneof![2 => Just(0.5f32), 1 => 0.2f32..0.8]);
-    (quat, translation, focal, principal).prop_map(|(quat, translation, focal, principal)| Eye {
+    (quat, translation, lens()).prop_map(|(quat, translation, [focal, principal])| Eye {
         quat,
         translation,
         focal,
@@ -137,10 +144,38 @@ fn eye() -> impl Strategy<Value = Eye> {
     })
 }
 
+/// Focal lengths and principal point.
+fn lens() -> impl Strategy<Value = [[f32; 2]; 2]> {
+    let focal = prop::array::uniform2(0.4f32..2.5);
+    let principal = prop::array::uniform2(prop_oneof![2 => Just(0.5f32), 1 => 0.2f32..0.8]);
+    (focal, principal).prop_map(<[_; 2]>::from)
+}
+
+/// One to four cameras: the first, and some beside it, turned a little and each with a lens of its
+/// own. Most scenes have one.
+fn eyes(first: impl Strategy<Value = Eye>) -> impl Strategy<Value = Vec<Eye>> {
+    let turned = prop::array::uniform4(-0.1f32..0.1);
+    let moved = prop::array::uniform3(-0.25f32..0.25);
+    let beside = (turned, moved, lens());
+    let others = prop_oneof![
+        3 => Just(Vec::new()).boxed(),
+        1 => prop::collection::vec(beside, 1..=3).boxed(),
+    ];
+    (first, others).prop_map(|(first, others)| {
+        let beside = others.into_iter().map(|(turned, moved, [focal, principal])| Eye {
+            quat: from_fn(|i| first.quat[i] + turned[i]),
+            translation: from_fn(|i| first.translation[i] + moved[i]),
+            focal,
+            principal,
+        });
+        std::iter::once(first.clone()).chain(beside).collect()
+    })
+}
+
 fn palette() -> impl Strategy<Value = Palette> {
     prop_oneof![
         (1usize..=4).prop_map(Palette::Direct),
-        prop::sample::select(vec![1usize, 4]).prop_map(Palette::Harmonics),
+        prop::sample::select(vec![1usize, 4, 9, 16]).prop_map(Palette::Harmonics),
     ]
 }
 
@@ -151,14 +186,15 @@ fn draft(
 ) -> impl Strategy<Value = Draft> {
     let background = prop::array::uniform4(0.0f32..1.0);
     let loss = (any::<u64>(), prop::sample::select(vec![1.0f32, 1.0 / 1024.0, 64.0]));
-    (size, eye, blobs, palette(), background, loss).prop_map(
-        |(size, eye, blobs, palette, background, loss)| Draft {
+    (size, eyes(eye), blobs, palette(), background, loss, changes::some()).prop_map(
+        |(size, eyes, blobs, palette, background, loss, changes)| Draft {
             size,
-            eye,
+            eyes,
             blobs,
             palette,
             background,
             loss,
+            changes,
         },
     )
 }
@@ -203,6 +239,12 @@ impl Blob {
         from_fn(|j| single((0..3).map(|i| r[i][j] * offset[i]).sum()))
     }
 
+    /// So many numbers of the colour.
+    fn colors(&self, count: usize) -> impl Iterator<Item = f32> {
+        let high = loss_gradient(self.high, HIGH_COLOR, 1, 1, 0.5).0;
+        self.color.into_iter().chain(high).take(count)
+    }
+
     fn scales(&self, camera: &Camera<f32>) -> [f32; 3] {
         let per_pixel = f64::from(self.depth).abs().max(0.01) / camera.fx;
         self.pixels.map(|p| single(f64::from(p) * per_pixel).max(f32::MIN_POSITIVE))
@@ -211,13 +253,13 @@ impl Blob {
 
 impl Draft {
     fn into_case(self, profile: Profile) -> Case {
-        let camera = self.eye.camera(self.size);
+        let cameras: Vec<_> = self.eyes.iter().map(|eye| eye.camera(self.size)).collect();
+        let (eye, camera) = (&self.eyes[0], cameras[0].clone());
         let (channels, take) = match self.palette {
             Palette::Direct(channels) => (channels, channels),
             Palette::Harmonics(coefficients) => (3, 3 * coefficients),
         };
-        let values =
-            self.blobs.iter().flat_map(|blob| blob.color[..take].iter().copied()).collect();
+        let values = self.blobs.iter().flat_map(|blob| blob.colors(take)).collect();
         let colors = match self.palette {
             Palette::Direct(channels) => Colors::Direct { channels, values },
             Palette::Harmonics(coefficients) => Colors::Harmonics { coefficients, values },
@@ -225,9 +267,11 @@ impl Draft {
         let [width, height] = self.size;
         let (seed, magnitude) = self.loss;
         let (v_render_colors, v_render_alphas) =
-            loss_gradient(seed, width, height, channels, magnitude);
+            loss_gradients(seed, cameras.len(), width, height, channels, magnitude);
+        let mut convention = Convention::of(profile);
+        self.changes.iter().for_each(|change| change(&mut convention));
         let gaussians = Gaussians {
-            means: self.blobs.iter().map(|b| b.mean(&self.eye, &camera, self.size)).collect(),
+            means: self.blobs.iter().map(|b| b.mean(eye, &camera, self.size)).collect(),
             quats: self.blobs.iter().map(|b| b.quat).collect(),
             scales: self.blobs.iter().map(|b| b.scales(&camera)).collect(),
             opacities: self.blobs.iter().map(|b| b.opacity).collect(),
@@ -238,13 +282,13 @@ impl Draft {
             id: None,
             purpose: String::new(),
             hazards: Vec::new(),
-            convention: Convention::of(profile),
+            convention,
             scene: Scene {
                 width,
                 height,
                 gaussians,
-                cameras: vec![camera],
-                backgrounds: self.background[..channels].to_vec(),
+                backgrounds: self.background[..channels].repeat(cameras.len()),
+                cameras,
                 v_render_colors,
                 v_render_alphas,
             },
@@ -279,16 +323,46 @@ pub(super) fn beside(profile: Profile) -> impl Strategy<Value = Case> {
     let at_near = prop::sample::select(vec![near.next_down(), near, near.next_up()]);
     let depth = prop_oneof![6 => far(), 1 => at_near];
     let wide = (2.0f32..5.0).prop_map(exp2);
-    // Without rotation and translation the camera sees a depth as it is written.
-    let plain = Eye {
-        quat: [1.0, 0.0, 0.0, 0.0],
-        translation: [0.0; 3],
-        focal: [1.0; 2],
-        principal: [0.5; 2],
-    };
-    let eye = prop_oneof![Just(plain), eye()];
+    let eye = prop_oneof![Just(plain()), eye()];
     let blobs = prop::collection::vec(blob_at(place, depth, wide), 1..=8);
     draft([Just(16), Just(16)], eye, blobs).prop_map(move |draft| draft.into_case(profile))
+}
+
+/// One field of the convention away from the profile's value a turn, then the near and the far plane
+/// just before, at and just behind a Gaussian, under either rule.
+pub(super) fn fields(draw: Draw) -> BoxedStrategy<Case> {
+    let place = prop_oneof![4 => 0.0f32..1.0, 1 => -0.6f32..-0.1, 1 => 1.1f32..1.6];
+    let blobs = prop::collection::vec(blob_at(place, far(), pixels()), 4..=12);
+    let kinds = changes::count() as u64 + 9;
+    let kind = usize::try_from(draw.turn % kinds).unwrap_or(0);
+    draft([Just(17), Just(17)], prop_oneof![Just(plain()), eye()], blobs)
+        .prop_map(move |draft| {
+            let at_plane = kind.checked_sub(changes::count());
+            let eyes = if at_plane.is_some() { vec![plain()] } else { draft.eyes };
+            let changes = if at_plane.is_some() { Vec::new() } else { vec![changes::number(kind)] };
+            let mut case = Draft { eyes, changes, ..draft }.into_case(draw.profile);
+            if let Some(plane) = at_plane {
+                set_plane(&mut case, plane);
+            }
+            case
+        })
+        .boxed()
+}
+
+/// Puts the near or the far plane at the depth of the first Gaussian, seen by a plain camera.
+fn set_plane(case: &mut Case, kind: usize) {
+    let depth = case.scene.gaussians.means[0][2];
+    let plane = f64::from([depth.next_down(), depth, depth.next_up()][kind % 3]);
+    match kind / 3 {
+        0 => (case.convention.near, case.convention.near_rule) = (plane, NearRule::Less),
+        1 => (case.convention.near, case.convention.near_rule) = (plane, NearRule::LessOrEqual),
+        _ => case.convention.far = plane,
+    }
+}
+
+/// The camera without rotation and translation: it sees a depth as it is written.
+fn plain() -> Eye {
+    Eye { quat: [1.0, 0.0, 0.0, 0.0], translation: [0.0; 3], focal: [1.0; 2], principal: [0.5; 2] }
 }
 
 #[cfg(test)]
