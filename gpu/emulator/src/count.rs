@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::coverage::{KernelCoverage, Outcome};
 use super::ir::{Instruction, InstructionClass, Kernel, SINK, Space};
 use super::memory::DeviceMemory;
 use super::registers::LANES;
@@ -26,6 +27,8 @@ pub struct Report {
     pub divergent_branches: u64,
     /// The decisions of the schedule, for replay; empty under lockstep.
     pub trace: Trace,
+    /// What was executed of the kernel, if [`Observers::coverage`](super::Observers) asked for it.
+    pub coverage: Option<KernelCoverage>,
 }
 
 impl Report {
@@ -73,12 +76,14 @@ pub(super) struct Counters {
     lanes: Vec<[u64; LANES + 1]>,
     /// The index in `lanes` of every instruction.
     atomics: Vec<u32>,
+    /// See [`Report::coverage`].
+    pub(super) outcomes: Option<Box<Outcome>>,
     pub(super) divergent: u64,
     pub(super) total: u64,
 }
 
 impl Counters {
-    pub(super) fn new(kernel: &Kernel) -> Self {
+    pub(super) fn new(kernel: &Kernel, coverage: bool) -> Self {
         let mut count = 0;
         let number = |instruction: &Instruction| {
             let number = count;
@@ -90,6 +95,7 @@ impl Counters {
             executed: vec![Executed::default(); kernel.code.len()],
             lanes: vec![[0; LANES + 1]; count as usize],
             atomics,
+            outcomes: coverage.then(|| Box::new(Outcome::new(kernel))),
             divergent: 0,
             total: 0,
         }
@@ -114,6 +120,7 @@ impl Counters {
             chains: memory.atomics().collect(),
             divergent_branches: self.divergent,
             trace,
+            coverage: self.outcomes.map(|outcomes| outcomes.coverage(kernel, &self.executed)),
             ..Report::default()
         };
         for (instruction, executed) in kernel.code.iter().zip(&self.executed) {

@@ -76,11 +76,13 @@ pub struct Observers {
     pub races: bool,
     /// Warp instructions a launch may execute.
     pub budget: u64,
+    /// Count what is executed of the kernel, for [`Report::coverage`].
+    pub coverage: bool,
 }
 
 impl Default for Observers {
     fn default() -> Self {
-        Self { races: true, budget: 1 << 32 }
+        Self { races: true, budget: 1 << 32, coverage: false }
     }
 }
 
@@ -217,7 +219,7 @@ pub fn run_traced(
         block: launch.block,
         memory,
         params: parameters(kernel, &launch.arguments),
-        counters: Counters::new(kernel),
+        counters: Counters::new(kernel, observers.coverage),
         mode: schedule.approximation,
         budget: observers.budget,
         width: width::issued(module.lane_width),

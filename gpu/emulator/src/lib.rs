@@ -40,6 +40,9 @@
 //!   mask, or reaches global memory. A buffer read back with poison left is an error;
 //! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned.
 //!
+//! What was executed of a kernel, and which predicates were seen both true and false, is counted if
+//! [`Observers::coverage`] asks for it ([`KernelCoverage`]).
+//!
 //! A fault of the kernel, a launch that does not fit and a defect of the emulator are different
 //! types: [`RunError`].
 //!
@@ -53,6 +56,7 @@ mod alu;
 mod atomic;
 mod block;
 mod count;
+mod coverage;
 mod decided;
 mod decode;
 mod delay;
@@ -76,6 +80,7 @@ mod wide;
 mod width;
 
 pub use count::{Atomics, Executed, Report};
+pub use coverage::{InstructionCoverage, KernelCoverage, OtherKernel, Outcomes};
 pub use decode::MNEMONICS;
 pub use fault::{AccessKind, Defect, Fault, FaultKind, LaunchError, Race, RaceAccess, RunError};
 pub use float::approximate::ApproximationMode;

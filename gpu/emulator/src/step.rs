@@ -106,6 +106,9 @@ fn instruction(
     let instruction = &machine.kernel.code[running.pc as usize];
     let warp = &mut block.warps[at];
     let active = guarded(warp, instruction, running.lanes)?;
+    if let (Some(_), Some(outcomes)) = (instruction.guard, &mut machine.counters.outcomes) {
+        outcomes.guard(running.pc, active, running.lanes & !active);
+    }
     if active == 0 {
         return Ok(Next::Advance);
     }
@@ -120,6 +123,9 @@ fn instruction(
     match &instruction.op {
         Op::Arithmetic(op) => {
             alu::execute(&mut warp.registers, &warp.on, op, machine.mode);
+            if let Some(outcomes) = &mut machine.counters.outcomes {
+                outcomes.result(running.pc, op, &warp.registers, active);
+            }
             Ok(Next::Advance)
         }
         Op::Memory(op) => {

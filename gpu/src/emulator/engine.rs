@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, Fault, Launch, Module, Observers, Report, RunError, Schedule,
-    Trace, WARP, run_traced,
+    Argument, Buffer, DeviceMemory, Fault, KernelCoverage, Launch, Module, Observers, Report,
+    RunError, Schedule, Trace, WARP, run_traced,
 };
 
 use crate::artifact::{Architecture, Artifact, Build};
@@ -50,6 +50,7 @@ pub struct EmulatorEngine {
     options: EmulatorOptions,
     modules: BTreeMap<Artifact, Module>,
     replaced: BTreeMap<Replaced, Replacement>,
+    coverage: BTreeMap<Artifact, KernelCoverage>,
     /// The device's memory during a job.
     memory: DeviceMemory,
     report: Report,
@@ -91,6 +92,7 @@ impl EmulatorEngine {
             options,
             modules: BTreeMap::new(),
             replaced: BTreeMap::new(),
+            coverage: BTreeMap::new(),
             memory: DeviceMemory::new(),
             report: Report::default(),
             trace: Trace::new(),
@@ -127,7 +129,15 @@ impl EmulatorEngine {
         let module = on_machine(module, self.options.lane_width)?;
         let kernel = Replacement { module, entry: entry.to_owned() };
         self.replaced.insert((stage, reduction), kernel);
+        self.coverage.retain(|ran, _| (ran.stage, ran.reduction) != (stage, reduction));
         Ok(())
+    }
+
+    /// Takes out what all launches so far executed of each artifact, or of the program in its place,
+    /// where [`Observers::coverage`] is on. The probe is among them: it runs when the engine opens.
+    #[must_use]
+    pub fn take_coverage(&mut self) -> BTreeMap<Artifact, KernelCoverage> {
+        std::mem::take(&mut self.coverage)
     }
 
     /// What the latest launch did.
@@ -188,7 +198,22 @@ impl EmulatorEngine {
             }
             EngineError::Device(text)
         })?;
-        Ok(())
+        self.count(artifact)
+    }
+
+    /// Adds the coverage of the latest launch, if it was counted.
+    fn count(&mut self, artifact: Artifact) -> Result<(), EngineError> {
+        let Some(latest) = &self.report.coverage else { return Ok(()) };
+        match self.coverage.entry(artifact) {
+            Entry::Occupied(mut sum) => {
+                let added = sum.get_mut().merge(latest);
+                added.map_err(|other| EngineError::Input(format!("{}: {other}", artifact.file())))
+            }
+            Entry::Vacant(first) => {
+                first.insert(latest.clone());
+                Ok(())
+            }
+        }
     }
 
     /// Whether exp(+-0) is exactly 1. The probe's entry point takes the arguments, their number and
