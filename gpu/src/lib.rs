@@ -21,6 +21,7 @@ mod exact;
 pub mod mutation;
 mod ptx_host;
 pub mod reduction;
+pub mod source_lines;
 pub mod stage;
 pub mod stages;
 pub mod tensor;

@@ -6,6 +6,7 @@
 //! its own, so the test program starts itself again for each.
 
 mod filetests;
+mod lines;
 mod mutants;
 mod nvrtc;
 mod own;
@@ -24,6 +25,8 @@ use tools::{find, folder, in_parallel};
 const ARTIFACT: &str = "SPLAT_PTX_ARTIFACT";
 const SOURCES: &str = "SPLAT_PTX_SOURCES";
 const OUT: &str = "SPLAT_PTX_OUT";
+/// An option beside the artifact's own.
+const MORE: &str = "SPLAT_PTX_OPTION";
 
 /// The compiler's file below `target/cuda`, and its version: the artifacts were made by this one.
 const NVRTC: &str = "nvrtc/libnvrtc.so.12";
@@ -96,17 +99,23 @@ fn compile_one() {
     assert_eq!(nvrtc.version(), NVRTC_VERSION, "the artifacts were made by another NVRTC");
     let mut options = artifact.options();
     options.push(format!("--include-path={}", headers.display()));
+    options.extend(std::env::var(MORE).ok().filter(|option| !option.is_empty()));
     let source = read(&headers.join(artifact.source()));
     fs::write(out, nvrtc.compile(&source, &artifact.source(), &options)).expect("it is writable");
 }
 
 /// Compiles one artifact in a process of its own, from the sources of a folder.
 fn derive(name: &str, sources: &Path) -> String {
+    derive_with(name, sources, "")
+}
+
+/// The same with one more option, if it is not empty.
+fn derive_with(name: &str, sources: &Path, option: &str) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("out.ptx");
     let mut child = Command::new(std::env::current_exe().expect("a test program has a path"));
     child.args(["--exact", "compile_one", "--ignored", "--nocapture"]);
-    child.env(ARTIFACT, name).env(SOURCES, sources).env(OUT, &out);
+    child.env(ARTIFACT, name).env(SOURCES, sources).env(OUT, &out).env(MORE, option);
     let output = child.output().expect("it starts again");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{text}", output.status);
