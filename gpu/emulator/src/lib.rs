@@ -67,6 +67,7 @@ mod launch;
 mod lex;
 mod memory;
 mod mix;
+pub mod mutate;
 mod parse;
 mod race;
 mod registers;
