@@ -15,6 +15,7 @@ pub mod engine;
 pub mod exit;
 pub mod fuzz;
 pub mod gate;
+pub mod generated;
 pub mod merge;
 pub mod mutants;
 pub mod oracle;
@@ -61,6 +62,9 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),
         Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
+        Command::Mutants(typed) if typed.generate.is_some() => {
+            generated::run(&typed.resolve_generated()?, out)
+        }
         Command::Mutants(typed) => mutants::run(&typed.resolve(&engines_here()?)?, out),
         Command::Fuzz(typed) => fuzz::run(&typed.resolve(&engines_here()?)?, out),
         Command::Merge(typed) => merge::run(&typed.resolve()?, out),

@@ -10,11 +10,13 @@
 //! Cases come in *classes* ([`class`]): the corpus, ordered so that the cases that aim at the
 //! mutant's hazards come first, and each of the generators. The unchanged kernels go through the
 //! very same procedure and must not be noticed by anybody.
+//! [`generated`] makes mutants of every instruction in place of those that somebody thought of.
 //! [`rates`] asks the cheaper question: on the first case that shows a mutant, how many seeds do.
 
 pub mod class;
 pub mod device;
 pub mod emulated;
+pub mod generated;
 pub mod matrix;
 pub mod rates;
 pub mod table;

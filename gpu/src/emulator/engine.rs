@@ -108,6 +108,11 @@ impl EmulatorEngine {
         self.options.schedule = schedule;
     }
 
+    /// Chooses how many warp instructions the next launches may execute.
+    pub fn set_budget(&mut self, budget: u64) {
+        self.options.observers.budget = budget;
+    }
+
     /// Runs the entry point of another program in place of the artifacts of a stage and reduction,
     /// for every number of channels. It must take the
     /// artifacts' parameters; a difference in their number or sizes is an error of the launch.

@@ -22,7 +22,7 @@ use crate::workloads::{self, UnknownWorkload};
 
 mod mutants;
 
-pub use mutants::{MutantsArgs, MutantsPlan};
+pub use mutants::{GeneratedPlan, MutantsArgs, MutantsPlan};
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]

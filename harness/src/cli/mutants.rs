@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::Path;
 
 use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome, conclude};
@@ -30,11 +31,11 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
         let found = rates::rates(&mutants, &classes, plan.budget.seeds, &|| bar.inc(1));
         bar.finish_and_clear();
         let found = found.map_err(|error| CliError::caused("engine emulator", error))?;
-        write_json(plan, &found)?;
+        write_json(plan.out.as_deref(), &found)?;
         (rates::summary(&found), rates::markdown(&found))
     } else {
         let cells = cells(plan, &mutants, &classes)?;
-        write_json(plan, &cells)?;
+        write_json(plan.out.as_deref(), &cells)?;
         let tables = [summary_table(&mutants, &cells), class_table(&mutants, &cells)];
         (summary(&mutants, &cells), tables.join("\n"))
     };
@@ -104,22 +105,28 @@ fn cells(plan: &MutantsPlan, mutants: &[Mutant], classes: &[Class]) -> Result<Ve
 
 /// A bar that counts kernels.
 fn bar(kernels: usize) -> ProgressBar {
-    let bar = ProgressBar::new(kernels as u64);
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} kernels, {eta} left") {
+    bar_of(kernels, "kernels")
+}
+
+/// A bar that counts so many things.
+pub(super) fn bar_of(count: usize, things: &str) -> ProgressBar {
+    let bar = ProgressBar::new(count as u64);
+    let template = format!("{{wide_bar}} {{pos}}/{{len}} {things}, {{eta}} left");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
     bar
 }
 
-/// Writes what was found to the plan's folder, if it has one.
+/// Writes what was found to a folder, if there is one.
 ///
 /// # Errors
 /// Nothing was found, since nothing was run; or the file cannot be written.
-fn write_json<T: Serialize>(plan: &MutantsPlan, found: &[T]) -> Result<(), CliError> {
+pub(super) fn write_json<T: Serialize>(folder: Option<&Path>, found: &[T]) -> Result<(), CliError> {
     if found.is_empty() {
         return Err(CliError::new("nothing was run: no engine for the mutants that were chosen"));
     }
-    let Some(folder) = &plan.out else { return Ok(()) };
+    let Some(folder) = folder else { return Ok(()) };
     let file = folder.join("mutants.json");
     let cannot = |error| CliError::caused(format!("cannot write {}", file.display()), error);
     std::fs::create_dir_all(folder).map_err(cannot)?;

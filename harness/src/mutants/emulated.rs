@@ -5,12 +5,13 @@ use super::class::Trial;
 use crate::campaign::once::once;
 use crate::verdict::Tally;
 use crate::workload::Job;
-use splatcheck_emulator::{Observers, Policy, Schedule};
+use splatcheck_emulator::{Observers, Policy, Report, Schedule};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::UnknownStage;
 use splatcheck_gpu::{Engine, EngineError, Setting};
+use std::collections::BTreeMap;
 
 /// Warp instructions that a launch may execute: hundreds of times what the right kernels need for
 /// the largest case, and a second of time for one that never ends.
@@ -43,6 +44,17 @@ pub fn stage_of(
     Ok((stage, stage.settings(&settings)))
 }
 
+/// Whether a kernel is made for the case.
+pub(super) fn takes(kernel: &Artifact, stage: Stage, trial: &Trial) -> bool {
+    let Some(job) = trial.job(stage) else { return false };
+    let size = job.stage.compiled_size(&job.sizes);
+    match kernel.channels {
+        Some(Channels::Exactly(d)) => size == d,
+        Some(Channels::UpTo(d)) => size <= d,
+        None => true,
+    }
+}
+
 impl Emulated {
     /// Opens the emulator with `ptx` in the place of a kernel; with the kernel itself for `None`.
     ///
@@ -63,13 +75,7 @@ impl Emulated {
     /// Whether the kernel is made for the case.
     #[must_use]
     pub fn takes(&self, trial: &Trial) -> bool {
-        let Some(job) = trial.job(self.stage) else { return false };
-        let size = job.stage.compiled_size(&job.sizes);
-        match self.kernel.channels {
-            Some(Channels::Exactly(d)) => size == d,
-            Some(Channels::UpTo(d)) => size <= d,
-            None => true,
-        }
+        takes(&self.kernel, self.stage, trial)
     }
 
     /// Runs a case under a schedule with every setting and says who noticed something first, and
@@ -129,7 +135,7 @@ impl Emulated {
         let approximation = schedule.approximation;
         self.right.set_schedule(Schedule { policy: Policy::Lockstep, approximation });
         once(&mut self.right, job, Some(setting))?;
-        Ok(self.miscounts(setting))
+        Ok(Counts::of(self.right.report()).differ(self.engine.report(), setting))
     }
 
     /// What the engine's error says of the kernel.
@@ -139,32 +145,45 @@ impl Emulated {
             None => Err(error),
         }
     }
+}
+
+/// How often a right kernel adds to memory: what its mutants must do as well.
+#[derive(Clone, Debug)]
+pub(super) struct Counts {
+    /// Additions to each word of global memory.
+    chains: BTreeMap<u64, u32>,
+    shared: u64,
+    total: u64,
+}
+
+impl Counts {
+    /// The counts of a launch.
+    pub(super) fn of(report: &Report) -> Self {
+        let shared = report.shared_atomics.operations;
+        let total = report.global_atomics.operations + shared;
+        Self { chains: report.chains.clone(), shared, total }
+    }
 
     /// Whether a word of the gradients was added to more or less often than by the right kernel, or
     /// shared memory was.
-    fn miscounts(&self, setting: Setting) -> Option<Catch> {
-        let (found, expected) = (self.engine.report(), self.right.report());
-        let shared = |report: &splatcheck_emulator::Report| report.shared_atomics.operations;
+    pub(super) fn differ(&self, found: &Report, setting: Setting) -> Option<Catch> {
         let same = if setting.reduction.row().sums_per_workgroup {
             // A sum that an order of additions makes zero is not sent, one that is not zero is.
-            shared(found) == shared(expected)
+            found.shared_atomics.operations == self.shared
         } else {
-            found.chains == expected.chains
+            found.chains == self.chains
         };
         if same {
             return None;
         }
-        let total = |report: &splatcheck_emulator::Report| {
-            report.global_atomics.operations + report.shared_atomics.operations
-        };
-        let words =
-            format!("{setting}: {} atomic operations for {}", total(found), total(expected));
+        let total = found.global_atomics.operations + found.shared_atomics.operations;
+        let words = format!("{setting}: {total} atomic operations for {}", self.total);
         Some(Catch { by: "counts".to_owned(), words })
     }
 }
 
 /// The job of a stage that [`Emulated::takes`] said the trial has.
-fn job_of(trial: &Trial, stage: Stage) -> Result<&Job, EngineError> {
+pub(super) fn job_of(trial: &Trial, stage: Stage) -> Result<&Job, EngineError> {
     let missing = || EngineError::Input(format!("case {} has no {stage}", trial.name()));
     trial.job(stage).ok_or_else(missing)
 }

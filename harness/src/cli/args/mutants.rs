@@ -31,7 +31,21 @@ pub struct MutantsArgs {
     /// every seed; prints Markdown
     #[arg(long)]
     pub rates: bool,
-    /// Write every cell of the matrix, or every rate, to DIR/mutants.json
+    /// Change the unchanged CUDA kernels instruction by instruction, run N of these mutants on the
+    /// emulator, as many of each kernel, and list those that nothing notices
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["engine", "mutant", "rates", "seeds"]
+    )]
+    pub generate: Option<usize>,
+    /// Seed of the choice among the mutants that --generate makes
+    #[arg(long, value_name = "S", default_value_t = 0, requires = "generate")]
+    pub seed: u64,
+    /// Generate mutants of this kernel only, by its entry point; repeatable
+    #[arg(long, value_name = "NAME", requires = "generate")]
+    pub kernel: Vec<String>,
+    /// Write every cell of the matrix, every rate, or every generated mutant to DIR/mutants.json
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Folder of mutants, with a folder for each workload [default: tests/mutants]
@@ -58,7 +72,44 @@ pub struct MutantsPlan {
     pub folder: PathBuf,
 }
 
+/// A checked `mutants --generate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedPlan {
+    /// How many mutants are run.
+    pub count: usize,
+    /// Which of all.
+    pub seed: u64,
+    /// The kernels by name; none means all.
+    pub kernels: Vec<String>,
+    /// Number of cases of each generator.
+    pub cases: u32,
+    /// Folder for the records.
+    pub out: Option<PathBuf>,
+    /// Folder of the mutants, with what is argued to be equivalent.
+    pub folder: PathBuf,
+}
+
 impl MutantsArgs {
+    /// Checks the options of `--generate`.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve_generated(self) -> Result<GeneratedPlan, CliError> {
+        let folder = match &self.mutants {
+            Some(folder) => paths::readable_folder("--mutants", folder)?,
+            None => default_folder()?,
+        };
+        let out = self.out.map(|out| paths::writable_folder("--out", &out)).transpose()?;
+        Ok(GeneratedPlan {
+            count: self.generate.unwrap_or(0),
+            seed: self.seed,
+            kernels: self.kernel,
+            cases: self.cases,
+            out,
+            folder,
+        })
+    }
+
     /// Checks every option, against the engines of this machine.
     ///
     /// # Errors

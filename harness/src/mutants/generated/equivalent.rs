@@ -1,0 +1,187 @@
+//! The arguments that a mutant does what the original does, one file for each workload
+//! (`tests/mutants/<workload>/equivalent.toml`).
+
+use super::{Fate, Record};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// One argument. In the kernel, the instruction and the change `*` stands for any characters, since
+/// compilers number registers anew.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The kernel by its name in reports.
+    pub kernel: String,
+    /// The instruction as the report shows it.
+    pub instruction: String,
+    /// The change as the report shows it.
+    pub change: String,
+    /// Why the kernel's outputs stay within every bound whatever its inputs.
+    pub reason: String,
+}
+
+/// All arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Argued {
+    /// In the order of the file.
+    #[serde(default, rename = "equivalent")]
+    pub entries: Vec<Entry>,
+}
+
+/// A file of arguments that is none.
+#[derive(Debug, thiserror::Error)]
+pub enum EquivalentError {
+    /// It cannot be read.
+    #[error("cannot read {}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not TOML, or an entry lacks a key or has an unknown one.
+    #[error("{}: expected entries [[equivalent]] with kernel, instruction, change, reason", file.display())]
+    Parse {
+        /// The file.
+        file: PathBuf,
+        /// Where and why.
+        source: toml::de::Error,
+    },
+    /// An argument without words.
+    #[error("{}: the entry for '{change}' of '{instruction}' gives no reason", file.display())]
+    NoReason {
+        /// The file.
+        file: PathBuf,
+        /// The entry's change.
+        change: String,
+        /// The entry's instruction.
+        instruction: String,
+    },
+}
+
+impl Argued {
+    /// Reads a file; there are no arguments where there is no file.
+    ///
+    /// # Errors
+    /// [`EquivalentError`].
+    pub fn read(file: &Path) -> Result<Self, EquivalentError> {
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(source) => return Err(EquivalentError::Read { file: file.into(), source }),
+        };
+        let argued: Self = toml::from_str(&text)
+            .map_err(|source| EquivalentError::Parse { file: file.into(), source })?;
+        if let Some(entry) = argued.entries.iter().find(|entry| entry.reason.trim().is_empty()) {
+            let Entry { change, instruction, .. } = entry.clone();
+            return Err(EquivalentError::NoReason { file: file.into(), change, instruction });
+        }
+        Ok(argued)
+    }
+
+    /// Why a mutant is equivalent, if that was argued.
+    #[must_use]
+    pub fn reason(&self, record: &Record) -> Option<&str> {
+        self.entries.iter().find(|entry| entry.is_for(record)).map(|entry| entry.reason.as_str())
+    }
+
+    /// The entries that are for none of the mutants, in words.
+    #[must_use]
+    pub fn unused(&self, records: &[Record]) -> Vec<String> {
+        let unused = |entry: &&Entry| !records.iter().any(|record| entry.is_for(record));
+        self.entries.iter().filter(unused).map(Entry::words).collect()
+    }
+
+    /// The mutants that are argued to be equivalent, but were killed, in words.
+    #[must_use]
+    pub fn refuted(&self, records: &[Record]) -> Vec<String> {
+        let refuted = records.iter().filter_map(|record| {
+            let Fate::Killed { example, .. } = &record.fate else { return None };
+            record.equivalent.as_ref()?;
+            let Record { kernel, line, change, instruction, .. } = record;
+            Some(format!("{kernel} line {line}: {change} in '{instruction}' by {example}"))
+        });
+        refuted.collect()
+    }
+}
+
+impl Entry {
+    fn is_for(&self, record: &Record) -> bool {
+        matches(&self.kernel, &record.kernel)
+            && matches(&self.instruction, &record.instruction)
+            && matches(&self.change, &record.change)
+    }
+
+    fn words(&self) -> String {
+        format!("'{}' of '{}' in {}", self.change, self.instruction, self.kernel)
+    }
+}
+
+/// Whether a text is a pattern in which `*` stands for any characters, or for none.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((head, mut rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(head) else { return false };
+    while let Some((part, after)) = rest.split_once('*') {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+        rest = after;
+    }
+    text.ends_with(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_characters() {
+        for (pattern, text, expected) in [
+            ("*", "", true),
+            ("mov.u32 %r*, %tid.x;", "mov.u32 %r22, %tid.x;", true),
+            ("mov.u32 %r*, %tid.x;", "mov.u32 %r22, %tid.y;", false),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "acb", false),
+            ("ab*ba", "aba", false),
+            ("ab", "abc", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} for {text}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_and_their_mistakes_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("equivalent.toml");
+        assert_eq!(Argued::read(&file).expect("no file"), Argued::default(), "no arguments");
+        let entry = "[[equivalent]]\nkernel = '*'\ninstruction = 'x;'\nchange = 'y'\n";
+        for (text, expected) in [
+            (format!("{entry}reason = ' '\n"), "the entry for 'y' of 'x;' gives no reason"),
+            (entry.to_owned(), "expected entries [[equivalent]] with kernel"),
+            (format!("{entry}reason = 'z'\nwho = 'me'"), "expected entries [[equivalent]]"),
+        ] {
+            std::fs::write(&file, text).expect("the folder is ours");
+            let error = Argued::read(&file).expect_err(expected);
+            assert!(error.to_string().contains(expected), "wanted '{expected}', got '{error}'");
+        }
+        std::fs::write(&file, format!("{entry}reason = 'z'\n")).expect("the folder is ours");
+        let argued = Argued::read(&file).expect("a file");
+        let mut record = Record {
+            kernel: "k".to_owned(),
+            line: 1,
+            source: None,
+            kind: "operation",
+            instruction: "x;".to_owned(),
+            change: "y".to_owned(),
+            fate: Fate::Survived,
+            runs: 1,
+            equivalent: None,
+        };
+        assert_eq!(argued.reason(&record), Some("z"), "it is argued");
+        assert!(argued.unused(std::slice::from_ref(&record)).is_empty(), "the entry is used");
+        record.change = "w".to_owned();
+        assert_eq!(argued.reason(&record), None, "another change");
+        assert_eq!(argued.unused(&[record]).len(), 1, "the entry is for nothing");
+    }
+}
