@@ -71,9 +71,8 @@ fn every_line_map_derives_and_line_information_changes_no_instruction() {
     let artifacts: Vec<_> = artifacts().into_iter().collect();
     let from = folder("kernels/cuda");
     let names: BTreeSet<String> = sources().into_keys().collect();
-    let derive = |(name, _): &(String, Artifact)| {
-        separated(&derive_with(name, &from, LINE_INFO), &names)
-    };
+    let derive =
+        |(name, _): &(String, Artifact)| separated(&derive_with(name, &from, LINE_INFO), &names);
     let derived = in_parallel(&artifacts, derive);
     let maps = folder("kernels/lines");
     for ((name, _), (plain, lines)) in artifacts.iter().zip(&derived) {

@@ -2,7 +2,6 @@
 //! changes nobody notices.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use super::args::GeneratedPlan;
@@ -10,12 +9,14 @@ use super::exit::{CliError, Outcome, conclude};
 use super::mutants::{bar_of, write_json};
 use super::paths;
 use crate::gate::Evidence;
-use crate::io::source_tree;
 use crate::mutants::class::{Class, classes};
 use crate::mutants::generated::equivalent::Argued;
-use crate::mutants::generated::hunt::{Hunted, hunt};
-use crate::mutants::generated::report::{refusals, score_table, survivor_list, survivors};
+use crate::mutants::generated::hunt::{Hunted, Unchanged, hunt};
+use crate::mutants::generated::report::{
+    kind_table, refusals, score_table, survivor_list, survivors,
+};
 use crate::mutants::generated::{Record, Subject, sample, subjects};
+use crate::table::table;
 use crate::workloads;
 
 /// Carries out the plan.
@@ -38,23 +39,34 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let everything = subjects.iter().map(|subject| subject.mutations.len()).sum::<usize>();
     let complete = plan.kernels.is_empty() && plan.count == everything;
     let failures = failures(&hunted, &argued, complete);
-    out.write_all(score_table(&hunted.records).as_bytes())?;
-    out.write_all(refusals(&hunted.records).as_bytes())?;
-    out.write_all(survivor_list(&hunted.records, &source_text).as_bytes())?;
+    let records = &hunted.records;
+    for part in [survivor_list(records), score_table(records), kind_table(records)] {
+        writeln!(out, "{part}")?;
+    }
+    out.write_all(refusals(records).as_bytes())?;
+    out.write_all(runs_table(&hunted.unchanged).as_bytes())?;
     for failure in &failures.others {
         writeln!(out, "{failure}")?;
     }
-    let runs: usize = hunted.records.iter().map(|record| record.runs).sum();
     #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
     let speed = plan.count as f64 / seconds;
     writeln!(
         out,
-        "{} of {everything} mutants (seed {}) in {seconds:.1} s, {speed:.0} a second; {runs} runs, \
-         beside {} of the unchanged kernels",
-        plan.count, plan.seed, hunted.probes
+        "{} of {everything} mutants (seed {}) in {seconds:.1} s: {speed:.0} a second",
+        plan.count, plan.seed
     )?;
     out.flush()?;
     conclude(&Evidence::of_failures(failures.all()))
+}
+
+/// What the mutants of each kernel were run on.
+fn runs_table(unchanged: &[Unchanged]) -> String {
+    let head = ["kernel", "runs", "cases", "warp instructions"].map(str::to_owned).to_vec();
+    let row = |Unchanged { kernel, runs, cases, of, instructions }: &Unchanged| {
+        let cases = format!("{cases} of {of}");
+        vec![kernel.clone(), runs.to_string(), cases, instructions.to_string()]
+    };
+    table(&std::iter::once(head).chain(unchanged.iter().map(row)).collect::<Vec<_>>())
 }
 
 /// What is wrong with the harness, a sentence each.
@@ -119,14 +131,4 @@ fn argued(plan: &GeneratedPlan, subjects: &[Subject]) -> Result<Argued, CliError
         all.entries.extend(Argued::read(&file).map_err(cannot)?.entries);
     }
     Ok(all)
-}
-
-/// The text of a line of a CUDA source, `file:line`, where the file is here.
-fn source_text(place: &str) -> Option<String> {
-    let (file, line) = place.rsplit_once(':')?;
-    let number: usize = line.parse().ok()?;
-    let file = PathBuf::from(file);
-    let file = if file.is_absolute() { file } else { source_tree::root()?.join(file) };
-    let text = std::fs::read_to_string(file).ok()?;
-    text.lines().nth(number.checked_sub(1)?).map(str::to_owned)
 }

@@ -14,9 +14,10 @@ pub mod sample;
 
 use super::Catch;
 use super::matrix::kernel_name;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use splatcheck_emulator::mutate::{Mutation, NoSuchKernel, mutations};
 use splatcheck_gpu::artifact::{self, Architecture, Artifact, ArtifactError};
+use splatcheck_gpu::source_lines::SourceLine;
 use splatcheck_gpu::{EngineError, Stage};
 use std::collections::BTreeSet;
 
@@ -134,6 +135,11 @@ impl Fate {
     }
 }
 
+/// `file:line`.
+fn as_text<S: Serializer>(line: &Option<SourceLine>, to: S) -> Result<S::Ok, S::Error> {
+    line.as_ref().map(ToString::to_string).serialize(to)
+}
+
 /// One mutant, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Record {
@@ -141,9 +147,9 @@ pub struct Record {
     pub kernel: String,
     /// The line of its PTX.
     pub line: u32,
-    /// The line of its CUDA source as `file:line`, where the PTX says it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
+    /// The line of CUDA that this was compiled from, where the compiler says it.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
+    pub source: Option<SourceLine>,
     /// The kind of change.
     pub kind: &'static str,
     /// The instruction as it was.
@@ -153,7 +159,9 @@ pub struct Record {
     /// What became of it.
     #[serde(flatten)]
     pub fate: Fate,
-    /// Runs that it took.
+    /// Whether the unchanged kernel arrives at the line in any run.
+    pub reached: bool,
+    /// Runs of the mutant.
     pub runs: usize,
     /// Why it does what the original does, if that was argued.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -175,6 +175,7 @@ mod tests {
             instruction: "x;".to_owned(),
             change: "y".to_owned(),
             fate: Fate::Survived,
+            reached: true,
             runs: 1,
             equivalent: None,
         };

@@ -2,6 +2,7 @@
 
 use super::{Fate, Record};
 use crate::table::table;
+use splatcheck_gpu::source_lines::SourceLine;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -54,16 +55,21 @@ pub fn score(records: &[Record]) -> Score {
 /// A line for each kernel, and one for all.
 #[must_use]
 pub fn score_table(records: &[Record]) -> String {
-    let mut kernels: BTreeMap<&str, Score> = BTreeMap::new();
+    scores("kernel", records, |record| &record.kernel)
+}
+
+/// A line for each group of records, and one for all.
+fn scores<'r>(head: &str, records: &'r [Record], group: fn(&'r Record) -> &'r str) -> String {
+    let mut groups: BTreeMap<&str, Score> = BTreeMap::new();
     for record in records {
-        kernels.entry(&record.kernel).or_default().add(record);
+        groups.entry(group(record)).or_default().add(record);
     }
-    let head = ["kernel", "mutants", "killed", "equivalent", "survived", "refused", "score"];
+    let head = [head, "mutants", "killed", "equivalent", "survived", "refused", "score"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (kernel, score) in kernels.into_iter().chain([("all", score(records))]) {
+    for (name, score) in groups.into_iter().chain([("all", score(records))]) {
         let Score { killed, equivalent, survived, refused } = score;
         let counts = [score.mutants(), killed, equivalent, survived, refused];
-        let mut row = vec![kernel.to_owned()];
+        let mut row = vec![name.to_owned()];
         row.extend(counts.map(|count| count.to_string()));
         row.push(format!("{:.1} %", score.percent()));
         rows.push(row);
@@ -76,32 +82,35 @@ pub fn survivors(records: &[Record]) -> impl Iterator<Item = &Record> {
     records.iter().filter(|r| r.fate == Fate::Survived && r.equivalent.is_none())
 }
 
-/// The survivors by kernel and line, with the instruction and every change that nobody noticed;
-/// `sources` says what a line of a CUDA source holds, where the PTX names it.
+/// The survivors by the line of CUDA that they were compiled from, over all kernels, and below it by
+/// the instruction, with every change that nobody noticed.
 #[must_use]
-pub fn survivor_list(records: &[Record], sources: &dyn Fn(&str) -> Option<String>) -> String {
-    let mut lines: BTreeMap<(&str, u32), Vec<&Record>> = BTreeMap::new();
+pub fn survivor_list(records: &[Record]) -> String {
+    let mut lines: BTreeMap<Option<&SourceLine>, BTreeMap<_, Vec<&str>>> = BTreeMap::new();
     for record in survivors(records) {
-        lines.entry((&record.kernel, record.line)).or_default().push(record);
+        let place = (&record.kernel, record.line, &record.instruction, record.reached);
+        let of_line = lines.entry(record.source.as_ref()).or_default();
+        of_line.entry(place).or_default().push(&record.change);
     }
     let mut text = String::new();
-    let mut last = "";
-    for ((kernel, line), records) in lines {
-        if kernel != last {
-            let _ = writeln!(text, "survivors of {kernel}");
-            last = kernel;
-        }
-        let first = records[0];
-        let _ = writeln!(text, "  line {line}: {}", first.instruction);
-        if let Some(place) = &first.source {
-            let words = sources(place).unwrap_or_default();
-            let _ = writeln!(text, "    {}", format!("{place}: {}", words.trim()).trim_end());
-        }
-        for record in records {
-            let _ = writeln!(text, "    {}", record.change);
+    for (source, instructions) in lines {
+        let _ = match source {
+            Some(source) => writeln!(text, "{source}: {}", source.text().unwrap_or_default()),
+            None => writeln!(text, "of no line of CUDA:"),
+        };
+        for ((kernel, line, instruction, reached), changes) in instructions {
+            let never = if reached { "" } else { " (no case gets here)" };
+            let changes = changes.join("; ");
+            let _ = writeln!(text, "    {kernel}:{line}: {instruction}{never}\n        {changes}");
         }
     }
     text
+}
+
+/// A line for each kind of change.
+#[must_use]
+pub fn kind_table(records: &[Record]) -> String {
+    scores("change", records, |record| record.kind)
 }
 
 /// Why mutants were refused, with their number.
@@ -118,22 +127,6 @@ pub fn refusals(records: &[Record]) -> String {
     reasons.into_iter().map(line).collect()
 }
 
-/// The place in the CUDA source that a line of PTX was compiled from, as `file:line`: that of the
-/// last `.loc` above it.
-pub(super) fn source_of(ptx: &str, line: u32) -> Option<String> {
-    let above: Vec<&str> = ptx.lines().take(usize::try_from(line).ok()?).collect();
-    let location = above.iter().rev().find_map(|text| text.trim().strip_prefix(".loc"))?;
-    let mut numbers = location.split_whitespace();
-    let (file, line) = (numbers.next()?, numbers.next()?);
-    let name = |text: &str| {
-        let (number, name) =
-            text.trim().strip_prefix(".file")?.trim().split_once(char::is_whitespace)?;
-        let name = name.trim().trim_start_matches('"').split('"').next()?;
-        (number == file).then(|| name.to_owned())
-    };
-    Some(format!("{}:{line}", ptx.lines().find_map(name)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,11 +135,12 @@ mod tests {
         Record {
             kernel: "k".to_owned(),
             line,
-            source: (line == 2).then(|| "a.cu:7".to_owned()),
+            source: (line == 2).then(|| SourceLine { file: "warp.cuh".to_owned(), line: 1 }),
             kind: "operation",
             instruction: format!("add {line};"),
             change: change.to_owned(),
             fate,
+            reached: line != 4,
             runs: 1,
             equivalent: (change == "same").then(|| "it is".to_owned()),
         }
@@ -160,27 +154,23 @@ mod tests {
             record(2, "one", Fate::Survived),
             record(2, "two", Fate::Survived),
             record(3, "same", Fate::Survived),
+            record(4, "six", Fate::Survived),
             record(1, "three", killed()),
             record(1, "four", killed()),
             record(2, "five", refused),
         ];
         let score = score(&records);
-        assert_eq!(score, Score { killed: 2, equivalent: 1, survived: 2, refused: 1 }, "counts");
-        assert!((score.percent() - 50.0).abs() < 1e-9, "two of four: {}", score.percent());
-        let list = survivor_list(&records, &|place| Some(format!("  text of {place}")));
-        let expected =
-            "survivors of k\n  line 2: add 2;\n    a.cu:7: text of a.cu:7\n    one\n    two\n";
+        assert_eq!(score, Score { killed: 2, equivalent: 1, survived: 3, refused: 1 }, "counts");
+        assert!((score.percent() - 40.0).abs() < 1e-9, "two of five: {}", score.percent());
+        let list = survivor_list(&records);
+        let first = SourceLine { file: "warp.cuh".to_owned(), line: 1 }.text().expect("a header");
+        let expected = format!(
+            "of no line of CUDA:\n    k:4: add 4; (no case gets here)\n        six\n\
+             warp.cuh:1: {first}\n    k:2: add 2;\n        one; two\n"
+        );
         assert_eq!(list, expected, "by line");
+        assert!(kind_table(&records).contains("operation  6"), "{}", kind_table(&records));
         assert_eq!(refusals(&records), "refused 1 times: no\n", "reasons");
-        assert!(score_table(&records).ends_with("50.0 %\n"), "{}", score_table(&records));
-    }
-
-    #[test]
-    fn the_cuda_line_is_that_of_the_last_loc() {
-        let ptx =
-            ".file 1 \"/src/a.cu\"\n.file 2 \"b.cuh\", 1, 2\n.loc 2 5 3\nadd;\n.loc 1 7 1, x\n";
-        assert_eq!(source_of(ptx, 4).as_deref(), Some("b.cuh:5"), "the header");
-        assert_eq!(source_of(ptx, 5).as_deref(), Some("/src/a.cu:7"), "the file");
-        assert_eq!(source_of(ptx, 2), None, "nothing above");
+        assert!(score_table(&records).ends_with("40.0 %\n"), "{}", score_table(&records));
     }
 }
