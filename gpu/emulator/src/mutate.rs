@@ -7,6 +7,9 @@
 //! [`Module::parse`](crate::Module::parse) (an operation without a neighbour in the emulated subset):
 //! who runs mutations counts those.
 //!
+//! Changes that cannot make a difference, whatever the data, are left out where the text alone shows it:
+//! a shuffle's members that are all lanes already, a register by another that holds the same constant.
+//!
 //! Statements are read line by line, as compilers write them: a line that holds several statements,
 //! or a part of one, is left alone.
 
@@ -128,7 +131,7 @@ pub fn mutations(ptx: &str, kernel: &str) -> Result<Vec<Mutation>, NoSuchKernel>
     let mut all = Vec::new();
     for (index, statement) in body.statements.iter().enumerate() {
         let mut changes = Changes { statement, all: &mut all };
-        operation::change(&mut changes);
+        operation::change(&mut changes, &body);
         operand::change(&mut changes, &body, index);
         whole::change(&mut changes, &body);
     }

@@ -1,5 +1,7 @@
 //! An operation by its neighbour.
 
+use super::number::float;
+use super::statement::Body;
 use super::{Changes, MutationKind};
 
 /// Parts of opcodes that are exchanged, in both directions, where the mnemonic is one of these.
@@ -65,7 +67,7 @@ const ROUNDINGS: [(&str, &str); 7] = [
 ];
 
 /// Adds the mutations of a statement's operation.
-pub(super) fn change(changes: &mut Changes<'_, '_, '_>) {
+pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
     let statement = changes.statement;
     let (opcode, mnemonic) = (statement.opcode, statement.mnemonic());
     let operands = statement.operands.as_slice();
@@ -80,9 +82,8 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>) {
     }
     for (from, to) in MNEMONICS {
         // A constant moved with the other sign is a mutation of the constant; addresses have none.
-        let negated = to == "neg";
-        let float_register = statement.has("f32") && operands.get(1).is_some_and(is_register);
-        if mnemonic == from && (!negated || float_register) {
+        let constant = operands.get(1).is_none_or(|source| body.constant(source).is_some());
+        if mnemonic == from && (to != "neg" || statement.has("f32") && !constant) {
             let changed = opcode.replacen(from, to, 1);
             changes.replace(MutationKind::Operation, format!("{from} -> {to}"), &changed, operands);
         }
@@ -90,7 +91,7 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>) {
     for (from, to) in OPCODES.into_iter().filter(|(from, _)| *from == opcode) {
         changes.replace(MutationKind::Operation, format!("{from} -> {to}"), to, operands);
     }
-    products(changes);
+    products(changes, body);
     // What rounds to nearest in another instruction has no other direction in the emulated subset.
     if matches!(mnemonic, "fma" | "mad") || mnemonic == "cvt" && statement.type_name() == "f32" {
         for (from, to) in ROUNDINGS.into_iter().filter(|(from, _)| statement.has(from)) {
@@ -102,11 +103,13 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>) {
 }
 
 /// Products with a summand: without it, and with the summand's other sign.
-fn products(changes: &mut Changes<'_, '_, '_>) {
+fn products(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
     let statement = changes.statement;
     let &[d, a, b, c] = statement.operands.as_slice() else { return };
     let kind = MutationKind::Operation;
     match statement.mnemonic() {
+        // A product and 0 are the product, whatever the sign of the 0.
+        "fma" if body.constant(c).and_then(float) == Some(0.0) => {}
         "fma" => {
             let product = if statement.has("ftz") { "mul.ftz.f32" } else { "mul.f32" };
             changes.replace(kind, "fma -> mul".to_owned(), product, &[d, a, b]);
@@ -127,10 +130,6 @@ fn products(changes: &mut Changes<'_, '_, '_>) {
         }
         _ => {}
     }
-}
-
-fn is_register(operand: &&str) -> bool {
-    operand.starts_with('%')
 }
 
 /// The opcode with one of its parts replaced.

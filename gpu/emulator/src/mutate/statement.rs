@@ -135,6 +135,9 @@ pub(super) struct Body<'a> {
     classes: HashMap<&'a str, &'a str>,
     /// Registers of the kernel's own scope in the order of their first writes, with the statement.
     written: Vec<(usize, &'a str)>,
+    /// What is moved into the registers that are written once, by a `mov` without a guard; `None` for
+    /// all others.
+    moved: HashMap<&'a str, Option<&'a str>>,
 }
 
 impl<'a> Body<'a> {
@@ -145,8 +148,12 @@ impl<'a> Body<'a> {
             let mut words = text.split(|c: char| c.is_whitespace() || c == '(');
             words.by_ref().any(|word| word == ".entry") && words.any(|word| word == kernel)
         })?;
-        let mut body =
-            Self { statements: Vec::new(), classes: HashMap::new(), written: Vec::new() };
+        let mut body = Self {
+            statements: Vec::new(),
+            classes: HashMap::new(),
+            written: Vec::new(),
+            moved: HashMap::new(),
+        };
         let mut depth = 0_usize;
         for (text, line) in lines {
             if depth > 0
@@ -166,14 +173,31 @@ impl<'a> Body<'a> {
     }
 
     fn add(&mut self, statement: Statement<'a>) {
-        if !statement.nested {
-            for register in statement.written() {
-                if !self.written.iter().any(|&(_, known)| known == register) {
-                    self.written.push((self.statements.len(), register));
-                }
+        let source = match (statement.operands.as_slice(), statement.mnemonic()) {
+            (&[_, source], "mov") if statement.guard.is_none() && !statement.nested => Some(source),
+            _ => None,
+        };
+        for register in statement.written() {
+            self.moved.entry(register).and_modify(|known| *known = None).or_insert(source);
+            let known = || self.written.iter().any(|&(_, known)| known == register);
+            if !statement.nested && !known() {
+                self.written.push((self.statements.len(), register));
             }
         }
         self.statements.push(statement);
+    }
+
+    /// The constant that an operand always is: a number, or a register that only ever gets one.
+    pub(super) fn constant(&self, operand: &'a str) -> Option<&'a str> {
+        let mut operand = operand;
+        // As many moves as no compiler leaves one after the other.
+        for _ in 0..8 {
+            if operand.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+                return Some(operand);
+            }
+            operand = self.moved.get(operand).copied().flatten()?;
+        }
+        None
     }
 
     /// `.reg .f32 %f<9>, %x;`

@@ -1,6 +1,6 @@
 //! A statement left out, guarded otherwise, or followed by another.
 
-use super::statement::{Body, Statement};
+use super::statement::Body;
 use super::{Changes, MutationKind};
 
 /// Adds what is done to a statement as a whole.
@@ -8,7 +8,7 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
     guard(changes);
     omission(changes);
     plain(changes);
-    warp(changes);
+    warp(changes, body);
     narrowed(changes, body);
 }
 
@@ -66,7 +66,7 @@ fn plain(changes: &mut Changes<'_, '_, '_>) {
 }
 
 /// Shuffles left out; votes and shuffles, warp barriers and matches with other members.
-fn warp(changes: &mut Changes<'_, '_, '_>) {
+fn warp(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
     let statement = changes.statement;
     let kind = MutationKind::Warp;
     if let ("shfl", &[d, a, ..]) = (statement.mnemonic(), statement.operands.as_slice()) {
@@ -79,7 +79,7 @@ fn warp(changes: &mut Changes<'_, '_, '_>) {
         return;
     };
     for (name, mask) in [("all lanes", "-1"), ("the lower half of the lanes", "65535")] {
-        if *members != mask {
+        if body.constant(members) != Some(mask) {
             let operands = [others, &[mask]].concat();
             changes.replace(kind, format!("members: {name}"), statement.opcode, &operands);
         }
@@ -90,15 +90,24 @@ fn warp(changes: &mut Changes<'_, '_, '_>) {
 fn narrowed(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
     let statement = changes.statement;
     let Some(register) = statement.destination().filter(|_| !statement.nested) else { return };
-    let of_float = matches!(statement.type_name(), "f32");
+    let of_float = statement.type_name() == "f32";
+    // A constant is changed by the mutations of constants; the choices 1 and 0 have one bit.
+    let truth = ["1", "0"].map(Some);
+    if match (statement.mnemonic(), statement.operands.as_slice()) {
+        ("mov", &[_, source]) => body.constant(source).is_some(),
+        ("selp", &[_, a, b, _]) => [a, b].iter().all(|c| truth.contains(&body.constant(c))),
+        _ => false,
+    } {
+        return;
+    }
     let cuts: &[(MutationKind, &str, &str, &str)] = match body.class(register) {
-        Some(".f32") if of_float && !moves_constant(statement) => &[(
+        Some(".f32") if of_float => &[(
             MutationKind::HalfPrecision,
             "and.b32",
             "-8192",
             "result cut to the 10 fraction bits of an f16",
         )],
-        Some(".b32" | ".u32" | ".s32") if !moves_constant(statement) => &[
+        Some(".b32" | ".u32" | ".s32") => &[
             (MutationKind::Width, "and.b32", "65535", "result cut to 16 bits"),
             (MutationKind::Width, "and.b32", "255", "result cut to 8 bits"),
         ],
@@ -112,10 +121,4 @@ fn narrowed(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
         let text = format!("{statement} {guard}{opcode} {register}, {register}, {mask};");
         changes.push(kind, what.to_owned(), text);
     }
-}
-
-/// A constant is changed by the mutations of constants.
-fn moves_constant(statement: &Statement<'_>) -> bool {
-    let constant = |operand: &&str| !operand.starts_with('%');
-    statement.mnemonic() == "mov" && statement.operands.get(1).is_some_and(constant)
 }

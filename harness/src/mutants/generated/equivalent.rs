@@ -5,7 +5,7 @@ use super::{Fate, Record};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// One argument. In the kernel, the instruction and the change `*` stands for any characters, since
+/// One argument. In the kernel, the instruction, the change and the line `*` stands for any characters, since
 /// compilers number registers anew.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -16,6 +16,9 @@ pub struct Entry {
     pub instruction: String,
     /// The change as the report shows it.
     pub change: String,
+    /// The line of CUDA that the instruction was compiled from, without the space around it; any where
+    /// there is none. It holds for every kernel that has the line.
+    pub cuda: Option<String>,
     /// Why the kernel's outputs stay within every bound whatever its inputs.
     pub reason: String,
 }
@@ -108,7 +111,9 @@ impl Argued {
 
 impl Entry {
     fn is_for(&self, record: &Record) -> bool {
-        matches(&self.kernel, &record.kernel)
+        let cuda = || record.source.as_ref().and_then(|source| source.text());
+        self.cuda.as_deref().is_none_or(|line| cuda().is_some_and(|text| matches(line, text)))
+            && matches(&self.kernel, &record.kernel)
             && matches(&self.instruction, &record.instruction)
             && matches(&self.change, &record.change)
     }
@@ -133,6 +138,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splatcheck_gpu::source_lines::SourceLine;
 
     #[test]
     fn stars_stand_for_any_characters() {
@@ -181,6 +187,12 @@ mod tests {
         };
         assert_eq!(argued.reason(&record), Some("z"), "it is argued");
         assert!(argued.unused(std::slice::from_ref(&record)).is_empty(), "the entry is used");
+        let line = SourceLine { file: "warp.cuh".to_owned(), line: 1 };
+        let mut of_line = argued.clone();
+        of_line.entries[0].cuda = line.text().map(str::to_owned);
+        assert_eq!(of_line.reason(&record), None, "of no line");
+        record.source = Some(line);
+        assert_eq!(of_line.reason(&record), Some("z"), "of that line");
         record.change = "w".to_owned();
         assert_eq!(argued.reason(&record), None, "another change");
         assert_eq!(argued.unused(&[record]).len(), 1, "the entry is for nothing");
