@@ -2,7 +2,7 @@
 //! ([`splatcheck_emulator::mutate`]), by the thousand.
 //!
 //! A kernel's mutants are drawn by a seed ([`sample`]) and run on the cases, the cheapest first, each
-//! until the first catch ([`probe`], [`hunt`]). One that nobody notices *survives*: it is a blind spot
+//! until the first catch ([`hunt`]). One that nobody notices *survives*: it is a blind spot
 //! of the cases, unless it is equivalent to the original, which is argued once in a file
 //! ([`equivalent`]). The score is the share of the others that were killed ([`report`]).
 
