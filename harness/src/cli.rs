@@ -10,6 +10,7 @@ pub mod args;
 pub mod case;
 pub mod check;
 pub mod contender;
+pub mod coverage;
 pub mod devices;
 pub mod engine;
 pub mod exit;
@@ -56,6 +57,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
         Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
         Command::Check(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Coverage(typed) => coverage::run(&typed.resolve()?, out),
         Command::Devices => devices::run(&engines_here()?, out),
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),

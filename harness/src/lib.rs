@@ -11,7 +11,7 @@
 //! which for sums [`judge::tolerance`] completes by the order of summation; [`campaign`] does that for
 //! many cases on many engines, and [`report`] says what was found, [`gate`] what a build must stop on.
 //! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
-//! follow. [`mutants`] judges the judges. [`cli`] is the command `splatcheck`, which nothing imports.
+//! follow; [`kernel_coverage`] shows what cases reach of the kernels' own instructions. [`mutants`] judges the judges. [`cli`] is the command `splatcheck`, which nothing imports.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
 //! cases; a *verdict* is agree, disagree, inconclusive or not exercised ([`verdict`]); a
@@ -28,6 +28,7 @@ pub mod fuzz;
 pub mod gate;
 pub mod io;
 pub mod judge;
+pub mod kernel_coverage;
 pub mod minimize;
 pub mod mutants;
 pub mod report;

@@ -152,7 +152,7 @@ fn nothing_imports_the_command_line() {
 }
 
 /// What knows workloads only through [`splatcheck::workload`] and their registry.
-const BLIND: [&str; 16] = [
+const BLIND: [&str; 17] = [
     "campaign",
     "coverage",
     "emulated",
@@ -161,6 +161,7 @@ const BLIND: [&str; 16] = [
     "gate",
     "io",
     "judge",
+    "kernel_coverage",
     "minimize",
     "mutants",
     "report",

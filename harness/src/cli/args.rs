@@ -44,6 +44,8 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Do everything that this machine allows and write one report folder
     Acceptance(AcceptanceArgs),
+    /// Show which instructions and branches of the CUDA kernels the cases do not reach
+    Coverage(super::coverage::CoverageArgs),
     /// Show the engines of this machine and why others are missing
     Devices,
     /// Write the oracle's images and gradients of a case

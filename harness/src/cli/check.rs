@@ -18,6 +18,7 @@ use crate::gate::Evidence;
 use crate::minimize::shrink;
 use crate::report::report;
 use crate::workload::{AnyCase, CaseTree, Workload, views};
+use splatcheck_reference::splat::convention::Convention;
 
 /// Carries out the plan.
 ///
@@ -34,7 +35,7 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
 /// As [`run`].
 pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
-    let cases = Cases::new(plan)?;
+    let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
     let bar = progress_bar(0);
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match cases.random(item) {
         Some(index) => shrink(cases.draw(index), fails),
@@ -101,7 +102,7 @@ pub(super) fn progress_bar(total: u64) -> ProgressBar {
 }
 
 /// The cases of a plan: those in files, then random ones.
-struct Cases {
+pub(super) struct Cases {
     filed: Vec<AnyCase>,
     random: u64,
     seed: u64,
@@ -109,14 +110,22 @@ struct Cases {
 }
 
 impl Cases {
-    fn new(plan: &CheckPlan) -> Result<Self, CliError> {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// What is wrong with one.
+    pub(super) fn new(
+        subject: &Subject,
+        workload: &Arc<dyn Workload>,
+        convention: &Convention,
+    ) -> Result<Self, CliError> {
         let caused = |error| CliError::caused("cannot read the case", error);
-        let workload = Arc::clone(&plan.workload);
+        let workload = Arc::clone(workload);
         let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, workload };
-        match &plan.subject {
+        match subject {
             Subject::Case(path) => cases.filed.push(read_case(path)?.case),
             Subject::Scene(scene) => {
-                let views = scene_case(scene, &plan.convention)?.into_iter();
+                let views = scene_case(scene, convention)?.into_iter();
                 cases.filed = views.map(|case| Arc::new(case) as AnyCase).collect();
             }
             Subject::Campaign { corpus, cases: random, seed } => {
@@ -140,7 +149,8 @@ impl Cases {
         self.workload.random(self.seed, index)
     }
 
-    fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
+    /// Every view of every case.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
         let drawn = (0..self.random).map(|index| self.draw(index).current());
         views(self.filed.iter().cloned().chain(drawn))
     }

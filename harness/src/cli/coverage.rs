@@ -1,0 +1,164 @@
+//! `splatcheck coverage`: which instructions and branches of the CUDA kernels the cases reach.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use splatcheck_gpu::artifact::{self, Architecture, Artifact, Build};
+use splatcheck_reference::splat::convention::Convention;
+
+use super::args::{ConventionName, Subject, parse_workload, under};
+use super::check::{Cases, progress_bar};
+use super::exit::{CliError, Outcome};
+use super::paths;
+use crate::io::source_tree;
+use crate::io::write::write_file;
+use crate::kernel_coverage::holes::Coverage;
+use crate::kernel_coverage::text::text;
+use crate::kernel_coverage::unreachable::Unreachable;
+use crate::kernel_coverage::{Scope, measure};
+use crate::workload::Workload;
+
+/// The folder with the arguments for what cannot be reached, and the file.
+const KERNELS: &str = "gpu/kernels";
+const UNREACHABLE: &str = "unreachable.toml";
+
+/// Options of `coverage`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct CoverageArgs {
+    /// Whose cases and kernels: splat or scatter
+    #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
+    pub workload: Arc<dyn Workload>,
+    /// Number of random cases
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub cases: u32,
+    /// Seed of the random cases
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Folder of named cases [default: corpora/splat, or of another workload]
+    #[arg(long, value_name = "DIR")]
+    pub corpus: Option<PathBuf>,
+    /// Draw the cases under this convention [default: inria]
+    #[arg(long, value_name = "NAME")]
+    pub convention: Option<ConventionName>,
+    /// Measure these kernels only: a stage, an entry point or a file of gpu/kernels/ptx; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Vec<String>,
+    /// Write everything, the argued holes included, to this file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Arguments why lines cannot be reached [default: gpu/kernels/unreachable.toml]
+    #[arg(long, value_name = "FILE")]
+    pub unreachable: Option<PathBuf>,
+}
+
+/// A checked `coverage`.
+#[derive(Debug)]
+pub struct CoveragePlan {
+    /// What is run.
+    subject: Subject,
+    /// Whose.
+    workload: Arc<dyn Workload>,
+    /// What is measured.
+    artifacts: Vec<Artifact>,
+    /// A .json in a folder that can be written to.
+    json: Option<PathBuf>,
+    /// What cannot be reached.
+    unreachable: Unreachable,
+}
+
+impl CoverageArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self) -> Result<CoveragePlan, CliError> {
+        let workload = under(self.workload, self.convention)?;
+        let artifacts = chosen(workload.name(), &self.kernel)?;
+        let corpus = match self.corpus {
+            Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
+            None => paths::default_corpus(workload.name()),
+        };
+        if corpus.is_none() && self.cases == 0 {
+            return Err(CliError::new("--cases 0 and no corpus: there is nothing to run"));
+        }
+        let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
+        let unreachable = match &self.unreachable {
+            Some(file) => read_unreachable(&paths::readable_file("--unreachable", file)?)?,
+            None => default_unreachable()?,
+        };
+        Ok(CoveragePlan {
+            subject: Subject::Campaign { corpus, cases: self.cases, seed: self.seed },
+            workload,
+            artifacts,
+            json: json.transpose()?,
+            unreachable,
+        })
+    }
+}
+
+/// The artifacts of a workload, and what all workloads share, that have one of these names.
+fn chosen(workload: &str, names: &[String]) -> Result<Vec<Artifact>, CliError> {
+    let mut all = artifact::all();
+    all.retain(|artifact| ["", workload].contains(&artifact.workload()));
+    let is = |artifact: &Artifact, name: &str| {
+        [artifact.stage, &artifact.entry(), &artifact.file()].contains(&name)
+    };
+    for name in names {
+        if !all.iter().any(|artifact| is(artifact, name)) {
+            let mut entries: Vec<_> = all.iter().map(Artifact::entry).collect();
+            entries.dedup();
+            return Err(CliError::new(format!(
+                "--kernel {name}: workload {workload} has no such kernel, expected {}",
+                entries.join(", ")
+            )));
+        }
+    }
+    all.retain(|artifact| names.is_empty() || names.iter().any(|name| is(artifact, name)));
+    Ok(all)
+}
+
+fn read_unreachable(file: &Path) -> Result<Unreachable, CliError> {
+    let what = || format!("cannot read {}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|e| CliError::caused(what(), e))?;
+    Unreachable::parse(&text).map_err(|e| CliError::caused(what(), e))
+}
+
+/// The arguments of the working folder, else of the source tree that this program lies in; none where
+/// there is neither.
+fn default_unreachable() -> Result<Unreachable, CliError> {
+    let file = source_tree::folder(KERNELS).map(|folder| folder.join(UNREACHABLE));
+    let file = file.filter(|file| file.is_file());
+    file.map_or_else(|| Ok(Unreachable::default()), |file| read_unreachable(&file))
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]; holes are an outcome.
+pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let cases = Cases::new(&plan.subject, &plan.workload, &Convention::inria())?;
+    let wanted = |artifact: &Artifact| plan.artifacts.contains(artifact);
+    let builds = Architecture::ALL
+        .into_iter()
+        .flat_map(|architecture| [false, true].map(|fast_math| Build { architecture, fast_math }));
+    let build_of = |a: &Artifact| Build { architecture: a.architecture, fast_math: a.fast_math };
+    let builds: Vec<_> =
+        builds.filter(|build| plan.artifacts.iter().any(|a| build_of(a) == *build)).collect();
+    let bar = progress_bar(cases.iter().count() as u64);
+    let scope = Scope { builds: &builds, wanted: &wanted };
+    let measured = measure(cases.iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
+    bar.finish_and_clear();
+    let coverage =
+        Coverage::new(&plan.artifacts, &measured, &plan.unreachable).map_err(CliError::of)?;
+    out.write_all(text(&coverage).as_bytes())?;
+    if let Some(file) = &plan.json {
+        let cannot = |error| CliError::caused(format!("cannot write {}", file.display()), error);
+        let json = serde_json::to_string_pretty(&coverage)
+            .map_err(|error| CliError::caused("cannot write the coverage as JSON", error))?;
+        write_file(file, (json + "\n").as_bytes()).map_err(cannot)?;
+    }
+    out.flush()?;
+    Ok(if coverage.unexplained() == 0 { Outcome::Agree } else { Outcome::Disagree })
+}

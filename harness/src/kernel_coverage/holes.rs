@@ -1,0 +1,216 @@
+//! The holes in what was executed, with their lines of PTX and CUDA.
+
+use super::Measured;
+use super::program::Program;
+use super::unreachable::{Argument, Unreachable};
+use serde::{Deserialize, Serialize};
+use splatcheck_gpu::artifact::{Artifact, ArtifactError};
+use std::fmt;
+
+/// What is missing at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// No lane came to it.
+    NeverExecuted,
+    /// A branch that no lane took.
+    NeverTaken,
+    /// A branch that every lane took.
+    AlwaysTaken,
+    /// An instruction whose guard was false on every lane.
+    GuardNeverTrue,
+    /// An instruction whose guard was true on every lane.
+    GuardAlwaysTrue,
+    /// A predicate that was computed as false on every lane.
+    NeverTrue,
+    /// A predicate that was computed as true on every lane.
+    AlwaysTrue,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NeverExecuted => "never executed",
+            Self::NeverTaken => "never taken",
+            Self::AlwaysTaken => "always taken",
+            Self::GuardNeverTrue => "guard never true",
+            Self::GuardAlwaysTrue => "guard always true",
+            Self::NeverTrue => "never true",
+            Self::AlwaysTrue => "always true",
+        })
+    }
+}
+
+/// A line of CUDA.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Source {
+    /// `FILE:LINE`, from `kernels/cuda`.
+    pub place: String,
+    /// The line.
+    pub text: String,
+}
+
+/// Something that was not exercised.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hole {
+    /// What is missing.
+    pub kind: Kind,
+    /// Line of the PTX, from 1.
+    pub line: u32,
+    /// That line, without the space around it.
+    pub ptx: String,
+    /// The line of CUDA that it was compiled from, where the compiler names one. Of a predicate that
+    /// decides a branch, the branch's.
+    pub cuda: Option<Source>,
+    /// The line that calls the function of `cuda`, where that was inlined.
+    pub inlined_at: Option<Source>,
+    /// Why no input can reach it, if that is argued.
+    pub unreachable: Option<String>,
+}
+
+/// How many of something there are, and of how many all was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// All of it was seen.
+    pub seen: usize,
+    /// All.
+    pub all: usize,
+}
+
+impl Share {
+    pub(super) fn count(&mut self, seen: bool) {
+        self.seen += usize::from(seen);
+        self.all += 1;
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.seen, self.all)
+    }
+}
+
+/// What was exercised of one artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactCoverage {
+    /// Path from `kernels/ptx`.
+    pub artifact: String,
+    /// Instructions executed.
+    pub instructions: Share,
+    /// Branches that were both taken and not.
+    pub branches: Share,
+    /// Guards of other instructions that were both true and false.
+    pub guards: Share,
+    /// Predicates that were computed both as true and as false.
+    pub predicates: Share,
+    /// What is missing, in the order of the PTX.
+    pub holes: Vec<Hole>,
+}
+
+/// What cases exercised of the kernels.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Every artifact that ran, in the order of their names.
+    pub artifacts: Vec<ArtifactCoverage>,
+    /// The paths of those that did not run.
+    pub never_ran: Vec<String>,
+    /// Arguments of lines that ran and left no hole, or that are in no artifact any more.
+    pub refuted: Vec<Argument>,
+}
+
+impl Coverage {
+    /// What was measured of `all` artifacts, beside the arguments for what cannot be reached.
+    ///
+    /// # Errors
+    /// The PTX of an artifact is missing or was changed.
+    pub fn new(
+        all: &[Artifact],
+        measured: &Measured,
+        arguments: &Unreachable,
+    ) -> Result<Self, ArtifactError> {
+        let mut coverage = Self::default();
+        let mut used = vec![Use::default(); arguments.arguments.len()];
+        for artifact in all {
+            match measured.get(artifact) {
+                Some(counts) => {
+                    let program = Program::of(artifact)?;
+                    coverage.artifacts.push(program.coverage(counts, arguments, &mut used));
+                }
+                None => coverage.never_ran.push(artifact.path()),
+            }
+        }
+        let refuted = arguments.arguments.iter().zip(&used).filter(|(_, used)| used.refuted());
+        coverage.refuted = refuted.map(|(argument, _)| argument.clone()).collect();
+        Ok(coverage)
+    }
+
+    /// Holes that nobody has argued unreachable; an artifact that never ran is one.
+    #[must_use]
+    pub fn unexplained(&self) -> usize {
+        let holes = self.artifacts.iter().flat_map(|artifact| &artifact.holes);
+        holes.filter(|hole| hole.unreachable.is_none()).count() + self.never_ran.len()
+    }
+}
+
+/// What an argument met.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Use {
+    /// A line that it is about, executed or not.
+    pub(super) met: bool,
+    /// A hole that it explains.
+    pub(super) needed: bool,
+}
+
+impl Use {
+    fn refuted(self) -> bool {
+        self.met && !self.needed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splatcheck_emulator::{Executed, InstructionCoverage, KernelCoverage, Outcomes};
+    use splatcheck_gpu::artifact::{Architecture, all};
+
+    #[test]
+    fn an_argument_explains_its_hole_and_is_refuted_without_one() {
+        let probe = all().into_iter().find(|artifact| artifact.stage == "probe");
+        let probe = probe.expect("the first artifact");
+        assert_eq!(probe.architecture, Architecture::Compute75, "the first build");
+        let ptx = probe.ptx().expect("built in");
+        let bra = ptx.lines().position(|line| line.contains("bra")).expect("a branch");
+        let line = u32::try_from(bra).expect("a short text") + 1;
+        let kernel = |holds| KernelCoverage {
+            instructions: vec![InstructionCoverage {
+                line,
+                branch: true,
+                executed: Executed { warps: 1, lanes: holds },
+                guard: Some(Outcomes { holds, fails: 5 }),
+                predicate: None,
+            }],
+        };
+        let arguments = Unreachable::parse(
+            "[[unreachable]]\nkernel = \"probe\"\nptx = [\"bra\"]\nreason = \"r\"\n\
+             [[unreachable]]\nkernel = \"rasterize\"\nptx = [\"bra\"]\nreason = \"elsewhere\"\n",
+        );
+        let arguments = arguments.expect("the form");
+        let coverage = |guard| {
+            let measured = Measured::from([(probe, kernel(guard))]);
+            Coverage::new(&[probe], &measured, &arguments).expect("it is built in")
+        };
+        let one_way = coverage(0);
+        let hole = &one_way.artifacts[0].holes[0];
+        assert_eq!(hole.kind, Kind::NeverTaken, "no lane took it");
+        assert!(hole.ptx.contains("bra"), "the PTX: {hole:?}");
+        assert!(hole.cuda.is_some(), "the CUDA: {hole:?}");
+        assert_eq!(hole.unreachable.as_deref(), Some("r"), "it is argued");
+        assert_eq!((one_way.unexplained(), one_way.refuted.len()), (0, 0), "all explained");
+        let both = coverage(2);
+        assert_eq!(both.artifacts[0].branches, Share { seen: 1, all: 1 }, "both outcomes");
+        assert_eq!(both.refuted, arguments.arguments[..1], "taken after all");
+        let nothing = Coverage::new(&[probe], &Measured::new(), &arguments).expect("built in");
+        assert_eq!(nothing.never_ran, [probe.path()], "it never ran");
+        assert_eq!(nothing.unexplained(), 1, "which is a hole");
+    }
+}
