@@ -80,7 +80,7 @@ fn argued_holes_do_not_fail_and_refuted_arguments_are_told() {
     assert_eq!(said.code, Some(0), "everything is argued: {said:?}");
     assert!(said.out.contains("; 0 holes, and "), "{said:?}");
 
-    let line = "transmittance = next;";
+    let line = "const float weight = pair.alpha * transmittance;";
     let argument = format!("[[unreachable]]\nkernel = \"rasterize\"\ncuda = \"{line}\"\n");
     fs::write(&file, argument + "reason = \"nothing is blended\"\n").expect("written");
     let said = measure(folder.path(), &words);

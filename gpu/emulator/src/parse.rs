@@ -2,7 +2,7 @@
 //! opcodes (that is [`decode`](super::decode)).
 //!
 //! Whatever the grammar below does not name is an error with its line; nothing is skipped but
-//! `.loc`, `.file` and `.pragma`, which mean nothing to an execution.
+//! `.loc`, `.file`, `.pragma` and sections for debuggers, which mean nothing to an execution.
 
 mod declaration;
 mod statement;
@@ -168,6 +168,7 @@ pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
                 }
             }
             Token::Word(".loc" | ".file" | ".pragma") => parser.skip_directive(),
+            Token::Word(".section") => parser.skip_debug_section()?,
             Token::Word(".visible" | ".weak") => parser.at += 1,
             Token::Word(".entry") => module.entries.push(parser.entry()?),
             _ => module.variables.push(parser.variable()?),
@@ -257,11 +258,63 @@ impl<'a> Parser<'_, 'a> {
         Ok(if negative { value.wrapping_neg() } else { value })
     }
 
+    /// `.section .debug_str { ... }` and the like, as `-lineinfo` adds them; braces do not nest.
+    fn skip_debug_section(&mut self) -> Parsed<()> {
+        self.at += 1;
+        if !self.word()?.starts_with(".debug_") {
+            self.at -= 1;
+            return Err(self.expected("the name of a debug section"));
+        }
+        self.expect('{')?;
+        while !self.eat('}') {
+            if self.peek().is_none() {
+                return Err(self.expected("'}' after the section"));
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
     /// To the end of the line: `.loc`, `.file` and `.pragma` end with it.
     fn skip_directive(&mut self) {
         let line = self.line();
         while self.tokens.get(self.at).is_some_and(|t| t.line == line) {
             self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: &str = "\
+.version 8.4
+.target sm_75
+.address_size 64
+.visible .entry k()
+{
+    .loc 1 27 0
+    .loc 2 86 5, function_name $L__info_string0, inlined_at 1 55 5
+    ret;
+}
+.file 1 \"/somewhere/k.cu\"
+";
+
+    #[test]
+    fn line_information_is_skipped_and_other_sections_are_refused() {
+        let section = |name: &str, end: &str| {
+            format!("{KERNEL}.section {name}\n{{\n$L__info_string0:\n.b8 95,90,0\n{end}")
+        };
+        let text = section(".debug_str", "}\n");
+        let source = parse(&text).expect("what -lineinfo gives");
+        assert_eq!(source.entries[0].body.len(), 1, "one instruction");
+        for (text, words) in [
+            (section(".text", "}\n"), "line 11: expected the name of a debug section"),
+            (section(".debug_str", ""), "expected '}' after the section, found the end"),
+        ] {
+            let error = parse(&text).expect_err("it is wrong").to_string();
+            assert!(error.contains(words), "no '{words}' in: {error}");
         }
     }
 }

@@ -318,3 +318,25 @@ impl Engine for EmulatorEngine {
         Ok(results)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coverage_accumulates_and_is_taken_out_once() {
+        let observers = Observers { coverage: true, ..Observers::default() };
+        let options = EmulatorOptions { observers, ..EmulatorOptions::default() };
+        let mut engine = EmulatorEngine::open(options).expect("the artifacts are built in");
+        engine.probe().expect("it ran before");
+        let taken = engine.take_coverage();
+        let [(artifact, twice)] = taken.iter().collect::<Vec<_>>()[..] else {
+            panic!("only the probe ran: {:?}", taken.keys());
+        };
+        assert_eq!(artifact.stage, "probe", "it runs when the engine opens");
+        assert_eq!(twice.instructions[0].executed.warps, 2, "two launches of one warp");
+        assert!(engine.take_coverage().is_empty(), "it was taken out");
+        let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("built in");
+        assert!(engine.take_coverage().is_empty(), "nobody asked");
+    }
+}

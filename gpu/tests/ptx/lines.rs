@@ -3,6 +3,7 @@
 
 use super::tools::{find, folder, in_parallel};
 use super::{NVRTC, artifacts, derive_with, ptx, put, read, sources, texts, writes};
+use splatcheck_emulator::Module;
 use splatcheck_gpu::artifact::{Artifact, sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -71,8 +72,13 @@ fn every_line_map_derives_and_line_information_changes_no_instruction() {
     let artifacts: Vec<_> = artifacts().into_iter().collect();
     let from = folder("kernels/cuda");
     let names: BTreeSet<String> = sources().into_keys().collect();
-    let derive =
-        |(name, _): &(String, Artifact)| separated(&derive_with(name, &from, LINE_INFO), &names);
+    let derive = |(name, _): &(String, Artifact)| {
+        let text = derive_with(name, &from, LINE_INFO);
+        if let Err(error) = Module::parse(&text) {
+            panic!("{name}: the emulator refuses line information: {error}");
+        }
+        separated(&text, &names)
+    };
     let derived = in_parallel(&artifacts, derive);
     let maps = folder("kernels/lines");
     for ((name, _), (plain, lines)) in artifacts.iter().zip(&derived) {

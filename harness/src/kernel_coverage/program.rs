@@ -6,6 +6,7 @@ use super::unreachable::Unreachable;
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Outcomes};
 use splatcheck_gpu::artifact::{Artifact, ArtifactError};
 use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
+use std::collections::BTreeMap;
 
 /// The reason of a hole behind branches that are argued to go one way.
 const FOLLOWS: &str = "only what is argued unreachable leads there";
@@ -58,6 +59,7 @@ impl<'a> Program<'a> {
                 }
             }
         }
+        argue_guards(&mut found);
         let argued = found.iter().filter(|found| found.hole.unreachable.is_some());
         let dead: Vec<Edge> = argued.filter_map(|found| found.edge).collect();
         let first = counts.instructions.first().map_or(0, |first| first.line);
@@ -65,7 +67,8 @@ impl<'a> Program<'a> {
         coverage.holes = found.into_iter().map(|found| found.hole).collect();
         for hole in &mut coverage.holes {
             let index = (hole.line as usize).saturating_sub(1);
-            if hole.unreachable.is_none() && !reached.get(index).copied().unwrap_or(true) {
+            let cut_off = reached.get(index) == Some(&false);
+            if hole.kind == Kind::NeverExecuted && hole.unreachable.is_none() && cut_off {
                 hole.unreachable = Some(FOLLOWS.to_owned());
             }
         }
@@ -159,14 +162,38 @@ impl<'a> Program<'a> {
     /// The line of the instruction that the predicate computed on a line guards, if the next that
     /// reads the predicate is one that it guards.
     fn guarded_by(&self, line: u32) -> Option<u32> {
-        let register = self.text(line).split_whitespace().nth(1)?.trim_end_matches(',');
+        let register = computed(self.text(line))?;
         let is_name = |c: char| c.is_alphanumeric() || c == '%' || c == '_';
         let reads = |text: &&str| text.split(|c| !is_name(c)).any(|word| word == register);
         let after = self.ptx.iter().skip(line as usize).position(reads)?;
         let user = line + u32::try_from(after).ok()? + 1;
-        let guard = self.text(user).split_whitespace().next()?;
-        (guard.trim_start_matches('@').trim_start_matches('!') == register).then_some(user)
+        (guard(self.text(user)) == Some(register)).then_some(user)
     }
+}
+
+/// What guards several instructions is computed once: an argument for its predicate holds for all.
+fn argue_guards(found: &mut [Found]) {
+    let argued: BTreeMap<String, String> = found
+        .iter()
+        .filter(|found| matches!(found.hole.kind, Kind::NeverTrue | Kind::AlwaysTrue))
+        .filter_map(|found| Some((computed(&found.hole.ptx)?, found.hole.unreachable.clone()?)))
+        .map(|(register, reason)| (register.to_owned(), reason))
+        .collect();
+    for Found { hole, .. } in found.iter_mut().filter(|found| is_of_guard(found.hole.kind)) {
+        let reason = guard(&hole.ptx).and_then(|register| argued.get(register));
+        hole.unreachable = hole.unreachable.take().or_else(|| reason.cloned());
+    }
+}
+
+/// The register that an instruction writes.
+fn computed(ptx: &str) -> Option<&str> {
+    ptx.split_whitespace().nth(1).map(|word| word.trim_end_matches(','))
+}
+
+/// The register that guards an instruction.
+fn guard(ptx: &str) -> Option<&str> {
+    let word = ptx.split_whitespace().next()?.strip_prefix('@')?;
+    Some(word.strip_prefix('!').unwrap_or(word))
 }
 
 fn is_of_guard(kind: Kind) -> bool {
@@ -270,5 +297,30 @@ mod tests {
             "the comparison"
         );
         assert_eq!(found[0].edge, Some(Edge { line: 3, taken: true }), "which closes the branch");
+    }
+
+    #[test]
+    fn an_argument_for_a_predicate_holds_for_all_that_it_guards() {
+        let hole = |kind, ptx: &str, reason: Option<&str>| Found {
+            hole: Hole {
+                kind,
+                line: 1,
+                ptx: ptx.to_owned(),
+                cuda: None,
+                inlined_at: None,
+                unreachable: reason.map(str::to_owned),
+            },
+            edge: None,
+        };
+        let mut found = [
+            hole(Kind::NeverTrue, "setp.eq.s32 \t%p1, %r1, 0;", Some("r")),
+            hole(Kind::NeverTaken, "@%p1 bra \t$L;", None),
+            hole(Kind::AlwaysTaken, "@!%p1 bra \t$L;", None),
+            hole(Kind::NeverTaken, "@%p12 bra \t$L;", None),
+        ];
+        argue_guards(&mut found);
+        let reasons = found.map(|found| found.hole.unreachable);
+        let r = Some("r".to_owned());
+        assert_eq!(reasons, [r.clone(), r.clone(), r, None], "those of the predicate alone");
     }
 }
