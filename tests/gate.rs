@@ -228,8 +228,8 @@ fn a_campaign_and_its_joined_parts_are_gates_as_well() {
 #[test]
 fn a_stage_that_a_campaign_leaves_out_is_no_pass() {
     let folder = tempfile::tempdir().expect("a folder");
-    // On the cases of `lanes` only the rasterization is run.
-    let fuzz = ["fuzz", "--engine", "emulator", "--generator", "lanes", "--cases", "4"];
+    // On the cases of `range` only the rasterization is run.
+    let fuzz = ["fuzz", "--engine", "emulator", "--generator", "range", "--cases", "4"];
     let plain = say(folder.path(), &fuzz);
     assert_eq!(plain.code, Some(0), "{plain:?}");
     let gate = say(folder.path(), &[&fuzz[..], &["--fail-on", "not-exercised"]].concat());

@@ -96,7 +96,7 @@ fn a_name_that_a_workload_does_not_have_is_refused() {
             "--generator lanes: workload scatter has none of that name, expected one of partitions, \
              sizes, numbers",
         ),
-        (&["fuzz", "--generator", "sizes"], "workload splat has none of that name"),
+        (&["fuzz", "--generator", "partitions"], "workload splat has none of that name"),
         (
             &["fuzz", "--workload", "scatter", "--convention", "gsplat"],
             "--convention gsplat: workload scatter has none of that name",
