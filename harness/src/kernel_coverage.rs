@@ -3,7 +3,7 @@
 //!
 //! A *hole* is an instruction that was never executed, or a guard, branch or predicate that went one
 //! way only: a kernel that is wrong there passes every case. [`measure`] runs cases and counts,
-//! [`holes`] finds the holes and names their lines of CUDA, [`unreachable`] holds those that a person
+//! [`holes`] finds the holes and names their lines of CUDA, [`mod@unreachable`] holds those that a person
 //! argued no input can reach, and [`text`] says it all in words.
 
 mod flow;
