@@ -26,7 +26,7 @@ impl Splat {
     }
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number
+/// The finalizer of `SplitMix64` (Steele, Lea and Flood, Fast Splittable Pseudorandom Number
 /// Generators, OOPSLA 2014): every bit of the result depends on every bit of x.
 fn splitmix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

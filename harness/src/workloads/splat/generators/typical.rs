@@ -254,7 +254,7 @@ impl Blob {
 impl Draft {
     fn into_case(self, profile: Profile) -> Case {
         let cameras: Vec<_> = self.eyes.iter().map(|eye| eye.camera(self.size)).collect();
-        let (eye, camera) = (&self.eyes[0], cameras[0].clone());
+        let (eye, camera) = (&self.eyes[0], cameras[0]);
         let (channels, take) = match self.palette {
             Palette::Direct(channels) => (channels, channels),
             Palette::Harmonics(coefficients) => (3, 3 * coefficients),
