@@ -50,7 +50,7 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
         let settings = |found: &Found| plan.settings(found.info.lane_width);
         let start = |found: &Found| contender(found, &program, settings(found));
         let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        bar.inc_length(contenders.iter().map(|contender| cases.runs(contender)).sum());
+        bar.inc_length(cases.runs(&contenders));
         let some = run_campaign(cases.iter(), contenders, hooks);
         reports.extend(some.map_err(CliError::of)?);
     }
@@ -138,11 +138,14 @@ impl Cases {
         Ok(cases)
     }
 
-    /// Number of runs that an engine makes.
-    fn runs(&self, contender: &Contender<'_>) -> u64 {
+    /// Number of runs that these engines make. Every case is drawn once for all of them.
+    fn runs(&self, contenders: &[Contender<'_>]) -> u64 {
         let drawn = (0..self.random).map(|index| self.draw(index).current());
         let cases = self.filed.iter().cloned().chain(drawn);
-        cases.map(|case| contender.runs(case.as_ref())).sum()
+        let runs = |case: AnyCase| -> u64 {
+            contenders.iter().map(|contender| contender.runs(case.as_ref())).sum()
+        };
+        cases.map(runs).sum()
     }
 
     fn draw(&self, index: u64) -> CaseTree {

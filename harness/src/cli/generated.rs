@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use super::args::GeneratedPlan;
 use super::exit::{CliError, Outcome, conclude};
-use super::mutants::{bar_of, write_json};
+use super::mutants::{bar_of, classes_of, write_json};
 use super::paths;
 use crate::gate::Evidence;
-use crate::mutants::class::{Class, classes};
+use crate::mutants::class::Class;
 use crate::mutants::generated::equivalent::Argued;
 use crate::mutants::generated::hunt::{Hunted, Unchanged, hunt};
 use crate::mutants::generated::report::{
@@ -17,7 +17,6 @@ use crate::mutants::generated::report::{
 };
 use crate::mutants::generated::{Record, Subject, sample, subjects};
 use crate::table::table;
-use crate::workloads;
 
 /// Carries out the plan.
 ///
@@ -29,7 +28,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let drawn = sample::draw(&subjects, plan.count, plan.seed)
         .map_err(|error| CliError::new(format!("--generate {}: {error}", plan.count)))?;
     let argued = argued(plan, &subjects)?;
-    let classes = classes_of(&subjects, plan.cases)?;
+    let classes = classes_for(&subjects, plan.cases)?;
     let bar = bar_of(plan.count, "mutants");
     let start = Instant::now();
     let hunted = hunt(&subjects, &drawn, &classes, &argued, &|| bar.inc(1)).map_err(cannot)?;
@@ -107,17 +106,10 @@ fn names(subjects: &[Subject]) -> Vec<&'static str> {
 }
 
 /// The classes of cases of every workload; one without a corpus has those of its generators.
-fn classes_of(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError> {
+fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError> {
     let mut all = Vec::new();
     for name in names(subjects) {
-        let workload = workloads::find(name)
-            .map_err(|error| CliError::caused("cannot generate mutants", error))?;
-        let corpus = paths::default_corpus(name).map(|folder| workload.read_corpus(&folder));
-        let corpus = corpus
-            .transpose()
-            .map_err(|error| CliError::caused("cannot read the corpus", error))?;
-        let corpus = corpus.unwrap_or_default();
-        all.extend(classes(workload.as_ref(), corpus, count).map_err(CliError::of)?);
+        all.extend(classes_of(name, paths::default_corpus(name).as_deref(), count)?);
     }
     Ok(all)
 }

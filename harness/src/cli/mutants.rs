@@ -64,17 +64,25 @@ fn classes_for(mutants: &[Mutant], count: u32) -> Result<Vec<Class>, CliError> {
     let names: BTreeSet<_> = mutants.iter().map(|mutant| mutant.workload.as_str()).collect();
     let mut all = Vec::new();
     for name in names {
-        let workload = workloads::find(name)
-            .map_err(|error| CliError::caused("cannot run the mutants", error))?;
         let folder = paths::default_corpus(name).ok_or_else(|| {
             CliError::new(format!("no folder corpora/{name} here, which mutants need"))
         })?;
-        let corpus = workload
-            .read_corpus(&folder)
-            .map_err(|error| CliError::caused("cannot read the corpus", error))?;
-        all.extend(classes(workload.as_ref(), corpus, count).map_err(CliError::of)?);
+        all.extend(classes_of(name, Some(&folder), count)?);
     }
     Ok(all)
+}
+
+/// The classes of cases of a workload, with the corpus of a folder.
+pub(super) fn classes_of(
+    workload: &str,
+    corpus: Option<&Path>,
+    count: u32,
+) -> Result<Vec<Class>, CliError> {
+    let workload = workloads::find(workload)
+        .map_err(|error| CliError::caused("cannot run the mutants", error))?;
+    let corpus = corpus.map(|folder| workload.read_corpus(folder)).transpose();
+    let corpus = corpus.map_err(|error| CliError::caused("cannot read the corpus", error))?;
+    classes(workload.as_ref(), corpus.unwrap_or_default(), count).map_err(CliError::of)
 }
 
 /// Runs them all.

@@ -126,7 +126,7 @@ impl Emulated {
         let job = job_of(trial, self.stage)?;
         let tally = match once(&mut self.engine, job, setting) {
             Ok(tally) => tally,
-            Err(error) => return self.noticed(error, &name).map(Some),
+            Err(error) => return misuse(&self.engine, error, &name).map(Some),
         };
         if let Some(catch) = disagrees(&tally, &name) {
             return Ok(Some(catch));
@@ -137,13 +137,20 @@ impl Emulated {
         once(&mut self.right, job, Some(setting))?;
         Ok(Counts::of(self.right.report()).differ(self.engine.report(), setting))
     }
+}
 
-    /// What the engine's error says of the kernel.
-    fn noticed(&self, error: EngineError, setting: &str) -> Result<Catch, EngineError> {
-        match self.engine.misuse() {
-            Some(by) => Ok(Catch { by: by.to_owned(), words: format!("{setting}: {error}") }),
-            None => Err(error),
-        }
+/// What the engine's error says of the kernel that it ran under a setting.
+///
+/// # Errors
+/// The error itself, where none of the emulator's observers has noticed a misuse.
+pub(super) fn misuse(
+    engine: &EmulatorEngine,
+    error: EngineError,
+    setting: &str,
+) -> Result<Catch, EngineError> {
+    match engine.misuse() {
+        Some(by) => Ok(Catch { by: by.to_owned(), words: format!("{setting}: {error}") }),
+        None => Err(error),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::Catch;
 use super::super::class::Class;
-use super::super::emulated::{disagrees, job_of};
+use super::super::emulated::{disagrees, job_of, misuse};
 use super::equivalent::Argued;
 use super::probe::{Probe, Probes};
 use super::sample::Drawn;
@@ -197,12 +197,6 @@ fn noticed(
             let miscounts = || probe.counts.differ(engine.report(), probe.setting?);
             Ok(disagrees.or_else(miscounts))
         }
-        Err(error) => match engine.misuse() {
-            Some(by) => {
-                let words = format!("{}: {error}", probes.words(probe.setting));
-                Ok(Some(Catch { by: by.to_owned(), words }))
-            }
-            None => Err(error),
-        },
+        Err(error) => misuse(engine, error, &probes.words(probe.setting)).map(Some),
     }
 }

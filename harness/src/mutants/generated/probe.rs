@@ -3,7 +3,7 @@
 
 use super::super::Catch;
 use super::super::class::{Class, Trial};
-use super::super::emulated::{Counts, disagrees, job_of, stage_of, takes};
+use super::super::emulated::{Counts, disagrees, job_of, misuse, stage_of, takes};
 use super::{GeneratedError, Subject};
 use crate::campaign::once::once;
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Schedule, WARP};
@@ -129,9 +129,8 @@ impl<'c> Probes<'c> {
             Ok(tally) => self.alarm(trial, disagrees(&tally, &self.words(setting))),
             Err(_) if engine.misuse() == Some("budget") => return Ok(None),
             Err(error) => {
-                let Some(by) = engine.misuse() else { return Err(error) };
-                let words = format!("{}: {error}", self.words(setting));
-                self.alarm(trial, Some(Catch { by: by.to_owned(), words }));
+                let catch = misuse(engine, error, &self.words(setting))?;
+                self.alarm(trial, Some(catch));
                 return Ok(None);
             }
         }

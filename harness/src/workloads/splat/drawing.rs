@@ -8,6 +8,7 @@ use crate::io::InputError;
 use crate::workload::{
     AnyCase, CaseError, CaseFile, CaseTree, Draw, Drawn, Generator, Notes, Variant, Workload,
 };
+use splatcheck_emulator::mix;
 use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_reference::splat::convention::Profile;
 use std::path::Path;
@@ -21,18 +22,9 @@ impl Splat {
     /// Under whose rules a case is drawn: where none is named, either is as likely, whatever the
     /// generators' turns are.
     fn profile(self, seed: u64, index: u64) -> Profile {
-        let mixed = splitmix(seed ^ splitmix(index));
+        let mixed = mix(seed ^ mix(index));
         self.0.unwrap_or(if mixed & 1 == 0 { Profile::Inria } else { Profile::Gsplat })
     }
-}
-
-/// The finalizer of `SplitMix64` (Steele, Lea and Flood, Fast Splittable Pseudorandom Number
-/// Generators, OOPSLA 2014): every bit of the result depends on every bit of x.
-fn splitmix(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 impl Workload for Splat {

@@ -88,7 +88,7 @@ impl Row {
 }
 
 /// Gradients of a Gaussian may overflow in the projection's: its stages have no finite bounds.
-const RASTERIZATION: Promise = Promise::Only(&[RASTERIZE, RASTERIZE_BACKWARD]);
+pub(super) const RASTERIZATION: Promise = Promise::Only(&[RASTERIZE, RASTERIZE_BACKWARD]);
 
 macro_rules! generators {
     ($($name:literal [$($hazard:literal),*] $promise:ident $turns:ident $strategy:expr, $purpose:literal $(, needs $needs:expr)?;)*) => {

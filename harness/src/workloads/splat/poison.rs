@@ -3,10 +3,11 @@
 //! CUDA's kernels skip it as if it were not there (`pair.cuh`), so that all outputs are the view's
 //! own, but that positions in lists move and that the gradient of what is skipped is zero.
 
+use super::generators::RASTERIZATION;
 use super::splat_case;
 use super::stage::RasterStage;
 use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Terms};
-use crate::workload::{AnyCase, CaseError, Job, Oracle, Promise, Variant};
+use crate::workload::{AnyCase, CaseError, Job, Oracle, Variant};
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{BackwardInputs, ShapeError, TensorError};
 use splatcheck_reference::arithmetic::ElementBound;
@@ -23,8 +24,7 @@ pub fn with_nan(case: &AnyCase, view: usize) -> Result<Variant, CaseError> {
     let stage = RasterStage::new(splats, view).map_err(|error| failed(error.to_string()))?;
     let jobs = jobs(stage).map_err(|error| failed(error.to_string()))?;
     // Only of what stands behind the projection.
-    let promise = Promise::Only(&[RASTERIZE, RASTERIZE_BACKWARD]);
-    Ok(Variant { name: "nan", cuda_only: true, promise, jobs })
+    Ok(Variant { name: "nan", cuda_only: true, promise: RASTERIZATION, jobs })
 }
 
 fn jobs(stage: RasterStage) -> Result<Vec<Job>, TensorError> {
