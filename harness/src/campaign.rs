@@ -185,6 +185,7 @@ fn feed(
         }
         let prepare = |(case, view)| {
             let item = Item::new(case, view)?;
+            hooks.observer.prepared(&item);
             customers.iter().for_each(|engine| engine.bounds(&item, hooks));
             Ok(item)
         };

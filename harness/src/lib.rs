@@ -11,7 +11,9 @@
 //! which for sums [`judge::tolerance`] completes by the order of summation; [`campaign`] does that for
 //! many cases on many engines, and [`report`] says what was found, [`gate`] what a build must stop on.
 //! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
-//! follow; [`kernel_coverage`] shows what cases reach of the kernels' own instructions. [`mutants`] judges the judges. [`cli`] is the command `splatcheck`, which nothing imports.
+//! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
+//! kernels' own instructions. [`mutants`] judges the judges. [`cli`] is the command `splatcheck`, which
+//! nothing imports.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
 //! cases; a *verdict* is agree, disagree, inconclusive or not exercised ([`verdict`]); a
@@ -20,6 +22,7 @@
 
 pub mod acceptance;
 pub mod campaign;
+pub mod case_space;
 pub mod cli;
 pub mod coverage;
 pub mod emulated;

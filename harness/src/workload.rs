@@ -8,6 +8,7 @@ mod draw;
 
 pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, Turns};
 
+use crate::case_space::{Axis, Traits};
 use crate::io::{InputError, read};
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
@@ -88,6 +89,9 @@ pub trait Workload: fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// The ways in which its cases differ, with the values that a kernel may treat differently.
+    fn axes(&self) -> Vec<Axis>;
+
     /// Extensions of the files that hold a case.
     fn extensions(&self) -> &'static [&'static str];
 
@@ -165,6 +169,12 @@ pub trait Case: fmt::Debug + Send + Sync {
 
     /// How many of the views a stage has jobs of: one, if a run of it takes all of them.
     fn views_of(&self, stage: Stage) -> usize;
+
+    /// Which values of the workload's [axes](Workload::axes) a view has.
+    ///
+    /// # Errors
+    /// As [`Self::jobs`].
+    fn traits(&self, view: usize) -> Result<Traits, CaseError>;
 
     /// Its size in words, as a run of a stage on one view has it.
     fn describe(&self, stage: Stage, view: usize) -> String;

@@ -10,6 +10,7 @@ mod bin;
 pub mod bounds;
 pub mod camera;
 pub mod convention;
+pub mod decisions;
 mod linear;
 pub mod pair;
 mod project;

@@ -60,6 +60,9 @@ pub struct Exercised<'a> {
 
 /// Is told of a campaign while it runs. A function of the number of runs done is an observer.
 pub trait Observer: Sync {
+    /// A view of a case is about to be judged: called once, whatever the number of engines.
+    fn prepared(&self, _item: &Item) {}
+
     /// So many more (case, engine, stage, setting) runs are done.
     fn done(&self, runs: u64);
 

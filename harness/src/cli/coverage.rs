@@ -1,4 +1,5 @@
-//! `splatcheck coverage`: which instructions and branches of the CUDA kernels the cases reach.
+//! `splatcheck coverage`: what the cases have among them, and which instructions and branches of the
+//! CUDA kernels they reach.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,17 +9,20 @@ use clap::Args;
 use splatcheck_gpu::artifact::{self, Architecture, Artifact, Build};
 use splatcheck_reference::splat::convention::Convention;
 
+use rayon::prelude::*;
+
 use super::args::{ConventionName, Subject, parse_workload, under};
 use super::check::{Cases, progress_bar};
 use super::exit::{CliError, Outcome};
 use super::paths;
+use crate::case_space::{CaseSpace, Run, Traits};
 use crate::io::source_tree;
 use crate::io::write::write_file;
 use crate::kernel_coverage::holes::Coverage;
 use crate::kernel_coverage::text::text;
 use crate::kernel_coverage::unreachable::Unreachable;
 use crate::kernel_coverage::{Scope, measure};
-use crate::workload::Workload;
+use crate::workload::{CaseError, Workload};
 
 /// The folder with the arguments for what cannot be reached, and the file.
 const KERNELS: &str = "gpu/kernels";
@@ -146,13 +150,15 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
     let build_of = |a: &Artifact| Build { architecture: a.architecture, fast_math: a.fast_math };
     let builds: Vec<_> =
         builds.filter(|build| plan.artifacts.iter().any(|a| build_of(a) == *build)).collect();
-    let bar = progress_bar(cases.iter().count() as u64);
+    let space = case_space(&cases)?;
+    let bar = progress_bar(space.views());
     let scope = Scope { builds: &builds, wanted: &wanted };
     let measured = measure(cases.iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
     bar.finish_and_clear();
     let coverage =
         Coverage::new(&plan.artifacts, &measured, &plan.unreachable).map_err(CliError::of)?;
-    out.write_all(text(&coverage).as_bytes())?;
+    let axes = plan.workload.axes();
+    write!(out, "{}\n{}", space.text(&axes, Run::MainJob), text(&coverage))?;
     if let Some(file) = &plan.json {
         let cannot = |error| CliError::caused(format!("cannot write {}", file.display()), error);
         let json = serde_json::to_string_pretty(&coverage)
@@ -160,5 +166,21 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
         write_file(file, (json + "\n").as_bytes()).map_err(cannot)?;
     }
     out.flush()?;
-    Ok(if coverage.unexplained() == 0 { Outcome::Agree } else { Outcome::Disagree })
+    let complete = coverage.unexplained() == 0 && space.holes(&axes, Run::MainJob).is_empty();
+    Ok(if complete { Outcome::Agree } else { Outcome::Disagree })
+}
+
+/// What the cases have among them.
+fn case_space(cases: &Cases) -> Result<CaseSpace, CliError> {
+    let views = cases.iter().par_bridge().map(|(case, view)| case.traits(view));
+    let add = |mut space: CaseSpace, traits: Result<Traits, CaseError>| {
+        space.add(traits?);
+        Ok(space)
+    };
+    let merge = |mut one: CaseSpace, other: CaseSpace| {
+        one.merge(&other);
+        Ok(one)
+    };
+    let space = views.try_fold(CaseSpace::default, add).try_reduce(CaseSpace::default, merge);
+    space.map_err(|error: CaseError| CliError::of(error))
 }

@@ -22,6 +22,7 @@ use super::reproducer;
 use crate::campaign::{
     Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Share, run_in_chunks,
 };
+use crate::case_space::CaseSpace;
 use crate::coverage::{Coverage, Met};
 use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
@@ -283,6 +284,7 @@ struct Watcher<'a> {
     /// One more than the largest index that an engine has run.
     cases: AtomicU64,
     coverage: Mutex<BTreeMap<String, Coverage>>,
+    space: Mutex<CaseSpace>,
     /// The first finding that could not be written.
     unwritten: Mutex<Option<CliError>>,
 }
@@ -306,6 +308,7 @@ impl<'a> Watcher<'a> {
             found: AtomicU64::new(0),
             cases: AtomicU64::new(0),
             coverage: Mutex::default(),
+            space: Mutex::default(),
             unwritten: Mutex::default(),
         }
     }
@@ -340,11 +343,19 @@ impl<'a> Watcher<'a> {
             missing: self.fuzz.missing.clone(),
             reports,
             coverage: lock(&self.coverage).clone(),
+            space: lock(&self.space).clone(),
         }
     }
 }
 
 impl Observer for Watcher<'_> {
+    fn prepared(&self, item: &Item) {
+        // The item has jobs, so its view has traits.
+        if let Ok(traits) = item.case.traits(item.view) {
+            lock(&self.space).add(traits);
+        }
+    }
+
     fn done(&self, runs: u64) {
         self.runs.fetch_add(runs, Ordering::Relaxed);
     }

@@ -31,6 +31,9 @@ const UNPACKED: &str = "drivers/swiftshader/vk_swiftshader_icd.json";
 /// `LP_NATIVE_VECTOR_WIDTH` in bits: lanes times 32.
 const LAVAPIPE_BITS: [u32; 3] = [128, 256, 512];
 
+/// Environment variable by which Mesa keeps no compiled shaders.
+const NO_CACHE: &str = "MESA_SHADER_CACHE_DISABLE";
+
 /// Environment variable that says which engine a child opens; without it wgpu's.
 pub const ENGINE: &str = "SPLATCHECK_ENGINE";
 /// Environment variable that names the patch of a mutant, which a wgpu engine then runs.
@@ -88,13 +91,15 @@ pub struct Surroundings {
     pub swiftshader: Option<PathBuf>,
     /// Places to look for it otherwise.
     pub swiftshader_places: Vec<PathBuf>,
+    /// Where drivers may keep compiled shaders from one run to the next; nowhere, if not set.
+    pub shader_cache: Option<PathBuf>,
 }
 
 impl Surroundings {
     /// This machine's.
     #[must_use]
     pub fn here() -> Self {
-        let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let own = env::current_exe().ok();
         let above = own.iter().flat_map(|own| own.ancestors().skip(2).take(2));
         Self {
@@ -105,7 +110,16 @@ impl Surroundings {
                 .map(|folder| folder.join(UNPACKED))
                 .chain([PathBuf::from(CHROMIUM)])
                 .collect(),
+            shader_cache: Self::shader_cache(set),
         }
+    }
+
+    /// The user's folder for what can be made again, unless Mesa is told to keep nothing.
+    fn shader_cache(set: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let kept_off = set(NO_CACHE).is_some_and(|value| value != "false" && value != "0");
+        let home = || Some(PathBuf::from(set("HOME")?).join(".cache"));
+        let folder = set("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)?;
+        (!kept_off).then(|| folder.join("splatcheck/shaders"))
     }
 
     /// Everything worth trying, and what is known to be missing.
@@ -129,7 +143,8 @@ impl Surroundings {
             }
             missing = absent(&files);
         }
-        (files.iter().flat_map(|path| candidates_of(path)).collect(), missing)
+        let cache = self.shader_cache.as_deref();
+        (files.iter().flat_map(|path| candidates_of(path, cache)).collect(), missing)
     }
 }
 
@@ -230,13 +245,13 @@ fn family_of(path: &Path) -> Family {
     }
 }
 
-fn candidates_of(path: &Path) -> Vec<Candidate> {
+fn candidates_of(path: &Path, cache: Option<&Path>) -> Vec<Candidate> {
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let broken = library(path).err().map(|error| error.to_string());
-    let env = |extra: &[(&str, &str)]| {
+    let env = |extra: &[(&str, OsString)]| {
         let driver = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"]
             .map(|name| (name.to_owned(), path.as_os_str().to_owned()));
-        let extra = extra.iter().map(|&(name, value)| (name.to_owned(), value.into()));
+        let extra = extra.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         driver.into_iter().chain(extra).collect()
     };
     let alone = |driver: Driver| Candidate {
@@ -248,10 +263,9 @@ fn candidates_of(path: &Path) -> Vec<Candidate> {
     let with_width = |bits: u32| Candidate {
         name: format!("{file} with LP_NATIVE_VECTOR_WIDTH={bits}"),
         expected: Identity::Wgpu(Driver::Lavapipe { lane_width: bits / 32 }),
-        // The cache on disk is not known to tell code for one lane width from another's.
         env: env(&[
-            ("LP_NATIVE_VECTOR_WIDTH", &bits.to_string()),
-            ("MESA_SHADER_CACHE_DISABLE", "true"),
+            ("LP_NATIVE_VECTOR_WIDTH", bits.to_string().into()),
+            cache_variable(cache, bits),
         ]),
         broken: broken.clone(),
     };
@@ -259,6 +273,17 @@ fn candidates_of(path: &Path) -> Vec<Candidate> {
         Family::Lavapipe => LAVAPIPE_BITS.into_iter().map(with_width).collect(),
         Family::SwiftShader => vec![alone(Driver::SwiftShader)],
         Family::Other => vec![alone(Driver::Other { adapter: file.clone() })],
+    }
+}
+
+/// The environment variable that says where lavapipe keeps the shaders that it compiled for vectors of
+/// so many bits. Mesa's keys are not known to tell one lane width from another, so each has a folder.
+fn cache_variable(cache: Option<&Path>, bits: u32) -> (&'static str, OsString) {
+    let folder = cache.map(|cache| cache.join(format!("lavapipe-{}", bits / 32)));
+    // Mesa makes no more than the last folder of the path.
+    match folder.filter(|folder| fs::create_dir_all(folder).is_ok()) {
+        Some(folder) => ("MESA_SHADER_CACHE_DIR", folder.into()),
+        None => (NO_CACHE, "true".into()),
     }
 }
 
@@ -328,6 +353,49 @@ mod tests {
         }
         let broken = candidates[3].broken.as_deref().expect("its library is missing");
         assert!(broken.contains("nowhere.so is missing"), "unhelpful: {broken}");
+    }
+
+    #[test]
+    fn compiled_shaders_are_kept_apart_by_lane_width_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = icd(folder.path(), "lvp_icd.x86_64.json", "libvulkan_lvp.so");
+        let cache = folder.path().join("cache/splatcheck");
+        let variable = |candidate: &Candidate, name: &str| {
+            candidate.env.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
+        };
+        let kept = candidates_of(&file, Some(&cache));
+        let folders: Vec<_> =
+            kept.iter().filter_map(|c| variable(c, "MESA_SHADER_CACHE_DIR")).collect();
+        let expected = [4, 8, 16].map(|lanes| cache.join(format!("lavapipe-{lanes}")));
+        assert_eq!(folders, expected, "a folder for each lane width");
+        assert!(expected.iter().all(|folder| folder.is_dir()), "Mesa would not make them");
+        let blocked = folder.path().join("lvp_icd.x86_64.json");
+        for nowhere in [None, Some(blocked.as_path())] {
+            for candidate in candidates_of(&file, nowhere) {
+                assert_eq!(variable(&candidate, NO_CACHE), Some("true".into()), "{nowhere:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_person_may_have_nothing_kept() {
+        let with = |variables: &'static [(&str, &str)]| {
+            Surroundings::shader_cache(|name| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+            })
+        };
+        assert_eq!(
+            with(&[("HOME", "/home/ada")]),
+            Some("/home/ada/.cache/splatcheck/shaders".into()),
+            "home"
+        );
+        assert_eq!(
+            with(&[("HOME", "/home/ada"), ("XDG_CACHE_HOME", "/c")]),
+            Some("/c/splatcheck/shaders".into()),
+            "XDG"
+        );
+        assert_eq!(with(&[("HOME", "/home/ada"), (NO_CACHE, "true")]), None, "disabled");
+        assert_eq!(with(&[]), None, "a machine without a home");
     }
 
     #[test]

@@ -106,6 +106,7 @@ pub fn join(parts: &mut [Part]) -> Result<Results, JoinError> {
     for results in all {
         whole.reached = whole.reached.max(results.reached);
         whole.not_drawn.extend(results.not_drawn);
+        whole.space.merge(&results.space);
         let new = results.missing.into_iter().filter(|missing| !whole.missing.contains(missing));
         let new: Vec<_> = new.collect();
         whole.missing.extend(new);

@@ -3,6 +3,7 @@
 use super::results::RESULT;
 use super::{AimError, Plan, Results, Shard};
 use crate::campaign::{EngineReport, Fault, Finding, Row};
+use crate::case_space::CaseSpace;
 use crate::coverage::Coverage;
 use crate::engines::{Emulation, Missing};
 use crate::io::InputError;
@@ -43,6 +44,7 @@ pub(super) struct Record {
     not_drawn: BTreeSet<String>,
     missing: Vec<Missing>,
     engines: Vec<EngineRecord>,
+    space: CaseSpace,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -135,6 +137,7 @@ impl Record {
                 .iter()
                 .map(|report| EngineRecord::new(report, results))
                 .collect(),
+            space: results.space.clone(),
         }
     }
 
@@ -359,5 +362,6 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         missing: record.missing,
         reports,
         coverage,
+        space: record.space,
     })
 }

@@ -3,6 +3,7 @@
 use super::record::{self, Campaign, Record, ResultError};
 use super::{Plan, Shard};
 use crate::campaign::EngineReport;
+use crate::case_space::{CaseSpace, Run};
 use crate::coverage::Coverage;
 use crate::engines::Missing;
 use crate::io::InputError;
@@ -36,6 +37,8 @@ pub struct Results {
     pub reports: Vec<EngineReport>,
     /// By engine id.
     pub coverage: BTreeMap<String, Coverage>,
+    /// What the cases have among them.
+    pub space: CaseSpace,
 }
 
 impl Results {
@@ -53,6 +56,8 @@ impl Results {
         for (engine, coverage) in &self.coverage {
             text += &format!("\n{engine}: {}", coverage.text());
         }
+        text += "\n";
+        text += &self.space.text(&self.plan.workload().axes(), Run::Campaign);
         for generator in self.plan.unused() {
             text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
         }

@@ -7,6 +7,7 @@ mod drawing;
 pub mod generators;
 mod judged;
 pub mod minimize;
+mod space;
 mod steps;
 
 pub use drawing::Scatter;

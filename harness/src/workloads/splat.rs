@@ -12,6 +12,7 @@ mod jobs;
 mod judged;
 pub mod minimize;
 pub mod poison;
+mod space;
 pub mod stage;
 
 pub use drawing::{Splat, splat_case};

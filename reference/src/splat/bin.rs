@@ -11,11 +11,11 @@ use rayon::prelude::*;
 /// Half-size in pixels of the rectangle in which a Gaussian is listed, before it is rounded up to
 /// whole pixels; a Gaussian with half-size 0 is listed nowhere.
 pub(crate) fn half_size<S: Scalar>(p: &Projection<S>, convention: &Convention) -> [S; 2] {
-    let [a, b, c] = p.covariance;
+    let [a, _, c] = p.covariance;
     match convention.extent {
         Extent::Square { sigmas, root_floor } => {
             let mid = S::from_f64(0.5) * (a + c);
-            let lambda = mid + (mid * mid - (a * c - b * b)).root_above(root_floor);
+            let lambda = mid + discriminant(p.covariance).root_above(root_floor);
             let radius = S::from_f64(sigmas) * lambda.sqrt();
             [radius, radius]
         }
@@ -26,8 +26,14 @@ pub(crate) fn half_size<S: Scalar>(p: &Projection<S>, convention: &Convention) -
     }
 }
 
+/// The square of half the difference of the eigenvalues of a 2D covariance.
+pub(crate) fn discriminant<S: Scalar>([a, b, c]: [S; 3]) -> S {
+    let mid = S::from_f64(0.5) * (a + c);
+    mid * mid - (a * c - b * b)
+}
+
 /// Standard deviations at which alpha falls to `alpha_min`: 0 for an opacity below it.
-fn cut<S: Scalar>(opacity: S, convention: &Convention) -> S {
+pub(crate) fn cut<S: Scalar>(opacity: S, convention: &Convention) -> S {
     let ratio = opacity / S::from_f64(convention.alpha_min);
     (S::from_f64(2.0) * ratio.ln()).root_above(0.0)
 }

@@ -4,7 +4,7 @@
 //! DISTWAR) and [`Convention::gsplat`] (gsplat, arXiv 2409.06765). Fields may be changed one by one.
 
 /// When the transmittance after a Gaussian stops a pixel; that Gaussian is then not blended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StopRule {
     /// next T < minimum.
     Less,
@@ -13,7 +13,7 @@ pub enum StopRule {
 }
 
 /// What happens to the gradient of a clamp where it clamps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClampGradient {
     /// Passed through as if there were no clamp.
     PassThrough,
@@ -22,7 +22,7 @@ pub enum ClampGradient {
 }
 
 /// Which depths are culled at the near plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NearRule {
     /// z <= near is culled.
     LessOrEqual,
@@ -176,7 +176,7 @@ pub struct Convention {
 }
 
 /// The gradient through the clamped x/z, y/z of the Jacobian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FovClampGradient {
     /// A clamped coordinate is a constant: no gradient to x nor, through `limit * z`, to z.
     Constant,

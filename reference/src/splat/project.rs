@@ -143,6 +143,11 @@ pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> T
     }
 }
 
+/// The mean in camera axes.
+pub(crate) fn camera_mean<S: Scalar>(gaussians: &Gaussians<S>, id: usize, lens: &Lens<S>) -> V3<S> {
+    add(mul_vec(&lens.rotation, gaussians.means[id]), lens.translation)
+}
+
 /// Projects Gaussian `id`; `None` where it is certainly culled by depth or without area.
 #[must_use]
 pub(crate) fn project_one<S: Scalar>(
@@ -151,7 +156,7 @@ pub(crate) fn project_one<S: Scalar>(
     lens: &Lens<S>,
     convention: &Convention,
 ) -> Option<Projection<S>> {
-    let camera_mean = add(mul_vec(&lens.rotation, gaussians.means[id]), lens.translation);
+    let camera_mean = camera_mean(gaussians, id, lens);
     let [x, y, z] = camera_mean;
     let culled = culled_by_depth(z, convention);
     if culled == Truth::Always {

@@ -2,6 +2,8 @@
 
 use super::case_file::{self, EXTENSION};
 use super::generators::{ALL, Row, find};
+use super::space;
+use crate::case_space::Axis;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Workload};
 use proptest::strategy::Just;
@@ -32,6 +34,10 @@ impl Workload for Scatter {
         let count = ALL.len() as u64;
         let row = &ALL[usize::try_from(index % count).unwrap_or(0)];
         fixed(row, index / count, seed, index)
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        space::axes()
     }
 
     fn extensions(&self) -> &'static [&'static str] {

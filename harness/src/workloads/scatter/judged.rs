@@ -4,7 +4,9 @@
 use super::case::{Case, Numbers};
 use super::case_file;
 use super::minimize::smaller;
+use super::space;
 use super::steps::Steps;
+use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::scatter_step::Scatter;
@@ -44,6 +46,10 @@ impl crate::workload::Case for Case {
         let oracle = Box::new(Sums(self.numbers.clone()));
         let job = Job::new(SCATTER, inputs, self.numbers.len(), oracle);
         Ok(vec![job.map_err(|error| failed(&error))?])
+    }
+
+    fn traits(&self, _view: usize) -> Result<Traits, CaseError> {
+        Ok(space::traits(self))
     }
 
     fn views_of(&self, stage: Stage) -> usize {

@@ -4,6 +4,8 @@ use super::case::Case;
 use super::files::{case_file, corpus};
 use super::generators::{self, CHEAP_SIZES, find};
 use super::poison::with_nan;
+use super::space;
+use crate::case_space::Axis;
 use crate::io::InputError;
 use crate::workload::{
     AnyCase, CaseError, CaseFile, CaseTree, Draw, Drawn, Generator, Notes, Variant, Workload,
@@ -50,13 +52,14 @@ impl Workload for Splat {
         Some(Box::new(Drawn(find(generator.name)?.draw(draw, seed, index)?)))
     }
 
-    /// Mostly random scenes; one in eight has a field of its convention changed, one in sixteen a size
-    /// about a power of two.
+    /// Mostly random scenes; one in four has a field of its convention changed. Of the first ones, one in
+    /// eight has sizes about powers of two, each that is cheap once: two hundred have all of them, and
+    /// every change.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         let profile = self.profile(seed, index);
-        let (name, turn) = match index % 16 {
-            3 | 11 => ("fields", index / 8),
-            7 => ("sizes", index / 16 % CHEAP_SIZES),
+        let (name, turn) = match index % 8 {
+            1 | 5 => ("fields", index / 4),
+            7 if index / 8 < CHEAP_SIZES => ("sizes", index / 8),
             _ => ("typical", index),
         };
         let draw = generators::Draw { profile, lane_width: 32, turn };
@@ -66,6 +69,10 @@ impl Workload for Splat {
 
     fn variants(&self, case: &AnyCase, view: usize) -> Result<Vec<Variant>, CaseError> {
         Ok(vec![with_nan(case, view)?])
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        space::axes()
     }
 
     fn extensions(&self) -> &'static [&'static str] {

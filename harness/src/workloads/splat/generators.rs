@@ -27,6 +27,8 @@ mod windows;
 use crate::workload::Promise::{self, Every, Nothing};
 use crate::workload::{CaseId, Generator, Turns};
 use crate::workloads::splat::case::Case;
+#[cfg(test)]
+pub(super) use changes::CHANGES;
 pub use lanes::Aim;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

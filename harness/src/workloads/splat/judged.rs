@@ -5,7 +5,9 @@ use super::case::Case;
 use super::files::case_file;
 use super::jobs::{project_jobs, raster_jobs};
 use super::minimize::reduce;
+use super::space;
 use super::stage::{ProjectStage, RasterStage};
+use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_gpu::Stage;
@@ -20,6 +22,10 @@ use std::sync::Arc;
 #[must_use]
 pub fn takes_all_cameras(stage: Stage) -> bool {
     stage == PROJECT || stage == PROJECT_BACKWARD
+}
+
+fn failed(case: &Case, error: &dyn Display) -> CaseError {
+    CaseError { case: case.name.clone(), problem: error.to_string() }
 }
 
 impl crate::workload::Case for Case {
@@ -41,8 +47,7 @@ impl crate::workload::Case for Case {
 
     /// The rasterization of one camera, and with the first camera the projection by all.
     fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
-        let failed =
-            |error: &dyn Display| CaseError { case: self.name.clone(), problem: error.to_string() };
+        let failed = |error: &dyn Display| failed(self, error);
         let raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
         let mut jobs = raster_jobs(raster).map_err(|error| failed(&error))?;
         if view == 0 {
@@ -50,6 +55,10 @@ impl crate::workload::Case for Case {
             jobs.extend(project_jobs(project).map_err(|error| failed(&error))?);
         }
         Ok(jobs)
+    }
+
+    fn traits(&self, view: usize) -> Result<Traits, CaseError> {
+        space::traits(self, view).map_err(|error| failed(self, &error))
     }
 
     fn views_of(&self, stage: Stage) -> usize {

@@ -10,12 +10,15 @@ use splatcheck_reference::splat::convention::{
 };
 
 /// A change of one field.
-pub(super) type Change = fn(&mut Convention);
+pub(in crate::workloads::splat) type Change = fn(&mut Convention);
 
 /// Every field of a convention that a kernel reads, each value of an enumeration and a number on
 /// either side of both profiles' values.
-pub(super) const CHANGES: &[(&str, &[Change])] = &[
-    ("alpha_max", &[|c| c.alpha_max = 0.875, |c| c.alpha_max = 0.75, |c| c.alpha_max = 0.96875]),
+pub(in crate::workloads::splat) const CHANGES: &[(&str, &[Change])] = &[
+    (
+        "alpha_max",
+        &[|c| c.alpha_max = 0.875, |c| c.alpha_max = 0.75, |c| c.alpha_max = 1.0 - 1.0 / 512.0],
+    ),
     ("alpha_min", &[|c| c.alpha_min = 1.0 / 64.0, |c| c.alpha_min = 1.0 / 1024.0]),
     (
         "transmittance_min",

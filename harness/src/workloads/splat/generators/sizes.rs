@@ -2,79 +2,87 @@
 //! 8 or 16 bits, a batch, a workgroup, a block of a grid.
 //!
 //! The cases are sparse, since only the sizes matter: an image of one row of pixels has as many tiles
-//! as a large one, and a list of thousands costs little where one pixel walks it.
+//! as a large one, and a list of thousands costs little where one row of a tile walks it.
 
 use super::Draw;
 use super::parts::random_loss;
-use super::sheet::{Mark, Sheet, small};
+use super::sheet::{DEPTH, Mark, Sheet, small};
 use crate::workloads::splat::case::Case;
 use proptest::prelude::*;
 
 /// Pixels of a tile's side.
 const TILE: u32 = splatcheck_gpu::stages::splat::TILE_SIZE;
 
-/// What has the size.
+/// What has which size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Tiles along x: an image of one row.
-    TilesAcross(u32),
-    /// Tiles along y: an image of one column.
-    TilesDown(u32),
-    /// Tiles of a whole image of so many rows and columns of tiles.
-    Tiles([u32; 2]),
-    /// Gaussians in the list of the one tile.
-    List(u32),
-    /// Gaussians, few of which are seen.
-    Gaussians(u32),
-    /// Places in all lists together: so many tiles, so many Gaussians over all of them.
+    /// See [`Shape`].
+    Shape(Shape),
+    /// So many tiles of one row of pixels, so many Gaussians over all of them.
     Intersections([u32; 2]),
-    /// Cameras and Gaussians.
-    Cameras([u32; 2]),
+}
+
+/// Sizes that do not depend on one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    /// Pixels in x and y.
+    image: [u32; 2],
+    /// Gaussians in the list of the first tile.
+    list: u32,
+    /// Gaussians in all; those that are on no list are beside the image and come first.
+    gaussians: u32,
+    cameras: u32,
+}
+
+const fn shape(image: [u32; 2], list: u32, gaussians: u32) -> Kind {
+    Kind::Shape(Shape { image, list, gaussians, cameras: 1 })
+}
+
+const fn cameras(cameras: u32, gaussians: u32) -> Kind {
+    Kind::Shape(Shape { image: [5, 1], list: 4, gaussians, cameras })
 }
 
 /// Kinds that cost little, in the order of their turns: the main job has these as well.
 const CHEAP_KINDS: &[Kind] = &[
-    Kind::Gaussians(1025),
-    Kind::TilesAcross(257),
-    Kind::List(1025),
-    Kind::TilesDown(257),
-    Kind::Cameras([3, 257]),
-    Kind::List(257),
-    Kind::Gaussians(257),
-    Kind::Tiles([17, 16]),
-    Kind::List(513),
-    Kind::Cameras([4, 256]),
-    Kind::TilesAcross(17),
-    Kind::Gaussians(1024),
-    Kind::TilesDown(16),
-    Kind::List(1024),
-    Kind::TilesAcross(256),
-    Kind::List(769),
-    Kind::TilesDown(15),
-    Kind::Gaussians(255),
-    Kind::List(256),
-    Kind::TilesAcross(255),
-    Kind::Cameras([2, 255]),
-    Kind::List(1023),
-    Kind::TilesDown(256),
-    Kind::Gaussians(1023),
-    Kind::Tiles([16, 16]),
-    Kind::List(255),
+    shape([5, 1], 257, 1025),
+    shape([4105, 1], 9, 15),
+    shape([1025, 1], 1025, 1040),
+    shape([1, 4105], 9, 17),
+    cameras(3, 257),
+    shape([5, 1], 255, 1023),
+    shape([250, 1], 511, 600),
+    shape([1, 250], 513, 600),
+    cameras(2, 513),
+    shape([2073, 1], 9, 257),
+    shape([1, 2073], 9, 64),
+    shape([265, 1], 769, 800),
+    shape([1, 265], 1023, 1030),
+    shape([1023, 1], 1024, 1030),
+    cameras(4, 256),
+    shape([1, 1025], 16, 256),
+    shape([1, 1023], 17, 255),
+    shape([5, 1], 256, 1024),
+    shape([129 * TILE, 17], 9, 16),
 ];
 
 /// Kinds that take a second or more: for campaigns.
 const DEAR_KINDS: &[Kind] = &[
     Kind::Intersections([300, 219]),
-    Kind::TilesAcross(1025),
-    Kind::Gaussians(4097),
+    shape([16_377, 1], 2049, 32_769),
+    shape([1, 16_393], 4097, 4200),
     Kind::Intersections([257, 128]),
-    Kind::List(2049),
-    Kind::TilesAcross(2049),
-    Kind::Gaussians(32_769),
-    Kind::TilesDown(1025),
-    Kind::List(4097),
-    Kind::TilesAcross(4097),
-    Kind::Gaussians(65_537),
+    shape([32_761, 1], 9, 65_537),
+    shape([1, 32_777], 9, 32_768),
+    shape([65_553, 1], 4096, 4200),
+    Kind::Intersections([256, 128]),
+    shape([1, 16_377], 9, 65_536),
+    shape([16_393, 1], 9, 20),
+    shape([1, 65_529], 9, 20),
+    Kind::Intersections([299, 219]),
+    shape([65_529, 1], 9, 20),
+    shape([1, 65_553], 9, 20),
+    shape([32_777, 1], 9, 20),
+    shape([1, 32_761], 9, 20),
 ];
 
 /// How many turns of the generator cost little: those that the main job has.
@@ -86,12 +94,12 @@ pub(super) fn sizes(draw: Draw) -> BoxedStrategy<Case> {
     let turn = usize::try_from(draw.turn % all).unwrap_or(0);
     let kind =
         CHEAP_KINDS.get(turn).copied().unwrap_or_else(|| DEAR_KINDS[turn - CHEAP_KINDS.len()]);
-    // Where the few Gaussians are that are seen, as a share of the image's longer side.
-    let places = prop::collection::vec(0.0f32..1.0, 4..=8);
+    // Where the few Gaussians are that are beyond the first tile, as a share of the longer side.
+    let places = prop::collection::vec(0.0f32..1.0, 3);
     (places, random_loss(), any::<u64>())
         .prop_map(move |(places, loss, seed)| {
             // Kernels for 3 channels are compiled apart from those for any other number.
-            let channels = if turn.is_multiple_of(2) { 3 } else { 7 };
+            let channels = if turn.is_multiple_of(2) { 3 } else { 4 };
             let sheet = Sheet { loss, channels, colors: (seed, 1.0), ..kind.sheet(&places) };
             Sheet { convention: |_| (), ..sheet }.into_case(draw.profile)
         })
@@ -101,49 +109,54 @@ pub(super) fn sizes(draw: Draw) -> BoxedStrategy<Case> {
 impl Kind {
     fn sheet(self, places: &[f32]) -> Sheet {
         match self {
-            Self::TilesAcross(tiles) => scattered([tiles * TILE - 7, 1], places),
-            Self::TilesDown(tiles) => scattered([1, tiles * TILE - 7], places),
-            Self::Tiles([x, y]) => scattered([x * TILE, y * TILE], places),
-            // Faint, so that the pixels see all of them: the last has a hundredth of the light.
-            Self::List(count) => {
-                let opacity = (4.0 / small(count)).max(1.0 / 128.0);
-                let mark = |i: u32| Mark::round([small(i % 5), 0.0], 8.0, opacity);
-                Sheet { size: [5, 1], ..Sheet::new((0..count).map(mark).collect()) }
-            }
-            Self::Gaussians(count) => Sheet::new(mostly_beside(count, places)),
+            Self::Shape(shape) => shape.sheet(places),
             Self::Intersections([tiles, count]) => {
                 let [width, middle] = [tiles * TILE, tiles * TILE / 2];
                 let wide = |i: u32| {
                     let mark = Mark::round([small(middle + i), 0.0], small(width), 1.0 / 64.0);
-                    mark.at_depth(super::sheet::DEPTH)
+                    mark.at_depth(DEPTH)
                 };
                 Sheet { size: [width, 1], ..Sheet::new((0..count).map(wide).collect()) }
-            }
-            Self::Cameras([cameras, count]) => {
-                let begin = |camera: u32| [small(camera) * 3.0, 0.0];
-                let cameras = (0..cameras).map(begin).collect();
-                Sheet { cameras, ..Sheet::new(mostly_beside(count, places)) }
             }
         }
     }
 }
 
-/// Some Gaussians along an image, the first and the last pixel among what they cover.
-fn scattered(size: [u32; 2], places: &[f32]) -> Sheet {
-    let [x, y] = size.map(|side| small(side - 1));
-    let at = |share: f32| Mark::round([share * x, share * y], 3.0, 0.5);
-    let marks = places.iter().copied().chain([0.0, 1.0]).map(at).collect();
-    Sheet { size, ..Sheet::new(marks) }
-}
+impl Shape {
+    fn sheet(self, places: &[f32]) -> Sheet {
+        let Self { image, list, gaussians, cameras } = self;
+        let begin = |camera: u32| [small(camera), 0.0];
+        let along = self.along(places);
+        let seen = list + u32::try_from(along.len()).unwrap_or(0);
+        let beside = (0..gaussians.saturating_sub(seen)).map(|i| {
+            let [x, y] = image.map(small);
+            Mark::round([x + 4096.0, y + small(i % 16)], 2.0, 0.5)
+        });
+        let marks = beside.chain(self.listed()).chain(along).collect();
+        let cameras = (0..cameras).map(begin).collect();
+        Sheet { size: image, cameras, ..Sheet::new(marks) }
+    }
 
-/// So many Gaussians of which the last and a few others are on the image of one tile.
-fn mostly_beside(count: u32, places: &[f32]) -> Vec<Mark> {
-    let every = (count / 6).max(1);
-    let seen = |i: u32| (count - 1 - i).is_multiple_of(every);
-    let mark = |i: u32| {
-        let share = places[i as usize % places.len()];
-        let beside = if seen(i) { 0.0 } else { 4096.0 };
-        Mark::round([15.0 * share + beside, 15.0 * share], 2.0, 0.5)
-    };
-    (0..count).map(mark).collect()
+    /// Those of the first tile, which reach no other. Faint, so that the first pixels see all of them
+    /// or nearly so: behind the last, a hundredth of the light is left.
+    fn listed(self) -> impl Iterator<Item = Mark> {
+        let opacity = (4.0 / small(self.list)).clamp(1.0 / 128.0, 0.5);
+        let down = self.image[1] > self.image[0];
+        (0..self.list).map(move |i| {
+            let [x, y] = [small(i % 3), 0.0];
+            Mark::round(if down { [y, x] } else { [x, y] }, 1.5, opacity)
+        })
+    }
+
+    /// Some along an image of more than two tiles, the last pixel among what they cover.
+    fn along(self, places: &[f32]) -> Vec<Mark> {
+        let [x, y] = self.image.map(|side| small(side - 1));
+        if x.max(y) < small(3 * TILE) {
+            return Vec::new();
+        }
+        // From the third tile on.
+        let first = small(2 * TILE + 8) / x.max(y);
+        let shares = places.iter().map(|share| first + share * (1.0 - first)).chain([1.0]);
+        shares.map(|share| Mark::round([share * x, share * y], 2.0, 0.5)).collect()
+    }
 }

@@ -1,0 +1,246 @@
+//! What the cases of a run have among them: which values of every way in which cases differ.
+//!
+//! A workload names the *axes* along which its cases differ (a field of the convention, a comparison
+//! of the oracle, a size) and the values of each that a kernel may treat differently. A kernel that
+//! is wrong for one of them passes every case that does not have it, so values that no case had are
+//! holes, and reports name them.
+
+use crate::io::serde_forms::pairs;
+use crate::table::table;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// A way in which cases differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Its name, unique in its workload.
+    pub name: String,
+    /// The values that are wanted, in the order of reports.
+    pub values: Vec<Value>,
+}
+
+/// A value of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// Its name, unique on its axis.
+    pub name: String,
+    /// Who must have it.
+    pub wanted: Wanted,
+}
+
+/// Who must have a case with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The main job, and every campaign with all generators.
+    Always,
+    /// Campaigns alone, for that reason.
+    InCampaigns(&'static str),
+    /// Nobody, for that reason.
+    Nowhere(&'static str),
+}
+
+impl Axis {
+    /// An axis all of whose values are wanted always.
+    #[must_use]
+    pub fn new<T: ToString>(name: impl Into<String>, values: impl IntoIterator<Item = T>) -> Self {
+        let always = |value: T| Value { name: value.to_string(), wanted: Wanted::Always };
+        Self { name: name.into(), values: values.into_iter().map(always).collect() }
+    }
+}
+
+/// The two sides of a power of two near which a size is looked at.
+#[must_use]
+pub fn sides_of(power: u32) -> [String; 2] {
+    [format!("to 2^{power}"), format!("above 2^{power}")]
+}
+
+/// On which sides of which of these powers of two a size lies, and not more than a factor of 2 away
+/// from it; a power itself is the last below it.
+pub fn near_powers(size: usize, powers: &[u32]) -> impl Iterator<Item = String> + '_ {
+    powers.iter().filter_map(move |&power| {
+        let ([to, above], limit) = (sides_of(power), 1usize << power);
+        match size {
+            _ if size > limit / 2 && size <= limit => Some(to),
+            _ if size > limit && size <= 2 * limit => Some(above),
+            _ => None,
+        }
+    })
+}
+
+/// What one view of a case has: axes with their values.
+pub type Traits = BTreeSet<(String, String)>;
+
+/// What the cases of a run had among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseSpace {
+    /// Views of cases.
+    views: u64,
+    /// How many of them had each value of each axis.
+    #[serde(with = "pairs")]
+    had: BTreeMap<(String, String), u64>,
+}
+
+/// Whose holes are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// The main job's cases.
+    MainJob,
+    /// A campaign.
+    Campaign,
+}
+
+impl CaseSpace {
+    /// Adds a view.
+    pub fn add(&mut self, traits: Traits) {
+        self.views += 1;
+        for value in traits {
+            *self.had.entry(value).or_default() += 1;
+        }
+    }
+
+    /// Adds the views of another part of a run.
+    pub fn merge(&mut self, other: &Self) {
+        self.views += other.views;
+        for (value, count) in &other.had {
+            *self.had.entry(value.clone()).or_default() += count;
+        }
+    }
+
+    /// How many views there were.
+    #[must_use]
+    pub fn views(&self) -> u64 {
+        self.views
+    }
+
+    fn count(&self, axis: &Axis, value: &Value) -> u64 {
+        self.had.get(&(axis.name.clone(), value.name.clone())).copied().unwrap_or(0)
+    }
+
+    /// The values that are wanted and that no view had: axis and value.
+    #[must_use]
+    pub fn holes<'a>(&self, axes: &'a [Axis], run: Run) -> Vec<(&'a str, &'a str)> {
+        let is_wanted = |value: &Value| match value.wanted {
+            Wanted::Always => true,
+            Wanted::InCampaigns(_) => run == Run::Campaign,
+            Wanted::Nowhere(_) => false,
+        };
+        let values = axes.iter().flat_map(|axis| axis.values.iter().map(move |v| (axis, v)));
+        let empty = values.filter(|(axis, v)| is_wanted(v) && self.count(axis, v) == 0);
+        empty.map(|(axis, value)| (axis.name.as_str(), value.name.as_str())).collect()
+    }
+
+    /// The map in words: a line for every axis, with the number of views that had each value, then
+    /// the holes, and what is left to campaigns or to nobody, with the reasons.
+    #[must_use]
+    pub fn text(&self, axes: &[Axis], run: Run) -> String {
+        let row = |axis: &Axis| {
+            let value = |v: &Value| format!("{} {}", v.name, self.count(axis, v));
+            let values: Vec<_> = axis.values.iter().map(value).collect();
+            vec![format!("  {}", axis.name), values.join(", ")]
+        };
+        let holes = self.holes(axes, run);
+        let wanted = axes.iter().flat_map(|axis| &axis.values);
+        let all = wanted.filter(|value| match value.wanted {
+            Wanted::Always => true,
+            Wanted::InCampaigns(_) => run == Run::Campaign,
+            Wanted::Nowhere(_) => false,
+        });
+        let all = all.count();
+        let mut text = format!(
+            "case space: {} of {all} values met by {} views of cases (the numbers of views)\n",
+            all - holes.len(),
+            self.views
+        );
+        text += &table(&axes.iter().map(row).collect::<Vec<_>>());
+        for (axis, value) in holes {
+            let _ = writeln!(text, "  EMPTY: {axis}: {value}");
+        }
+        text + &self.left_out(axes, run)
+    }
+
+    /// Values that nobody had and that need not be had, by their reasons.
+    fn left_out(&self, axes: &[Axis], run: Run) -> String {
+        let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for axis in axes {
+            for value in axis.values.iter().filter(|value| self.count(axis, value) == 0) {
+                let reason = match value.wanted {
+                    Wanted::Always => continue,
+                    Wanted::InCampaigns(_) if run == Run::Campaign => continue,
+                    Wanted::InCampaigns(reason) | Wanted::Nowhere(reason) => reason,
+                };
+                let name = format!("{}: {}", axis.name, value.name);
+                reasons.entry(reason).or_default().push(name);
+            }
+        }
+        let line = |(reason, values): (&str, Vec<String>)| {
+            format!("  not among these cases, {reason}: {}\n", values.join("; "))
+        };
+        reasons.into_iter().map(line).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes() -> Vec<Axis> {
+        let dear = Value { name: "9".into(), wanted: Wanted::InCampaigns("they are dear") };
+        let never = Value { name: "10".into(), wanted: Wanted::Nowhere("there are none") };
+        let mut size = Axis::new("size", [1, 2]);
+        size.values.extend([dear, never]);
+        vec![Axis::new("rule", ["less", "less or equal"]), size]
+    }
+
+    fn traits(of: &[(&str, &str)]) -> Traits {
+        of.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn holes_are_what_is_wanted_of_that_run_and_not_there() {
+        let mut space = CaseSpace::default();
+        space.add(traits(&[("rule", "less"), ("size", "2")]));
+        space.add(traits(&[("rule", "less")]));
+        let main = [("rule", "less or equal"), ("size", "1")];
+        assert_eq!(space.holes(&axes(), Run::MainJob), main, "of the main job");
+        let all = [main[0], main[1], ("size", "9")];
+        assert_eq!(space.holes(&axes(), Run::Campaign), all, "of a campaign");
+        let expected = "\
+case space: 2 of 4 values met by 2 views of cases (the numbers of views)
+  rule  less 2, less or equal 0
+  size  1 0, 2 1, 9 0, 10 0
+  EMPTY: rule: less or equal
+  EMPTY: size: 1
+  not among these cases, there are none: size: 10
+  not among these cases, they are dear: size: 9
+";
+        assert_eq!(space.text(&axes(), Run::MainJob), expected, "the map in words");
+    }
+
+    #[test]
+    fn a_power_of_two_is_the_last_below_itself() {
+        let of = |size| near_powers(size, &[4, 8, 15, 16]).collect::<Vec<_>>();
+        assert_eq!(of(256), ["to 2^8"], "the power itself");
+        assert_eq!(of(257), ["above 2^8"], "one more");
+        assert_eq!(of(65_536), ["above 2^15", "to 2^16"], "two powers are a factor of 2 away");
+        assert!(of(64).is_empty(), "no power is near");
+    }
+
+    #[test]
+    fn parts_add_up_in_any_order() {
+        let [mut a, mut b] = [traits(&[("size", "1")]), traits(&[("size", "1"), ("rule", "less")])]
+            .map(|traits| {
+                let mut space = CaseSpace::default();
+                space.add(traits);
+                space
+            });
+        let first = a.clone();
+        a.merge(&b);
+        b.merge(&first);
+        assert_eq!(a, b, "order matters");
+        assert!(a.text(&axes(), Run::Campaign).contains("2 views"), "not all views are counted");
+        let read =
+            serde_json::from_str::<CaseSpace>(&serde_json::to_string(&a).expect("plain data"));
+        assert_eq!(read.expect("its own form"), a, "what is written is not what is read");
+    }
+}
