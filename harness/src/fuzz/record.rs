@@ -2,7 +2,7 @@
 
 use super::results::RESULT;
 use super::{AimError, Plan, Results, Shard};
-use crate::campaign::{EngineReport, Fault, Finding, Row};
+use crate::campaign::{EngineReport, Fault, Finding, Limited, Row};
 use crate::coverage::Coverage;
 use crate::engines::{Emulation, Missing};
 use crate::io::InputError;
@@ -54,6 +54,8 @@ struct EngineRecord {
     rows: BTreeMap<(Stage, Option<Reduction>), Row>,
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
     unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
     findings: Vec<FindingRecord>,
     coverage: Option<Coverage>,
 }
@@ -154,6 +156,7 @@ impl EngineRecord {
             given_up: report.given_up.clone(),
             rows: report.rows.clone(),
             unsupported: report.unsupported.clone(),
+            limited: report.limited.clone(),
             findings: report.findings.iter().map(finding).collect(),
             coverage: results.coverage.get(&report.id).cloned(),
         }
@@ -346,9 +349,19 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             findings.push(finding.read(folder, &plan, &engine)?);
         }
         let emulation = engine.emulation();
-        let EngineRecord { id, info, given_up, rows, unsupported, coverage: met, .. } = engine;
+        let EngineRecord { id, info, given_up, rows, unsupported, limited, coverage: met, .. } =
+            engine;
         coverage.extend(met.map(|met| (id.clone(), met)));
-        reports.push(EngineReport { id, emulation, info, rows, unsupported, findings, given_up });
+        reports.push(EngineReport {
+            id,
+            emulation,
+            info,
+            rows,
+            unsupported,
+            limited,
+            findings,
+            given_up,
+        });
     }
     Ok(Results {
         plan,

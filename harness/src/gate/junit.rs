@@ -3,7 +3,7 @@
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::summary::{EngineSummary, FindingSummary, RowSummary, Summary};
+use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, Summary};
 
 /// The XML text. A known failure and what was not exercised are skipped test cases with the reason.
 ///
@@ -27,6 +27,7 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
         ("driver", &engine.driver),
         ("backend", &engine.backend),
         ("lane width", &engine.lane_width.to_string()),
+        ("loop limit", &engine.loop_limit),
     ] {
         suite.add_property(Property::new(name, value));
     }
@@ -41,6 +42,15 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
         };
         let mut case = TestCase::new(name, status(row, &findings));
         case.set_classname(engine.id.as_str());
+        let same = |limited: &&LimitedSummary| {
+            (limited.stage, limited.reduction) == (row.stage, row.reduction)
+        };
+        if let Some(limited) = engine.limited.iter().find(same) {
+            case.set_system_out(format!(
+                "not exercised in {} runs: {}",
+                limited.runs, limited.reason
+            ));
+        }
         suite.add_test_case(case);
     }
     suite
