@@ -24,6 +24,8 @@ enum Kind {
     Tiles([u32; 2]),
     /// Gaussians in the list of the one tile.
     List(u32),
+    /// The same, longer than pixels see: few of the Gaussians are, the first and the last among them.
+    SparseList(u32),
     /// Gaussians, few of which are seen.
     Gaussians(u32),
     /// Places in all lists together: so many tiles, so many Gaussians over all of them.
@@ -75,6 +77,13 @@ const DEAR_KINDS: &[Kind] = &[
     Kind::List(4097),
     Kind::TilesAcross(4097),
     Kind::Gaussians(65_537),
+    Kind::SparseList(32_769),
+    Kind::Intersections([255, 257]),
+    Kind::SparseList(65_537),
+    Kind::SparseList(32_767),
+    Kind::Intersections([217, 151]),
+    Kind::SparseList(65_535),
+    Kind::Intersections([99, 331]),
 ];
 
 /// How many turns of the generator cost little: those that the main job has.
@@ -110,6 +119,17 @@ impl Kind {
                 let mark = |i: u32| Mark::round([small(i % 5), 0.0], 8.0, opacity);
                 Sheet { size: [5, 1], ..Sheet::new((0..count).map(mark).collect()) }
             }
+            Self::SparseList(count) => {
+                let every = count / SEEN;
+                let mark = |i: u32| {
+                    if i.is_multiple_of(every) || i + 1 == count {
+                        Mark::round([small(i % 5), 0.0], 8.0, 1.0 / 128.0)
+                    } else {
+                        unseen(i)
+                    }
+                };
+                Sheet { size: [5, 1], ..Sheet::new((0..count).map(mark).collect()) }
+            }
             Self::Gaussians(count) => Sheet::new(mostly_beside(count, places)),
             Self::Intersections([tiles, count]) => {
                 let [width, middle] = [tiles * TILE, tiles * TILE / 2];
@@ -134,6 +154,15 @@ fn scattered(size: [u32; 2], places: &[f32]) -> Sheet {
     let at = |share: f32| Mark::round([share * x, share * y], 3.0, 0.5);
     let marks = places.iter().copied().chain([0.0, 1.0]).map(at).collect();
     Sheet { size, ..Sheet::new(marks) }
+}
+
+/// Gaussians of a long list that pixels see: the last of them has a hundredth of the light.
+const SEEN: u32 = 500;
+
+/// Listed in the tile at the origin, but between its pixels and so faint that none sees it, with the
+/// blur of either convention.
+fn unseen(i: u32) -> Mark {
+    Mark::round([small(i % 4) + 0.5, 0.5], 1.0 / 64.0, 1.0 / 200.0)
 }
 
 /// So many Gaussians of which the last and a few others are on the image of one tile.
