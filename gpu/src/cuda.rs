@@ -15,7 +15,8 @@ pub use driver::{CudaDevice, devices};
 
 use crate::artifact::{Architecture, Artifact, Build};
 use crate::engine::{
-    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, POISON, Work, no_panic,
+    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, POISON, Work,
+    no_panic,
 };
 use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
 use crate::reduction::Setting;
@@ -91,6 +92,7 @@ impl CudaEngine {
                     lane_width: opened.lane_width,
                     float_atomics: FloatAtomics::Native,
                     exp_of_zero_is_one: false,
+                    loop_limit: LoopLimit::NotMeasured,
                 },
                 architecture: opened.architecture,
                 fast_math,

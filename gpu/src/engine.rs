@@ -5,6 +5,7 @@ use crate::stages::Stage;
 use crate::tensor::{TensorError, Tensors};
 use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What outputs hold before a kernel runs: a NaN with a telling payload, and no valid `last_ids`.
@@ -45,6 +46,55 @@ pub enum Arithmetic {
     CudaFast,
 }
 
+/// How many steps a driver lets the loops of a kernel make before it leaves them, without a word.
+/// Mesa's lavapipe is the one that is known to: it counts the steps of all loops of a subgroup
+/// together, also the last one of each loop, at which it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopLimit {
+    /// It was not measured: kernels in PTX run as they are.
+    #[default]
+    NotMeasured,
+    /// There is none up to this many steps.
+    NoneUpTo(u64),
+    /// This many in all loops of a subgroup together.
+    InAll(u64),
+    /// This many in each loop by itself.
+    OfEach(u64),
+}
+
+impl LoopLimit {
+    /// The limit, if one was found.
+    #[must_use]
+    pub fn steps(self) -> Option<u64> {
+        match self {
+            Self::NotMeasured | Self::NoneUpTo(_) => None,
+            Self::InAll(steps) | Self::OfEach(steps) => Some(steps),
+        }
+    }
+
+    /// Whether a kernel that makes up to so many steps may be left before its end.
+    #[must_use]
+    pub fn may_cut(self, steps: u64) -> bool {
+        // A few steps belong to the guard (`wgsl::guard`).
+        self.steps().is_some_and(|limit| steps.saturating_add(Self::MARGIN) > limit)
+    }
+
+    /// Steps of a limit that a kernel's bound must stay below it.
+    pub(crate) const MARGIN: u64 = 8;
+}
+
+impl fmt::Display for LoopLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotMeasured => f.pad("not measured"),
+            Self::NoneUpTo(steps) => f.pad(&format!("none to {steps} steps")),
+            Self::InAll(steps) => f.pad(&format!("{steps} steps in all")),
+            Self::OfEach(steps) => f.pad(&format!("{steps} steps a loop")),
+        }
+    }
+}
+
 /// What is known of the device behind an engine. Recorded in every report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
@@ -65,6 +115,9 @@ pub struct DeviceInfo {
     /// Whether exp(+0) and exp(-0) give exactly 1 there, measured by a kernel on the device:
     /// the specifications allow 3 ulp, and knife edges at power = 0 are decided only if it is so.
     pub exp_of_zero_is_one: bool,
+    /// How many steps the driver lets a kernel's loops make, measured by a kernel on the device.
+    #[serde(default)]
+    pub loop_limit: LoopLimit,
 }
 
 /// Why an engine gave no result.
@@ -90,7 +143,7 @@ pub enum EngineError {
         /// The compiler's words.
         message: String,
     },
-    /// The inputs contradict each other or exceed the device's limits.
+    /// The inputs contradict each other or exceed what the kernels are written for.
     #[error("invalid input: {0}")]
     Input(String),
     /// A threshold is out of range.
@@ -99,20 +152,53 @@ pub enum EngineError {
     /// The device ran out of memory, was lost, or is not to be had.
     #[error("device not available: {0}")]
     Unavailable(String),
+    /// The driver left the kernel's loops before their end, or may have: what came back is not the
+    /// kernel's result. Nothing is said of the kernel, which may need so many steps here.
+    #[error(
+        "the driver's loop limit ({limit} steps; this case needs up to {needs}): what the kernel \
+         returns is not its result"
+    )]
+    LoopLimit {
+        /// Steps after which the driver leaves the loops.
+        limit: u64,
+        /// Steps that the kernel makes at most.
+        needs: u64,
+    },
+    /// The inputs or outputs are more than the device, or the way to it, takes.
+    #[error("too large: {0}")]
+    TooLarge(String),
     /// A kernel faulted, or the device reported another error.
     #[error("device failed: {0}")]
     Device(String),
 }
 
 impl EngineError {
+    /// Whether a limit of the device or its driver stood in the way of one run: another may be within.
+    #[must_use]
+    pub fn is_a_limit(&self) -> bool {
+        match self {
+            Self::LoopLimit { .. } | Self::TooLarge(_) => true,
+            Self::NoDevice(_)
+            | Self::Missing { .. }
+            | Self::Compile { .. }
+            | Self::Input(_)
+            | Self::Threshold(_)
+            | Self::Unavailable(_)
+            | Self::Device(_) => false,
+        }
+    }
+
     /// Whether this says something of the machine and nothing of a kernel's correctness: no device,
-    /// something it lacks, a kernel that is not the project's or that its driver does not take.
+    /// something it lacks, a kernel that is not the project's, that its driver does not take or whose
+    /// loops it leaves.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
         match self {
             Self::NoDevice(_)
             | Self::Missing { .. }
             | Self::Compile { .. }
+            | Self::LoopLimit { .. }
+            | Self::TooLarge(_)
             | Self::Unavailable(_) => true,
             Self::Input(_) | Self::Threshold(_) | Self::Device(_) => false,
         }

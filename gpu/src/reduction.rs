@@ -6,6 +6,7 @@
 //! kernels. The chain of rounding additions that a row leads to is derived in [`sum`].
 
 mod setting;
+mod steps;
 pub mod sum;
 
 pub use setting::{Setting, ThresholdError};

@@ -9,14 +9,17 @@ mod buffer;
 mod check;
 mod record;
 mod shape;
+mod steps;
 
 pub use buffer::{Buffer, Buffers};
 pub use record::{Language, Param, Value};
 pub use shape::{Dim, Sizes};
+pub use steps::LoopRun;
+pub(crate) use steps::over;
 
 use crate::engine::EngineError;
 use crate::reduction::{Reduction, Setting};
-use crate::tensor::{Dtype, Tensors};
+use crate::tensor::{Dtype, TensorError, Tensors};
 
 /// What a stage does with an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +129,8 @@ pub struct Wgsl {
     /// compiled for ([`StageSpec::compiled_for`]; 1 where there is none) and the rows of sums that a
     /// workgroup of the reduction works on at a time.
     pub constants: fn(u32, u32) -> Vec<(&'static str, u32)>,
+    /// A bound of the steps that the loops of one subgroup make.
+    pub loop_steps: fn(&LoopRun<'_>) -> Result<u64, TensorError>,
 }
 
 /// The kernels in PTX.

@@ -2,18 +2,22 @@
 //!
 //! Which drivers exist is settled by the environment before the process starts (`VK_DRIVER_FILES`
 //! chooses the Vulkan drivers, `LP_NATIVE_VECTOR_WIDTH` lavapipe's lane width); the engine opens
-//! what is there and measures what no specification tells (`probe`).
+//! what is there and measures what no specification tells (`probe`, `loop_limit`).
 //!
 //! A call packs its jobs into one buffer of inputs, one of settings and one of outputs, encodes all
 //! dispatches into one submission and reads all outputs back at once; above [`SUBMISSION_BYTES`] it
 //! is cut into several. Outputs hold a poison pattern before a kernel runs, so that what a kernel
 //! leaves unwritten is seen; gradients are zeroed by the backward stage itself (hazard 19).
 //!
+//! A driver may leave a kernel's loops after so many steps; what is done about that, says `guard`.
+//!
 //! Faults of the device are errors, never panics: see `device`.
 
 mod adapter;
 mod device;
+mod guard;
 mod job;
+mod loop_limit;
 mod pipeline;
 mod probe;
 mod submission;
@@ -31,6 +35,7 @@ use crate::stage::StageSpec;
 use crate::stages::Stage;
 use crate::tensor::Tensors;
 use device::Gpu;
+use guard::Guard;
 use pipeline::Kernels;
 use submission::Arenas;
 
@@ -44,6 +49,8 @@ pub struct WgpuEngine {
     info: DeviceInfo,
     kernels: Kernels,
     arenas: Arenas,
+    /// Where the driver leaves loops.
+    guard: Option<Guard>,
     /// Where a call is cut, see [`SUBMISSION_BYTES`].
     submission_bytes: u64,
 }
@@ -68,6 +75,11 @@ impl WgpuEngine {
             let mut kernels = Kernels::new(options.edit.clone());
             let mut arenas = Arenas::default();
             let probed = probe::probe(&opened.gpu, &mut kernels, &mut arenas, &opened.info)?;
+            let loop_limit = loop_limit::measure(&opened.gpu, &mut kernels, &mut arenas)?;
+            let guard = Guard::of(loop_limit);
+            if guard.is_some() {
+                kernels.guard();
+            }
             let info = DeviceInfo {
                 adapter: opened.info.name.clone(),
                 driver: adapter::driver(&opened.info),
@@ -77,17 +89,18 @@ impl WgpuEngine {
                 lane_width: probed.lane_width,
                 float_atomics: opened.float_atomics,
                 exp_of_zero_is_one: probed.exp_of_zero_is_one,
+                loop_limit,
             };
             tracing::debug!(?info, "opened");
             let submission_bytes = SUBMISSION_BYTES;
-            Ok(Self { gpu: opened.gpu, info, kernels, arenas, submission_bytes })
+            Ok(Self { gpu: opened.gpu, info, kernels, arenas, guard, submission_bytes })
         })
     }
 }
 
-/// Whether a device that binds so many storage buffers runs a stage.
-fn supported(stage: &StageSpec, limit: u32) -> Support {
-    let needed = stage.storage_buffers();
+/// Whether a device that binds so many storage buffers runs a stage with so many loop guards.
+fn supported(stage: &StageSpec, guards: usize, limit: u32) -> Support {
+    let needed = stage.storage_buffers() + guards;
     if needed as u64 <= u64::from(limit) {
         return Support::Yes;
     }
@@ -103,7 +116,8 @@ impl Engine for WgpuEngine {
     }
 
     fn supports(&self, stage: Stage, _reduction: Option<Reduction>) -> Support {
-        supported(&stage, self.gpu.limits.max_storage_buffers_per_shader_stage)
+        let limit = self.gpu.limits.max_storage_buffers_per_shader_stage;
+        supported(&stage, usize::from(self.guard.is_some()), limit)
     }
 
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {

@@ -5,6 +5,8 @@
 //! the bind group layouts, and constants such as `CHANNELS` and `WORKGROUP_SIZE` are emitted. The files
 //! in `kernels/wgsl` are therefore not complete programs.
 
+pub(crate) mod guard;
+
 use crate::engine::FloatAtomics;
 use crate::reduction::{Kernel, Reduction};
 use crate::stage::{Buffer, Role, StageSpec};

@@ -17,7 +17,7 @@ mod run_stage;
 pub use finding::{Fault, Finding};
 pub use hooks::{Everything, Exercised, Hooks, Minimizer, Observer, Policy, as_it_is, smaller};
 pub use item::Item;
-pub use rows::{EngineReport, Row};
+pub use rows::{EngineReport, Limited, Row};
 pub(crate) use run_stage::{Runs, tallies};
 
 use crate::engines::Emulation;

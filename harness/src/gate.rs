@@ -18,7 +18,9 @@ pub use conclusion::{Conclusion, Evidence, Inconclusive, Outcome};
 pub use junit::junit;
 pub use known::{KnownFailure, KnownFailures, KnownFailuresError};
 pub use step_summary::step_summary;
-pub use summary::{EngineSummary, FindingSummary, MissingSummary, RowSummary, Summary};
+pub use summary::{
+    EngineSummary, FindingSummary, LimitedSummary, MissingSummary, RowSummary, Summary,
+};
 
 use crate::campaign::Finding;
 use std::collections::BTreeSet;

@@ -116,6 +116,11 @@ fn exercised(reports: &[EngineReport], missing: &[Missing]) -> String {
                 reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
             let _ = writeln!(text, "NOT EXERCISED: {}: {stage}{reduction}: {reason}", report.id);
         }
+        for ((stage, reduction), limited) in &report.limited {
+            let reduction =
+                reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
+            let _ = writeln!(text, "NOT EXERCISED: {}: {stage}{reduction}: {limited}", report.id);
+        }
     }
     for report in reports {
         for (stage, reduction, row) in report.named_rows() {

@@ -13,7 +13,7 @@ use crate::io::{InputError, read};
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
 use splatcheck_gpu::stage::Sizes;
-use splatcheck_gpu::{EngineError, Stage, TensorError, Tensors};
+use splatcheck_gpu::{DeviceInfo, EngineError, Setting, Stage, TensorError, Tensors};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -252,6 +252,19 @@ impl Job {
     /// What a conforming kernel may return, computed once for each arithmetic.
     pub fn expectation(&self, arithmetic: Arithmetic) -> &Expectation {
         self.expectations[arithmetic as usize].get_or_init(|| self.oracle.expect(arithmetic))
+    }
+
+    /// Whether a device may leave the loops of a kernel that runs the job with a setting, because of
+    /// the steps that it needs at most ([`splatcheck_gpu::LoopLimit`]). Inputs that are not those of
+    /// the stage say nothing: the engine refuses them.
+    #[must_use]
+    pub fn may_be_cut(&self, device: &DeviceInfo, setting: Option<Setting>) -> bool {
+        // What has no limit is not asked how many steps it needs, for which inputs are read.
+        device.loop_limit.steps().is_some()
+            && self
+                .stage
+                .loop_steps(&self.inputs, &self.sizes, setting, device)
+                .is_ok_and(|steps| device.loop_limit.may_cut(steps))
     }
 
     /// See [`Oracle::scatter`].

@@ -74,6 +74,7 @@ impl Mirror {
                 lane_width,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: true,
+                loop_limit: splatcheck_gpu::LoopLimit::NotMeasured,
             },
             defect,
         }

@@ -9,7 +9,9 @@ use splatcheck_emulator::{
 };
 
 use crate::artifact::{Architecture, Artifact, Build};
-use crate::engine::{Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, Work};
+use crate::engine::{
+    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, Work,
+};
 use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
 use crate::reduction::{Reduction, Setting};
 use crate::stages::Stage;
@@ -88,6 +90,7 @@ impl EmulatorEngine {
                 lane_width: options.lane_width,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: false,
+                loop_limit: LoopLimit::NotMeasured,
             },
             options,
             modules: BTreeMap::new(),

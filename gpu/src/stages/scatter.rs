@@ -6,9 +6,10 @@ use super::Stage;
 use crate::engine::EngineError;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::{
-    Buffer, Buffers, Dim, Launch, Param, Port, Ptx, Reductions, Role, Sizes, StageSpec, Value, Wgsl,
+    Buffer, Buffers, Dim, Launch, LoopRun, Param, Port, Ptx, Reductions, Role, Sizes, StageSpec,
+    Value, Wgsl, over,
 };
-use crate::tensor::{Dtype, Tensors};
+use crate::tensor::{Dtype, TensorError, Tensors};
 
 /// The workload's name.
 pub const NAME: &str = "scatter";
@@ -73,10 +74,20 @@ static SCATTER_SPEC: StageSpec = StageSpec {
         kernel: include_str!("../../kernels/wgsl/scatter/scatter.wgsl"),
         own: &[],
         constants: |_, _| vec![("VALUES", WGSL_VALUES)],
+        loop_steps,
     },
     ptx: Ptx { buffers: BUFFERS },
     check,
 };
+
+/// How many loop steps `scatter.wgsl` makes at most: the chunks of an element's values, in each its
+/// values and the reduction.
+fn loop_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let values = u64::from(WGSL_VALUES);
+    let reduced = run.setting.map_or(0, |setting| setting.add_up_steps(run, values));
+    let chunks = run.size("V").div_ceil(values);
+    Ok(over(chunks, over(values, 0).saturating_add(reduced)))
+}
 
 /// A key beyond the rows would lead the kernel outside of the sums.
 fn check(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {

@@ -7,6 +7,7 @@
 mod check;
 mod projection;
 mod raster;
+mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
 mod typed;
@@ -184,6 +185,7 @@ static RASTERIZE_SPEC: StageSpec = StageSpec {
         kernel: include_str!("../../kernels/wgsl/splat/rasterize.wgsl"),
         own: &[],
         constants: raster_constants,
+        loop_steps: steps::rasterize,
     },
     ptx: Ptx { buffers: RASTERIZE_BUFFERS },
     check: check::forward,
@@ -233,6 +235,7 @@ static RASTERIZE_BACKWARD_SPEC: StageSpec = StageSpec {
             include_str!("../../kernels/wgsl/splat/rasterize_backward_per_gaussian.wgsl"),
         )],
         constants: raster_constants,
+        loop_steps: steps::rasterize_backward,
     },
     ptx: Ptx { buffers: RASTERIZE_BACKWARD_BUFFERS },
     check: check::backward,
@@ -375,6 +378,7 @@ static PROJECT_SPEC: StageSpec = StageSpec {
         kernel: include_str!("../../kernels/wgsl/splat/project.wgsl"),
         own: &[],
         constants: projection_constants,
+        loop_steps: steps::project,
     },
     ptx: Ptx {
         buffers: Buffers {
@@ -437,6 +441,7 @@ static PROJECT_BACKWARD_SPEC: StageSpec = StageSpec {
         kernel: include_str!("../../kernels/wgsl/splat/project_backward.wgsl"),
         own: &[],
         constants: projection_constants,
+        loop_steps: steps::project_backward,
     },
     ptx: Ptx {
         buffers: Buffers {

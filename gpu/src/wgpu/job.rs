@@ -1,6 +1,7 @@
 //! The jobs of any stage, in as few submissions as their bytes allow.
 
 use super::WgpuEngine;
+use super::guard;
 use super::submission::{Dispatch, Span, Submission};
 use crate::engine::{EngineError, Work};
 use crate::reduction::Setting;
@@ -17,7 +18,13 @@ struct Job<'a> {
     workgroups: [u32; 2],
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// One of its runs.
+    fn run(&self, setting: Option<Setting>) -> guard::Run<'a> {
+        let Self { stage, work, sizes, .. } = *self;
+        guard::Run { stage, inputs: work.inputs, sizes, setting }
+    }
+
     fn words(buffers: &[Buffer], words: impl Fn(&Buffer) -> usize) -> u64 {
         buffers.iter().map(|buffer| 4 * words(buffer) as u64).sum()
     }
@@ -95,7 +102,7 @@ impl WgpuEngine {
         let limit = self.gpu.limits.max_compute_workgroups_per_dimension;
         let [x, y] = stage.workgroups(sizes)?;
         if x.max(y) > limit {
-            return Err(EngineError::Input(format!(
+            return Err(EngineError::TooLarge(format!(
                 "{} takes {x}x{y} workgroups, but the device dispatches at most {limit} in one \
                  dimension (max_compute_workgroups_per_dimension)",
                 stage.name
@@ -115,12 +122,14 @@ impl WgpuEngine {
         let mut jobs = Vec::with_capacity(work.len());
         for (&work, sizes) in work.iter().zip(sizes) {
             let workgroups = self.check_groups(stage, sizes)?;
-            jobs.push(Job { stage, work, sizes, workgroups });
+            let job = Job { stage, work, sizes, workgroups };
+            work.settings.iter().try_for_each(|&s| guard::before(job.run(s), &self.info))?;
+            jobs.push(job);
         }
         let mut results: Vec<_> =
             work.iter().map(|work| Vec::with_capacity(work.settings.len())).collect();
         let mut submission = Submission::new(&self.gpu);
-        // The jobs of the dispatches in `submission`.
+        // The jobs of the dispatches in `submission`, with their settings.
         let mut pending = Vec::new();
         // The latest job's inputs.
         let mut uploaded: Option<(usize, Vec<Span>)> = None;
@@ -139,7 +148,7 @@ impl WgpuEngine {
                 _ => job.upload(&mut submission)?,
             };
             self.dispatch(&mut submission, job, setting, &inputs)?;
-            pending.push(at);
+            pending.push((at, setting));
             uploaded = Some((at, inputs));
         }
         self.flush(&mut submission, &mut pending, &jobs, &mut results)?;
@@ -162,6 +171,9 @@ impl WgpuEngine {
         let mut spans: Vec<_> = job.record(submission, setting)?.into_iter().collect();
         spans.extend_from_slice(inputs);
         spans.extend(job.outputs(submission)?);
+        if let Some(guard) = &self.guard {
+            spans.push(guard.span(submission)?);
+        }
         submission.dispatch(kernel, job.workgroups, spans);
         Ok(())
     }
@@ -169,16 +181,19 @@ impl WgpuEngine {
     fn flush(
         &mut self,
         submission: &mut Submission,
-        pending: &mut Vec<usize>,
+        pending: &mut Vec<(usize, Option<Setting>)>,
         jobs: &[Job<'_>],
         results: &mut [Vec<Tensors>],
     ) -> Result<(), EngineError> {
         let full = std::mem::replace(submission, Submission::new(&self.gpu));
+        let (guard, info) = (&mut self.guard, &self.info);
         let mut dispatched = pending.drain(..);
         let mut failed = Ok(());
         self.arenas.run(&self.gpu, full, |dispatch, bytes| {
-            let at = dispatched.next().expect("every dispatch has its job");
-            match jobs[at].read(dispatch, bytes) {
+            let (at, setting) = dispatched.next().expect("every dispatch has its job");
+            let job = &jobs[at];
+            let kept = guard::after(dispatch, bytes, job.run(setting), guard, info);
+            match kept.and_then(|()| job.read(dispatch, bytes)) {
                 Ok(outputs) => results[at].push(outputs),
                 Err(error) => failed = Err(error),
             }

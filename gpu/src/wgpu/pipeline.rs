@@ -14,12 +14,14 @@ use super::device::Gpu;
 use crate::engine::EngineError;
 use crate::mutation::Edit;
 use crate::stage::StageSpec;
-use crate::wgsl::{Access, Binding, Variant};
+use crate::wgsl::{Access, Binding, Variant, guard};
 
 /// A kernel that can be dispatched.
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) stage: &'static StageSpec,
+    /// Whether the last binding is the loop guard's.
+    pub(super) guarded: bool,
     pub(super) bindings: Vec<Binding>,
     pub(super) layout: BindGroupLayout,
     pub(super) pipeline: ComputePipeline,
@@ -30,12 +32,18 @@ pub(super) struct Kernel {
 pub(super) struct Kernels {
     compiled: BTreeMap<(&'static str, Variant), Rc<Kernel>>,
     edit: Option<Edit>,
+    guarded: bool,
 }
 
 impl Kernels {
     /// None compiled yet; each will be with the edit, if there is one.
     pub(super) fn new(edit: Option<Edit>) -> Self {
-        Self { compiled: BTreeMap::new(), edit }
+        Self { compiled: BTreeMap::new(), edit, guarded: false }
+    }
+
+    /// Compiles what is not compiled yet with the loop guard ([`guard`]).
+    pub(super) fn guard(&mut self) {
+        self.guarded = true;
     }
 
     /// The kernel of a stage, compiled if it is not there yet.
@@ -49,7 +57,7 @@ impl Kernels {
         if let Some(kernel) = self.compiled.get(&key) {
             return Ok(kernel.clone());
         }
-        let kernel = Rc::new(compile(gpu, stage, variant, self.edit.as_ref())?);
+        let kernel = Rc::new(compile(gpu, stage, variant, self.edit.as_ref(), self.guarded)?);
         self.compiled.insert(key, kernel.clone());
         Ok(kernel)
     }
@@ -74,11 +82,18 @@ fn compile(
     stage: &'static StageSpec,
     variant: Variant,
     edit: Option<&Edit>,
+    guarded: bool,
 ) -> Result<Kernel, EngineError> {
     let label = stage.label(variant);
-    let bindings = stage.bindings();
-    let source = stage.source(variant);
-    let source = edit.map_or_else(|| source.clone(), |edit| edit.apply(&source));
+    let mut bindings = stage.bindings();
+    let mut source = stage.source(variant);
+    if let Some(edit) = edit {
+        source = edit.apply(&source);
+    }
+    if guarded {
+        source = guard::guarded(&source, bindings.len());
+        bindings.push(guard::BINDING);
+    }
     let build = || {
         let device = &gpu.device;
         let descriptor = ShaderModuleDescriptor {
@@ -90,7 +105,7 @@ fn compile(
         let checks =
             ShaderRuntimeChecks { force_loop_bounding: false, ..ShaderRuntimeChecks::checked() };
         // SAFETY: every loop of the kernels ends: `StageSpec::check_work` bounds the lists, loops over
-        // channels, harmonics, cameras, values, lanes and batches have fixed ends, and a
+        // channels, harmonics, cameras, values, lanes and batches and the guard's have fixed ends, and a
         // compare-exchange on bits is repeated only while other lanes make progress. Mutants keep
         // to that.
         let module = unsafe { device.create_shader_module_trusted(descriptor, checks) };
@@ -127,5 +142,5 @@ fn compile(
         EngineError::Device(message) => EngineError::Compile { kernel: label.clone(), message },
         other => other,
     })?;
-    Ok(Kernel { stage, bindings, layout, pipeline })
+    Ok(Kernel { stage, guarded, bindings, layout, pipeline })
 }

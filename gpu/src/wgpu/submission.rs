@@ -57,12 +57,17 @@ pub(super) struct Dispatch {
 }
 
 impl Dispatch {
+    /// The loop guard's span, where the kernel has one.
+    pub(super) fn guard(&self) -> Option<Span> {
+        self.spans.last().copied().filter(|_| self.kernel.guarded)
+    }
+
     fn bindings(&self) -> impl Iterator<Item = (Access, Span)> + '_ {
         let accesses = self.kernel.bindings.iter().map(|b| b.access);
         accesses.zip(self.spans.iter().copied())
     }
 
-    /// The spans that the stage writes, in the order of its table.
+    /// The spans that the stage writes, in the order of its table, and the loop guard's.
     pub(super) fn outputs(&self) -> impl Iterator<Item = Span> {
         self.bindings()
             .filter(|(access, _)| matches!(access, Access::Write | Access::Accumulate))
@@ -127,7 +132,7 @@ impl Submission {
         if size <= self.largest_binding {
             return Ok(());
         }
-        Err(EngineError::Input(format!(
+        Err(EngineError::TooLarge(format!(
             "{field} takes {size} bytes, but the device binds at most {} at once \
              (max_storage_buffer_binding_size)",
             self.largest_binding
@@ -168,7 +173,7 @@ impl Submission {
         Ok(span)
     }
 
-    /// Adds a dispatch over spans in the order of the stage's table.
+    /// Adds a dispatch over spans in the order of the stage's table, and the loop guard's.
     pub(super) fn dispatch(&mut self, kernel: Rc<Kernel>, groups: [u32; 2], spans: Vec<Span>) {
         debug_assert_eq!(spans.len(), kernel.bindings.len(), "one span a binding");
         self.dispatches.push(Dispatch { kernel, groups, spans });
@@ -207,7 +212,7 @@ fn grown(
     }
     let limit = gpu.limits.max_buffer_size;
     if size > limit {
-        return Err(EngineError::Input(format!(
+        return Err(EngineError::TooLarge(format!(
             "the {label} take {size} bytes, but the device allows buffers of at most {limit} \
              (max_buffer_size)"
         )));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::stages::Stage;
-use crate::stages::probe::PROBE;
+use crate::stages::probe::{LOOPS, PROBE};
 use wgpu::naga::front::wgsl;
 use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, StructMember, TypeInner};
@@ -14,7 +14,7 @@ fn parse(stage: &StageSpec, variant: Variant) -> Module {
 /// Every kernel there is, for some of the sizes that kernels are compiled for.
 fn kernels() -> Vec<(&'static StageSpec, Variant)> {
     let mut all = Vec::new();
-    for stage in Stage::all().map(Stage::spec).chain([&PROBE]) {
+    for stage in Stage::all().map(Stage::spec).chain([&PROBE, &LOOPS]) {
         let mut reductions: Vec<_> = stage.reductions().map(Some).collect();
         if reductions.is_empty() {
             reductions.push(None);
@@ -38,9 +38,14 @@ fn every_variant_of_every_kernel_is_valid() {
             needs |= Capabilities::SHADER_FLOAT32_ATOMIC;
         }
         let label = stage.label(variant);
-        let mut validator = Validator::new(ValidationFlags::all(), needs);
-        let info = validator.validate(&parse(stage, variant));
-        assert!(info.is_ok(), "{label}: {:?}", info.err().map(|e| e.into_inner()));
+        let guarded = guard::guarded(&stage.source(variant), stage.bindings().len());
+        let guarded =
+            wgsl::parse_str(&guarded).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&guarded)));
+        for module in [parse(stage, variant), guarded] {
+            let mut validator = Validator::new(ValidationFlags::all(), needs);
+            let info = validator.validate(&module);
+            assert!(info.is_ok(), "{label}: {:?}", info.err().map(|e| e.into_inner()));
+        }
     }
 }
 

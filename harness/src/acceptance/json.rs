@@ -48,7 +48,21 @@ fn engine(found: &Found) -> Value {
         "driver": found.info.driver,
         "backend": found.info.backend,
         "lane_width": found.info.lane_width,
+        "loop_limit": found.info.loop_limit.to_string(),
     })
+}
+
+/// The runs that a limit of the device stood in the way of.
+fn limited(report: &EngineReport) -> Vec<Value> {
+    let runs = report.limited.iter().map(|((stage, reduction), limited)| {
+        json!({
+            "stage": stage.spec().name,
+            "reduction": reduction.map_or("-", splatcheck_gpu::Reduction::name),
+            "runs": limited.runs,
+            "reason": limited.by.to_string(),
+        })
+    });
+    runs.collect()
 }
 
 fn check(check: &Check) -> Value {
@@ -90,6 +104,7 @@ fn judged(report: &EngineReport, files: &[String]) -> Value {
         "verdict": report.verdict().to_string(),
         "rows": rows.collect::<Vec<_>>(),
         "findings": findings.collect::<Vec<_>>(),
+        "limited": limited(report),
         "given_up": report.given_up,
     })
 }

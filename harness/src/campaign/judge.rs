@@ -2,7 +2,7 @@
 
 use super::once::once;
 use super::run_stage::{Runs, tallies};
-use super::{Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item};
+use super::{Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited};
 use crate::verdict::{Tally, Verdict};
 use crate::workload::Job;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
@@ -27,6 +27,17 @@ pub(super) struct Judge<'a, 'm> {
 
 /// The settings that an engine has no kernel for, with its reasons.
 type Lacking = Vec<(Option<Setting>, String)>;
+
+/// The settings of a job.
+#[derive(Default)]
+struct Settings {
+    /// Those that surely stay within the engine's loop limit: they may share a request.
+    short: Vec<Option<Setting>>,
+    /// Those that may reach it, which costs the whole request.
+    long: Vec<Option<Setting>>,
+    /// Those that the engine does not run.
+    lacking: Lacking,
+}
 
 /// A job of an item.
 #[derive(Clone, Copy)]
@@ -60,13 +71,13 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn together(&mut self, stage: Stage, entries: &[Entry<'_>]) -> Result<(), EngineError> {
         let mut taken = Vec::with_capacity(entries.len());
         let mut runs = Vec::with_capacity(entries.len());
-        let mut unsupported = Vec::with_capacity(entries.len());
+        let mut others = Vec::with_capacity(entries.len());
         for &entry in entries {
-            let (settings, lacking) = self.settings(entry);
-            unsupported.push((entry, lacking));
-            if !settings.is_empty() {
+            let Settings { short, long, lacking } = self.settings(entry);
+            others.push((entry, long, lacking));
+            if !short.is_empty() {
                 taken.push(entry);
-                runs.push(Runs { job: entry.job, settings });
+                runs.push(Runs { job: entry.job, settings: short });
             }
         }
         if !runs.is_empty() {
@@ -78,28 +89,31 @@ impl<'a, 'm> Judge<'a, 'm> {
                 self.exercised(entry, &runs.settings);
             }
         }
-        for (entry, lacking) in unsupported {
+        for (entry, long, lacking) in others {
+            long.into_iter().for_each(|setting| self.single(entry, setting));
             self.note_unsupported(entry, lacking);
         }
         Ok(())
     }
 
-    /// The settings to run a job with, and those for which the engine has no kernel, with its
-    /// reasons; none of either where the policy leaves the stage out.
-    fn settings(&self, entry: Entry<'_>) -> (Vec<Option<Setting>>, Lacking) {
+    /// The settings to run a job with; none where the policy leaves the stage out.
+    fn settings(&self, entry: Entry<'_>) -> Settings {
         let (case, stage) = (entry.item.case.as_ref(), entry.job.stage);
         if !self.hooks.policy.runs(stage, case) {
-            return (Vec::new(), Vec::new());
+            return Settings::default();
         }
         let settings = self.hooks.policy.settings(case, &self.contender.settings);
-        let (mut runs, mut lacking) = (Vec::new(), Vec::new());
+        let mut all = Settings::default();
         for setting in stage.settings(&settings) {
             match self.contender.engine.supports(stage, setting.map(|s| s.reduction)) {
-                Support::Yes => runs.push(setting),
-                Support::No(reason) => lacking.push((setting, reason)),
+                Support::Yes if entry.job.may_be_cut(&self.report.info, setting) => {
+                    all.long.push(setting);
+                }
+                Support::Yes => all.short.push(setting),
+                Support::No(reason) => all.lacking.push((setting, reason)),
             }
         }
-        (runs, lacking)
+        all
     }
 
     /// What an engine has no kernel for is not exercised, and does not cost the engine its place.
@@ -124,23 +138,36 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     fn one_by_one(&mut self, entry: Entry<'_>) {
-        let stage = entry.job.stage;
-        let (settings, lacking) = self.settings(entry);
-        for setting in settings {
-            if self.report.given_up.is_some() {
-                self.report.row(stage, setting).add(&Tally::default(), setting);
-                self.hooks.observer.done(1);
-                continue;
-            }
-            match once(self.contender.engine.as_mut(), entry.job, setting) {
-                Ok(tally) => {
-                    self.count(entry, setting, &tally);
-                    self.exercised(entry, &[setting]);
-                }
-                Err(error) => self.note_fault(entry, setting, error),
-            }
-        }
+        let Settings { short, long, lacking } = self.settings(entry);
+        short.into_iter().chain(long).for_each(|setting| self.single(entry, setting));
         self.note_unsupported(entry, lacking);
+    }
+
+    /// One run in a request of its own.
+    fn single(&mut self, entry: Entry<'_>, setting: Option<Setting>) {
+        if self.report.given_up.is_some() {
+            self.report.row(entry.job.stage, setting).add(&Tally::default(), setting);
+            self.hooks.observer.done(1);
+            return;
+        }
+        match once(self.contender.engine.as_mut(), entry.job, setting) {
+            Ok(tally) => {
+                self.count(entry, setting, &tally);
+                self.exercised(entry, &[setting]);
+            }
+            Err(error) if error.is_a_limit() => self.note_limited(entry, setting, error),
+            Err(error) => self.note_fault(entry, setting, error),
+        }
+    }
+
+    /// A run beyond a limit is not exercised, and does not cost the engine its place.
+    fn note_limited(&mut self, entry: Entry<'_>, setting: Option<Setting>, by: EngineError) {
+        self.hooks.observer.done(1);
+        self.faults_in_a_row = 0;
+        let stage = entry.job.stage;
+        self.report.row(stage, setting).add_run(Verdict::NotExercised, setting);
+        let key = (stage, setting.map(|setting| setting.reduction));
+        self.report.limit(key, Limited { runs: 1, by });
     }
 
     fn count(&mut self, entry: Entry<'_>, setting: Option<Setting>, tally: &Tally) {

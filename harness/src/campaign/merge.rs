@@ -45,6 +45,9 @@ impl EngineReport {
                 Entry::Occupied(mut place) => place.get_mut().merge(theirs),
             }
         }
+        for (key, theirs) in other.limited {
+            self.limit(key, theirs);
+        }
         other.findings.into_iter().for_each(|finding| self.add_finding(finding));
         self.given_up = self.given_up.take().or(other.given_up);
     }
@@ -75,6 +78,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::campaign::Limited;
     use crate::verdict::Verdict;
     use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
     use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics, Reduction, Setting};
@@ -90,6 +94,7 @@ mod tests {
             lane_width: 32,
             float_atomics: FloatAtomics::Native,
             exp_of_zero_is_one: true,
+            loop_limit: splatcheck_gpu::LoopLimit::NotMeasured,
         };
         let mut report = EngineReport {
             id: id.to_owned(),
@@ -97,12 +102,17 @@ mod tests {
             info,
             rows: BTreeMap::new(),
             unsupported: BTreeMap::new(),
+            limited: BTreeMap::new(),
             findings: Vec::new(),
             given_up: None,
         };
         let setting = Setting { reduction: Reduction::SwB, threshold: 3 };
         report.row(RASTERIZE_BACKWARD, Some(setting)).add_run(verdict, Some(setting));
         report.row(RASTERIZE, None).add_run(Verdict::Agree, None);
+        let needs = 70_000 + id.len() as u64 + u64::from(verdict == Verdict::Disagree);
+        let by = splatcheck_gpu::EngineError::LoopLimit { limit: 65_535, needs };
+        let limited = Limited { runs: 1, by };
+        report.limited.insert((RASTERIZE, None), limited);
         report
     }
 
@@ -119,5 +129,8 @@ mod tests {
         assert_eq!(rows[1].count(Verdict::Disagree), 1, "the second seed's");
         assert_eq!(rows[1].disagree_at[&3], 1, "at its threshold");
         assert_eq!(joined[1].verdict(), Verdict::Disagree, "the worst of both");
+        let limited = joined[1].limited[&(RASTERIZE, None)].to_string();
+        let words = "2 runs: the driver's loop limit (65535 steps; this case needs up to 70018)";
+        assert!(limited.starts_with(words), "the runs of both and the most steps: {limited}");
     }
 }

@@ -5,8 +5,10 @@ use crate::engines::Emulation;
 use crate::io::serde_forms::furthest;
 use crate::verdict::{Difference, Tally, Verdict};
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{DeviceInfo, Reduction, Setting, Stage};
+use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Setting, Stage};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
 
 /// Counts of one row of the report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -48,6 +50,37 @@ impl Row {
     }
 }
 
+/// Runs that came to nothing because of a limit of the device or its driver
+/// ([`EngineError::is_a_limit`]).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limited {
+    /// How many they are.
+    pub runs: u64,
+    /// The limit, as the run says it that was furthest beyond, or else the first.
+    pub by: EngineError,
+}
+
+impl Limited {
+    /// Adds such runs.
+    pub(super) fn add(&mut self, other: Self) {
+        self.runs += other.runs;
+        let needs = |error: &EngineError| match error {
+            EngineError::LoopLimit { needs, .. } => Some(*needs),
+            _ => None,
+        };
+        if needs(&self.by) < needs(&other.by) {
+            self.by = other.by;
+        }
+    }
+}
+
+impl fmt::Display for Limited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, by } = self;
+        write!(f, "{runs} run{}: {by}", if *runs == 1 { "" } else { "s" })
+    }
+}
+
 /// What one engine's part of a campaign came to.
 #[derive(Clone, Debug)]
 pub struct EngineReport {
@@ -61,6 +94,8 @@ pub struct EngineReport {
     pub rows: BTreeMap<(Stage, Option<Reduction>), Row>,
     /// What the engine has no kernel for, and why: not exercised.
     pub unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
+    /// The runs that a limit of the device stood in the way of: not exercised.
+    pub limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
     /// What was wrong, each kind once.
     pub findings: Vec<Finding>,
     /// Why the engine was given up, if it was.
@@ -75,8 +110,17 @@ impl EngineReport {
             info: contender.engine.info().clone(),
             rows: BTreeMap::new(),
             unsupported: BTreeMap::new(),
+            limited: BTreeMap::new(),
             findings: Vec::new(),
             given_up: None,
+        }
+    }
+
+    /// Counts runs that a limit stood in the way of.
+    pub(super) fn limit(&mut self, key: (Stage, Option<Reduction>), limited: Limited) {
+        match self.limited.entry(key) {
+            Entry::Vacant(place) => drop(place.insert(limited)),
+            Entry::Occupied(mut place) => place.get_mut().add(limited),
         }
     }
 

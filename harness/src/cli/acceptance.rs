@@ -292,7 +292,16 @@ fn check_one(
 ) {
     let name = subject.0.clone();
     match check(plan, folder, &acceptance.discovery, engines, subject) {
-        Ok(judged) => acceptance.checks.push(judged),
+        Ok(judged) => {
+            for report in &judged.reports {
+                let limited = report.limited.iter().map(|((stage, reduction), limited)| {
+                    let reduction = reduction.map_or("-", Reduction::name);
+                    format!("{}: {stage} {reduction} on {name}: {limited}", report.id)
+                });
+                acceptance.not_exercised.extend(limited);
+            }
+            acceptance.checks.push(judged);
+        }
         Err(error) => acceptance.faults.push(format!("check on {name}: {}", one_line(&error))),
     }
 }

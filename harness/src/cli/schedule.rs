@@ -99,6 +99,7 @@ mod tests {
                 lane_width: 32,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: true,
+                loop_limit: splatcheck_gpu::LoopLimit::NotMeasured,
             },
         }
     }

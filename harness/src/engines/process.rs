@@ -74,7 +74,7 @@ impl EngineProcess {
     fn ask(&mut self, request: RequestRef<'_>) -> Result<Answer, EngineError> {
         let frame = encode_request(request).map_err(|e| EngineError::Input(e.to_string()))?;
         if frame.len() as u64 > MAX_FRAME {
-            return Err(EngineError::Input(format!(
+            return Err(EngineError::TooLarge(format!(
                 "a single job of {} bytes is more than the {MAX_FRAME} that fit in a frame",
                 frame.len()
             )));

@@ -25,4 +25,4 @@ pub use response::{Answer, Description, Unsupported, decode_response, encode_res
 pub use wire::WireError;
 
 /// Version of the frames' contents. Both ends must have the same.
-const VERSION: &str = "3";
+const VERSION: &str = "4";

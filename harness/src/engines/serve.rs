@@ -133,7 +133,7 @@ fn describe(engine: &dyn Engine) -> Description {
 fn finish(request: RequestRef<'_>, result: &Result<Answer, EngineError>) -> Vec<u8> {
     match encode_response(request, result) {
         Ok(frame) if frame.len() as u64 <= MAX_FRAME => frame,
-        Ok(frame) => refuse(&EngineError::Input(format!(
+        Ok(frame) => refuse(&EngineError::TooLarge(format!(
             "the answer has {} bytes, more than the {MAX_FRAME} of a frame: ask for less at once",
             frame.len()
         ))),

@@ -2,7 +2,7 @@
 
 use super::results::RESULT;
 use super::{AimError, Plan, Results, Shard};
-use crate::campaign::{EngineReport, Fault, Finding, Row};
+use crate::campaign::{EngineReport, Fault, Finding, Limited, Row};
 use crate::case_space::CaseSpace;
 use crate::coverage::Coverage;
 use crate::engines::{Emulation, Missing};
@@ -56,6 +56,8 @@ struct EngineRecord {
     rows: BTreeMap<(Stage, Option<Reduction>), Row>,
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
     unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
     findings: Vec<FindingRecord>,
     coverage: Option<Coverage>,
 }
@@ -157,6 +159,7 @@ impl EngineRecord {
             given_up: report.given_up.clone(),
             rows: report.rows.clone(),
             unsupported: report.unsupported.clone(),
+            limited: report.limited.clone(),
             findings: report.findings.iter().map(finding).collect(),
             coverage: results.coverage.get(&report.id).cloned(),
         }
@@ -349,9 +352,19 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             findings.push(finding.read(folder, &plan, &engine)?);
         }
         let emulation = engine.emulation();
-        let EngineRecord { id, info, given_up, rows, unsupported, coverage: met, .. } = engine;
+        let EngineRecord { id, info, given_up, rows, unsupported, limited, coverage: met, .. } =
+            engine;
         coverage.extend(met.map(|met| (id.clone(), met)));
-        reports.push(EngineReport { id, emulation, info, rows, unsupported, findings, given_up });
+        reports.push(EngineReport {
+            id,
+            emulation,
+            info,
+            rows,
+            unsupported,
+            limited,
+            findings,
+            given_up,
+        });
     }
     Ok(Results {
         plan,

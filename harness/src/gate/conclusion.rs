@@ -5,7 +5,7 @@ use super::{FailOn, Gate, place, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding};
 use crate::engines::Missing;
 use crate::verdict::Verdict;
-use splatcheck_gpu::Stage;
+use splatcheck_gpu::{Reduction, Stage};
 use std::collections::BTreeSet;
 
 /// What a command found.
@@ -194,6 +194,10 @@ fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {
                 let place = place(&report.id, stage, reduction);
                 reasons.push(format!("{place} was not exercised: nothing was compared"));
             }
+        }
+        for ((stage, reduction), limited) in &report.limited {
+            let place = place(&report.id, stage.name, reduction.map_or("-", Reduction::name));
+            reasons.push(format!("{place} was not exercised in {limited}"));
         }
         for stage in Stage::all().filter(&judged) {
             if report.rows.keys().all(|&(ran, _)| ran != stage) {

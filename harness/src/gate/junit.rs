@@ -3,7 +3,7 @@
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::summary::{EngineSummary, FindingSummary, RowSummary, Summary};
+use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, Summary};
 
 /// The XML text. A known failure and what was not exercised are skipped test cases with the reason.
 ///
@@ -27,6 +27,7 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
         ("driver", &engine.driver),
         ("backend", &engine.backend),
         ("lane width", &engine.lane_width.to_string()),
+        ("loop limit", &engine.loop_limit),
     ] {
         suite.add_property(Property::new(name, value));
     }
@@ -39,14 +40,31 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
             "-" => row.stage.to_owned(),
             reduction => format!("{} {reduction}", row.stage),
         };
-        let mut case = TestCase::new(name, status(row, &findings));
+        let same = |limited: &&LimitedSummary| {
+            (limited.stage, limited.reduction) == (row.stage, row.reduction)
+        };
+        let limited = engine.limited.iter().find(same);
+        let mut case = TestCase::new(name, status(row, &findings, limited));
         case.set_classname(engine.id.as_str());
+        if let Some(limited) = limited {
+            case.set_system_out(limited_text(limited));
+        }
         suite.add_test_case(case);
     }
     suite
 }
 
-fn status(row: &RowSummary, findings: &[&FindingSummary]) -> TestCaseStatus {
+/// How many runs a limit stood in the way of, and which.
+fn limited_text(limited: &LimitedSummary) -> String {
+    let LimitedSummary { runs, reason, .. } = limited;
+    format!("not exercised in {runs} run{}: {reason}", if *runs == 1 { "" } else { "s" })
+}
+
+fn status(
+    row: &RowSummary,
+    findings: &[&FindingSummary],
+    limited: Option<&LimitedSummary>,
+) -> TestCaseStatus {
     let lines = |findings: &mut dyn Iterator<Item = &&FindingSummary>| -> String {
         let texts: Vec<_> = findings.map(|finding| finding_text(finding)).collect();
         texts.join("\n")
@@ -68,7 +86,8 @@ fn status(row: &RowSummary, findings: &[&FindingSummary]) -> TestCaseStatus {
     }
     if row.elements == 0 {
         let mut status = TestCaseStatus::skipped();
-        status.set_message("not exercised: nothing was compared");
+        let nothing = "not exercised: nothing was compared".to_owned();
+        status.set_message(limited.map_or(nothing, limited_text));
         return status;
     }
     TestCaseStatus::success()

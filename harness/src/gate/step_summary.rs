@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::place;
 use super::summary::{EngineSummary, FindingSummary, Summary};
 
 /// The Markdown text: the result, the findings, then a table of everything that ran.
@@ -19,6 +20,13 @@ pub fn step_summary(summary: &Summary) -> String {
     for missing in &summary.missing {
         let (candidate, reason) = (plain(&missing.candidate), plain(&missing.reason));
         let _ = writeln!(text, "- not exercised: {candidate}: {reason}");
+    }
+    for engine in &summary.engines {
+        for limited in &engine.limited {
+            let place = place(&plain(&engine.id), limited.stage, limited.reduction);
+            let (runs, reason) = (limited.runs, plain(&limited.reason));
+            let _ = writeln!(text, "- not exercised: {place}: {runs} runs: {reason}");
+        }
     }
     text.push('\n');
     for engine in &summary.engines {

@@ -6,9 +6,10 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use super::{Conclusion, Gate, reduction_of};
-use crate::campaign::{EngineReport, Fault, Finding, Row};
+use crate::campaign::{EngineReport, Fault, Finding, Limited, Row};
 use crate::engines::Missing;
 use crate::verdict::Difference;
+use splatcheck_gpu::{Reduction, Stage};
 
 /// The whole campaign. Numbers that JSON cannot write are the texts `NaN`, `inf` and `-inf`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,10 +43,14 @@ pub struct EngineSummary {
     pub backend: String,
     /// Lanes that execute together.
     pub lane_width: u32,
+    /// How many steps the driver lets a kernel's loops make, in words.
+    pub loop_limit: String,
     /// Why it was given up, if it was.
     pub given_up: Option<String>,
     /// By stage and reduction.
     pub rows: Vec<RowSummary>,
+    /// The runs that a limit of the device stood in the way of: not exercised.
+    pub limited: Vec<LimitedSummary>,
     /// What was wrong.
     pub findings: Vec<FindingSummary>,
 }
@@ -76,6 +81,19 @@ pub struct RowSummary {
     pub max: Value,
     /// Runs that disagree, by threshold.
     pub disagree_at: BTreeMap<u32, u64>,
+}
+
+/// Runs of one stage and reduction that a limit of the device stood in the way of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LimitedSummary {
+    /// Name of the stage.
+    pub stage: &'static str,
+    /// Name of the reduction; "-" for a stage without one.
+    pub reduction: &'static str,
+    /// How many runs.
+    pub runs: u64,
+    /// The limit.
+    pub reason: String,
 }
 
 /// One thing that was wrong.
@@ -174,11 +192,13 @@ impl EngineSummary {
             driver: report.info.driver.clone(),
             backend: report.info.backend.clone(),
             lane_width: report.info.lane_width,
+            loop_limit: report.info.loop_limit.to_string(),
             given_up: report.given_up.clone(),
             rows: report
                 .named_rows()
                 .map(|(stage, reduction, row)| RowSummary::new(stage, reduction, row))
                 .collect(),
+            limited: report.limited.iter().map(LimitedSummary::new).collect(),
             findings: findings
                 .map(|(finding, file)| {
                     let known = gate.known.excuse(report, finding).map(|k| k.reason.clone());
@@ -186,6 +206,14 @@ impl EngineSummary {
                 })
                 .collect(),
         }
+    }
+}
+
+impl LimitedSummary {
+    fn new(entry: (&(Stage, Option<Reduction>), &Limited)) -> Self {
+        let (&(stage, reduction), Limited { runs, by }) = entry;
+        let reduction = reduction.map_or("-", Reduction::name);
+        Self { stage: stage.spec().name, reduction, runs: *runs, reason: by.to_string() }
     }
 }
 

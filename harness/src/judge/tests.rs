@@ -16,6 +16,7 @@ fn every_device_is_judged_by_what_its_language_promises() {
         lane_width: 32,
         float_atomics: FloatAtomics::Native,
         exp_of_zero_is_one,
+        loop_limit: splatcheck_gpu::LoopLimit::NotMeasured,
     };
     for (language, exact, expected) in [
         (Language::Wgsl, false, Arithmetic::Wgsl),

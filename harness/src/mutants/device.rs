@@ -3,7 +3,7 @@
 use super::Catch;
 use super::class::Trial;
 use super::emulated::{disagrees, stage_of};
-use crate::campaign::{Runs, tallies};
+use crate::campaign::{Runs, once, tallies};
 use crate::engines::drivers::MUTANT;
 use crate::engines::{EngineProcess, Found, Limits, Program};
 use crate::verdict::Tally;
@@ -63,6 +63,8 @@ impl Device {
                 Err(EngineError::Device(words)) => {
                     vec![Some(Catch { by: "no result".to_owned(), words })]
                 }
+                // Each run says for itself whether a limit stands in its way.
+                Err(error) if error.is_a_limit() => self.run_apart(chunk)?,
                 Err(error) => return Err(error),
             };
             for (trial, catch) in chunk.iter().zip(caught) {
@@ -81,6 +83,23 @@ impl Device {
         let runs: Vec<_> = jobs.map(|job| Runs { job, settings: self.settings.clone() }).collect();
         let tallies = tallies(&mut self.engine, self.stage, &runs)?;
         Ok(tallies.iter().map(|tallies| self.first(tallies)).collect())
+    }
+
+    /// The first catch of each case, a request a setting: runs that a limit stands in the way
+    /// of are not exercised and catch nothing.
+    fn run_apart(&mut self, trials: &[&Trial]) -> Result<Vec<Option<Catch>>, EngineError> {
+        let mut caught = Vec::with_capacity(trials.len());
+        for job in trials.iter().filter_map(|trial| trial.job(self.stage)) {
+            let mut tallies = Vec::with_capacity(self.settings.len());
+            for &setting in &self.settings {
+                tallies.push(match once::once(&mut self.engine, job, setting) {
+                    Err(error) if error.is_a_limit() => Tally::default(),
+                    tally => tally?,
+                });
+            }
+            caught.push(self.first(&tallies));
+        }
+        Ok(caught)
     }
 
     /// The first catch of a case under all settings.

@@ -10,18 +10,36 @@ pub fn describe(discovery: &Discovery) -> String {
     let mut text = if discovery.found.is_empty() {
         "No engine on this machine: no kernel can be exercised.\n".to_owned()
     } else {
-        let head = ["engine", "adapter", "driver", "lane width", "float atomics", "exp(0)=1"];
+        let head = [
+            "engine",
+            "adapter",
+            "driver",
+            "lane width",
+            "float atomics",
+            "exp(0)=1",
+            "loop limit",
+        ];
         let head = head.iter().map(|&cell| cell.into()).collect();
         let rows: Vec<_> =
             std::iter::once(head).chain(discovery.found.iter().map(found_row)).collect();
         table(&rows)
     };
+    if discovery.found.iter().any(|found| found.info.loop_limit.steps().is_some()) {
+        text.push_str(LIMITED);
+    }
     if !discovery.missing.is_empty() {
         text.push_str("\nNot available:\n");
         discovery.missing.iter().for_each(|missing| text.push_str(&missing_lines(missing)));
     }
     text
 }
+
+/// What a loop limit means for the verdicts of an engine that has one.
+const LIMITED: &str = "\
+loop limit: after so many loop steps of a subgroup the driver leaves a kernel's loops and says nothing.
+  A right kernel that reaches it is not exercised there; one that need not, and so would never end,
+  disagrees.
+";
 
 fn found_row(found: &Found) -> Vec<String> {
     let info = &found.info;
@@ -37,6 +55,7 @@ fn found_row(found: &Found) -> Vec<String> {
         info.lane_width.to_string(),
         atomics.into(),
         exp.into(),
+        info.loop_limit.to_string(),
     ]
 }
 
@@ -50,7 +69,7 @@ fn missing_lines(missing: &Missing) -> String {
 mod tests {
     use super::*;
     use crate::engines::EngineSpec;
-    use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind};
+    use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, LoopLimit};
 
     #[test]
     fn found_and_missing_are_both_shown() {
@@ -65,6 +84,7 @@ mod tests {
                 lane_width: 8,
                 float_atomics: FloatAtomics::Native,
                 exp_of_zero_is_one: true,
+                loop_limit: LoopLimit::InAll(65_535),
             },
         };
         let missing = Missing {
@@ -74,8 +94,11 @@ mod tests {
         };
         let text = describe(&Discovery { found: vec![found], missing: vec![missing] });
         let expected = "\
-engine      adapter              driver       lane width  float atomics  exp(0)=1
-lavapipe-8  llvmpipe (256 bits)  Mesa 22.3.6  8           native         yes
+engine      adapter              driver       lane width  float atomics  exp(0)=1  loop limit
+lavapipe-8  llvmpipe (256 bits)  Mesa 22.3.6  8           native         yes       65535 steps in all
+loop limit: after so many loop steps of a subgroup the driver leaves a kernel's loops and says nothing.
+  A right kernel that reaches it is not exercised there; one that need not, and so would never end,
+  disagrees.
 
 Not available:
   swiftshader: not installed

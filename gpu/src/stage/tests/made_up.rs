@@ -41,6 +41,7 @@ static ONTO: StageSpec = StageSpec {
                  }\n",
         own: &[],
         constants: |_, _| vec![("VALUES", 1)],
+        loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: BUFFERS },
     check: |_, _| Ok(()),

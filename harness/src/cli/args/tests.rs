@@ -19,6 +19,7 @@ fn machine() -> Discovery {
             lane_width,
             float_atomics: FloatAtomics::Native,
             exp_of_zero_is_one: true,
+            loop_limit: splatcheck_gpu::LoopLimit::NotMeasured,
         },
     };
     Discovery { found: [4, 8].map(found).to_vec(), missing: Vec::new() }

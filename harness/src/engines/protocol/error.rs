@@ -32,6 +32,15 @@ pub(super) fn write(writer: &mut Writer<'_>, error: &EngineError) {
             writer.text("lane_width", lane_width);
             "threshold"
         }
+        EngineError::LoopLimit { limit, needs } => {
+            writer.text("limit", limit);
+            writer.text("needs", needs);
+            "loop-limit"
+        }
+        EngineError::TooLarge(message) => {
+            writer.text("message", message);
+            "too-large"
+        }
         EngineError::Unavailable(message) => {
             writer.text("message", message);
             "unavailable"
@@ -56,6 +65,10 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<EngineError, WireError> {
             threshold: reader.value("threshold")?,
             lane_width: reader.value("lane_width")?,
         }),
+        "loop-limit" => {
+            EngineError::LoopLimit { limit: reader.value("limit")?, needs: reader.value("needs")? }
+        }
+        "too-large" => EngineError::TooLarge(text("message")?),
         "unavailable" => EngineError::Unavailable(text("message")?),
         "device" => EngineError::Device(text("message")?),
         kind => return Err(WireError(format!("unknown kind of error '{kind}'"))),

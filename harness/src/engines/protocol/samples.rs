@@ -2,8 +2,8 @@
 
 use splatcheck_gpu::stage::{Dim, Port, Role};
 use splatcheck_gpu::{
-    Arithmetic, Data, DeviceInfo, Dtype, Engine, EngineError, EngineKind, FloatAtomics, Reduction,
-    Setting, Stage, Support, Tensor, Tensors, Work,
+    Arithmetic, Data, DeviceInfo, Dtype, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit,
+    Reduction, Setting, Stage, Support, Tensor, Tensors, Work,
 };
 
 use super::response::{Description, Unsupported};
@@ -19,6 +19,7 @@ pub(crate) fn info() -> DeviceInfo {
         lane_width: 8,
         float_atomics: FloatAtomics::CompareExchange,
         exp_of_zero_is_one: false,
+        loop_limit: LoopLimit::InAll(99),
     }
 }
 

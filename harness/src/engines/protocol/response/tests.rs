@@ -12,6 +12,8 @@ fn errors_and_descriptions_round_trip() {
         EngineError::Compile { kernel: "k".into(), message: "naïve: 3 < 4".into() },
         EngineError::Input("colors".into()),
         EngineError::Threshold(ThresholdError { threshold: 40, lane_width: 32 }),
+        EngineError::LoopLimit { limit: 65_535, needs: u64::MAX },
+        EngineError::TooLarge("4 tiles".into()),
         EngineError::Unavailable("full".into()),
         EngineError::Device("lost".into()),
     ];

@@ -379,3 +379,32 @@ fn sizes_are_those_that_they_name() {
         assert!(gaussians.contains(&count), "no scene of {count} Gaussians: {gaussians:?}");
     }
 }
+
+/// Gaussians that no pixel sees are in the list all the same, and the last is seen.
+#[test]
+fn long_lists_are_walked_to_their_ends() {
+    let (mut lengths, mut pairs) = (BTreeSet::new(), BTreeSet::new());
+    for turn in CHEAP_SIZES..CHEAP_SIZES + 20 {
+        for profile in [Profile::Inria, Profile::Gsplat] {
+            let case = drawn("sizes", turn, profile);
+            let [width, height] = [case.scene.width, case.scene.height];
+            // Others are large in pixels.
+            if width.max(height) > 16 * 512 || case.scene.cameras.len() > 1 {
+                continue;
+            }
+            let stage = RasterStage::new(&case, 0).expect("few pairs");
+            let raster = &stage.inputs.raster;
+            pairs.insert(raster.flatten_ids.len());
+            if width == 5 && raster.flatten_ids.len() > 30_000 {
+                let last = stage.inputs.last_ids.iter().max().copied().unwrap_or(-1);
+                let walked = usize::try_from(last + 1).unwrap_or(0);
+                assert_eq!(walked, raster.flatten_ids.len(), "{profile:?}: its end");
+                lengths.insert(raster.flatten_ids.len());
+            }
+        }
+    }
+    assert_eq!(lengths, [32_767, 32_769, 65_535, 65_537].into(), "both sides of 2^15 and 2^16");
+    for size in [32_768, 32_896, 65_481, 65_700] {
+        assert!(pairs.contains(&size), "no scene of {size} intersections: {pairs:?}");
+    }
+}

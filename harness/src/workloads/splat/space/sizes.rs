@@ -65,7 +65,10 @@ impl Measure {
             (Self::PixelsAcross | Self::PixelsDown, _) => DEAR,
             (Self::TilesAcross | Self::TilesDown | Self::Tiles, 4 | 8) => Wanted::Always,
             (Self::TilesAcross | Self::TilesDown | Self::Tiles, 10) => DEAR,
-            (Self::TilesAcross | Self::TilesDown | Self::Tiles, _) => Wanted::Nowhere(GRID),
+            (Self::TilesAcross | Self::TilesDown, _) => Wanted::Nowhere(GRID),
+            (Self::Tiles, _) => {
+                Wanted::Nowhere("so many tiles are 8 million pixels or a longer grid")
+            }
             (Self::Gaussians | Self::Projections | Self::List, 4 | 8 | 10) => Wanted::Always,
             (Self::Gaussians | Self::Projections | Self::List, _) => DEAR,
             (Self::Batches, 4 | 8) => DEAR,

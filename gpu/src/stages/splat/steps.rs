@@ -1,0 +1,91 @@
+//! How many loop steps the WGSL kernels of the splat stages make at most: what a step is says
+//! [`crate::stage`]. Each bound follows its kernel's text loop by loop, from the outside in.
+
+use super::{CAMERA_VALUES, TILE_SIZE, tiles, values};
+use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::stage::{LoopRun, over};
+use crate::tensor::TensorError;
+
+/// Places of a row before its colour: `COLOR` in `pair.wgsl`.
+const COLOR: u64 = 6;
+
+/// `rasterize.wgsl`, at the tile with the longest list of L: its batches, in each a step a place and
+/// the one that ends it, at each place the channels; then the pixel's channels.
+pub(super) fn rasterize(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let channels = over(run.size("D"), 0);
+    let offsets = run.inputs.u32("tile_offsets")?;
+    let longest = offsets.windows(2).map(|ends| u64::from(ends[1].saturating_sub(ends[0]))).max();
+    let places = longest.unwrap_or(0);
+    let batches = places.div_ceil(u64::from(WORKGROUP_SIZE));
+    Ok(over(batches, 1)
+        .saturating_add(places.saturating_mul(channels + 1))
+        .saturating_add(channels))
+}
+
+/// Either kernel of `rasterize_backward`, at the tile with the longest walk.
+pub(super) fn rasterize_backward(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let walk = longest_walk(run)?;
+    let channels = over(run.size("D"), 0);
+    let row = u64::from(values(u32::try_from(run.size("D")).unwrap_or(u32::MAX)));
+    let Some(setting) = run.setting else { return Ok(0) };
+    if setting.reduction == Reduction::PerGaussian {
+        return Ok(per_gaussian(run, walk, channels, row));
+    }
+    // `rasterize_backward.wgsl`: the pixel's channels; the batches, in each the sums of the reduction,
+    // a step a place and the one that ends it, at each place the channels, the values before the
+    // colour and the reduction.
+    let batch = u64::from(setting.reduction.batch_size());
+    let batches = walk.div_ceil(batch);
+    let place = (channels + over(COLOR, 0)).saturating_add(setting.add_up_steps(run, row));
+    let each_batch = setting.batch_steps(run, batch, row).saturating_add(1);
+    Ok(channels
+        .saturating_add(over(batches, each_batch))
+        .saturating_add(walk.saturating_mul(place.saturating_add(1))))
+}
+
+/// `rasterize_backward_per_gaussian.wgsl`: the pixel's channels; a step a Gaussian, in sets of a
+/// subgroup's width, and W - 1 more, in each the channels, the values before the colour, the row that
+/// is sent, and the channels that are handed on.
+fn per_gaussian(run: &LoopRun<'_>, walk: u64, channels: u64, row: u64) -> u64 {
+    let width = u64::from(run.lane_width).max(1);
+    let turns = walk.next_multiple_of(width).saturating_add(width - 1);
+    let each = (2 * channels + over(COLOR, 0)).saturating_add(over(row, run.add()));
+    channels.saturating_add(over(turns, each))
+}
+
+/// The most places that a tile's pixels walk over: from the last that contributes to one of them.
+fn longest_walk(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let offsets = run.inputs.u32("tile_offsets")?;
+    let (across, width) = (tiles(run.sizes)[0], run.sizes.get("W"));
+    let mut longest = 0;
+    for (pixel, &last) in run.inputs.i32("last_ids")?.iter().enumerate() {
+        let side = TILE_SIZE as usize;
+        let tile = pixel / width / side * across + pixel % width / side;
+        let begin = offsets.get(tile).copied().unwrap_or(0);
+        longest = longest.max(i64::from(last) + 1 - i64::from(begin));
+    }
+    Ok(u64::try_from(longest).unwrap_or(0))
+}
+
+/// `project.wgsl`: the harmonics, and the numbers of the colour or of a row that is left out.
+pub(super) fn project(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let (channels, harmonics) = (run.size("D"), run.size("K"));
+    let color = over(channels, 0) + over(harmonics, 0) + over(3, 0);
+    Ok(color + over(4, 0) + over(COLOR + channels, 0))
+}
+
+/// `project_backward.wgsl`: the colour's gradient is cleared; the cameras, in each the sums of the
+/// reduction, the Jacobian's two rows, the channels or the harmonics (the colour, then three channels
+/// of each, then three axes) and the reduction; the gradient is stored.
+pub(super) fn project_backward(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let (channels, harmonics) = (run.size("D"), run.size("K"));
+    let stride = if harmonics == 0 { channels } else { 3 * harmonics };
+    let color = over(channels, 0) + over(harmonics, 0) + over(harmonics, over(3, 0)) + over(3, 0);
+    let values = u64::from(CAMERA_VALUES);
+    let reduced = run.setting.map_or(0, |setting| {
+        setting.batch_steps(run, 1, values).saturating_add(setting.add_up_steps(run, values))
+    });
+    let camera = (over(2, 0) + color).saturating_add(reduced);
+    let stored = over(3, 0) + over(4, 0);
+    Ok(over(stride, 0).saturating_add(over(run.size("C"), camera)).saturating_add(stored))
+}
