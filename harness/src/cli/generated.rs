@@ -18,6 +18,7 @@ use crate::mutants::generated::report::{
 };
 use crate::mutants::generated::{Record, Subject, sample, subjects};
 use crate::table::table;
+use crate::workloads;
 
 /// Carries out the plan.
 ///
@@ -31,7 +32,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     };
     let drawn = sample::draw(&subjects, plan.count, plan.seed)
         .map_err(|error| CliError::new(format!("--generate {}: {error}", plan.count)))?;
-    let argued = argued(plan, &subjects)?;
+    let argued = argued(plan)?;
     let classes = match &plan.own {
         Some(own) => own_classes(own, plan.cases)?,
         None => classes_for(&subjects, plan.cases)?,
@@ -183,12 +184,13 @@ fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
     Ok(vec![named(cases).map_err(CliError::of)?])
 }
 
-/// The arguments of every workload; for a user's kernel those that hold for any kernel.
-fn argued(plan: &GeneratedPlan, subjects: &[Subject]) -> Result<Argued, CliError> {
+/// The arguments in the folders of all workloads, since some hold for the kernels of several; for a
+/// user's kernel those that hold for any kernel.
+fn argued(plan: &GeneratedPlan) -> Result<Argued, CliError> {
     let mut all = Argued::default();
     let Some(folder) = &plan.folder else { return Ok(all) };
-    for workload in names(subjects) {
-        let file = folder.join(workload).join("equivalent.toml");
+    for workload in workloads::all() {
+        let file = folder.join(workload.name()).join("equivalent.toml");
         let cannot = |error| CliError::caused("cannot read which mutants are equivalent", error);
         all.entries.extend(Argued::read(&file).map_err(cannot)?.entries);
     }
