@@ -100,9 +100,9 @@ fn the_github_workflow_is_a_campaign() {
     assert!(said.contains("\n5 cases, "), "{said}");
     assert!(folder.path().join("page.md").is_file(), "no page of the step");
     let block = mutants.replace("${{ github.run_number }}", "7");
-    // Few of one kernel, of which some survive.
+    // Few of one kernel, of which some may survive: exit code 1.
     let options = [("MUTANTS", "--generate 40 --kernel scatter_atomic")];
-    let said = step(folder.path(), &block, &options, 1);
+    let said = step(folder.path(), &format!("({block}) || [ $? -eq 1 ]"), &options, 0);
     assert!(said.contains("\n40 of ") && said.contains("(seed 7)"), "{said}");
     assert!(folder.path().join("mutants/mutants.json").is_file(), "no records");
 }
