@@ -1,14 +1,17 @@
-//! Mutants of every instruction: a fixed sample is drawn and run in seconds, and nobody notices
-//! anything about the kernels as they are.
+//! Mutants of every instruction: a fixed sample of ours is drawn and run, nobody notices anything about
+//! the kernels as they are, and a user's own kernel is changed as ours are.
 
 use splatcheck::mutants::class::{Class, classes};
 use splatcheck::mutants::generated::equivalent::Argued;
 use splatcheck::mutants::generated::hunt::hunt;
 use splatcheck::mutants::generated::report::{score, survivors};
-use splatcheck::mutants::generated::{sample, subjects};
+use splatcheck::mutants::generated::{Record, Source, sample, subjects};
 use splatcheck::workload::AnyCase;
 use splatcheck::workloads;
-use splatcheck_tests::{corpus, root};
+use splatcheck_tests::{Said, corpus, root, say};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The corpus and two cases of each generator. The trained scenes are left out, since not every
@@ -22,21 +25,173 @@ fn cases() -> Vec<Class> {
     all.flatten().filter(|class| class.name != "window").collect()
 }
 
+/// The survivors by the line of CUDA, without what the cases make of them.
+fn by_line(records: &[Record]) -> String {
+    let mut lines: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for record in survivors(records) {
+        let Record { kernel, line, instruction, change, .. } = record;
+        let changed = format!("    {kernel}:{line}: {instruction}: {change}\n");
+        lines.entry(record.source.clone()).or_default().push(changed);
+    }
+    let heading = |source: Option<Source>| match source {
+        Some(Source { line, text }) => format!("{line}: {}\n", text.unwrap_or_default()),
+        None => "of no line of CUDA:\n".to_owned(),
+    };
+    lines.into_iter().map(|(source, changed)| heading(source) + &changed.concat()).collect()
+}
+
 /// Who adds cases that kill one of these takes it out of the snapshot; none may be added.
 #[test]
 fn a_fixed_sample_has_these_survivors() {
     let subjects = subjects(&[]).expect("the artifacts are whole");
-    let drawn = sample::draw(&subjects, 70, 1).expect("there are more");
+    let drawn = sample::draw(&subjects, 500, 1).expect("there are more");
     let argued = Argued::read(&root().join("tests/mutants/splat/equivalent.toml"))
         .expect("the arguments can be read");
     let hunted = hunt(&subjects, &drawn, &cases(), &argued, &|| ()).expect("the emulator works");
     assert!(hunted.false_alarms.is_empty(), "false alarms: {:?}", hunted.false_alarms);
     assert_eq!(argued.refuted(&hunted.records), Vec::<String>::new(), "killed, but argued");
     let score = score(&hunted.records);
-    assert_eq!(score.mutants(), 70, "all were run: {score:?}");
+    assert_eq!(score.mutants(), 500, "all were run: {score:?}");
     assert_eq!(score.refused, 0, "the emulator parses every mutant: {score:?}");
-    let names: Vec<_> = survivors(&hunted.records)
-        .map(|r| format!("{}:{}: {}: {}", r.kernel, r.line, r.instruction, r.change))
-        .collect();
-    insta::assert_snapshot!(names.join("\n"));
+    insta::assert_snapshot!(by_line(&hunted.records));
+}
+
+fn path(below: &str) -> String {
+    root().join(below).to_str().expect("a plain name").to_owned()
+}
+
+/// Makes mutants of a user's kernel on a scene of the corpus.
+fn own(folder: &Path, file: &str, kernel: &str, scene: &str, more: &[&str]) -> Said {
+    let case = path(&format!("corpora/splat/{scene}.toml"));
+    let words = ["mutants", "--ptx", file, "--kernel", kernel, "--case", &case];
+    say(folder, &[&words[..], more].concat())
+}
+
+#[test]
+fn a_kernel_of_a_users_own_is_changed_and_its_survivors_are_listed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path("gpu/tests/kernels/own_backward.ptx");
+    let more = ["--generate", "60", "--seed", "1", "--out", "found"];
+    let said = own(folder.path(), &file, "own_backward", "tile-corner", &more);
+    assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
+    for words in [
+        "rasterize_backward is own_backward of ",
+        "bounds for sums in any order, the widest",
+        "\nPTX (compiled with -lineinfo it has lines of CUDA):\n    own_backward:",
+        ": no case shows a difference",
+        " of the bound (tile-corner; the unchanged kernel ",
+        " instructions of own_backward are executed by no case",
+        "\n60 of ",
+    ] {
+        assert!(said.out.contains(words), "no '{words}': {said:?}");
+    }
+    let records = fs::read_to_string(folder.path().join("found/mutants.json")).expect("written");
+    let records: Vec<serde_json::Value> = serde_json::from_str(&records).expect("JSON");
+    assert_eq!(records.len(), 60, "one for each");
+    let of = |key: &str, value: &str| records.iter().filter(|r| r[key] == value).count();
+    assert_eq!(of("kernel", "own_backward"), 60, "of this kernel");
+    assert!(of("outcome", "killed") > 30, "most die");
+    let again = own(folder.path(), &file, "own_backward", "tile-corner", &more[..4]);
+    let survivors = |said: &Said| said.out.split("\nkernel ").next().map(str::to_owned);
+    assert_eq!(survivors(&again), survivors(&said), "the same seed, the same mutants");
+    let words = ["--generate", "20", "--reduction", "atomic", "--fast-math"];
+    let said = own(folder.path(), &file, "own_backward", "one-pixel", &words);
+    assert!(said.out.contains("bounds for atomic"), "{said:?}");
+}
+
+#[test]
+fn lines_of_cuda_are_those_of_the_modules_line_information() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let placed = text.replacen("\tmov.b64", "\t.loc\t1 2 0\n\tmov.b64", 1);
+    assert_ne!(placed, text, "the kernel has a line");
+    fs::write(here.join("mine.cu"), "// mine\n    my_own_line();\n").expect("written");
+    for (file, heading) in
+        [("mine.cu", "\nmine.cu:2: my_own_line();\n"), ("gone.cu", "\ngone.cu:2:\n")]
+    {
+        fs::write(here.join("k.ptx"), format!("{placed}\t.file\t1 \"{file}\"\n")).expect("written");
+        let said = own(here, "k.ptx", "own_backward", "one-pixel", &["--generate", "60"]);
+        assert!(said.out.contains(heading), "no {heading:?}: {said:?}");
+    }
+}
+
+#[test]
+fn mutants_of_a_kernel_that_is_wrong_itself_are_not_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let told = |said: &Said, words: &str| {
+        assert_eq!(said.code, Some(1), "{said:?}");
+        assert!(said.out.contains("of the unchanged kernel went wrong"), "{said:?}");
+        assert!(said.out.contains(words), "no '{words}': {said:?}");
+        assert!(!said.out.contains("score"), "no mutant was run: {said:?}");
+    };
+    let kernel = |name: &str| path(&format!("gpu/tests/kernels/own_backward{name}.ptx"));
+    let more = ["--generate", "5"];
+    told(&own(here, &kernel("_broken"), "own_backward", "tile-corner", &more), "oracle");
+    told(&own(here, &kernel("_racy"), "own_backward", "large-over-many-tiles", &more), "race on");
+    told(
+        &own(here, &kernel("_converged"), "own_backward", "tile-corner", &more),
+        "under adversarial schedule",
+    );
+    told(&own(here, &kernel(""), "own_backward", "channels-5", &more), "--channels");
+}
+
+#[test]
+fn what_cannot_be_generated_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let good = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let case = path("corpora/splat/one-pixel.toml");
+    let refused = |text: &str, more: &[&str], words: &[&str]| {
+        fs::write(here.join("k.ptx"), text).expect("written");
+        let said = say(here, &[&["mutants"], more].concat());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{more:?}: {said:?}");
+        words.iter().for_each(|word| assert!(said.err.contains(word), "no '{word}': {said:?}"));
+    };
+    let own = |text: &str, count: &str, kernel: &str, more: &[&str], words: &[&str]| {
+        let given = ["--generate", count, "--ptx", "k.ptx", "--kernel", kernel, "--case", &case];
+        refused(text, &[&given[..], more].concat(), words);
+    };
+    let unknown = good.replacen("ret;", "wgmma.fence;", 1);
+    own(&unknown, "5", "own_backward", &[], &["PTX line ", "outside the emulated subset"]);
+    own("int main() {}", "5", "own_backward", &[], &["k.ptx: not PTX"]);
+    own(&good, "5", "mine", &[], &["no entry point is named 'mine': there are own_backward"]);
+    own(
+        &good,
+        "0",
+        "own_backward",
+        &[],
+        &["--generate 0: 0 mutants were asked for", "expected 1 to "],
+    );
+    own(&good, "999999", "own_backward", &[], &["999999 mutants were asked for", "expected 1 to "]);
+    own(&good, "-1", "own_backward", &[], &["invalid value '-1' for '--generate"]);
+    own(&good, "5", "own_backward", &["--seed", "18446744073709551616"], &["--seed", "too large"]);
+    own(&good, "5", "own_backward", &["--seed", "-1"], &["invalid value '-1' for '--seed"]);
+    own(&good, "5", "own_backward", &["--threshold", "34"], &["--threshold", "33"]);
+    own(&good, "5", "own_backward", &["--channels", "7"], &["no case is for own_backward"]);
+    own(&good, "5", "own_backward", &["--kernel", "k"], &["2 names, expected one kernel of --ptx"]);
+    own(&good, "5", "own_backward", &["--cases", "3"], &["--case", "cannot be used with"]);
+    let body = good.find("\tmov.b64").expect("the first instruction");
+    let early = format!("{}\tret;\n{}", &good[..body], &good[body..]);
+    let words = ["no case arrives at an instruction of kernel 'own_backward' that can be changed"];
+    own(&early, "5", "own_backward", &[], &words);
+    let empty = format!("{}\tret;\n}}\n", &good[..body]);
+    own(
+        &empty,
+        "5",
+        "own_backward",
+        &[],
+        &["'own_backward' has no instruction that can be changed"],
+    );
+    let endless = format!("{}AGAIN:\n\tbra.uni \tAGAIN;\n{}", &good[..body], &good[body..]);
+    own(&endless, "5", "own_backward", &[], &["no case runs own_backward to its end within"]);
+    refused(&good, &["--generate", "5", "--ptx", "k.ptx"], &["--kernel"]);
+    refused(&good, &["--ptx", "k.ptx", "--kernel", "own_backward"], &["--generate"]);
+    refused(&good, &["--generate", "5", "--fast-math"], &["--ptx FILE"]);
+    refused(&good, &["--threshold", "3"], &["--ptx FILE"]);
+    refused(&good, &["--generate", "5", "--kernel", "mine"], &["there is no kernel 'mine'"]);
+    refused(&good, &["--generate", "0"], &["expected 1 to "]);
+    let nowhere = ["--generate", "5", "--ptx", "nowhere.ptx", "--kernel", "k"];
+    refused(&good, &nowhere, &["nowhere.ptx"]);
 }

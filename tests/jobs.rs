@@ -89,7 +89,7 @@ fn step(folder: &Path, block: &str, variables: &[(&str, &str)], code: i32) -> St
 fn the_github_workflow_is_a_campaign() {
     let folder = tempfile::tempdir().expect("a folder");
     let blocks = blocks("github-actions.yml");
-    let [part, whole] = blocks.as_slice() else { panic!("{blocks:?}") };
+    let [part, whole, mutants] = blocks.as_slice() else { panic!("{blocks:?}") };
     let options = [("FUZZ", "--engine emulator --cases 5 --seed 3")];
     for shard in ["1", "2"] {
         let block = part.replace("${{ matrix.shard }}", shard);
@@ -99,6 +99,12 @@ fn the_github_workflow_is_a_campaign() {
     let said = step(folder.path(), whole, &options, 0);
     assert!(said.contains("\n5 cases, "), "{said}");
     assert!(folder.path().join("page.md").is_file(), "no page of the step");
+    let block = mutants.replace("${{ github.run_number }}", "7");
+    // Few of one kernel, of which some may survive: exit code 1.
+    let options = [("MUTANTS", "--generate 40 --kernel scatter_atomic")];
+    let said = step(folder.path(), &format!("({block}) || [ $? -eq 1 ]"), &options, 0);
+    assert!(said.contains("\n40 of ") && said.contains("(seed 7)"), "{said}");
+    assert!(folder.path().join("mutants/mutants.json").is_file(), "no records");
 }
 
 #[test]

@@ -56,19 +56,51 @@ pub fn judge(
     sizes: &Sizes,
     expectation: &Expectation,
     outputs: &Tensors,
-    (setting, lane_width): (Option<Setting>, u32),
+    run: (Option<Setting>, u32),
 ) -> Result<Tally, TensorError> {
     stage.check_outputs(sizes, outputs)?;
+    compare(expectation, outputs, None, run)
+}
+
+/// Judges only those elements whose bits differ from another run's of the same job.
+///
+/// # Errors
+/// As [`judge`], for either run.
+pub fn judge_where_differs(
+    stage: &StageSpec,
+    sizes: &Sizes,
+    expectation: &Expectation,
+    [outputs, from]: [&Tensors; 2],
+    run: (Option<Setting>, u32),
+) -> Result<Tally, TensorError> {
+    stage.check_outputs(sizes, outputs)?;
+    stage.check_outputs(sizes, from)?;
+    compare(expectation, outputs, Some(from), run)
+}
+
+/// Compares the elements of checked outputs that differ from those of `from`, or all of them.
+fn compare(
+    expectation: &Expectation,
+    outputs: &Tensors,
+    from: Option<&Tensors>,
+    (setting, lane_width): (Option<Setting>, u32),
+) -> Result<Tally, TensorError> {
     let mut tally = Tally { undecided: expectation.undecided, ..Tally::default() };
     for rows in &expectation.rows {
         let columns = rows.columns(outputs)?;
+        let others = from.map(|from| rows.columns(from)).transpose()?;
         for row in 0..rows.count {
             let left_out = rows.presence.as_ref().is_some_and(|p| p.left_out(row, &columns));
             let open = rows.is_open(row);
             let sum = rows.terms.as_ref().map(|terms| terms.summation(row, setting, lane_width));
-            for (output, data) in rows.outputs.iter().zip(&columns) {
+            for (column, (output, data)) in rows.outputs.iter().zip(&columns).enumerate() {
                 let width = output.width(rows.count);
+                let words = data.words();
+                let same = others.as_ref().map(|others| others[column].words());
                 for place in row * width..(row + 1) * width {
+                    if same.is_some_and(|same| same[place] == words[place]) {
+                        continue;
+                    }
                     let element = Element { output, open, place, value: number(data, place) };
                     match (&output.bound, sum) {
                         (OutputBound::Interval(bounds), _) => {

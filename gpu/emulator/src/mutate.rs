@@ -13,6 +13,7 @@
 //! Statements are read line by line, as compilers write them: a line that holds several statements,
 //! or a part of one, is left alone.
 
+mod fast;
 mod number;
 mod operand;
 mod operation;
@@ -49,11 +50,14 @@ pub enum MutationKind {
     /// An f32 result cut to the 10 fraction bits of an f16. The 13 low bits are masked: a stand-in for
     /// a conversion to f16 and back, which rounds to nearest and has a smaller range.
     HalfPrecision,
+    /// An f32 instruction as `--use_fast_math` compiles it: approximate. Or all of them at once,
+    /// approximate or flushing subnormals.
+    FastInstruction,
 }
 
 impl MutationKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Operation,
         Self::Rounding,
         Self::Operand,
@@ -65,6 +69,7 @@ impl MutationKind {
         Self::Special,
         Self::Width,
         Self::HalfPrecision,
+        Self::FastInstruction,
     ];
 
     /// Its name in reports.
@@ -82,6 +87,7 @@ impl MutationKind {
             Self::Special => "special register",
             Self::Width => "width",
             Self::HalfPrecision => "half precision",
+            Self::FastInstruction => "fast instruction",
         }
     }
 }
@@ -92,7 +98,7 @@ impl fmt::Display for MutationKind {
     }
 }
 
-/// One instruction changed.
+/// One instruction changed, or many alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {
     /// Line of the source, from 1.
@@ -105,6 +111,9 @@ pub struct Mutation {
     pub what: String,
     /// What stands on the line instead.
     pub replacement: String,
+    /// What changes with it on other lines, in their order: nothing, unless the mistake is one of the
+    /// whole kernel.
+    pub also: Vec<(u32, String)>,
 }
 
 impl Mutation {
@@ -114,6 +123,26 @@ impl Mutation {
     pub fn synchronizes(&self) -> bool {
         let opcode = self.instruction.split(' ').find(|word| !word.starts_with('@'));
         opcode.is_some_and(statement::synchronizes)
+    }
+
+    /// Whether many instructions change at once, as by another option of the compiler.
+    #[must_use]
+    pub fn is_of_whole_kernel(&self) -> bool {
+        !self.also.is_empty()
+    }
+
+    /// The lines that change, in order.
+    pub fn lines(&self) -> impl Iterator<Item = u32> {
+        std::iter::once(self.line).chain(self.also.iter().map(|(line, _)| *line))
+    }
+
+    /// Whether an instruction that rounds to nearest was made an approximate one: its mistake shows
+    /// only where the emulator perturbs approximate results
+    /// ([`ApproximationMode::Perturbed`](crate::ApproximationMode::Perturbed)).
+    #[must_use]
+    pub fn approximates(&self) -> bool {
+        let is = |text: &str| [".approx", ".full"].iter().any(|part| text.contains(part));
+        is(&self.replacement) && !is(&self.instruction)
     }
 }
 
@@ -131,10 +160,12 @@ pub fn mutations(ptx: &str, kernel: &str) -> Result<Vec<Mutation>, NoSuchKernel>
     let mut all = Vec::new();
     for (index, statement) in body.statements.iter().enumerate() {
         let mut changes = Changes { statement, all: &mut all };
-        operation::change(&mut changes, &body);
+        operation::change(&mut changes, &body, index);
+        fast::change(&mut changes);
         operand::change(&mut changes, &body, index);
-        whole::change(&mut changes, &body);
+        whole::change(&mut changes, &body, index);
     }
+    fast::change_all(&mut all, &body);
     Ok(all)
 }
 
@@ -142,13 +173,17 @@ pub fn mutations(ptx: &str, kernel: &str) -> Result<Vec<Mutation>, NoSuchKernel>
 #[must_use]
 pub fn apply(ptx: &str, mutation: &Mutation) -> String {
     let mut text = String::with_capacity(ptx.len() + mutation.replacement.len());
+    let first = (mutation.line, &mutation.replacement);
+    let mut changed =
+        std::iter::once(first).chain(mutation.also.iter().map(|(line, t)| (*line, t))).peekable();
     for (line, number) in ptx.split_inclusive('\n').zip(1_u32..) {
-        if number == mutation.line {
-            text.push('\t');
-            text.push_str(&mutation.replacement);
-            text.push('\n');
-        } else {
-            text.push_str(line);
+        match changed.next_if(|(changed, _)| *changed == number) {
+            Some((_, replacement)) => {
+                text.push('\t');
+                text.push_str(replacement);
+                text.push('\n');
+            }
+            None => text.push_str(line),
         }
     }
     text
@@ -168,7 +203,8 @@ impl Changes<'_, '_, '_> {
         let of_line = self.all.iter().rev().take_while(|mutation| mutation.line == line);
         let known = of_line.map(|mutation| &mutation.replacement).any(|r| *r == replacement);
         if replacement != instruction && !known {
-            self.all.push(Mutation { line, kind, instruction, what, replacement });
+            let also = Vec::new();
+            self.all.push(Mutation { line, kind, instruction, what, replacement, also });
         }
     }
 

@@ -20,9 +20,11 @@ use crate::workload::Workload;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use crate::workloads::{self, UnknownWorkload};
 
+mod generated;
 mod mutants;
 
-pub use mutants::{GeneratedPlan, MutantsArgs, MutantsPlan};
+pub use generated::{GeneratedPlan, OwnArgs, OwnPlan};
+pub use mutants::{MutantsArgs, MutantsPlan};
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]
@@ -59,7 +61,7 @@ pub enum Command {
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
     /// Run kernels made wrong on purpose and say what notices them
-    Mutants(MutantsArgs),
+    Mutants(Box<MutantsArgs>),
     /// Judge generated cases until time is up
     Fuzz(super::fuzz::FuzzArgs),
     /// Join the parts of a campaign that ran on many machines (fuzz --shard)

@@ -4,39 +4,54 @@
 use std::io::Write;
 use std::time::Instant;
 
-use super::args::GeneratedPlan;
+use super::args::{GeneratedPlan, OwnPlan};
+use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
 use super::mutants::{bar_of, classes_of, write_json};
-use super::paths;
+use super::{paths, ptx};
 use crate::gate::Evidence;
-use crate::mutants::class::Class;
+use crate::mutants::class::{Class, named};
 use crate::mutants::generated::equivalent::Argued;
 use crate::mutants::generated::hunt::{Hunted, Unchanged, hunt};
 use crate::mutants::generated::report::{
-    kind_table, refusals, score_table, survivor_list, survivors,
+    kind_table, refusals, score_table, survivor_list, survivors, unexecuted_list,
 };
 use crate::mutants::generated::{Record, Subject, sample, subjects};
 use crate::table::table;
+use crate::workloads;
 
 /// Carries out the plan.
 ///
 /// # Errors
-/// See [`CliError`]; survivors and false alarms are outcomes.
+/// See [`CliError`]; survivors, false alarms and a user's kernel that is wrong itself are outcomes.
 pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cannot = |error| CliError::caused("cannot generate mutants", error);
-    let subjects = subjects(&plan.kernels).map_err(cannot)?;
+    let subjects = match &plan.own {
+        Some(own) => vec![Subject::own(own.own.clone()).map_err(cannot)?],
+        None => subjects(&plan.kernels).map_err(cannot)?,
+    };
     let drawn = sample::draw(&subjects, plan.count, plan.seed)
         .map_err(|error| CliError::new(format!("--generate {}: {error}", plan.count)))?;
-    let argued = argued(plan, &subjects)?;
-    let classes = classes_for(&subjects, plan.cases)?;
+    let argued = argued(plan)?;
+    let classes = match &plan.own {
+        Some(own) => own_classes(own, plan.cases)?,
+        None => classes_for(&subjects, plan.cases)?,
+    };
     let bar = bar_of(plan.count, "mutants");
     let start = Instant::now();
     let hunted = hunt(&subjects, &drawn, &classes, &argued, &|| bar.inc(1)).map_err(cannot)?;
     let seconds = start.elapsed().as_secs_f64();
     bar.finish_and_clear();
+    if let Some(own) = &plan.own {
+        let setting = own.own.setting;
+        writeln!(out, "{}", ptx::heading(&own.own.kernel, &own.file, setting, own.named))?;
+        if hunted.records.is_empty() {
+            return wrong_itself(&hunted, own, out);
+        }
+    }
     write_json(plan.out.as_deref(), &hunted.records)?;
     let everything = subjects.iter().map(|subject| subject.mutations.len()).sum::<usize>();
-    let complete = plan.kernels.is_empty() && plan.count == everything;
+    let complete = plan.own.is_none() && plan.kernels.is_empty() && plan.count == everything;
     let failures = failures(&hunted, &argued, complete);
     let records = &hunted.records;
     for part in [survivor_list(records), score_table(records), kind_table(records)] {
@@ -44,6 +59,11 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     }
     out.write_all(refusals(records).as_bytes())?;
     out.write_all(runs_table(&hunted.unchanged).as_bytes())?;
+    if plan.own.is_some() {
+        for (subject, unchanged) in subjects.iter().zip(&hunted.unchanged) {
+            writeln!(out, "\n{}", unexecuted_list(subject, unchanged))?;
+        }
+    }
     for failure in &failures.others {
         writeln!(out, "{failure}")?;
     }
@@ -58,13 +78,51 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     conclude(&Evidence::of_failures(failures.all()))
 }
 
+/// Most cases that are told of a kernel that is wrong itself.
+const TOLD: usize = 5;
+
+/// Says of a user's kernel that it is wrong as it is.
+fn wrong_itself(hunted: &Hunted, own: &OwnPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let alarms = &hunted.false_alarms;
+    let count = alarms.len();
+    let runs = if count == 1 { "1 run" } else { &format!("{count} runs") };
+    writeln!(
+        out,
+        "DISAGREE: {runs} of the unchanged kernel went wrong, so that its mutants say nothing"
+    )?;
+    for alarm in alarms.iter().take(TOLD) {
+        writeln!(out, "  {alarm}")?;
+    }
+    if count > TOLD {
+        writeln!(out, "  and {} more", count - TOLD)?;
+    }
+    writeln!(
+        out,
+        "splatcheck ptx {} --kernel {} --case CASE says more of a case; --case, --corpus and \
+         --channels choose the cases that the kernel is made for",
+        own.file.display(),
+        own.own.kernel.entry()
+    )?;
+    out.flush()?;
+    conclude(&Evidence::of_failures(alarms.clone()))
+}
+
 /// What the mutants of each kernel were run on.
 fn runs_table(unchanged: &[Unchanged]) -> String {
-    let head = ["kernel", "runs", "cases", "warp instructions"].map(str::to_owned).to_vec();
-    let row = |Unchanged { kernel, runs, cases, of, instructions }: &Unchanged| {
-        let cases = format!("{cases} of {of}");
-        vec![kernel.clone(), runs.to_string(), cases, instructions.to_string()]
+    let head = ["kernel", "runs", "cases", "warp instructions", "executed", "error / bound"];
+    let row = |unchanged: &Unchanged| {
+        let Unchanged { kernel, runs, cases, of, instructions, sharpness, executed } = unchanged;
+        let lines = executed.iter().filter(|(_, executed)| *executed).count();
+        vec![
+            kernel.clone(),
+            runs.to_string(),
+            format!("{cases} of {of}"),
+            instructions.to_string(),
+            format!("{lines} of {}", executed.len()),
+            format!("{sharpness:.2e}"),
+        ]
     };
+    let head = head.map(str::to_owned).to_vec();
     table(&std::iter::once(head).chain(unchanged.iter().map(row)).collect::<Vec<_>>())
 }
 
@@ -99,7 +157,7 @@ fn failures(hunted: &Hunted, argued: &Argued, complete: bool) -> Failures {
 
 /// The workloads of the kernels, without repetitions.
 fn names(subjects: &[Subject]) -> Vec<&'static str> {
-    let mut names: Vec<_> = subjects.iter().map(|subject| subject.kernel.workload()).collect();
+    let mut names: Vec<_> = subjects.iter().map(Subject::workload).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -114,13 +172,27 @@ fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError>
     Ok(all)
 }
 
-/// The arguments of every workload.
-fn argued(plan: &GeneratedPlan, subjects: &[Subject]) -> Result<Argued, CliError> {
+/// The classes of cases for a user's kernel.
+fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
+    if own.cases.is_empty() {
+        let workload = "splat";
+        let corpus = own.corpus.clone().or_else(|| paths::default_corpus(workload));
+        return classes_of(workload, corpus.as_deref(), count);
+    }
+    let cases = own.cases.iter().map(|file| Ok(read_case(file)?.case));
+    let cases = cases.collect::<Result<Vec<_>, CliError>>()?;
+    Ok(vec![named(cases).map_err(CliError::of)?])
+}
+
+/// The arguments in the folders of all workloads, since some hold for the kernels of several; for a
+/// user's kernel those that hold for any kernel.
+fn argued(plan: &GeneratedPlan) -> Result<Argued, CliError> {
     let mut all = Argued::default();
-    for workload in names(subjects) {
-        let file = plan.folder.join(workload).join("equivalent.toml");
+    let Some(folder) = &plan.folder else { return Ok(all) };
+    for workload in workloads::all() {
+        let file = folder.join(workload.name()).join("equivalent.toml");
         let cannot = |error| CliError::caused("cannot read which mutants are equivalent", error);
         all.entries.extend(Argued::read(&file).map_err(cannot)?.entries);
     }
-    Ok(all)
+    Ok(if plan.own.is_some() { all.for_any_kernel() } else { all })
 }

@@ -1,7 +1,7 @@
 //! `splatcheck ptx`: judges a user's own kernel with the interface of `rasterize_backward`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rayon::prelude::*;
@@ -39,21 +39,71 @@ pub struct PtxArgs {
     /// The case to judge it on (.safetensors or .toml)
     #[arg(long, value_name = "CASE")]
     pub case: PathBuf,
-    /// How it adds up, for tighter bounds [default: in any order, the widest]
-    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
-    pub reduction: Option<Reduction>,
-    /// The threshold in its settings, 0 to 33
-    #[arg(long, value_name = "T", default_value_t = 0, allow_negative_numbers = true)]
-    pub threshold: u32,
-    /// Judge it as compiled with `--use_fast_math`
-    #[arg(long)]
-    pub fast_math: bool,
+    /// As what it is judged.
+    #[command(flatten)]
+    pub judged: JudgedAs,
     /// In which orders it runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
     /// Folder for reproducers
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
+}
+
+/// As what a user's kernel is judged, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct JudgedAs {
+    /// How a kernel of your own adds up, for tighter bounds [default: in any order, the widest]
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
+    pub reduction: Option<Reduction>,
+    /// The threshold in the settings of a kernel of your own, 0 to 33 [default: 0]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub threshold: Option<u32>,
+    /// Judge a kernel of your own as compiled with `--use_fast_math`
+    #[arg(long)]
+    pub fast_math: bool,
+}
+
+impl JudgedAs {
+    /// Whether any of it was typed.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.reduction.is_some() || self.threshold.is_some() || self.fast_math
+    }
+
+    /// The setting, `atomic` where no reduction is named: of all orders of addition, one term after
+    /// another has the longest chain.
+    ///
+    /// # Errors
+    /// A threshold that no warp has.
+    pub fn setting(&self) -> Result<Setting, CliError> {
+        let reduction = self.reduction.unwrap_or(Reduction::BASELINE);
+        let setting = Setting { reduction, threshold: self.threshold.unwrap_or(0) };
+        setting.check(LANES).map_err(|e| CliError::new(format!("--threshold: {e}")))
+    }
+}
+
+/// Reads a user's kernel that fits the interface. `option` is what the file was given as.
+///
+/// # Errors
+/// What in the program does not fit, and where.
+pub fn read_kernel(option: &str, file: &Path, entry: String) -> Result<OwnKernel, CliError> {
+    let file = paths::readable_file(option, file)?;
+    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+    let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| bad("not PTX: not a text".to_owned()))?;
+    OwnKernel::new(text, entry).map_err(|error| bad(error.to_string()))
+}
+
+/// Which program is judged, and by which bounds.
+#[must_use]
+pub fn heading(kernel: &OwnKernel, file: &Path, setting: Setting, named: bool) -> String {
+    let sums = if named {
+        format!("bounds for {setting}")
+    } else {
+        "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
+    };
+    format!("rasterize_backward is {} of {}, {sums}\n", kernel.entry(), file.display())
 }
 
 /// What a user's kernel gets, for `--help`.
@@ -101,29 +151,21 @@ impl PtxArgs {
     /// # Errors
     /// The first that cannot be followed: what in the program does not fit, and where.
     pub fn resolve(self) -> Result<PtxPlan, CliError> {
-        let file = paths::readable_file("ptx", &self.file)?;
-        let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
-        let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
-        let text = String::from_utf8(bytes).map_err(|_| bad("not PTX: not a text".to_owned()))?;
-        let kernel = OwnKernel::new(text, self.kernel).map_err(|error| bad(error.to_string()))?;
+        let kernel = read_kernel("ptx", &self.file, self.kernel)?;
         paths::expect_extension("--case", &self.case, &EXTENSIONS)?;
         let case = paths::readable_file("--case", &self.case)?;
-        // Of all orders of addition, one term after another has the longest chain.
-        let reduction = self.reduction.unwrap_or(Reduction::BASELINE);
-        let setting = Setting { reduction, threshold: self.threshold };
-        let setting =
-            setting.check(LANES).map_err(|e| CliError::new(format!("--threshold: {e}")))?;
+        let setting = self.judged.setting()?;
         let emulation = |order: Order| Emulation {
-            fast_math: self.fast_math,
+            fast_math: self.judged.fast_math,
             architecture: Architecture::Compute75,
             order,
         };
         Ok(PtxPlan {
-            file,
+            file: self.file,
             kernel,
             case,
             setting,
-            named: self.reduction.is_some(),
+            named: self.judged.reduction.is_some(),
             emulations: self.order.orders()?.into_iter().map(emulation).collect(),
             out: paths::writable_folder("--out", &self.out)?,
         })
@@ -146,17 +188,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         .collect::<Result<Vec<_>, _>>()?;
     let mut reports = join_seeds(reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
-    let sums = if plan.named {
-        format!("bounds for {}", plan.setting)
-    } else {
-        "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
-    };
-    writeln!(
-        out,
-        "rasterize_backward is {} of {}, {sums}\n",
-        plan.kernel.entry(),
-        plan.file.display()
-    )?;
+    writeln!(out, "{}", heading(&plan.kernel, &plan.file, plan.setting, plan.named))?;
     out.write_all(report(&reports, &[], &files).as_bytes())?;
     out.flush()?;
     conclude(&Evidence::new(&reports, &[]))

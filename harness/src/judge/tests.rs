@@ -104,6 +104,17 @@ fn right_outputs_agree_and_wrong_ones_are_placed() {
         let worst = tally.worst.expect("something differs");
         assert_eq!((tally.disagree, worst.place().as_str()), (1, place), "{name}");
     }
+    let (sizes, expectation, _) = image();
+    let mut wrong = right.clone();
+    wrong.array("render_colors", &[1, 2, 1], Data::F32(vec![1.0, 2.5])).expect("it fits");
+    let differing = |outputs: &Tensors, from: &Tensors| {
+        judge_where_differs(&RASTERIZE, &sizes, &expectation, [outputs, from], (None, 8))
+            .map(|tally| [tally.agree, tally.disagree])
+    };
+    assert_eq!(differing(&wrong, &right), Ok([0, 1]), "only the one that differs");
+    assert_eq!(differing(&right, &wrong), Ok([1, 0]), "the other way round it is right");
+    assert_eq!(differing(&wrong, &wrong), Ok([0, 0]), "nothing differs");
+    assert!(differing(&right, &Tensors::new()).is_err(), "nothing to differ from");
     let mut other = right;
     other.array("last_ids", &[1, 2], Data::I32(vec![-1, 7])).expect("it fits");
     assert_eq!(judged(&other).map(|tally| tally.verdict()), Ok(Verdict::Agree), "either id");

@@ -58,6 +58,15 @@ pub fn classes(
     Ok(classes)
 }
 
+/// Cases that a person named, as a class.
+///
+/// # Errors
+/// Says why a case has no jobs.
+pub fn named(cases: Vec<AnyCase>) -> Result<Class, CaseError> {
+    let trials = trials(views(cases).collect(), Promise::Every)?;
+    Ok(Class { name: "named", cuda_only: false, trials })
+}
+
 /// The variants of some views, a class for each kind.
 fn variants(workload: &dyn Workload, views: &[(AnyCase, usize)]) -> Result<Vec<Class>, CaseError> {
     let mut classes: Vec<Class> = Vec::new();

@@ -2,43 +2,29 @@
 //! ([`splatcheck_emulator::mutate`]), by the thousand.
 //!
 //! A kernel's mutants are drawn by a seed ([`sample`]) and run on the cases, the cheapest first, each
-//! until the first catch ([`hunt`]). One that nobody notices *survives*: it is a blind spot
-//! of the cases, unless it is equivalent to the original, which is argued once in a file
-//! ([`equivalent`]). The score is the share of the others that were killed ([`report`]).
+//! until the first catch ([`hunt`]). One that nobody notices *survives*: either its outputs have the
+//! bits of the right kernel's in every run, and it is a blind spot of the cases, unless it is equivalent
+//! to the original, which is argued once in a file ([`equivalent`]); or they differ, but lie within the
+//! bounds, and the largest error says by how much these would have to be sharper. The score is the
+//! share of those that are not equivalent that were killed ([`report`]).
+//!
+//! A kernel of a user's own is a [`Subject`] as well as the artifacts are.
 
 pub mod equivalent;
 pub mod hunt;
 mod probe;
 pub mod report;
 pub mod sample;
+mod subject;
+
+pub use subject::{Own, Subject, subjects};
 
 use super::Catch;
-use super::matrix::kernel_name;
-use serde::{Serialize, Serializer};
-use splatcheck_emulator::mutate::{Mutation, NoSuchKernel, mutations};
-use splatcheck_gpu::artifact::{self, Architecture, Artifact, ArtifactError};
+use serde::Serialize;
+use splatcheck_emulator::mutate::NoSuchKernel;
+use splatcheck_gpu::EngineError;
+use splatcheck_gpu::artifact::ArtifactError;
 use splatcheck_gpu::source_lines::SourceLine;
-use splatcheck_gpu::{EngineError, Stage};
-use std::collections::BTreeSet;
-
-/// A kernel as it is, and everything that can be changed about it.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    /// The kernel.
-    pub kernel: Artifact,
-    /// Its PTX.
-    pub ptx: &'static str,
-    /// Its mutations, by line.
-    pub mutations: Vec<Mutation>,
-}
-
-impl Subject {
-    /// The kernel's name in reports: with its number of channels, without its architecture.
-    #[must_use]
-    pub fn name(&self) -> String {
-        kernel_name(&self.kernel)
-    }
-}
 
 /// Why mutants cannot be generated or run.
 #[derive(Debug, thiserror::Error)]
@@ -61,9 +47,29 @@ pub enum GeneratedError {
         /// How many there are.
         exist: usize,
     },
+    /// A kernel that holds nothing to change.
+    #[error("kernel '{0}' has no instruction that can be changed: there are no mutants to make")]
+    NothingToChange(String),
+    /// A kernel whose instructions no case comes to.
+    #[error(
+        "no case arrives at an instruction of kernel '{0}' that can be changed, so that nothing can \
+         be said of its mutants"
+    )]
+    NothingReached(String),
     /// No case is for a kernel.
-    #[error("no case runs {0}, so that nothing can be said of its mutants")]
+    #[error("no case is for {0}, so that nothing can be said of its mutants")]
     NoCase(String),
+    /// No case ends soon enough.
+    #[error(
+        "no case runs {kernel} to its end within {limit} warp instructions, so that nothing can be \
+         said of its mutants"
+    )]
+    TooLong {
+        /// The kernel.
+        kernel: String,
+        /// The most that a case may take.
+        limit: u64,
+    },
     /// The kernel's PTX is not as it was compiled.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
@@ -75,42 +81,8 @@ pub enum GeneratedError {
     Engine(#[from] EngineError),
 }
 
-/// The unchanged kernels, one for each stage and reduction: for the older architecture, without fast
-/// math, for exactly so many channels where there is one for any number too. By name where some are
-/// named.
-///
-/// # Errors
-/// [`GeneratedError::UnknownKernel`]; an artifact that is not as it was compiled.
-pub fn subjects(names: &[String]) -> Result<Vec<Subject>, GeneratedError> {
-    let stages: BTreeSet<_> = Stage::all().map(|stage| stage.spec().name).collect();
-    let mut met = BTreeSet::new();
-    let mut kernels = artifact::all();
-    kernels.retain(|kernel| {
-        kernel.architecture == Architecture::Compute75
-            && !kernel.fast_math
-            && stages.contains(kernel.stage)
-            && met.insert((kernel.stage, kernel.reduction))
-    });
-    for name in names {
-        let is = |kernel: &Artifact| kernel_name(kernel) == *name || kernel.entry() == *name;
-        if !kernels.iter().any(is) {
-            let known = kernels.iter().map(kernel_name).collect();
-            return Err(GeneratedError::UnknownKernel { name: name.clone(), known });
-        }
-    }
-    kernels.retain(|kernel| {
-        let named = |name: &String| *name == kernel_name(kernel) || *name == kernel.entry();
-        names.is_empty() || names.iter().any(named)
-    });
-    let subject = |kernel: Artifact| {
-        let ptx = kernel.ptx()?;
-        Ok(Subject { kernel, ptx, mutations: mutations(ptx, &kernel.entry())? })
-    };
-    kernels.into_iter().map(subject).collect()
-}
-
 /// What became of a mutant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "outcome")]
 pub enum Fate {
     /// Somebody noticed it.
@@ -121,7 +93,11 @@ pub enum Fate {
         example: String,
     },
     /// Nobody did.
-    Survived,
+    Survived {
+        /// How near it came to being noticed; `None` where its outputs have the bits of the right
+        /// kernel's in every run.
+        closest: Option<Closest>,
+    },
     /// The emulator does not parse it.
     Refused {
         /// Why.
@@ -135,21 +111,43 @@ impl Fate {
     }
 }
 
-/// `file:line`.
-fn as_text<S: Serializer>(line: &Option<SourceLine>, to: S) -> Result<S::Ok, S::Error> {
-    line.as_ref().map(ToString::to_string).serialize(to)
+/// The run in which a survivor came nearest to being noticed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Closest {
+    /// The largest error/bound of the elements whose bits differ from the right kernel's; 0 where
+    /// those have no error or no finite bound.
+    pub ratio: f64,
+    /// The largest error/bound that the right kernel has at the same elements.
+    pub unchanged: f64,
+    /// The case.
+    pub case: String,
+}
+
+/// A line of a kernel's source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// Where it is.
+    pub line: SourceLine,
+    /// What stands there, where the source is at hand.
+    pub text: Option<String>,
+}
+
+impl Serialize for Source {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&self.line)
+    }
 }
 
 /// One mutant, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Record {
     /// The kernel: see [`Subject::name`].
     pub kernel: String,
     /// The line of its PTX.
     pub line: u32,
     /// The line of CUDA that this was compiled from, where the compiler says it.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
-    pub source: Option<SourceLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The kind of change.
     pub kind: &'static str,
     /// The instruction as it was.

@@ -84,9 +84,9 @@ fn registers(
     // The registers of inline assembly have the kernel's names and are others.
     let Some(class) = body.class(place.1.text).filter(|_| !statement.nested) else { return };
     let mut others = body.written_above(index, class);
-    let constant = body.constant(place.1.text);
+    let constant = body.constant_at(index, place.1.text);
     others.retain(|name| {
-        *name != place.1.text && (constant.is_none() || body.constant(name) != constant)
+        *name != place.1.text && (constant.is_none() || body.constant_at(index, name) != constant)
     });
     let Some(&last) = others.first() else { return };
     let draw = mix((u64::from(statement.line) << 8) ^ place.0 as u64);

@@ -67,7 +67,7 @@ const ROUNDINGS: [(&str, &str); 7] = [
 ];
 
 /// Adds the mutations of a statement's operation.
-pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
+pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>, index: usize) {
     let statement = changes.statement;
     let (opcode, mnemonic) = (statement.opcode, statement.mnemonic());
     let operands = statement.operands.as_slice();
@@ -82,7 +82,8 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
     }
     for (from, to) in MNEMONICS {
         // A constant moved with the other sign is a mutation of the constant; addresses have none.
-        let constant = operands.get(1).is_none_or(|source| body.constant(source).is_some());
+        let is_constant = |source: &&str| body.constant_at(index, source).is_some();
+        let constant = operands.get(1).is_none_or(is_constant);
         if mnemonic == from && (to != "neg" || statement.has("f32") && !constant) {
             let changed = opcode.replacen(from, to, 1);
             changes.replace(MutationKind::Operation, format!("{from} -> {to}"), &changed, operands);
@@ -91,7 +92,7 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
     for (from, to) in OPCODES.into_iter().filter(|(from, _)| *from == opcode) {
         changes.replace(MutationKind::Operation, format!("{from} -> {to}"), to, operands);
     }
-    products(changes, body);
+    products(changes, body, index);
     // What rounds to nearest in another instruction has no other direction in the emulated subset.
     if matches!(mnemonic, "fma" | "mad") || mnemonic == "cvt" && statement.type_name() == "f32" {
         for (from, to) in ROUNDINGS.into_iter().filter(|(from, _)| statement.has(from)) {
@@ -103,13 +104,13 @@ pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
 }
 
 /// Products with a summand: without it, and with the summand's other sign.
-fn products(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
+fn products(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>, index: usize) {
     let statement = changes.statement;
     let &[d, a, b, c] = statement.operands.as_slice() else { return };
     let kind = MutationKind::Operation;
     match statement.mnemonic() {
         // A product and 0 are the product, whatever the sign of the 0.
-        "fma" if body.constant(c).and_then(float) == Some(0.0) => {}
+        "fma" if body.constant_at(index, c).and_then(float) == Some(0.0) => {}
         "fma" => {
             let product = if statement.has("ftz") { "mul.ftz.f32" } else { "mul.f32" };
             changes.replace(kind, "fma -> mul".to_owned(), product, &[d, a, b]);

@@ -15,6 +15,9 @@ pub(super) struct Statement<'a> {
     pub(super) operands: Vec<&'a str>,
     /// Inside a scope of inline assembly, whose registers may hide those of the kernel.
     pub(super) nested: bool,
+    /// Labels above it in the kernel: control enters a run of statements with the same number only at
+    /// its first.
+    block: usize,
 }
 
 impl fmt::Display for Statement<'_> {
@@ -42,7 +45,7 @@ pub(super) fn synchronizes(opcode: &str) -> bool {
 }
 
 impl<'a> Statement<'a> {
-    fn read(text: &'a str, line: u32, nested: bool) -> Option<Self> {
+    fn read(text: &'a str, line: u32, nested: bool, block: usize) -> Option<Self> {
         let text = text.trim().strip_suffix(';')?;
         let (guard, rest) = match text.strip_prefix('@') {
             Some(rest) => {
@@ -57,7 +60,7 @@ impl<'a> Statement<'a> {
             return None;
         }
         let operands = split(rest[opcode.len()..].trim());
-        Some(Self { line, guard, opcode, operands, nested })
+        Some(Self { line, guard, opcode, operands, nested, block })
     }
 
     /// The mnemonic: what stands before the opcode's first dot.
@@ -154,10 +157,12 @@ impl<'a> Body<'a> {
             written: Vec::new(),
             moved: HashMap::new(),
         };
-        let mut depth = 0_usize;
+        let (mut depth, mut block) = (0_usize, 0);
         for (text, line) in lines {
+            // A colon stands behind a label alone.
+            block += usize::from(text.contains(':'));
             if depth > 0
-                && let Some(statement) = Statement::read(text, line, depth > 1)
+                && let Some(statement) = Statement::read(text, line, depth > 1, block)
             {
                 body.add(statement);
             } else if depth == 1 {
@@ -185,6 +190,27 @@ impl<'a> Body<'a> {
             }
         }
         self.statements.push(statement);
+    }
+
+    /// The constant that an operand of a statement is: what [`Self::constant`] says, or the number that
+    /// was moved into the register last above it, where control cannot enter in between.
+    pub(super) fn constant_at(&self, index: usize, operand: &'a str) -> Option<&'a str> {
+        let (mut index, mut operand) = (index, operand);
+        loop {
+            if let Some(constant) = self.constant(operand) {
+                return Some(constant);
+            }
+            let block = self.statements[index].block;
+            let above = self.statements[..index].iter().enumerate().rev();
+            let mut above = above.take_while(|(_, statement)| statement.block == block);
+            let (at, write) = above.find(|(_, s)| s.written().any(|name| name == operand))?;
+            match (write.operands.as_slice(), write.mnemonic()) {
+                (&[_, source], "mov") if write.guard.is_none() && !write.nested => {
+                    (index, operand) = (at, source);
+                }
+                _ => return None,
+            }
+        }
     }
 
     /// The constant that an operand always is: a number, or a register that only ever gets one.

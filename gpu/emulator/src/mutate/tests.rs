@@ -126,6 +126,66 @@ fn halves_are_rounded_to_nearest() {
 }
 
 #[test]
+fn fast_instructions_stand_for_those_that_round() {
+    let div = "div.rn.f32 %f3, %f1, %f2;";
+    for (statement, what, text) in [
+        (div, "div.rn.f32 -> div.full.f32", "div.full.f32 %f3, %f1, %f2;"),
+        (div, "div.rn.f32 -> div.approx.f32", "div.approx.f32 %f3, %f1, %f2;"),
+        ("rcp.rn.f32 %f3, %f1;", "rcp.rn.f32 -> rcp.approx.f32", "rcp.approx.f32 %f3, %f1;"),
+        ("sqrt.rn.f32 %f3, %f1;", "sqrt.rn.f32 -> sqrt.approx.f32", "sqrt.approx.f32 %f3, %f1;"),
+    ] {
+        let found = last(&format!("{WRITTEN}{statement}"));
+        assert_eq!(found.get(what).map(String::as_str), Some(text), "{statement}: {found:?}");
+    }
+    let ptx = kernel(&format!("{WRITTEN}{div}"));
+    let all = mutations(&ptx, "k").expect("the kernel is there");
+    let approximate: Vec<_> =
+        all.iter().filter(|m| m.approximates()).map(|m| m.replacement.as_str()).collect();
+    let expected = ["div.approx.f32 %f3, %f1, %f2;", "div.full.f32 %f3, %f1, %f2;"];
+    assert_eq!(approximate, expected, "perturbed results show these");
+}
+
+#[test]
+fn a_whole_kernel_is_changed_as_by_an_option_of_the_compiler() {
+    let statements = "div.rn.f32 %f3, %f1, %f2;\n@%p1 add.f32 %f3, %f3, %f1;\nsqrt.rn.f32 %f3, %f3;\n\
+                      mul.ftz.f32 %f4, %f3, %f3;\nfma.rn.f32 %f4, %f3, %f3, %f4;";
+    let ptx = kernel(&format!("{WRITTEN}{statements}"));
+    let all = mutations(&ptx, "k").expect("the kernel is there");
+    let whole: Vec<_> = all.iter().filter(|mutation| mutation.is_of_whole_kernel()).collect();
+    let changed = |mutation: &Mutation| {
+        let text = apply(&ptx, mutation);
+        Module::parse(&text).unwrap_or_else(|error| panic!("{mutation:?}: {error}"));
+        let differs = |(now, was): &(&str, &str)| now.trim() != was.trim();
+        let lines: Vec<_> = mutation.lines().collect();
+        let numbers = text.lines().zip(ptx.lines()).zip(1..).filter(|(pair, _)| differs(pair));
+        assert!(numbers.map(|(_, number)| number).eq(lines), "the lines that are told change");
+        let pairs = text.lines().zip(ptx.lines());
+        pairs.filter(differs).map(|(now, _)| now.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let found: Vec<_> = whole.iter().map(|m| (m.what.as_str(), changed(m))).collect();
+    let words = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    let expected = [
+        (
+            "every quotient and root approximate",
+            words(&["div.approx.f32 %f3, %f1, %f2;", "sqrt.approx.f32 %f3, %f3;"]),
+        ),
+        (
+            "every sum and product flushes subnormals",
+            words(&["@%p1 add.ftz.f32 %f3, %f3, %f1;", "fma.rn.ftz.f32 %f4, %f3, %f3, %f4;"]),
+        ),
+        (
+            "every sum cut to the 10 fraction bits of an f16",
+            words(&[
+                "@%p1 add.f32 %f3, %f3, %f1; @%p1 and.b32 %f3, %f3, -8192;",
+                "fma.rn.f32 %f4, %f3, %f3, %f4; and.b32 %f4, %f4, -8192;",
+            ]),
+        ),
+    ];
+    assert_eq!(found, expected, "all of them at once");
+    assert!(whole[0].approximates() && !whole[1].approximates(), "{whole:?}");
+}
+
+#[test]
 fn guards_stores_and_atomics_are_changed() {
     let found = last(&format!("{WRITTEN}@%p1 st.shared.f32 [%rd1], %f1;"));
     for (what, text) in [
@@ -181,6 +241,14 @@ fn what_the_text_shows_to_be_the_same_is_left_out() {
     assert!(found.contains_key("members: the lower half of the lanes"), "{found:?}");
     let found = changes("selp.u32 %r3, 1, 0, %p1;");
     assert!(!found.contains_key("result cut to 8 bits"), "it is one bit: {found:?}");
+    let defaults = "mov.f32 %f5, 0f00000000;\nmov.f32 %f6, %f5;\nmov.f32 %f6, %f4;\n";
+    let copied = changes(&format!("{defaults}mov.f32 %f5, 0f00000000;\nmov.f32 %f3, %f5;"));
+    assert!(!copied.contains_key("mov -> neg"), "written twice, it is 0 here: {copied:?}");
+    assert!(!copied.contains_key("%f5 -> %f1 in operand 2"), "0 as well: {copied:?}");
+    let entered = changes(&format!("{defaults}mov.f32 %f5, 0f00000000;\nL:\nmov.f32 %f3, %f5;"));
+    assert!(entered.contains_key("mov -> neg"), "control enters in between: {entered:?}");
+    let guarded = changes(&format!("{defaults}@%p1 mov.f32 %f5, 0f00000000;\nmov.f32 %f3, %f5;"));
+    assert!(guarded.contains_key("mov -> neg"), "not in every lane: {guarded:?}");
     let twice = format!("{constants}{WRITTEN2}mov.f32 %f1, %f4;\nmov.f32 %f3, %f1;");
     assert!(last(&twice).contains_key("mov -> neg"), "written twice, it is no constant");
 }

@@ -4,12 +4,12 @@ use super::statement::Body;
 use super::{Changes, MutationKind};
 
 /// Adds what is done to a statement as a whole.
-pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
+pub(super) fn change(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>, index: usize) {
     guard(changes);
     omission(changes);
     plain(changes);
     warp(changes, body);
-    narrowed(changes, body);
+    narrowed(changes, body, index);
 }
 
 /// The guard negated, dropped, or never true.
@@ -87,15 +87,17 @@ fn warp(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
 }
 
 /// A result cut to fewer bits by a statement that follows.
-fn narrowed(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>) {
+fn narrowed(changes: &mut Changes<'_, '_, '_>, body: &Body<'_>, index: usize) {
     let statement = changes.statement;
     let Some(register) = statement.destination().filter(|_| !statement.nested) else { return };
     let of_float = statement.type_name() == "f32";
     // A constant is changed by the mutations of constants; the choices 1 and 0 have one bit.
     let truth = ["1", "0"].map(Some);
     if match (statement.mnemonic(), statement.operands.as_slice()) {
-        ("mov", &[_, source]) => body.constant(source).is_some(),
-        ("selp", &[_, a, b, _]) => [a, b].iter().all(|c| truth.contains(&body.constant(c))),
+        ("mov", &[_, source]) => body.constant_at(index, source).is_some(),
+        ("selp", &[_, a, b, _]) => {
+            [a, b].iter().all(|c| truth.contains(&body.constant_at(index, c)))
+        }
         _ => false,
     } {
         return;

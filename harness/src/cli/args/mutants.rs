@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::generated::OwnArgs;
 use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::engines::drivers::EMULATOR;
@@ -36,15 +37,25 @@ pub struct MutantsArgs {
     #[arg(
         long,
         value_name = "N",
+        allow_negative_numbers = true,
         conflicts_with_all = ["engine", "mutant", "rates", "seeds"]
     )]
     pub generate: Option<usize>,
     /// Seed of the choice among the mutants that --generate makes
-    #[arg(long, value_name = "S", default_value_t = 0, requires = "generate")]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0,
+        allow_negative_numbers = true,
+        requires = "generate"
+    )]
     pub seed: u64,
     /// Generate mutants of this kernel only, by its entry point; repeatable
     #[arg(long, value_name = "NAME", requires = "generate")]
     pub kernel: Vec<String>,
+    /// Options of `--generate` for a kernel of the user's own.
+    #[command(flatten)]
+    pub own: OwnArgs,
     /// Write every cell of the matrix, every rate, or every generated mutant to DIR/mutants.json
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -72,49 +83,13 @@ pub struct MutantsPlan {
     pub folder: PathBuf,
 }
 
-/// A checked `mutants --generate`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GeneratedPlan {
-    /// How many mutants are run.
-    pub count: usize,
-    /// Which of all.
-    pub seed: u64,
-    /// The kernels by name; none means all.
-    pub kernels: Vec<String>,
-    /// Number of cases of each generator.
-    pub cases: u32,
-    /// Folder for the records.
-    pub out: Option<PathBuf>,
-    /// Folder of the mutants, with what is argued to be equivalent.
-    pub folder: PathBuf,
-}
-
 impl MutantsArgs {
-    /// Checks the options of `--generate`.
-    ///
-    /// # Errors
-    /// The first option that cannot be followed, and what would do instead.
-    pub fn resolve_generated(self) -> Result<GeneratedPlan, CliError> {
-        let folder = match &self.mutants {
-            Some(folder) => paths::readable_folder("--mutants", folder)?,
-            None => default_folder()?,
-        };
-        let out = self.out.map(|out| paths::writable_folder("--out", &out)).transpose()?;
-        Ok(GeneratedPlan {
-            count: self.generate.unwrap_or(0),
-            seed: self.seed,
-            kernels: self.kernel,
-            cases: self.cases,
-            out,
-            folder,
-        })
-    }
-
     /// Checks every option, against the engines of this machine.
     ///
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<MutantsPlan, CliError> {
+        self.own.refuse()?;
         let selected = if self.engine.is_empty() {
             discovery.found.clone()
         } else {
@@ -147,7 +122,7 @@ fn runs_wgsl(found: &Found) -> bool {
 }
 
 /// The mutants of the working folder, else those of the source tree that this program lies in.
-fn default_folder() -> Result<PathBuf, CliError> {
+pub(super) fn default_folder() -> Result<PathBuf, CliError> {
     let none = || CliError::new("no folder tests/mutants here (--mutants names another)");
     source_tree::folder("tests/mutants").ok_or_else(none)
 }

@@ -83,6 +83,13 @@ impl Argued {
         Ok(argued)
     }
 
+    /// The arguments that hold for any kernel, a user's own among them.
+    #[must_use]
+    pub fn for_any_kernel(mut self) -> Self {
+        self.entries.retain(|entry| entry.kernel == "*" && entry.cuda.is_none());
+        self
+    }
+
     /// Why a mutant is equivalent, if that was argued.
     #[must_use]
     pub fn reason(&self, record: &Record) -> Option<&str> {
@@ -111,7 +118,7 @@ impl Argued {
 
 impl Entry {
     fn is_for(&self, record: &Record) -> bool {
-        let cuda = || record.source.as_ref().and_then(|source| source.text());
+        let cuda = || record.source.as_ref().and_then(|source| source.text.as_deref());
         self.cuda.as_deref().is_none_or(|line| cuda().is_some_and(|text| matches(line, text)))
             && matches(&self.kernel, &record.kernel)
             && matches(&self.instruction, &record.instruction)
@@ -137,6 +144,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Source;
     use super::*;
     use splatcheck_gpu::source_lines::SourceLine;
 
@@ -180,7 +188,7 @@ mod tests {
             kind: "operation",
             instruction: "x;".to_owned(),
             change: "y".to_owned(),
-            fate: Fate::Survived,
+            fate: Fate::Survived { closest: None },
             reached: true,
             runs: 1,
             equivalent: None,
@@ -189,10 +197,13 @@ mod tests {
         assert!(argued.unused(std::slice::from_ref(&record)).is_empty(), "the entry is used");
         let line = SourceLine { file: "warp.cuh".to_owned(), line: 1 };
         let mut of_line = argued.clone();
-        of_line.entries[0].cuda = line.text().map(str::to_owned);
+        let text = line.text().map(str::to_owned);
+        of_line.entries[0].cuda.clone_from(&text);
         assert_eq!(of_line.reason(&record), None, "of no line");
-        record.source = Some(line);
+        record.source = Some(Source { line, text });
         assert_eq!(of_line.reason(&record), Some("z"), "of that line");
+        assert_eq!(of_line.for_any_kernel().entries, [], "it is of our line");
+        assert_eq!(argued.clone().for_any_kernel(), argued, "it is of any kernel");
         record.change = "w".to_owned();
         assert_eq!(argued.reason(&record), None, "another change");
         assert_eq!(argued.unused(&[record]).len(), 1, "the entry is for nothing");

@@ -2,28 +2,19 @@
 
 use super::super::Catch;
 use super::super::class::Class;
-use super::super::emulated::{disagrees, job_of, misuse};
+use super::super::emulated::{Counts, disagrees, job_of, misuse};
 use super::equivalent::Argued;
-use super::probe::{Probe, Probes};
+use super::probe::{Probe, Probes, SCHEDULED, SEEDS, adversarial};
 use super::sample::Drawn;
-use super::{Fate, GeneratedError, Record, Subject};
-use crate::campaign::once::once;
+use super::{Closest, Fate, GeneratedError, Record, Subject};
+use crate::campaign::once::{judged, outputs_of};
+use crate::workload::Job;
 use rayon::prelude::*;
 use splatcheck_emulator::mutate::{Mutation, apply};
-use splatcheck_emulator::{Observers, Schedule};
-use splatcheck_gpu::EngineError;
-use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
-use splatcheck_gpu::source_lines::SourceLines;
-
-/// Adversarial schedules of each run under which a mutant of synchronization is tried.
-const SEEDS: u64 = 3;
-
-/// Runs under adversarial schedules, the cheapest first.
-const SCHEDULED: usize = 60;
-
-/// How often more instructions than the right kernel a mutant may execute before it counts as one
-/// that never ends. Schedules part warps, so that one instruction is issued many times.
-const PATIENCE: u64 = 8;
+use splatcheck_emulator::{ApproximationMode, Observers, Policy, Schedule};
+use splatcheck_gpu::emulator::EmulatorEngine;
+use splatcheck_gpu::{EngineError, Tensor, Tensors};
+use std::borrow::Cow;
 
 /// What all mutants came to.
 #[derive(Debug, Default)]
@@ -37,7 +28,7 @@ pub struct Hunted {
 }
 
 /// The runs of an unchanged kernel that its mutants are tried on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Unchanged {
     /// The kernel: see [`Subject::name`].
     pub kernel: String,
@@ -49,12 +40,18 @@ pub struct Unchanged {
     pub of: usize,
     /// Warp instructions of all runs.
     pub instructions: u64,
+    /// The largest error/bound of the unchanged kernel.
+    pub sharpness: f64,
+    /// Every line of PTX with an instruction, and whether a lane executed it in any run.
+    pub executed: Vec<(u32, bool)>,
 }
 
-/// Runs the mutants that were drawn. `progress` hears of every one.
+/// Runs the mutants that were drawn. `progress` hears of every one. Where a user's kernel is wrong
+/// itself, its mutants say nothing: none is run, and there are no records.
 ///
 /// # Errors
-/// A defect of the emulator; a kernel for which there is no case.
+/// A defect of the emulator; a kernel for which there is no case, or no case that arrives at anything
+/// that can be changed.
 pub fn hunt(
     subjects: &[Subject],
     drawn: &[Drawn<'_>],
@@ -62,141 +59,253 @@ pub fn hunt(
     argued: &Argued,
     progress: &(dyn Fn() + Sync),
 ) -> Result<Hunted, GeneratedError> {
-    let open = |coverage| {
-        let observers = Observers { coverage, ..Observers::default() };
-        EmulatorEngine::open(EmulatorOptions { observers, ..EmulatorOptions::default() })
-    };
     let probes = subjects
         .par_iter()
-        .map(|subject| Probes::new(subject, classes, &mut open(true)?))
+        .map(|subject| probes_of(subject, classes))
         .collect::<Result<Vec<_>, _>>()?;
     let mut hunted = Hunted::default();
-    let mut lines = Vec::with_capacity(subjects.len());
     for (subject, probes) in subjects.iter().zip(&probes) {
         let named = |alarm: &String| format!("{}: {alarm}", subject.name());
         hunted.false_alarms.extend(probes.false_alarms.iter().map(named));
-        let [cases, of] = probes.cases;
-        hunted.unchanged.push(Unchanged {
-            kernel: subject.name(),
-            runs: probes.probes.len(),
-            cases,
-            of,
-            instructions: probes.probes.iter().map(|probe| probe.cost).sum(),
-        });
-        lines.push(SourceLines::of(&subject.kernel).ok());
+        hunted.unchanged.push(unchanged(subject, probes));
+    }
+    let own = subjects.iter().any(|subject| subject.as_own().is_some());
+    if own && !hunted.false_alarms.is_empty() {
+        return Ok(hunted);
     }
     let all: Vec<_> = subjects
         .iter()
-        .zip(&lines)
         .zip(&probes)
         .zip(drawn)
-        .flat_map(|(((subject, lines), probes), drawn)| {
-            let told = Told { subject, lines: lines.as_ref(), argued };
-            drawn.mutants.iter().map(move |&mutation| (told, probes, mutation))
+        .flat_map(|((subject, probes), drawn)| {
+            drawn.mutants.iter().map(move |&mutation| (subject, probes, mutation))
         })
         .collect();
     let records = all
         .into_par_iter()
         .map_init(
-            || open(false),
-            |engine, (told, probes, mutation)| {
-                let engine = engine.as_mut().map_err(|error| error.clone())?;
-                let (fate, runs) = follow(engine, told.subject, probes, mutation)?;
+            || Engines::open(subjects),
+            |engines, (subject, probes, mutation)| {
+                let engines = engines.as_mut().map_err(|error| error.clone())?;
+                let (fate, runs) = follow(engines, subject, probes, mutation)?;
                 progress();
-                let reached = probes.probes.iter().any(|probe| probe.reaches(mutation.line));
-                Ok(Record { reached, runs, ..told.record(mutation, fate) })
+                let reached = probes.reach(mutation.lines());
+                Ok(Record { reached, runs, ..record(subject, argued, mutation, fate) })
             },
         )
         .collect::<Result<Vec<_>, EngineError>>()?;
     hunted.records = records;
-    for ((subject, lines), drawn) in subjects.iter().zip(&lines).zip(drawn) {
-        let told = Told { subject, lines: lines.as_ref(), argued };
+    for (subject, drawn) in subjects.iter().zip(drawn) {
         for (mutation, reason) in &drawn.refused {
             let fate = Fate::Refused { reason: reason.clone() };
-            hunted.records.push(told.record(mutation, fate));
+            hunted.records.push(record(subject, argued, mutation, fate));
         }
     }
     Ok(hunted)
 }
 
-/// What is known of a kernel's mutants before they are run.
-#[derive(Clone, Copy)]
-struct Told<'s> {
-    subject: &'s Subject,
-    lines: Option<&'s SourceLines>,
-    argued: &'s Argued,
+/// The runs of a kernel, with what somebody noticed about it as it is.
+fn probes_of<'c>(subject: &Subject, classes: &'c [Class]) -> Result<Probes<'c>, GeneratedError> {
+    let coverage = Observers { coverage: true, ..Observers::default() };
+    let mut probes = Probes::new(subject, classes, &mut subject.open(coverage)?)?;
+    let lines = subject.mutations.iter().map(|mutation| mutation.line);
+    if !probes.probes.is_empty() && !probes.reach(lines) {
+        return Err(GeneratedError::NothingReached(subject.name()));
+    }
+    // The artifacts have campaigns of their own under schedules.
+    if subject.as_own().is_some() && probes.false_alarms.is_empty() {
+        probes.schedule(&mut subject.open(Observers::default())?)?;
+    }
+    Ok(probes)
 }
 
-impl Told<'_> {
-    fn record(&self, mutation: &Mutation, fate: Fate) -> Record {
-        let origin = self.lines.and_then(|lines| lines.at(mutation.line));
-        let mut record = Record {
-            kernel: self.subject.name(),
-            line: mutation.line,
-            source: origin.map(|origin| origin.at.clone()),
-            kind: mutation.kind.name(),
-            instruction: mutation.instruction.clone(),
-            change: mutation.what.clone(),
-            fate,
-            reached: false,
-            runs: 0,
-            equivalent: None,
-        };
-        record.equivalent = self.argued.reason(&record).map(str::to_owned);
-        record
+fn unchanged(subject: &Subject, probes: &Probes<'_>) -> Unchanged {
+    let [cases, of] = probes.cases;
+    Unchanged {
+        kernel: subject.name(),
+        runs: probes.probes.len(),
+        cases,
+        of,
+        instructions: probes.probes.iter().map(|probe| probe.cost).sum(),
+        sharpness: probes.sharpness,
+        executed: probes.executed.clone(),
     }
+}
+
+/// What mutants run on.
+struct Engines {
+    mutant: EmulatorEngine,
+    /// The right kernel, for runs of which the probes know nothing.
+    right: EmulatorEngine,
+}
+
+impl Engines {
+    /// Opens them for these kernels; a user's kernel is alone.
+    fn open(subjects: &[Subject]) -> Result<Self, EngineError> {
+        let none = || EngineError::Input("there is no kernel".to_owned());
+        let open = || subjects.first().ok_or_else(none)?.open(Observers::default());
+        Ok(Self { mutant: open()?, right: open()? })
+    }
+}
+
+/// What is known of a mutant before its runs.
+fn record(subject: &Subject, argued: &Argued, mutation: &Mutation, fate: Fate) -> Record {
+    let mut record = Record {
+        kernel: subject.name(),
+        line: mutation.line,
+        source: subject.source(mutation.line),
+        kind: mutation.kind.name(),
+        instruction: mutation.instruction.clone(),
+        change: mutation.what.clone(),
+        fate,
+        reached: false,
+        runs: 0,
+        equivalent: None,
+    };
+    record.equivalent = argued.reason(&record).map(str::to_owned);
+    record
 }
 
 /// Runs one mutant until somebody notices it; how many runs that took.
 fn follow(
-    engine: &mut EmulatorEngine,
+    engines: &mut Engines,
     subject: &Subject,
     probes: &Probes<'_>,
     mutation: &Mutation,
 ) -> Result<(Fate, usize), EngineError> {
-    let kernel = subject.kernel;
-    let ptx = apply(subject.ptx, mutation);
-    engine.replace(kernel.stage, kernel.reduction, &ptx, &kernel.entry())?;
+    subject.install(&mut engines.mutant, &apply(subject.ptx(), mutation))?;
     let mut runs = 0;
-    let reaching = || probes.probes.iter().filter(|probe| probe.reaches(mutation.line));
+    let reaching =
+        || probes.probes.iter().filter(|probe| mutation.lines().any(|line| probe.reaches(line)));
+    let schedule = if mutation.approximates() { perturbed() } else { Schedule::lockstep() };
+    let mut closest = None;
     for probe in reaching() {
         runs += 1;
-        if let Some(catch) = noticed(engine, probes, probe, &Schedule::lockstep())? {
-            return Ok((Fate::killed(probe.trial.name(), catch), runs));
+        let run = Run { subject, probes, probe };
+        let Some(right) = run.right(&mut engines.right, &schedule)? else { continue };
+        match run.mutant(&mut engines.mutant, &schedule, &right.counts)? {
+            Tried::Noticed(catch) => return Ok((Fate::killed(probe.trial.name(), catch), runs)),
+            Tried::Passed(outputs) => {
+                closest = run.closest(&engines.mutant, closest, [&outputs, &right.outputs])?;
+            }
         }
     }
     if !mutation.synchronizes() {
-        return Ok((Fate::Survived, runs));
+        return Ok((Fate::Survived { closest }, runs));
     }
     for seed in 0..SEEDS {
         for probe in reaching().take(SCHEDULED) {
             runs += 1;
-            if let Some(catch) = noticed(engine, probes, probe, &Schedule::adversarial(seed))? {
+            let run = Run { subject, probes, probe };
+            let tried = run.mutant(&mut engines.mutant, &adversarial(seed), &probe.counts)?;
+            if let Tried::Noticed(catch) = tried {
                 let case = format!("{} under adversarial schedule {seed}", probe.trial.name());
                 return Ok((Fate::killed(&case, catch), runs));
             }
         }
     }
-    Ok((Fate::Survived, runs))
+    Ok((Fate::Survived { closest }, runs))
 }
 
-/// One run of a mutant.
-fn noticed(
-    engine: &mut EmulatorEngine,
-    probes: &Probes<'_>,
-    probe: &Probe<'_>,
-    schedule: &Schedule,
-) -> Result<Option<Catch>, EngineError> {
-    engine.set_schedule(schedule.clone());
-    let splits = if *schedule == Schedule::lockstep() { 1 } else { 32 };
-    engine.set_budget(PATIENCE * splits * probe.cost + 1000);
-    let job = job_of(probe.trial, probes.stage)?;
-    match once(engine, job, probe.setting) {
-        Ok(tally) => {
-            let disagrees = disagrees(&tally, &probes.words(probe.setting));
-            let miscounts = || probe.counts.differ(engine.report(), probe.setting?);
-            Ok(disagrees.or_else(miscounts))
-        }
-        Err(error) => misuse(engine, error, &probes.words(probe.setting)).map(Some),
+/// In step, with approximate results anywhere within their documented bounds.
+fn perturbed() -> Schedule {
+    Schedule { policy: Policy::Lockstep, approximation: ApproximationMode::Perturbed(0) }
+}
+
+/// What one run of a mutant came to.
+enum Tried {
+    /// Somebody noticed it.
+    Noticed(Catch),
+    /// Nobody did; what came out.
+    Passed(Tensors),
+}
+
+/// What the right kernel does in a run.
+struct Right<'p> {
+    outputs: Cow<'p, Tensors>,
+    counts: Cow<'p, Counts>,
+}
+
+/// One run of a mutant, beside the right kernel.
+#[derive(Clone, Copy)]
+struct Run<'r> {
+    subject: &'r Subject,
+    probes: &'r Probes<'r>,
+    probe: &'r Probe<'r>,
+}
+
+impl<'r> Run<'r> {
+    fn job(&self) -> Result<&'r Job, EngineError> {
+        job_of(self.probe.trial, self.probes.stage)
     }
+
+    /// Runs the right kernel; `None` where its own approximations make it disagree, which only a
+    /// user's kernel does: then the run says nothing of its mutants.
+    fn right(
+        &self,
+        engine: &mut EmulatorEngine,
+        schedule: &Schedule,
+    ) -> Result<Option<Right<'r>>, EngineError> {
+        let Probe { outputs, counts, setting, .. } = self.probe;
+        if *schedule == Schedule::lockstep() {
+            let (outputs, counts) = (Cow::Borrowed(outputs), Cow::Borrowed(counts));
+            return Ok(Some(Right { outputs, counts }));
+        }
+        engine.set_schedule(schedule.clone());
+        engine.set_budget(self.probe.budget(schedule));
+        let outputs = outputs_of(engine, self.job()?, *setting)?;
+        let tally = judged(engine, self.job()?, *setting, &outputs, None)?;
+        let counts = Cow::Owned(Counts::of(engine.report()));
+        Ok((tally.disagree == 0).then_some(Right { outputs: Cow::Owned(outputs), counts }))
+    }
+
+    /// Runs the mutant.
+    fn mutant(
+        &self,
+        engine: &mut EmulatorEngine,
+        schedule: &Schedule,
+        counts: &Counts,
+    ) -> Result<Tried, EngineError> {
+        let setting = self.probe.setting;
+        engine.set_schedule(schedule.clone());
+        engine.set_budget(self.probe.budget(schedule));
+        let words = self.probes.words(setting);
+        let outputs = match outputs_of(engine, self.job()?, setting) {
+            Ok(outputs) => outputs,
+            Err(error) => return misuse(engine, error, &words).map(Tried::Noticed),
+        };
+        let tally = judged(engine, self.job()?, setting, &outputs, None)?;
+        // A user's kernel is judged by its sums alone: nobody says how often it should add.
+        let ours = self.subject.as_own().is_none();
+        let miscounts = || counts.differ(engine.report(), setting.filter(|_| ours)?);
+        let catch = disagrees(&tally, &words).or_else(miscounts);
+        Ok(catch.map_or(Tried::Passed(outputs), Tried::Noticed))
+    }
+
+    /// The larger of what is known and how near this run came to being noticed.
+    fn closest(
+        &self,
+        engine: &EmulatorEngine,
+        known: Option<Closest>,
+        [outputs, right]: [&Tensors; 2],
+    ) -> Result<Option<Closest>, EngineError> {
+        if outputs.iter().map(bits).eq(right.iter().map(bits)) {
+            return Ok(known);
+        }
+        let Probe { trial, setting, .. } = self.probe;
+        let job = self.job()?;
+        let largest = |outputs, from| {
+            judged(engine, job, *setting, outputs, Some(from)).map(|t| t.sharpness.max)
+        };
+        let ratio = largest(outputs, right)?;
+        if known.as_ref().is_some_and(|known| known.ratio >= ratio) {
+            return Ok(known);
+        }
+        let unchanged = largest(right, outputs)?;
+        Ok(Some(Closest { ratio, unchanged, case: trial.name().to_owned() }))
+    }
+}
+
+fn bits<'t>((_, tensor): (&'t str, &'t Tensor)) -> &'t [u32] {
+    tensor.words()
 }

@@ -1,0 +1,138 @@
+//! The options of `splatcheck mutants --generate`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::MutantsArgs;
+use super::mutants::default_folder;
+use crate::cli::exit::CliError;
+use crate::cli::paths;
+use crate::cli::ptx::{JudgedAs, read_kernel};
+use crate::mutants::generated::Own;
+use crate::workloads::splat::files::corpus::EXTENSIONS;
+
+/// Options for a kernel of the user's own, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct OwnArgs {
+    /// Change the kernel that --kernel names in this program, your own one with the interface that
+    /// `splatcheck ptx --help` describes, in place of the kernels of this repository
+    #[arg(long, value_name = "FILE", requires_all = ["generate", "kernel"])]
+    pub ptx: Option<PathBuf>,
+    /// As what it is judged.
+    #[command(flatten)]
+    pub judged: JudgedAs,
+    /// Run your own kernel on cases with this number of channels only [default: any]
+    #[arg(long, value_name = "D", requires = "ptx")]
+    pub channels: Option<u32>,
+    /// Run your own kernel on this case only (.safetensors or .toml); repeatable
+    #[arg(long, value_name = "CASE", requires = "ptx", conflicts_with_all = ["corpus", "cases"])]
+    pub case: Vec<PathBuf>,
+    /// Folder of named cases to run your own kernel on, beside those of the generators [default:
+    /// corpora/splat]
+    #[arg(long, value_name = "DIR", requires = "ptx")]
+    pub corpus: Option<PathBuf>,
+}
+
+impl OwnArgs {
+    /// Refuses what is for a user's kernel where there is none.
+    ///
+    /// # Errors
+    /// Names the options.
+    pub(super) fn refuse(&self) -> Result<(), CliError> {
+        if self.ptx.is_none() && self.judged.is_given() {
+            let what = "--reduction, --threshold and --fast-math say as what your own kernel is \
+                        judged: --generate N --ptx FILE --kernel NAME names it";
+            return Err(CliError::new(what));
+        }
+        Ok(())
+    }
+
+    /// The user's kernel, if there is one, which must be the only one.
+    fn resolve(self, kernels: &[String]) -> Result<Option<OwnPlan>, CliError> {
+        self.refuse()?;
+        let Some(file) = self.ptx else { return Ok(None) };
+        let [entry] = kernels else {
+            let what = format!("--kernel: {} names, expected one kernel of --ptx", kernels.len());
+            return Err(CliError::new(what));
+        };
+        let kernel = read_kernel("--ptx", &file, entry.clone())?;
+        for case in &self.case {
+            paths::expect_extension("--case", case, &EXTENSIONS)?;
+            paths::readable_file("--case", case)?;
+        }
+        let corpus = self.corpus.map(|folder| paths::readable_folder("--corpus", &folder));
+        let setting = self.judged.setting()?;
+        let fast_math = self.judged.fast_math;
+        Ok(Some(OwnPlan {
+            file,
+            own: Own { kernel, setting, fast_math, channels: self.channels },
+            named: self.judged.reduction.is_some(),
+            cases: self.case,
+            corpus: corpus.transpose()?,
+        }))
+    }
+}
+
+/// A user's own kernel, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPlan {
+    /// The program's file, for messages.
+    pub file: PathBuf,
+    /// The kernel, and as what it is judged.
+    pub own: Own,
+    /// Whether the reduction was named.
+    pub named: bool,
+    /// The only cases; none means the corpus and the generators.
+    pub cases: Vec<PathBuf>,
+    /// Folder of named cases; `None` means the default.
+    pub corpus: Option<PathBuf>,
+}
+
+/// A checked `mutants --generate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedPlan {
+    /// How many mutants are run.
+    pub count: usize,
+    /// Which of all.
+    pub seed: u64,
+    /// The kernels by name; none means all.
+    pub kernels: Vec<String>,
+    /// A user's own kernel, in place of ours.
+    pub own: Option<OwnPlan>,
+    /// Number of cases of each generator.
+    pub cases: u32,
+    /// Folder for the records.
+    pub out: Option<PathBuf>,
+    /// Folder of the mutants, with what is argued to be equivalent; `None` where a user's kernel is
+    /// changed and there is none.
+    pub folder: Option<PathBuf>,
+}
+
+impl MutantsArgs {
+    /// Checks the options of `--generate`.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve_generated(self) -> Result<GeneratedPlan, CliError> {
+        let own = self.own.resolve(&self.kernel)?;
+        let folder = match &self.mutants {
+            Some(folder) => Some(paths::readable_folder("--mutants", folder)?),
+            None => match default_folder() {
+                Ok(folder) => Some(folder),
+                Err(_) if own.is_some() => None,
+                Err(error) => return Err(error),
+            },
+        };
+        let out = self.out.map(|out| paths::writable_folder("--out", &out)).transpose()?;
+        Ok(GeneratedPlan {
+            count: self.generate.unwrap_or(0),
+            seed: self.seed,
+            kernels: self.kernel,
+            own,
+            cases: self.cases,
+            out,
+            folder,
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! The kernels that are changed: artifacts of this repository, or one of a user's own.
+
+use super::super::class::Trial;
+use super::super::emulated::{stage_of, takes};
+use super::super::matrix::kernel_name;
+use super::{GeneratedError, Source};
+use splatcheck_emulator::mutate::{Mutation, mutations};
+use splatcheck_emulator::{Observers, WARP};
+use splatcheck_gpu::artifact::{self, Architecture, Artifact};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, OwnKernel};
+use splatcheck_gpu::source_lines::{SourceLine, SourceLines};
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+use splatcheck_gpu::{EngineError, Reduction, Setting, Stage};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A kernel as it is, and everything that can be changed about it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    program: Program,
+    /// Everything that can be changed, by line.
+    pub mutations: Vec<Mutation>,
+    lines: SourceLines,
+    /// The sources of [`Program::Own`] that are at hand, line by line.
+    sources: BTreeMap<String, Vec<String>>,
+}
+
+/// Whose kernel it is.
+#[derive(Clone, Debug)]
+enum Program {
+    /// An artifact, with its PTX.
+    Artifact(Artifact, &'static str),
+    /// A user's.
+    Own(Box<Own>),
+}
+
+/// A kernel of a user's own with the interface of `rasterize_backward`, and as what it is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// The program.
+    pub kernel: OwnKernel,
+    /// How it adds up, and the threshold in its settings.
+    pub setting: Setting,
+    /// Whether it is judged as compiled with `--use_fast_math`.
+    pub fast_math: bool,
+    /// The number of channels that it is made for; `None` for any.
+    pub channels: Option<u32>,
+}
+
+impl Subject {
+    fn new(program: Program, lines: SourceLines) -> Result<Self, GeneratedError> {
+        let mut subject = Self { program, mutations: Vec::new(), lines, sources: BTreeMap::new() };
+        subject.mutations = mutations(subject.ptx(), &subject.entry())?;
+        if subject.mutations.is_empty() {
+            return Err(GeneratedError::NothingToChange(subject.name()));
+        }
+        Ok(subject)
+    }
+
+    /// A user's kernel.
+    ///
+    /// # Errors
+    /// [`GeneratedError::NothingToChange`].
+    pub fn own(own: Own) -> Result<Self, GeneratedError> {
+        let lines = SourceLines::in_text(own.kernel.ptx());
+        let mut subject = Self::new(Program::Own(Box::new(own)), lines)?;
+        let lines = subject.mutations.iter().map(|mutation| mutation.line);
+        let files: BTreeSet<_> =
+            lines.filter_map(|line| Some(subject.lines.at(line)?.at.file.clone())).collect();
+        for file in files {
+            // A source that is not at hand is named, and not shown.
+            if let Ok(text) = std::fs::read_to_string(&file) {
+                let lines = text.lines().map(|line| line.trim().to_owned()).collect();
+                subject.sources.insert(file, lines);
+            }
+        }
+        Ok(subject)
+    }
+
+    /// The kernel's name in reports: an artifact's with its number of channels, without its
+    /// architecture.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.program {
+            Program::Artifact(kernel, _) => kernel_name(kernel),
+            Program::Own(own) => own.kernel.entry().to_owned(),
+        }
+    }
+
+    /// The workload whose cases are for it.
+    #[must_use]
+    pub fn workload(&self) -> &'static str {
+        match &self.program {
+            Program::Artifact(kernel, _) => kernel.workload(),
+            Program::Own(_) => RASTERIZE_BACKWARD.spec().workload,
+        }
+    }
+
+    /// The user's kernel, if it is one.
+    #[must_use]
+    pub fn as_own(&self) -> Option<&Own> {
+        match &self.program {
+            Program::Artifact(..) => None,
+            Program::Own(own) => Some(own),
+        }
+    }
+
+    /// Its PTX.
+    #[must_use]
+    pub fn ptx(&self) -> &str {
+        match &self.program {
+            Program::Artifact(_, ptx) => ptx,
+            Program::Own(own) => own.kernel.ptx(),
+        }
+    }
+
+    fn entry(&self) -> Cow<'_, str> {
+        match &self.program {
+            Program::Artifact(kernel, _) => kernel.entry().into(),
+            Program::Own(own) => own.kernel.entry().into(),
+        }
+    }
+
+    /// Stage and reduction of the artifacts in whose place it runs.
+    pub(super) fn place(&self) -> (&'static str, Option<Reduction>) {
+        match &self.program {
+            Program::Artifact(kernel, _) => (kernel.stage, kernel.reduction),
+            Program::Own(own) => (RASTERIZE_BACKWARD.spec().name, Some(own.setting.reduction)),
+        }
+    }
+
+    /// The stage, and the settings to run it with.
+    pub(super) fn stage(&self) -> Result<(Stage, Vec<Option<Setting>>), EngineError> {
+        match &self.program {
+            Program::Artifact(kernel, _) => stage_of(kernel, WARP),
+            Program::Own(own) => Ok((RASTERIZE_BACKWARD, vec![Some(own.setting)])),
+        }
+    }
+
+    /// Whether the kernel is made for the case.
+    pub(super) fn takes(&self, stage: Stage, trial: &Trial) -> bool {
+        match &self.program {
+            Program::Artifact(kernel, _) => takes(kernel, stage, trial),
+            Program::Own(own) => trial.job(stage).is_some_and(|job| {
+                own.channels.is_none_or(|d| job.stage.compiled_size(&job.sizes) == d)
+            }),
+        }
+    }
+
+    /// Opens an emulator that has the kernel as it is.
+    pub(super) fn open(&self, observers: Observers) -> Result<EmulatorEngine, EngineError> {
+        let fast_math = self.as_own().is_some_and(|own| own.fast_math);
+        let options = EmulatorOptions { fast_math, observers, ..EmulatorOptions::default() };
+        let mut engine = EmulatorEngine::open(options)?;
+        if self.as_own().is_some() {
+            self.install(&mut engine, self.ptx())?;
+        }
+        Ok(engine)
+    }
+
+    /// Lets an engine run a text in the kernel's place.
+    pub(super) fn install(
+        &self,
+        engine: &mut EmulatorEngine,
+        ptx: &str,
+    ) -> Result<(), EngineError> {
+        let (stage, reduction) = self.place();
+        engine.replace(stage, reduction, ptx, &self.entry())
+    }
+
+    /// The line of CUDA that a line of the PTX was compiled from.
+    #[must_use]
+    pub fn source(&self, line: u32) -> Option<Source> {
+        let line = &self.lines.at(line)?.at;
+        let text = match &self.program {
+            Program::Artifact(..) => line.text().map(str::to_owned),
+            Program::Own(_) => self.own_text(line).cloned(),
+        };
+        Some(Source { line: line.clone(), text })
+    }
+
+    fn own_text(&self, line: &SourceLine) -> Option<&String> {
+        self.sources.get(&line.file)?.get((line.line as usize).checked_sub(1)?)
+    }
+}
+
+/// The unchanged kernels, one for each stage and reduction: for the older architecture, without fast
+/// math, for exactly so many channels where there is one for any number too. By name where some are
+/// named.
+///
+/// # Errors
+/// [`GeneratedError::UnknownKernel`]; an artifact that is not as it was compiled.
+pub fn subjects(names: &[String]) -> Result<Vec<Subject>, GeneratedError> {
+    let stages: BTreeSet<_> = Stage::all().map(|stage| stage.spec().name).collect();
+    let mut met = BTreeSet::new();
+    let mut kernels = artifact::all();
+    kernels.retain(|kernel| {
+        kernel.architecture == Architecture::Compute75
+            && !kernel.fast_math
+            && stages.contains(kernel.stage)
+            && met.insert((kernel.stage, kernel.reduction))
+    });
+    for name in names {
+        let is = |kernel: &Artifact| kernel_name(kernel) == *name || kernel.entry() == *name;
+        if !kernels.iter().any(is) {
+            let known = kernels.iter().map(kernel_name).collect();
+            return Err(GeneratedError::UnknownKernel { name: name.clone(), known });
+        }
+    }
+    kernels.retain(|kernel| {
+        let named = |name: &String| *name == kernel_name(kernel) || *name == kernel.entry();
+        names.is_empty() || names.iter().any(named)
+    });
+    let subject = |kernel: Artifact| {
+        let lines = SourceLines::of(&kernel).unwrap_or_default();
+        Subject::new(Program::Artifact(kernel, kernel.ptx()?), lines)
+    };
+    kernels.into_iter().map(subject).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_must_exist() {
+        let error = subjects(&["rasterise".to_owned()]).expect_err("another name");
+        assert!(error.to_string().contains("rasterize_backward_sw_b.d3"), "{error}");
+        assert!(subjects(&[]).expect("all kernels").len() > 10, "all kernels");
+    }
+}
