@@ -9,6 +9,7 @@
 
 use crate::artifact::{Artifact, sha256};
 use include_dir::{Dir, include_dir};
+use std::collections::BTreeMap;
 use std::fmt;
 
 static LINES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels/lines");
@@ -120,6 +121,35 @@ impl SourceLines {
         Ok(lines)
     }
 
+    /// The lines that the `.loc` and `.file` of a module with line information (`-lineinfo`) name, with
+    /// the sources' paths as the compiler wrote them. None where there are no `.loc`, or none can be
+    /// read: they mean nothing to an execution, so that a wrong one is no error.
+    #[must_use]
+    pub fn in_text(ptx: &str) -> Self {
+        let files: BTreeMap<&str, &str> = ptx.lines().filter_map(file).collect();
+        let source = |place: &str| {
+            let mut words = place.split_whitespace();
+            let file = (*files.get(words.next()?)?).to_owned();
+            let line = words.next()?.parse().ok().filter(|line| *line > 0)?;
+            Some(SourceLine { file, line })
+        };
+        let mut lines = Self::default();
+        for (text, number) in ptx.lines().zip(1_u32..) {
+            let text = text.trim();
+            if let Some(place) = text.strip_prefix(".loc").filter(|rest| is_space(rest)) {
+                let (at, call) = match place.split_once(", inlined_at ") {
+                    Some((at, call)) => (at.split(',').next().unwrap_or_default(), source(call)),
+                    None => (place, None),
+                };
+                let origin = source(at).map(|at| Origin { at, inlined_at: call });
+                lines.origins.push((number, origin));
+            } else if text.split_whitespace().any(|word| word == ".entry" || word == ".func") {
+                lines.origins.push((number, None));
+            }
+        }
+        lines
+    }
+
     /// Where the instruction on a line of the PTX comes from; `None` before the first, and where the
     /// compiler does not say.
     #[must_use]
@@ -127,6 +157,17 @@ impl SourceLines {
         let after = self.origins.partition_point(|(first, _)| *first <= ptx_line);
         self.origins[..after].last().and_then(|(_, origin)| origin.as_ref())
     }
+}
+
+/// The number and the path in `.file 1 "/home/me/kernel.cu"`, with a date and a size or without.
+fn file(text: &str) -> Option<(&str, &str)> {
+    let rest = text.trim().strip_prefix(".file").filter(|rest| is_space(rest))?;
+    let (number, path) = rest.trim_start().split_once(char::is_whitespace)?;
+    Some((number, path.trim_start().strip_prefix('"')?.split('"').next()?))
+}
+
+fn is_space(text: &str) -> bool {
+    text.starts_with(char::is_whitespace)
 }
 
 /// `FILE:LINE` with the number of a file.
@@ -161,6 +202,25 @@ mod tests {
             let error = SourceLines::parse(text).expect_err("it is wrong").to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_module_with_line_information_names_its_lines() {
+        let ptx = ".version 8.4\n.visible .entry k()\n{\n\t.loc\t1 27 0\nmov.u32 %r1, 1;\n\
+                   \t.loc\t2 86 5, function_name $L__info_string0, inlined_at 1 55 5\n\
+                   mov.u32 %r2, 1;\n\t.loc\t1 0 5\nret;\n\t.loc\t3 9 1\nret;\n}\n\
+                   .visible .entry other()\n{\nret;\n}\n\
+                   \t.file\t1 \"/home/me/my kernel.cu\"\n\t.file\t2 \"/usr/add.h\", 17, 4\n";
+        let lines = SourceLines::in_text(ptx);
+        let line = |file: &str, line| SourceLine { file: file.to_owned(), line };
+        let own = |number| line("/home/me/my kernel.cu", number);
+        assert_eq!(lines.at(3), None, "before the first");
+        assert_eq!(lines.at(5), Some(&Origin { at: own(27), inlined_at: None }), "its line");
+        let inlined = Origin { at: line("/usr/add.h", 86), inlined_at: Some(own(55)) };
+        assert_eq!(lines.at(7), Some(&inlined), "inlined, until the next");
+        assert_eq!([lines.at(9), lines.at(11)], [None; 2], "line 0 and a file without a name");
+        assert_eq!(lines.at(15), None, "of another kernel");
+        assert_eq!(SourceLines::in_text("ret;").at(1), None, "no line information");
     }
 
     #[test]
