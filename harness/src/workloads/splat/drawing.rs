@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::files::{case_file, corpus};
 use super::generators::{self, CHEAP_SIZES, find};
-use super::poison::with_nan;
+use super::poison::with_skipped;
 use crate::io::InputError;
 use crate::workload::{
     AnyCase, CaseError, CaseFile, CaseTree, Draw, Drawn, Generator, Notes, Variant, Workload,
@@ -65,7 +65,7 @@ impl Workload for Splat {
     }
 
     fn variants(&self, case: &AnyCase, view: usize) -> Result<Vec<Variant>, CaseError> {
-        Ok(vec![with_nan(case, view)?])
+        with_skipped(case, view)
     }
 
     fn extensions(&self) -> &'static [&'static str] {
