@@ -97,6 +97,28 @@ fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
 }
 
 #[test]
+fn line_information_of_a_users_kernel_is_in_the_finding_and_in_its_replay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward_racy.ptx")).expect("there");
+    let store = "\tst.global.f32";
+    let loc = "\t.loc\t1 88 9, function_name $L__info_string0, inlined_at 1 99 5\n";
+    let located = text.replacen(store, &format!("{loc}{store}"), 1) + "\t.file\t1 \"/me/k.cu\"\n";
+    fs::write(here.join("k.ptx"), located).expect("written");
+    let case = path("corpora/splat/large-over-many-tiles.toml");
+    let said = say(here, &["ptx", "k.ptx", "--kernel", "own_backward", "--case", &case]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let replayed = replays(here, &reproducer(here, &said));
+    for said in [said, replayed] {
+        for words in
+            ["st.global.f32", "    compiled from /me/k.cu:88\n", "inlined at /me/k.cu:99\n"]
+        {
+            assert!(said.out.contains(words), "no '{words}': {said:?}");
+        }
+    }
+}
+
+#[test]
 fn a_kernel_that_never_ends_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();

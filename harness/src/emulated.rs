@@ -18,6 +18,7 @@ use splatcheck_emulator::{Trace, shrink};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError, sha256};
 use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel};
+use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Reduction, Setting};
 use std::mem::discriminant;
 use std::slice;
@@ -150,13 +151,13 @@ pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recor
         failure: describe(&fault),
         trace,
     };
-    finding.notes = notes(&recording, &rerun.engine, ptx.text);
+    finding.notes = notes(&recording, &rerun.engine, &ptx);
     finding.fault = fault;
     Ok(recording)
 }
 
 /// What a finding's reader is told besides the fault.
-fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
+fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &Ptx<'_>) -> Vec<String> {
     let mut notes = vec![format!("program {}", recording.artifact)];
     if recording.emulation.order.seed().is_some() {
         notes.push(format!(
@@ -166,34 +167,40 @@ fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &str) -> Vec<Strin
             recording.decisions
         ));
     }
-    notes.extend(lines_at_fault(engine, ptx));
+    let fault = engine.fault();
+    notes.extend(fault.into_iter().flat_map(|fault| ptx.shown(&fault.lines())));
     notes
 }
 
-/// The PTX lines that the latest launch's fault names, with their numbers.
-fn lines_at_fault(engine: &EmulatorEngine, ptx: &str) -> Vec<String> {
-    let Some(fault) = engine.fault() else { return Vec::new() };
-    let shown = |line: u32| {
-        let text = ptx.lines().nth((line as usize).checked_sub(1)?)?;
-        Some(format!("line {line}: {}", text.trim()))
-    };
-    fault.lines().into_iter().filter_map(shown).collect()
+/// What a recording's replay came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// What fails now, `None` if nothing does.
+    pub fault: Option<Fault>,
+    /// The lines of PTX and CUDA at fault, where it is a misuse of the machine.
+    pub lines: Vec<String>,
+    /// File and SHA-256 of the PTX that ran.
+    pub program: String,
 }
 
-/// Repeats a recording on its case: what fails now, `None` if nothing does.
+/// Repeats a recording on its case.
 ///
 /// # Errors
-/// The emulator does not open.
+/// [`RecordError::Open`]; [`RecordError::Artifact`].
 pub fn replay(
     recording: &Recording,
     run: (Stage, Option<Setting>),
     item: &Item,
-) -> Result<Option<Fault>, EngineError> {
+) -> Result<Replayed, RecordError> {
     let kernel = recording.kernel.as_ref();
-    let mut rerun = Rerun::new(recording.emulation, kernel, run, item)?;
+    let mut rerun =
+        Rerun::new(recording.emulation, kernel, run, item).map_err(RecordError::Open)?;
     // Lockstep makes no decisions, and is not the same as following none.
     let decided = recording.emulation.order.seed().is_some();
-    Ok(rerun.failure(decided.then_some(&recording.trace)))
+    let fault = rerun.failure(decided.then_some(&recording.trace));
+    let ptx = Ptx::of(recording.emulation, kernel, rerun.job, run.1)?;
+    let misuse = rerun.engine.fault().map(|fault| fault.lines());
+    Ok(Replayed { fault, lines: ptx.shown(&misuse.unwrap_or_default()), program: ptx.name() })
 }
 
 /// A fault in words: a number that differs has all its digits.
@@ -211,23 +218,14 @@ pub fn artifact(emulation: Emulation, job: &Job, setting: Option<Setting>) -> Ar
     emulation.build().artifact(job.stage.spec(), setting, &job.sizes)
 }
 
-/// File and SHA-256 of the PTX that a recording's replay runs.
-///
-/// # Errors
-/// The artifact is missing or was changed.
-pub fn program_now(
-    recording: &Recording,
-    job: &Job,
-    setting: Option<Setting>,
-) -> Result<String, ArtifactError> {
-    let kernel = recording.kernel.as_ref();
-    Ok(Ptx::of(recording.emulation, kernel, job, setting)?.name())
-}
-
 /// A program that runs.
 struct Ptx<'a> {
     file: String,
     text: &'a str,
+    /// The lines of CUDA that it was compiled from, as far as they are known.
+    lines: SourceLines,
+    /// Whether it is of this program's own sources, whose text is at hand.
+    ours: bool,
 }
 
 impl<'a> Ptx<'a> {
@@ -238,15 +236,69 @@ impl<'a> Ptx<'a> {
         setting: Option<Setting>,
     ) -> Result<Self, ArtifactError> {
         if let Some(kernel) = kernel {
-            return Ok(Self { file: kernel.entry().to_owned(), text: kernel.ptx() });
+            return Ok(Self::of_user(kernel.entry().to_owned(), kernel.ptx()));
         }
-        let artifact = artifact(emulation, job, setting);
-        let text = artifact.ptx()?;
-        Ok(Self { file: artifact.file(), text })
+        Self::of_artifact(&artifact(emulation, job, setting))
+    }
+
+    /// A user's, which may hold line information.
+    fn of_user(file: String, text: &'a str) -> Self {
+        Self { file, text, lines: SourceLines::in_text(text), ours: false }
+    }
+
+    fn of_artifact(artifact: &Artifact) -> Result<Ptx<'static>, ArtifactError> {
+        let lines = SourceLines::of(artifact).unwrap_or_default();
+        Ok(Ptx { file: artifact.file(), text: artifact.ptx()?, lines, ours: true })
+    }
+
+    /// Lines of the PTX with their numbers, each with the line of CUDA that it was compiled from and,
+    /// where that was inlined, the line that calls it.
+    fn shown(&self, lines: &[u32]) -> Vec<String> {
+        let source = |word: &str, line: &SourceLine| {
+            let text = line.text().filter(|_| self.ours);
+            let text = text.map_or_else(String::new, |text| format!(": {text}"));
+            format!("  {word} {line}{text}")
+        };
+        let mut shown = Vec::new();
+        for &line in lines {
+            let index = (line as usize).checked_sub(1);
+            let Some(text) = index.and_then(|index| self.text.lines().nth(index)) else { continue };
+            shown.push(format!("line {line}: {}", text.trim()));
+            if let Some(Origin { at, inlined_at }) = self.lines.at(line) {
+                shown.push(source("compiled from", at));
+                shown.extend(inlined_at.as_ref().map(|line| source("inlined at", line)));
+            }
+        }
+        shown
     }
 
     /// File or kernel, and hash.
     fn name(&self) -> String {
         format!("{} {}", self.file, sha256(self.text.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splatcheck_gpu::artifact;
+
+    #[test]
+    fn a_line_at_fault_is_shown_with_its_cuda() {
+        let artifact = artifact::all().into_iter().find(|a| a.file().starts_with("rasterize.d3"));
+        let ptx = Ptx::of_artifact(&artifact.expect("there")).expect("built in");
+        let number = |part: &str| {
+            let index = ptx.text.lines().position(|line| line.contains(part)).expect("there");
+            u32::try_from(index + 1).expect("a short text")
+        };
+        let power = number("neg.f32");
+        let shown = ptx.shown(&[power, 100_000]);
+        assert_eq!(shown.len(), 3, "its PTX, its CUDA, and the call; no such line: {shown:?}");
+        assert!(shown[0].starts_with(&format!("line {power}: neg.f32")), "{shown:?}");
+        assert!(shown[1].starts_with("  compiled from splat/pair.cuh:"), "{shown:?}");
+        assert!(shown[2].contains("  inlined at splat/rasterize.cu:"), "{shown:?}");
+        assert!(shown[2].ends_with("evaluate(batch[k], point, params);"), "the text: {shown:?}");
+        let plain = Ptx::of_user("mine".to_owned(), "ret;").shown(&[1]);
+        assert_eq!(plain, ["line 1: ret;"], "nothing is known of it");
     }
 }

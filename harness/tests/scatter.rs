@@ -68,7 +68,7 @@ fn assert_agrees(report: &EngineReport, runs: usize) {
 #[test]
 fn the_emulator_agrees_on_every_kind_of_case() {
     let all = cases(u64::MAX);
-    assert_eq!(all.len(), 108 + 56 + 8, "all kinds of all generators");
+    assert_eq!(all.len(), 108 + 58 + 8, "all kinds of all generators");
     let count = all.len();
     assert_agrees(&judge("emulator", Box::new(emulator()), all), count);
 }

@@ -155,6 +155,16 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
         numerator / plus.map_or(square, |plus| square + Self::from_f64(plus))
     }
 
+    /// `self / divisor`, for a program that divides only where it found the divisor positive, which is
+    /// then neither below 2^-126 nor above 2^126.
+    ///
+    /// So zero divided by it is zero, which [`Bounded`] does not see where the divisor's own radius
+    /// reaches 0.
+    #[must_use]
+    fn over_positive(self, divisor: Self) -> Self {
+        self / divisor
+    }
+
     /// Sixteen times the unit roundoff of the walk's arithmetic, which covers the handful of
     /// roundings between a pair's inputs and its alpha; see `reach`.
     const SLACK: f64;

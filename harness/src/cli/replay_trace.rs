@@ -6,22 +6,24 @@ use splatcheck_gpu::Setting;
 
 use super::exit::{CliError, Outcome, conclude};
 use crate::campaign::Item;
-use crate::emulated::{self, Recording};
+use crate::emulated::{self, Recording, Replayed};
 use crate::gate::Evidence;
 use splatcheck_gpu::Stage;
 
 /// Runs the recorded stage, says what fails now, and whether that is bit for bit what was recorded.
 ///
 /// # Errors
-/// The emulator does not open, or standard output failed.
+/// The emulator does not open, the program that ran is not what it was built as, or standard output
+/// failed.
 pub(super) fn run(
     recording: &Recording,
     run: (Stage, Option<Setting>),
     item: &Item,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
-    let opened = |error| CliError::caused(format!("engine {}", recording.emulation), error);
-    let fault = emulated::replay(recording, run, item).map_err(opened)?;
+    let failed = |error| CliError::caused(format!("engine {}", recording.emulation), error);
+    let Replayed { fault, lines, program } =
+        emulated::replay(recording, run, item).map_err(failed)?;
     let (stage, setting) = run;
     let setting_text = setting.map_or_else(String::new, |setting| format!(", {setting}"));
     writeln!(
@@ -31,10 +33,6 @@ pub(super) fn run(
         recording.trace.len()
     )?;
     writeln!(out, "  program {}", recording.artifact)?;
-    let job = item
-        .job(stage)
-        .ok_or_else(|| CliError::new(format!("the reproducer's case has no stage {stage}")))?;
-    let program = emulated::program_now(recording, job, setting).map_err(CliError::of)?;
     if program != recording.artifact {
         writeln!(out, "  CHANGED since it was recorded: now it is {program}")?;
     }
@@ -42,6 +40,9 @@ pub(super) fn run(
     match &found {
         Some(failure) => writeln!(out, "  {failure}")?,
         None => writeln!(out, "  nothing fails")?,
+    }
+    for line in &lines {
+        writeln!(out, "  {line}")?;
     }
     if found.as_deref() == Some(&recording.failure) {
         writeln!(out, "  exactly the recorded failure")?;

@@ -414,6 +414,11 @@ impl<M: Model> Scalar for Bounded<M> {
         Self::new(plain.value, bounded.radius_about(plain.value))
     }
 
+    fn over_positive(self, divisor: Self) -> Self {
+        let is_zero = self.value == 0.0 && self.radius == 0.0;
+        if is_zero { self } else { self / divisor }
+    }
+
     #[inline(always)]
     fn value(self) -> f64 {
         self.value

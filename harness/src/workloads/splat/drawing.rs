@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::files::{case_file, corpus};
 use super::generators::{self, CHEAP_SIZES, find};
-use super::poison::with_nan;
+use super::poison::with_skipped;
 use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
@@ -68,7 +68,7 @@ impl Workload for Splat {
     }
 
     fn variants(&self, case: &AnyCase, view: usize) -> Result<Vec<Variant>, CaseError> {
-        Ok(vec![with_nan(case, view)?])
+        with_skipped(case, view)
     }
 
     fn axes(&self) -> Vec<Axis> {

@@ -22,6 +22,7 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 mod typical;
+mod wide;
 mod windows;
 
 use crate::workload::Promise::{self, Every, Nothing};
@@ -154,6 +155,10 @@ pub const ALL: &[Row] = generators! {
         "one field of the convention away from its profile, and planes at the depth of a Gaussian";
     "sizes" [7, 10, 17] Every Seldom |d| Some(sizes::sizes(d)),
         "tiles, lists, Gaussians and cameras on both sides of powers of two up to 2^16";
+    "wide" [10] Every Seldom |d| Some(wide::wide(d)),
+        "numbers of pixels, Gaussians and places in lists that 8 or 16 bits do not hold";
+    "ones" [15] Every Often |d| Some(numbers::ones(d)),
+        "sums that are exactly 1, -1 and 0";
     "window" [] Every Seldom windows::window,
         "a window of a trained scene", needs windows::NEEDS;
     "overflow" [15] Nothing Often |d| Some(numbers::overflow(d)),

@@ -1,7 +1,9 @@
-//! A view with one more Gaussian, whose conic is NaN, in front of every tile's list.
+//! A view with one more Gaussian that every pixel skips, in front of every tile's list: all outputs are
+//! the view's own, but that positions in lists move and that the gradient of what is skipped is zero.
 //!
-//! CUDA's kernels skip it as if it were not there (`pair.cuh`), so that all outputs are the view's
-//! own, but that positions in lists move and that the gradient of what is skipped is zero.
+//! It stands behind the projection, among the rasterization's inputs, because no projection gives its
+//! conic: f32 rounds a covariance of a positive determinant to a conic of one. So the projection has
+//! no job.
 
 use super::generators::RASTERIZATION;
 use super::splat_case;
@@ -13,22 +15,36 @@ use splatcheck_gpu::{BackwardInputs, ShapeError, TensorError};
 use splatcheck_reference::arithmetic::ElementBound;
 use std::sync::Arc;
 
-/// The rasterization of a view with that Gaussian; it stands behind the projection, among the
-/// rasterization's inputs, so that the projection has no job.
+/// The hazard of decisions about power and alpha.
+const DECISIONS: u8 = 16;
+/// Power is above 0 everywhere but in the mean, which is on no sample point, and below 1 in most
+/// corpus images: what would be blended is opaque, not infinite.
+const ABOVE_ZERO: [f32; 3] = [-1.0 / 1024.0, 0.0, -1.0 / 1024.0];
+/// The mean as a share of a tile's side.
+const MEAN: f32 = 0.519_531_25;
+
+/// The rasterization of a view with such a Gaussian: one whose conic is NaN, which CUDA's kernels skip
+/// (`pair.cuh`), and for views that are about such decisions one whose power is above 0.
 ///
 /// # Errors
 /// Why the view cannot be rasterized, or that it is not one of splats.
-pub fn with_nan(case: &AnyCase, view: usize) -> Result<Variant, CaseError> {
+pub fn with_skipped(case: &AnyCase, view: usize) -> Result<Vec<Variant>, CaseError> {
     let failed = |problem: String| CaseError { case: case.name().to_owned(), problem };
     let splats = splat_case(case).ok_or_else(|| failed("it is no splat case".to_owned()))?;
-    let stage = RasterStage::new(splats, view).map_err(|error| failed(error.to_string()))?;
-    let jobs = jobs(stage).map_err(|error| failed(error.to_string()))?;
-    // Only of what stands behind the projection.
-    Ok(Variant { name: "nan", cuda_only: true, promise: RASTERIZATION, jobs })
+    let variant = |name, cuda_only, conic| {
+        let stage = RasterStage::new(splats, view).map_err(|error| failed(error.to_string()))?;
+        let jobs = jobs(stage, conic).map_err(|error| failed(error.to_string()))?;
+        Ok(Variant { name, cuda_only, promise: RASTERIZATION, jobs })
+    };
+    let mut variants = vec![variant("nan", true, [f32::NAN; 3])?];
+    if case.hazards().contains(&DECISIONS) {
+        variants.push(variant("above-zero", false, ABOVE_ZERO)?);
+    }
+    Ok(variants)
 }
 
-fn jobs(stage: RasterStage) -> Result<Vec<Job>, TensorError> {
-    let inputs = poisoned(&stage);
+fn jobs(stage: RasterStage, conic: [f32; 3]) -> Result<Vec<Job>, TensorError> {
+    let inputs = poisoned(&stage, conic);
     let lanes = inputs.raster.pixels();
     let forward = inputs.raster.tensors();
     let backward: Result<_, ShapeError> = inputs.tensors();
@@ -39,13 +55,13 @@ fn jobs(stage: RasterStage) -> Result<Vec<Job>, TensorError> {
     ])
 }
 
-fn poisoned(stage: &RasterStage) -> BackwardInputs {
+fn poisoned(stage: &RasterStage, conic: [f32; 3]) -> BackwardInputs {
     let mut inputs = stage.inputs.clone();
     let raster = &mut inputs.raster;
     let id = u32::try_from(raster.len()).unwrap_or(u32::MAX);
     let side = raster.tile_size as f32;
-    raster.means2d.push([0.5 * side; 2]);
-    raster.conics.push([f32::NAN; 3]);
+    raster.means2d.push([MEAN * side; 2]);
+    raster.conics.push(conic);
     raster.opacities.push(1.0);
     raster.colors.extend(vec![1.0; raster.channels as usize]);
     let lists = raster.tile_offsets.windows(2).map(|w| w[0] as usize..w[1] as usize);
@@ -114,5 +130,31 @@ fn skip_one_more(output: &mut Output) {
     output.shape[0] += 1;
     if let OutputBound::Sum(elements) = &mut output.bound {
         elements.extend(vec![ElementBound::default(); width]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::splat::generators::draw;
+    use splatcheck_reference::splat::convention::Profile;
+
+    #[test]
+    fn what_is_in_front_of_the_lists_changes_nothing_but_places() {
+        for index in 0..8 {
+            let case = draw(Profile::Gsplat, 3, index).current();
+            let stage = RasterStage::new(&case, 0).expect("few pairs");
+            let plain = stage.mirror_forward();
+            for conic in [[f32::NAN; 3], ABOVE_ZERO] {
+                let inputs = poisoned(&stage, conic);
+                let with = RasterStage::from_backward_inputs(&inputs).mirror_forward();
+                assert_eq!(
+                    with.render_colors, plain.render_colors,
+                    "{conic:?} is seen in {}",
+                    case.name
+                );
+                assert_eq!(with.last_ids, inputs.last_ids, "places with {conic:?}");
+            }
+        }
     }
 }

@@ -181,6 +181,17 @@ fn squares_are_not_zero_where_their_roots_are_not() {
 
 /// A device gives infinity or NaN where a radius is infinite, whatever the f64 value is.
 #[test]
+fn zero_over_what_is_positive_is_zero() {
+    let root = Bounded::<Cuda>::new(0.0, 1.0);
+    let zero = Bounded::<Cuda>::from_f64(0.0);
+    assert_eq!((zero / root).radius(), f64::INFINITY, "the divisor may be 0");
+    let over = zero.over_positive(root);
+    assert_eq!([over.center(), over.radius()], [0.0; 2], "but not where the program divides");
+    let nearly = Bounded::<Cuda>::new(0.0, 1e-30);
+    assert_eq!(nearly.over_positive(root).radius(), f64::INFINITY, "not known to be 0");
+}
+
+#[test]
 fn what_is_unknown_stays_unknown() {
     type B = Bounded<Ieee>;
     let (one, zero) = (B::from_f64(1.0), B::from_f64(0.0));

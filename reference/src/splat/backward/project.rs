@@ -199,7 +199,8 @@ fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S) -> V3<S> {
     }
     let [sharp, blurred] = p.dets;
     let sharp_diagonal = [dot(p.root[0], p.root[0]), dot(p.root[1], p.root[1])];
-    let v_ratio = blurred.divides_by_square(v_compensation / (S::from_f64(2.0) * factor), None);
+    let v_factor = v_compensation.over_positive(S::from_f64(2.0) * factor);
+    let v_ratio = blurred.divides_by_square(v_factor, None);
     let [a, b, c] = p.covariance;
     [
         v_ratio * (sharp_diagonal[1] * blurred - c * sharp),

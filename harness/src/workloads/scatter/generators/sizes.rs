@@ -9,17 +9,22 @@ const ELEMENTS: [usize; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
 /// Values of an element.
 const VALUES: [usize; 7] = [1, 2, 3, 8, 31, 32, 33];
 
+/// Elements and values whose numbers, or those of their values, 8 or 16 bits do not hold.
+const WIDE: [[usize; 2]; 2] = [[300, 257], [65_537, 1]];
+
 /// Kinds of cases.
-pub(super) const KINDS: u64 = (ELEMENTS.len() * VALUES.len()) as u64;
+pub(super) const KINDS: u64 = (WIDE.len() + ELEMENTS.len() * VALUES.len()) as u64;
 
 /// Elements that add to the first row, the last, and some between; every other row is never touched
 /// and must stay what it was. No row starts from zero.
 pub(super) fn draw(kind: u64, dice: &mut Dice) -> Numbers {
     let kind = usize::try_from(kind).unwrap_or(0);
-    let count = ELEMENTS[kind % ELEMENTS.len()];
-    let width = VALUES[kind / ELEMENTS.len() % VALUES.len()];
+    // No number divides both lengths, so that all pairs have their turn, and soon all of either.
+    let regular = |kind: usize| [ELEMENTS[kind % ELEMENTS.len()], VALUES[kind % VALUES.len()]];
+    let wide = WIDE.get(kind);
+    let [count, width] = wide.copied().unwrap_or_else(|| regular(kind - WIDE.len()));
     // An odd number, so that the last row is an even one.
-    let rows = 2 * (1 + dice.below(4)) + 1;
+    let rows = 2 * (if wide.is_some() { 150 } else { 1 } + dice.below(4)) + 1;
     let mut keys: Vec<u32> = (0..count)
         .map(|_| if dice.below(8) == 0 { NO_KEY } else { 2 * dice.below(rows.div_ceil(2)) })
         .collect();

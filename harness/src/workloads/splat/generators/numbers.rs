@@ -40,6 +40,22 @@ pub(super) fn cancellation(draw: Draw) -> BoxedStrategy<Case> {
         .boxed()
 }
 
+/// Sums that are exactly 1, -1 or 0: each Gaussian is seen by one lane, which passes half of twice that
+/// to its colour.
+pub(super) fn ones(draw: Draw) -> BoxedStrategy<Case> {
+    let half = |lane| Mark { opacity: 0.5, ..Mark::opaque(lane) };
+    let lanes = prop::collection::btree_set(lane(), 3..24);
+    let loss = prop::collection::vec(prop::sample::select(vec![2.0f32, -2.0, 0.0]), 5);
+    (lanes, loss)
+        .prop_map(move |(lanes, loss)| {
+            let marks = lanes.into_iter().map(half).collect();
+            // No alpha has a gradient but that of the colours in front of a black background.
+            let loss = Loss::Pixels(loss);
+            Sheet { background: 0.0, loss, ..Sheet::new(marks) }.into_case(draw.profile)
+        })
+        .boxed()
+}
+
 /// Magnitudes from 1e-38 to 1e37 in one sum: powers of two of both signs.
 pub(super) fn range(draw: Draw) -> BoxedStrategy<Case> {
     // 256 lanes of 2^116 stay below 2^128 with factors of up to 16 from offsets and colours.

@@ -408,3 +408,36 @@ fn long_lists_are_walked_to_their_ends() {
         assert!(pairs.contains(&size), "no scene of {size} intersections: {pairs:?}");
     }
 }
+
+#[test]
+fn wide_numbers_are_met_in_what_is_seen() {
+    let (mut pixels, mut places, mut ids, mut rows) = (0, 0, 0, 0);
+    for turn in 0..10 {
+        let case = drawn("wide", turn, Profile::Gsplat);
+        let stage = RasterStage::new(&case, case.scene.cameras.len() - 1).expect("few pairs");
+        let inputs = &stage.inputs;
+        let seen = |(pixel, &last): (usize, &i32)| (last >= 0).then_some((pixel, last));
+        let seen: Vec<_> = inputs.last_ids.iter().enumerate().filter_map(seen).collect();
+        let (pixel, _) = seen.last().expect("something is seen");
+        pixels = pixels.max(*pixel);
+        let last = seen.iter().map(|(_, last)| *last).max().expect("not empty");
+        places = places.max(last);
+        let id = seen.iter().map(|(_, last)| inputs.raster.flatten_ids[*last as usize]).max();
+        let id = id.expect("not empty");
+        ids = ids.max(id);
+        rows = rows.max(case.scene.cameras.len() * case.scene.gaussians.len());
+    }
+    assert!(pixels > 65_535, "pixel {pixels}");
+    assert!(places > 65_535, "place {places} of the lists");
+    assert!(ids > 65_535, "Gaussian {ids}");
+    assert!(rows > 65_536, "{rows} rows of cameras and Gaussians");
+}
+
+#[test]
+fn ones_are_sums_of_exactly_one() {
+    assert_share("ones", 60, |case| {
+        let stage = RasterStage::new(case, 0).expect("few pairs");
+        let sums = stage.mirror_backward().v_colors;
+        [1.0, -1.0, 0.0].iter().all(|one| sums.contains(one))
+    });
+}

@@ -1,0 +1,100 @@
+//! Numbers that 8 or 16 bits do not hold: of a pixel, a Gaussian, a place in the lists, a byte of an
+//! array.
+//!
+//! A case has one such number, and next to nothing else: of many Gaussians all but a few are behind
+//! the camera, or behind others through which nothing is seen.
+
+use super::Draw;
+use super::parts::random_loss;
+use super::sheet::{DEPTH, Mark, Sheet, small};
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::loss::loss_gradient;
+use proptest::prelude::*;
+use splatcheck_reference::splat::Colors;
+
+/// Pixels of a tile's side.
+const TILE: u32 = splatcheck_gpu::stages::splat::TILE_SIZE;
+
+/// What is wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The number of a pixel: an image of so many columns and rows, seen at its ends.
+    Image([u32; 2]),
+    /// The number of a Gaussian: so many cameras and Gaussians, the last of which are seen.
+    Gaussians([u32; 2]),
+    /// The place of a Gaussian in the lists: so many tiles, each with a list of so many.
+    Lists([u32; 2]),
+}
+
+/// In the order of their turns: cheap ones first.
+const KINDS: [Kind; 10] = [
+    Kind::Image([273, 1]),
+    Kind::Lists([16, 4200]),
+    Kind::Gaussians([1, 2049]),
+    Kind::Image([1, 273]),
+    Kind::Image([129, 128]),
+    Kind::Gaussians([4, 2049]),
+    Kind::Image([257, 257]),
+    Kind::Gaussians([1, 65_537]),
+    Kind::Lists([1, 4200]),
+    Kind::Gaussians([4, 16_385]),
+];
+
+/// A kind a turn. Gaussians have harmonics of degree 3 every other time, which are the widest rows.
+pub(super) fn wide(draw: Draw) -> BoxedStrategy<Case> {
+    let turn = usize::try_from(draw.turn % KINDS.len() as u64).unwrap_or(0);
+    let kind = KINDS[turn];
+    let places = prop::collection::vec(0.0f32..1.0, 4..=8);
+    (places, random_loss(), any::<u64>())
+        .prop_map(move |(places, loss, seed)| {
+            let sheet = Sheet { loss, colors: (seed, 1.0), ..kind.sheet(&places) };
+            let mut case = Sheet { convention: |_| (), ..sheet }.into_case(draw.profile);
+            let cheap = case.scene.gaussians.len() < 4096;
+            if matches!(kind, Kind::Gaussians(_)) && cheap {
+                with_harmonics(&mut case, seed);
+            }
+            case
+        })
+        .boxed()
+}
+
+impl Kind {
+    fn sheet(self, places: &[f32]) -> Sheet {
+        match self {
+            Self::Image(size) => {
+                let [x, y] = size.map(|side| small(side - 1));
+                let at = |share: f32| Mark::round([share * x, share * y], 2.0, 0.5);
+                let ends = [Mark::round([x, 0.0], 2.0, 0.5), Mark::round([0.0, y], 2.0, 0.5)];
+                let marks = places.iter().copied().chain([1.0]).map(at).chain(ends).collect();
+                Sheet { size, ..Sheet::new(marks) }
+            }
+            Self::Gaussians([cameras, count]) => {
+                let begin = |camera: u32| [small(camera) * 3.0, 0.0];
+                let mark = |i: u32| {
+                    let share = places[i as usize % places.len()];
+                    let mark = Mark::round([15.0 * share, 15.0 * share], 2.0, 0.5);
+                    mark.at_depth(if i + 6 < count { -DEPTH } else { DEPTH })
+                };
+                let cameras = (0..cameras).map(begin).collect();
+                Sheet { cameras, ..Sheet::new((0..count).map(mark).collect()) }
+            }
+            // A few in front leave less light than the minimum.
+            Self::Lists([tiles, count]) => {
+                let width = tiles * TILE;
+                let deviation = 8.0 * small(width);
+                let opacity = |i: u32| if i < 40 { 0.02 + small(i) / 80.0 } else { 0.5 };
+                let mark =
+                    |i: u32| Mark::round([small(width) * places[0], 0.0], deviation, opacity(i));
+                Sheet { size: [width, 1], ..Sheet::new((0..count).map(mark).collect()) }
+            }
+        }
+    }
+}
+
+/// Harmonics of degree 3 in place of the colours.
+fn with_harmonics(case: &mut Case, seed: u64) {
+    let gaussians = &mut case.scene.gaussians;
+    let count = u32::try_from(gaussians.means.len()).unwrap_or(u32::MAX);
+    let values = loss_gradient(seed, count, 16, 3, 0.5).0;
+    gaussians.colors = Colors::Harmonics { coefficients: 16, values };
+}
