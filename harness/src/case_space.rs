@@ -49,23 +49,41 @@ impl Axis {
     }
 }
 
-/// The two sides of a power of two near which a size is looked at.
-#[must_use]
-pub fn sides_of(power: u32) -> [String; 2] {
-    [format!("to 2^{power}"), format!("above 2^{power}")]
+/// A side of a power of two near which a size is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// More than half of it, and at most it.
+    To,
+    /// More than it, and at most twice as much.
+    Above,
 }
 
-/// On which sides of which of these powers of two a size lies, and not more than a factor of 2 away
-/// from it; a power itself is the last below it.
-pub fn near_powers(size: usize, powers: &[u32]) -> impl Iterator<Item = String> + '_ {
-    powers.iter().filter_map(move |&power| {
-        let ([to, above], limit) = (sides_of(power), 1usize << power);
-        match size {
-            _ if size > limit / 2 && size <= limit => Some(to),
-            _ if size > limit && size <= 2 * limit => Some(above),
-            _ => None,
+impl Side {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::To, Self::Above];
+
+    /// The value of an axis for that side of a power of two.
+    #[must_use]
+    pub fn of(self, power: u32) -> String {
+        match self {
+            Self::To => format!("to 2^{power}"),
+            Self::Above => format!("above 2^{power}"),
         }
-    })
+    }
+
+    fn has(self, size: usize, power: u32) -> bool {
+        let limit = 1usize << power;
+        match self {
+            Self::To => size > limit / 2 && size <= limit,
+            Self::Above => size > limit && size <= 2 * limit,
+        }
+    }
+}
+
+/// The sides of these powers of two that a size is on.
+pub fn near_powers(size: usize, powers: &[u32]) -> impl Iterator<Item = String> + '_ {
+    let sides = powers.iter().flat_map(|&power| Side::ALL.map(|side| (side, power)));
+    sides.filter(move |(side, power)| side.has(size, *power)).map(|(side, power)| side.of(power))
 }
 
 /// What one view of a case has: axes with their values.

@@ -1,7 +1,7 @@
 //! The ways in which cases of sums by key differ.
 
 use super::case::Case;
-use crate::case_space::{Axis, Traits, near_powers, sides_of};
+use crate::case_space::{Axis, Side, Traits, near_powers};
 use splatcheck_reference::scatter::NO_KEY;
 
 const ELEMENTS: &str = "elements";
@@ -21,7 +21,9 @@ const WIDTHS: [usize; 7] = [1, 2, 3, 8, 31, 32, 33];
 
 /// Every way in which cases differ.
 pub(super) fn axes() -> Vec<Axis> {
-    let sides = |powers: &[u32]| powers.iter().flat_map(|&power| sides_of(power)).collect();
+    let sides = |powers: &[u32]| {
+        powers.iter().flat_map(|&power| Side::ALL.map(|side| side.of(power))).collect()
+    };
     let named = |name, values: Vec<String>| Axis::new(name, values);
     vec![
         named(ELEMENTS, [vec![NONE.to_owned()], sides(&POWERS)].concat()),

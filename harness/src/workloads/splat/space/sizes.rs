@@ -1,7 +1,7 @@
 //! Sizes on both sides of the powers of two that an implementation may stumble on: numbers held in 8
 //! or 16 bits, batches, workgroups, blocks of a grid.
 
-use crate::case_space::{Axis, Traits, Value, Wanted, near_powers, sides_of};
+use crate::case_space::{Axis, Side, Traits, Value, Wanted, near_powers};
 use splatcheck_gpu::stages::splat::TILE_SIZE;
 use splatcheck_reference::splat::Scene;
 use splatcheck_reference::splat::view::TileLists;
@@ -55,20 +55,24 @@ impl Measure {
         }
     }
 
-    /// Who has sizes about that power of two.
-    fn wanted(self, power: u32) -> Wanted {
+    /// Who has sizes on that side of a power of two.
+    fn wanted(self, power: u32, side: Side) -> Wanted {
         const DEAR: Wanted = Wanted::InCampaigns("such a case takes a second or more");
-        const GRID: &str = "a grid of WebGPU has at most 65,535 workgroups along an axis";
+        const SIDE: &str = "a case file has at most 16,384 pixels a side";
         const LONG: &str = "a list of 2^18 Gaussians or more takes minutes";
+        const WIDE: &str = "2^15 tiles are 8 million pixels";
         match (self, power) {
             (Self::PixelsAcross | Self::PixelsDown, 4 | 8 | 10) => Wanted::Always,
-            (Self::PixelsAcross | Self::PixelsDown, _) => DEAR,
-            (Self::TilesAcross | Self::TilesDown | Self::Tiles, 4 | 8) => Wanted::Always,
-            (Self::TilesAcross | Self::TilesDown | Self::Tiles, 10) => DEAR,
-            (Self::TilesAcross | Self::TilesDown, _) => Wanted::Nowhere(GRID),
-            (Self::Tiles, _) => {
-                Wanted::Nowhere("so many tiles are 8 million pixels or a longer grid")
-            }
+            (Self::PixelsAcross | Self::PixelsDown, _) => Wanted::Nowhere(SIDE),
+            (Self::TilesAcross | Self::TilesDown, 4 | 8) => Wanted::Always,
+            (Self::TilesAcross | Self::TilesDown, 10) => match side {
+                Side::To => DEAR,
+                Side::Above => Wanted::Nowhere(SIDE),
+            },
+            (Self::TilesAcross | Self::TilesDown, _) => Wanted::Nowhere(SIDE),
+            (Self::Tiles, 4 | 8) => Wanted::Always,
+            (Self::Tiles, 10) => DEAR,
+            (Self::Tiles, _) => Wanted::Nowhere(WIDE),
             (Self::Gaussians | Self::Projections | Self::List, 4 | 8 | 10) => Wanted::Always,
             (Self::Gaussians | Self::Projections | Self::List, _) => DEAR,
             (Self::Batches, 4 | 8) => DEAR,
@@ -79,8 +83,9 @@ impl Measure {
     }
 
     fn axis(self) -> Axis {
-        let sides =
-            |power: u32| sides_of(power).map(|name| Value { name, wanted: self.wanted(power) });
+        let sides = |power: u32| {
+            Side::ALL.map(|side| Value { name: side.of(power), wanted: self.wanted(power, side) })
+        };
         Axis { name: self.name().to_owned(), values: POWERS.into_iter().flat_map(sides).collect() }
     }
 
