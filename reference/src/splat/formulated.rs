@@ -26,11 +26,11 @@
 //! * going back, `rel(T)` is the final transmittance's, plus k times the division's and that of
 //!   `1 - alpha`; going forward it is k times the latter and a product's.
 //! * `behind`: a blend's error is a mean of the errors that went into it, at most a few u max |c| at
-//!   any depth, so v_alpha errs by `T |v| (rel(T) |c - B| + error(B))`.
-//! * `buffer`: c T and `buffer ra` have the relative error of T each, so v_alpha errs by
+//!   any depth, so `v_alpha` errs by `T |v| (rel(T) |c - B| + error(B))`.
+//! * `buffer`: c T and `buffer ra` have the relative error of T each, so `v_alpha` errs by
 //!   `T |v| rel(T) (|c| + |B|)`: more than `behind` where c and B are alike and T has many factors.
 //! * `image`: each step leaves an error of up to `u |C|` in what is left of the image C, however little
-//!   that is. v_alpha errs by `k u |C| |v| / (1 - alpha)`, which does not shrink with T: at T = 1e-4 four
+//!   that is. `v_alpha` errs by `k u |C| |v| / (1 - alpha)`, which does not shrink with T: at T = 1e-4 four
 //!   digits of it are lost.
 //! * `state`: `v_T` is a mean like B, so it errs as `behind` does, with the sum over the channels in
 //!   place of each.

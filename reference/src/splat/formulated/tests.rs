@@ -14,6 +14,9 @@ use crate::splat::view::{LossView, RasterView};
 
 type B = Bounded<Ieee>;
 
+/// A Gaussian that a pixel sees: its id, and alpha, offset and gauss there.
+type Pair = (usize, (f32, [f32; 2], f32));
+
 /// Numbers per Gaussian.
 const STRIDE: usize = 9;
 
@@ -97,7 +100,7 @@ impl Case {
         formulation: Formulation,
         bug: Bug,
         pixel: usize,
-        pairs: &[(usize, (f32, [f32; 2], f32))],
+        pairs: &[Pair],
     ) -> Vec<(f32, f32)> {
         let v: [f32; 3] = std::array::from_fn(|d| self.scene.v_render_colors[3 * pixel + d]);
         let (t_final, va) = (self.t_final(formulation, pixel), self.scene.v_render_alphas[pixel]);
@@ -302,6 +305,7 @@ fn inputs_that_are_missing_are_named() {
 #[test]
 fn the_told_transmittance_covers_what_a_subtraction_may_give() {
     use crate::arithmetic::Wgsl;
+    const { assert!(Wgsl::TABLE.basic_ulp > 0.5, "WGSL leaves the neighbour open") };
     for alpha in [0.0, 0.1, 0.3, 0.499_999_97, 0.5, 0.75, 0.999_9, 1.0] {
         let exact = 1.0 - f64::from(alpha);
         assert_eq!(one_minus_alpha::<Ieee>(alpha).uncertainty(), 0.0, "correctly rounded");
@@ -311,5 +315,4 @@ fn the_told_transmittance_covers_what_a_subtraction_may_give() {
         assert_eq!(told.uncertainty() > 0.0, inexact, "only a rounded difference is open");
         assert!(!inexact || (told.value() - exact).abs() < told.uncertainty(), "{alpha}");
     }
-    assert!(Wgsl::TABLE.basic_ulp > 0.5, "WGSL leaves the neighbour open");
 }

@@ -132,14 +132,14 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
 
     /// Whether the walk goes from front to back.
     #[inline(always)]
-    pub(crate) fn from_front(&self) -> bool {
+    pub(crate) fn starts_in_front(&self) -> bool {
         self.formulation.walk() == WalkOrder::Front
     }
 
     /// Whether a pixel's walk ends where its transmittance says so.
     #[inline(always)]
     pub(crate) fn decides_stops(&self) -> bool {
-        self.from_front() && self.checkpoints.is_none()
+        self.starts_in_front() && self.checkpoints.is_none()
     }
 
     /// Entries of a tile's `list` that a pixel's walk may meet; `None` where there are none.

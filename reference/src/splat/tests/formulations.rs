@@ -111,8 +111,7 @@ fn all_formulations_agree_in_f64_to_its_roundings() {
     }
 }
 
-/// With a radius of 0 for an input that nobody had to round, the bounds of a formulation hold its own
-/// f64 value, and the standard one's bits are those of the functions without a formulation.
+/// Value and bounds of the standard formulation have the bits of the functions that name none.
 #[test]
 fn the_standard_formulation_is_the_stage_without_one() {
     let scene = frustum(300, 50, 40, 9);

@@ -14,7 +14,7 @@ pub(super) struct Block<S> {
     pub(super) last: PerPixel<S>,
     pub(super) transmittance: PerPixel<S>,
     pub(super) final_transmittance: PerPixel<S>,
-    /// See [`Ends::parts`].
+    /// See [`parts`](crate::splat::formulated::Ends::parts).
     pub(super) parts: [PerPixel<S>; 2],
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Block {
     pub(super) last: PerPixel<f64>,
     pub(super) t: Cells,
     pub(super) t_final: Cells,
-    /// See [`Ends::parts`].
+    /// See [`parts`](crate::splat::formulated::Ends::parts).
     pub(super) parts: [Cells; 2],
     /// Whether a pixel has left the lanes.
     pub(super) left: bool,
