@@ -14,6 +14,7 @@ pub mod coverage;
 pub mod devices;
 pub mod engine;
 pub mod exit;
+pub mod formulation;
 pub mod fuzz;
 pub mod gate;
 pub mod generated;

@@ -11,16 +11,18 @@ use splatcheck_gpu::{Reduction, Setting};
 
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
+use super::formulation::{self, Asked, asked, judge_in};
 use super::schedule::ScheduleArgs;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
+use crate::campaign::{Contender, EngineReport, Hooks, Item, Minimizer, judge};
 use crate::emulated;
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
 use crate::report::report;
 use crate::workload::views;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::splat::formulated::judged_in;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
 /// Lanes of a warp.
@@ -42,6 +44,10 @@ pub struct PtxArgs {
     /// How it adds up, for tighter bounds [default: in any order, the widest]
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Option<Reduction>,
+    /// The expression that it computes alpha's gradient by: a project (3dgs, gsplat-1.5, gsplat-main,
+    /// slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'
+    #[arg(long, value_name = "NAME", default_value = "3dgs", value_parser = asked)]
+    pub formulation: Asked,
     /// The threshold in its settings, 0 to 33
     #[arg(long, value_name = "T", default_value_t = 0, allow_negative_numbers = true)]
     pub threshold: u32,
@@ -73,6 +79,8 @@ pairs and an image of H x W pixels:
   const float* v_render_colors       [H,W,D]
   const float* v_render_alphas       [H,W]
   float* gradients                   [N,6+D] rows as in gaussians: holds zeros, to be added to
+Under a --formulation with final_t = one-minus-alpha (gsplat's), render_transmittance holds the rendered
+opacities instead.
 Pixel (x, y) is sampled at (x, y) + pixel_center. Everything is in pixels; the conic's gradient is that
 of its three numbers.";
 
@@ -89,6 +97,8 @@ pub struct PtxPlan {
     pub setting: Setting,
     /// Whether the reduction was named.
     pub named: bool,
+    /// Which expressions are accepted.
+    pub formulation: Asked,
     /// How it runs, once for each.
     pub emulations: Vec<Emulation>,
     /// Folder for reproducers.
@@ -124,6 +134,7 @@ impl PtxArgs {
             case,
             setting,
             named: self.reduction.is_some(),
+            formulation: self.formulation,
             emulations: self.order.orders()?.into_iter().map(emulation).collect(),
             out: paths::writable_folder("--out", &self.out)?,
         })
@@ -136,15 +147,17 @@ impl PtxArgs {
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let case = read_case(&plan.case)?.case;
-    let items = views([case])
-        .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))
-        .collect::<Result<Vec<_>, _>>()?;
-    let reports = plan
-        .emulations
-        .par_iter()
-        .map(|&emulation| run_one(plan, emulation, &items))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut reports = join_seeds(reports);
+    let judged = judge_in(&plan.formulation, |formulation, minimize| {
+        let case = judged_in(&case, formulation).map_err(CliError::of)?;
+        let items = views([case])
+            .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))
+            .collect::<Result<Vec<_>, _>>()?;
+        plan.emulations
+            .par_iter()
+            .map(|&emulation| run_one(plan, emulation, &items, minimize))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut reports = join_seeds(judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
     let sums = if plan.named {
         format!("bounds for {}", plan.setting)
@@ -153,16 +166,25 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     };
     writeln!(
         out,
-        "rasterize_backward is {} of {}, {sums}\n",
+        "rasterize_backward is {} of {}, {sums}; formulation {}\n",
         plan.kernel.entry(),
-        plan.file.display()
+        plan.file.display(),
+        formulation::described(judged.formulation)
     )?;
     out.write_all(report(&reports, &[], &files).as_bytes())?;
+    if let Some(others) = judged.others {
+        writeln!(out, "{others}")?;
+    }
     out.flush()?;
     conclude(&Evidence::new(&reports, &[]))
 }
 
-fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<EngineReport, CliError> {
+fn run_one(
+    plan: &PtxPlan,
+    emulation: Emulation,
+    items: &[Item],
+    minimize: &Minimizer<'_>,
+) -> Result<EngineReport, CliError> {
     let run = (RASTERIZE_BACKWARD, plan.setting.reduction);
     let engine = emulated::open_own(emulation, &plan.kernel, run, items)
         .map_err(|error| CliError::caused(format!("engine {emulation}"), error))?;
@@ -174,5 +196,5 @@ fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<Engin
         stages: vec![RASTERIZE_BACKWARD],
         settings,
     };
-    Ok(judge(contender, items, Hooks::new(&smaller)))
+    Ok(judge(contender, items, Hooks::new(minimize)))
 }

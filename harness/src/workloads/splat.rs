@@ -7,6 +7,7 @@ mod drawing;
 pub mod expectation;
 pub mod files;
 pub mod floor;
+pub mod formulated;
 pub mod generators;
 mod jobs;
 mod judged;
