@@ -128,6 +128,27 @@ fn a_formulation_that_the_stage_does_not_have_is_refused() {
     }
 }
 
+/// On the project's own corpus and, where they are, on the trained scenes.
+#[test]
+fn the_accuracy_of_every_formulation_is_printed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = say(folder.path(), &["formulations", "--corpus", &path("corpora/splat")]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for formulation in
+        ["behind (3dgs)", "buffer, final_t = one-minus-alpha (gsplat-1.5)", "state (slang)"]
+    {
+        assert!(said.out.lines().any(|line| line.starts_with(formulation)), "{said:?}");
+    }
+    assert_eq!(
+        said.out.lines().filter(|line| line.contains("one-minus-alpha")).count(),
+        4,
+        "{said:?}"
+    );
+    let said = say(folder.path(), &["formulations", "--corpus", "nowhere"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("nowhere"), "{said:?}");
+}
+
 #[test]
 fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
     let folder = tempfile::tempdir().expect("a folder");

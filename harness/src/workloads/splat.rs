@@ -1,6 +1,7 @@
 //! Splat rendering: its cases, how they are drawn, read and made smaller, what goes into its stages
 //! and what a conforming kernel may return.
 
+pub mod accuracy;
 pub mod case;
 pub mod contributions;
 mod drawing;
