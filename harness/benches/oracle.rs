@@ -5,7 +5,9 @@
 //! evaluated pair. A pair is evaluated if a plain tile rasterizer would evaluate it: the Gaussian
 //! is listed in the pixel's tile and the pixel has not stopped.
 //!
-//! The bounds are those of both rasterization stages, from their inputs on. Machines are noisy, so
+//! The bounds are those of both rasterization stages, from their inputs on; below each line they stand
+//! for every formulation of the backward stage (ms, ratio to f64), of which the first is the line's own.
+//! Machines are noisy, so
 //! the table gives the best of several runs; criterion's own statistics stand between its lines.
 
 use criterion::Criterion;
@@ -13,6 +15,8 @@ use splatcheck::workloads::splat::files::loss::loss_gradient;
 use splatcheck::workloads::splat::files::{cameras, ply};
 use splatcheck_reference::arithmetic::{Bounded, Scalar, WgslExpZero};
 use splatcheck_reference::splat::convention::Convention;
+use splatcheck_reference::splat::formulated::{BackwardView, checkpoints, one_minus_alpha};
+use splatcheck_reference::splat::formulation::{FinalT, Formulation, WalkOrder};
 use splatcheck_reference::splat::render::{project_scene, render_backward};
 use splatcheck_reference::splat::synthetic::frustum;
 use splatcheck_reference::splat::view::{LossView, RasterView};
@@ -134,8 +138,9 @@ fn pairs(scene: &Scene<f64>, convention: &Convention) -> (u64, u64) {
     (evaluated, contributing)
 }
 
-/// Time of the bounds of both rasterization stages.
-fn bounded(scene: &Scene<f32>, convention: &Convention) -> f64 {
+/// Times of the bounds of both rasterization stages: of the forward one, and of the backward one in
+/// each formulation that is practised, those from the front with and without checkpoints.
+fn bounded(scene: &Scene<f32>, convention: &Convention) -> (f64, Vec<(String, f64)>) {
     type B = Bounded<WgslExpZero>;
     let projected = project_scene(scene, 0, convention).expect("few pairs");
     let raster = rasterize::rasterize::<f32>(&projected.view(scene, 0, convention));
@@ -149,17 +154,34 @@ fn bounded(scene: &Scene<f32>, convention: &Convention) -> f64 {
         lists: &projected.lists,
         background: &wide.backgrounds,
     };
-    let transmittance: Vec<B> = raster.transmittance.iter().map(|&t| B::from_f32(t)).collect();
-    let loss = LossView {
-        transmittance: &transmittance,
-        last_ids: &raster.last_ids,
-        v_render_colors: &wide.v_render_colors,
-        v_render_alphas: &wide.v_render_alphas,
-    };
-    best(3, || {
-        black_box(bounds::forward(&view));
-        black_box(bounds::backward(&view, &loss));
-    })
+    let forward = best(3, || drop(black_box(bounds::forward(&view))));
+    let image: Vec<B> = raster.render_colors.iter().map(|&x| B::from_f32(x)).collect();
+    let exact = projected.view(scene, 0, convention);
+    let noted = checkpoints::<f32>(&exact, 32).map(B::from_f32);
+    let mut times = Vec::new();
+    for formulation in Formulation::practised() {
+        let transmittance: Vec<B> = match formulation.final_t() {
+            FinalT::Stored => raster.transmittance.iter().map(|&t| B::from_f32(t)).collect(),
+            FinalT::OneMinusAlpha => {
+                raster.render_alphas.iter().map(|&alpha| one_minus_alpha(alpha)).collect()
+            }
+        };
+        let loss = LossView {
+            transmittance: &transmittance,
+            last_ids: &raster.last_ids,
+            v_render_colors: &wide.v_render_colors,
+            v_render_alphas: &wide.v_render_alphas,
+        };
+        let front = formulation.walk() == WalkOrder::Front;
+        for noted in [None, front.then(|| noted.view())].into_iter().take(1 + usize::from(front)) {
+            let inputs = BackwardView::new(formulation, loss, Some(&image), noted);
+            let inputs = inputs.expect("everything was rendered");
+            let time = best(3, || drop(black_box(bounds::backward_as(&view, &inputs))));
+            let with = if noted.is_some() { ", checkpoints every 32" } else { "" };
+            times.push((format!("{formulation}{with}"), time));
+        }
+    }
+    (forward, times)
 }
 
 /// Largest resident set of this process so far, MiB.
@@ -205,7 +227,8 @@ fn line(name: &str, single: &Scene<f32>, peak: f64, criterion: &mut Criterion) {
     let floor = flop / (peak * THREADS as f64);
     let time = best(5, || drop(black_box(render_backward(&scene, &convention))));
     let memory = peak_memory().map_or_else(|| "-".to_owned(), |mib| format!("{mib:.0}"));
-    let wide = bounded(single, &convention.rounded_to_f32());
+    let (forward, formulations) = bounded(single, &convention.rounded_to_f32());
+    let wide = forward + formulations[0].1;
     println!(
         "{name:8}  {n:9}  {:9}  {evaluated:10}  {contributing:12}  {:8.2}  {:6.1}  {:5.1}  {:7.2}  {:10.1}  {:6.1}  {memory:>8}",
         format!("{}x{}", scene.width, scene.height),
@@ -216,6 +239,10 @@ fn line(name: &str, single: &Scene<f32>, peak: f64, criterion: &mut Criterion) {
         wide * 1e3,
         wide / time,
     );
+    for (formulation, backward) in &formulations {
+        let both = forward + backward;
+        println!("    {formulation:60}  {:7.1}  {:5.2}", both * 1e3, both / time);
+    }
     if n <= 100_000 {
         criterion.bench_function(&format!("forward and backward, f64, {name} {n}"), |b| {
             b.iter(|| render_backward(&scene, &convention))

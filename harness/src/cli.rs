@@ -14,6 +14,8 @@ pub mod coverage;
 pub mod devices;
 pub mod engine;
 pub mod exit;
+pub mod formulation;
+pub mod formulations;
 pub mod fuzz;
 pub mod gate;
 pub mod generated;
@@ -59,6 +61,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Check(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
         Command::Coverage(typed) => coverage::run(&typed.resolve()?, out),
         Command::Devices => devices::run(&engines_here()?, out),
+        Command::Formulations(typed) => formulations::run(&typed.resolve()?, out),
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
         Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),

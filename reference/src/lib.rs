@@ -8,6 +8,9 @@
 //! No bit of any result depends on the number of threads: parts are independent, and partial sums
 //! are combined in a fixed order. There is no I/O, no unsafe code, and no platform function.
 //!
+//! A gradient can be computed by several expressions that are equal over the reals and round
+//! differently: [`splat::formulation`] names them, and each has bounds of its own.
+//!
 //! Vocabulary: *undecided* is a comparison whose outcome depends on roundings that the arithmetic
 //! model leaves open; *bound* is a radius computed, never typed.
 #![forbid(unsafe_code)]

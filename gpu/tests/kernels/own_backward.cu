@@ -2,7 +2,9 @@
 // a pixel, one atomic a value. Three channels only.
 //
 // BROKEN forgets the background in the gradient of alpha; RACY adds without an atomic; CONVERGED
-// believes that the lanes of a warp run together until the program parts them.
+// believes that the lanes of a warp run together until the program parts them. BUFFER is the same
+// gradient in the formulation buffer, final_t = one-minus-alpha: it keeps the light that arrives from
+// behind, and is given the rendered opacities in place of the transmittances.
 
 // The settings, by value: 176 bytes.
 struct Params {
@@ -54,14 +56,20 @@ extern "C" __global__ void __launch_bounds__(256) own_backward(
     const float px = static_cast<float>(x) + params.pixel_center;
     const float py = static_cast<float>(y) + params.pixel_center;
     const float* v_color = v_render_colors + 3 * pixel;
+#ifdef BUFFER
+    const float last_transmittance = 1.0f - render_transmittance[pixel];
+#else
     const float last_transmittance = render_transmittance[pixel];
+#endif
     float v_rest = v_render_alphas[pixel];
 #ifndef BROKEN
     float v_background = 0.0f;
     for (int d = 0; d < 3; d++) {
         v_background = v_background + params.background[d] * v_color[d];
     }
+#ifndef BUFFER
     v_rest = v_rest - v_background;
+#endif
 #endif
     float transmittance = last_transmittance;
     float behind[3] = {};
@@ -80,16 +88,31 @@ extern "C" __global__ void __launch_bounds__(256) own_backward(
             continue;
         }
         const float one_minus = 1.0f - alpha;
+#ifdef BUFFER
+        const float reciprocal = 1.0f / one_minus;
+        transmittance = transmittance * reciprocal;
+#else
         transmittance = transmittance / one_minus;
+#endif
         const float weight = alpha * transmittance;
         float v_alpha = 0.0f;
         for (int d = 0; d < 3; d++) {
             const float color = g[6 + d];
             add(gradients + row + 6 + d, weight * v_color[d]);
+#ifdef BUFFER
+            v_alpha = v_alpha + (color * transmittance - behind[d] * reciprocal) * v_color[d];
+            behind[d] = behind[d] + color * weight;
+#else
             v_alpha = v_alpha + ((color - behind[d]) * transmittance) * v_color[d];
             behind[d] = alpha * color + one_minus * behind[d];
+#endif
         }
+#ifdef BUFFER
+        v_alpha = v_alpha + (last_transmittance * reciprocal) * v_rest;
+        v_alpha = v_alpha - (last_transmittance * reciprocal) * v_background;
+#else
         v_alpha = v_alpha + (last_transmittance / one_minus) * v_rest;
+#endif
         if (params.clamp_stops_gradient != 0 && unclamped > params.alpha_max) {
             continue;
         }

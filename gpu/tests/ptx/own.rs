@@ -9,11 +9,12 @@ use std::fs;
 use std::path::Path;
 
 /// File names with the macro that makes each.
-const VARIANTS: [(&str, Option<&str>); 4] = [
+const VARIANTS: [(&str, Option<&str>); 5] = [
     ("own_backward.ptx", None),
     ("own_backward_broken.ptx", Some("BROKEN")),
     ("own_backward_racy.ptx", Some("RACY")),
     ("own_backward_converged.ptx", Some("CONVERGED")),
+    ("own_backward_buffer.ptx", Some("BUFFER")),
 ];
 
 #[test]

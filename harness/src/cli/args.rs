@@ -50,6 +50,8 @@ pub enum Command {
     Coverage(super::coverage::CoverageArgs),
     /// Show the engines of this machine and why others are missing
     Devices,
+    /// Print how accurate each expression of the backward stage is, bound and f32 error
+    Formulations(super::formulations::FormulationsArgs),
     /// Write the oracle's images and gradients of a case
     Oracle(OracleArgs),
     /// Write the oracle's image of a trained scene

@@ -44,7 +44,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     bar.finish_and_clear();
     if let Some(own) = &plan.own {
         let setting = own.own.setting;
-        writeln!(out, "{}", ptx::heading(&own.own.kernel, &own.file, setting, own.named))?;
+        writeln!(out, "{}\n", ptx::heading(&own.own.kernel, &own.file, setting, own.named))?;
         if hunted.records.is_empty() {
             return wrong_itself(&hunted, own, out);
         }

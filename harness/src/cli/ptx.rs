@@ -11,16 +11,18 @@ use splatcheck_gpu::{Reduction, Setting};
 
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
+use super::formulation::{self, Asked, asked, judge_in};
 use super::schedule::ScheduleArgs;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
+use crate::campaign::{Contender, EngineReport, Hooks, Item, Minimizer, judge};
 use crate::emulated;
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
 use crate::report::report;
 use crate::workload::views;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::splat::formulated::judged_in;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
 /// Lanes of a warp.
@@ -42,6 +44,10 @@ pub struct PtxArgs {
     /// As what it is judged.
     #[command(flatten)]
     pub judged: JudgedAs,
+    /// The expression that it computes alpha's gradient by: a project (3dgs, gsplat-1.5, gsplat-main,
+    /// slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'
+    #[arg(long, value_name = "NAME", default_value = "3dgs", value_parser = asked)]
+    pub formulation: Asked,
     /// In which orders it runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
@@ -103,7 +109,7 @@ pub fn heading(kernel: &OwnKernel, file: &Path, setting: Setting, named: bool) -
     } else {
         "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
     };
-    format!("rasterize_backward is {} of {}, {sums}\n", kernel.entry(), file.display())
+    format!("rasterize_backward is {} of {}, {sums}", kernel.entry(), file.display())
 }
 
 /// What a user's kernel gets, for `--help`.
@@ -123,6 +129,8 @@ pairs and an image of H x W pixels:
   const float* v_render_colors       [H,W,D]
   const float* v_render_alphas       [H,W]
   float* gradients                   [N,6+D] rows as in gaussians: holds zeros, to be added to
+Under a --formulation with final_t = one-minus-alpha (gsplat's), render_transmittance holds the rendered
+opacities instead.
 Pixel (x, y) is sampled at (x, y) + pixel_center. Everything is in pixels; the conic's gradient is that
 of its three numbers.";
 
@@ -139,6 +147,8 @@ pub struct PtxPlan {
     pub setting: Setting,
     /// Whether the reduction was named.
     pub named: bool,
+    /// Which expressions are accepted.
+    pub formulation: Asked,
     /// How it runs, once for each.
     pub emulations: Vec<Emulation>,
     /// Folder for reproducers.
@@ -166,6 +176,7 @@ impl PtxArgs {
             case,
             setting,
             named: self.judged.reduction.is_some(),
+            formulation: self.formulation,
             emulations: self.order.orders()?.into_iter().map(emulation).collect(),
             out: paths::writable_folder("--out", &self.out)?,
         })
@@ -178,23 +189,35 @@ impl PtxArgs {
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let case = read_case(&plan.case)?.case;
-    let items = views([case])
-        .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))
-        .collect::<Result<Vec<_>, _>>()?;
-    let reports = plan
-        .emulations
-        .par_iter()
-        .map(|&emulation| run_one(plan, emulation, &items))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut reports = join_seeds(reports);
+    let judged = judge_in(&plan.formulation, |formulation, minimize| {
+        let case = judged_in(&case, formulation).map_err(CliError::of)?;
+        let items = views([case])
+            .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))
+            .collect::<Result<Vec<_>, _>>()?;
+        plan.emulations
+            .par_iter()
+            .map(|&emulation| run_one(plan, emulation, &items, minimize))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut reports = join_seeds(judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
-    writeln!(out, "{}", heading(&plan.kernel, &plan.file, plan.setting, plan.named))?;
+    let heading = heading(&plan.kernel, &plan.file, plan.setting, plan.named);
+    let formulation = formulation::described(judged.formulation);
+    writeln!(out, "{heading}; formulation {formulation}\n")?;
     out.write_all(report(&reports, &[], &files).as_bytes())?;
+    if let Some(others) = judged.others {
+        writeln!(out, "{others}")?;
+    }
     out.flush()?;
     conclude(&Evidence::new(&reports, &[]))
 }
 
-fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<EngineReport, CliError> {
+fn run_one(
+    plan: &PtxPlan,
+    emulation: Emulation,
+    items: &[Item],
+    minimize: &Minimizer<'_>,
+) -> Result<EngineReport, CliError> {
     let run = (RASTERIZE_BACKWARD, plan.setting.reduction);
     let engine = emulated::open_own(emulation, &plan.kernel, run, items)
         .map_err(|error| CliError::caused(format!("engine {emulation}"), error))?;
@@ -206,5 +229,5 @@ fn run_one(plan: &PtxPlan, emulation: Emulation, items: &[Item]) -> Result<Engin
         stages: vec![RASTERIZE_BACKWARD],
         settings,
     };
-    Ok(judge(contender, items, Hooks::new(&smaller)))
+    Ok(judge(contender, items, Hooks::new(minimize)))
 }

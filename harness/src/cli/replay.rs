@@ -19,6 +19,7 @@ use crate::report::report;
 use crate::workload::CaseFile;
 use crate::workloads;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::splat::formulated::as_noted;
 use splatcheck_gpu::Stage;
 
 /// Lanes of a warp on the emulator.
@@ -135,6 +136,7 @@ impl Recorded {
 pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let CaseFile { case, notes } = workloads::read_case(&plan.file)
         .map_err(|error| CliError::caused("cannot read the reproducer", error))?;
+    let case = as_noted(case, &notes).map_err(CliError::of)?;
     let recorded = Recorded::new(&notes)?;
     if recorded.camera >= case.views() {
         return Err(CliError::new(format!(

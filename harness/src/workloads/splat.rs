@@ -1,12 +1,14 @@
 //! Splat rendering: its cases, how they are drawn, read and made smaller, what goes into its stages
 //! and what a conforming kernel may return.
 
+pub mod accuracy;
 pub mod case;
 pub mod contributions;
 mod drawing;
 pub mod expectation;
 pub mod files;
 pub mod floor;
+pub mod formulated;
 pub mod generators;
 mod jobs;
 mod judged;

@@ -27,9 +27,10 @@ mod radii;
 mod tests;
 mod undecided;
 mod unordered;
+mod unwalk;
 mod walk;
 
-pub use backward::{GradientBounds, backward};
+pub use backward::{GradientBounds, backward, backward_as};
 pub use forward::{RasterBounds, forward};
 pub use pipeline::{PipelineBounds, pipeline};
 pub use project::{ProjectionBounds, ProjectionGradientBounds, project, project_backward};
@@ -50,6 +51,15 @@ fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Truth {
     match convention.stop_rule {
         StopRule::Less => next.less(least),
         StopRule::LessOrEqual => !least.less(next),
+    }
+}
+
+/// The same as the f64 oracle decides it.
+fn value_stops<M: Model>(next: Bounded<M>, convention: &Convention) -> bool {
+    let least = Bounded::from_f64(convention.transmittance_min);
+    match convention.stop_rule {
+        StopRule::Less => next.value_less(least),
+        StopRule::LessOrEqual => !least.value_less(next),
     }
 }
 

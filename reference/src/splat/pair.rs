@@ -84,14 +84,14 @@ pub fn blend_vjp<A: Arith>(
     v_alpha
 }
 
-/// The gradient of the transmittance that reaches the background: with final transmittance T, the
-/// image holds `T background` and the opacity `1 - T`, so the gradient of T is
-/// `background . v_pixel - v_render_alpha`; this is its negative. Slices are `[D]`.
+/// `background . v_pixel`: the gradient of the transmittance that reaches the background, as far as
+/// the colours go. With final transmittance T the image holds `T background` and the opacity `1 - T`,
+/// so the whole gradient of T is this minus `v_render_alpha`. Slices are `[D]`; `zero` is 0.
 #[inline(always)]
-pub fn v_minus_transmittance<A: Arith>(background: &[A], v_pixel: &[A], v_render_alpha: A) -> A {
-    let mut through = v_render_alpha.like(0.0);
+pub fn background_vjp<A: Arith>(background: &[A], v_pixel: &[A], zero: A) -> A {
+    let mut through = zero;
     for (&b, &v) in background.iter().zip(v_pixel) {
         through = through + b * v;
     }
-    v_render_alpha - through
+    through
 }

@@ -116,8 +116,9 @@ impl<L: Lanes> Constants<L> {
         }
     }
 
+    /// Where the transmittance `next` stops a pixel.
     #[inline(always)]
-    fn stops(&self, next: L) -> L::Mask {
+    pub(crate) fn stops(&self, next: L) -> L::Mask {
         match self.stop_rule {
             StopRule::Less => next.lt(self.transmittance_min),
             StopRule::LessOrEqual => next.not(self.transmittance_min.lt(next)),

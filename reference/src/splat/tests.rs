@@ -5,6 +5,7 @@ pub(crate) mod containment;
 mod coverage;
 pub(crate) mod derivative;
 pub(crate) mod finite_difference;
+mod formulations;
 pub(crate) mod identity;
 mod pipeline;
 mod planted;

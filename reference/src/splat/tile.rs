@@ -66,6 +66,12 @@ impl<S: Scalar> Tile<S> {
         })
     }
 
+    /// The place of a pixel in its tile of `side` pixels, row by row, in an image of this width.
+    pub(crate) fn place(&self, pixel: &Pixel, width: usize, side: usize) -> usize {
+        let [x0, y0] = self.origin;
+        (pixel.index / width - y0) * side + pixel.index % width - x0
+    }
+
     /// Rows of blocks that `footprint` may reach.
     #[inline(always)]
     fn rows(&self, footprint: &Footprint<S>) -> Range<usize> {

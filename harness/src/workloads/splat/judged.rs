@@ -12,6 +12,7 @@ use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
+use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
 use std::fmt::Display;
@@ -26,6 +27,25 @@ pub fn takes_all_cameras(stage: Stage) -> bool {
 
 fn failed(case: &Case, error: &dyn Display) -> CaseError {
     CaseError { case: case.name.clone(), problem: error.to_string() }
+}
+
+impl Case {
+    /// The rasterization of one camera, its backward stage in this formulation, and with the first
+    /// camera the projection by all.
+    pub(super) fn jobs_as(
+        &self,
+        view: usize,
+        formulation: Formulation,
+    ) -> Result<Vec<Job>, CaseError> {
+        let failed = |error: &dyn Display| failed(self, error);
+        let raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
+        let mut jobs = raster_jobs(raster.formulated(formulation)).map_err(|e| failed(&e))?;
+        if view == 0 {
+            let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
+            jobs.extend(project_jobs(project).map_err(|error| failed(&error))?);
+        }
+        Ok(jobs)
+    }
 }
 
 impl crate::workload::Case for Case {
@@ -45,16 +65,8 @@ impl crate::workload::Case for Case {
         self.scene.cameras.len()
     }
 
-    /// The rasterization of one camera, and with the first camera the projection by all.
     fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
-        let failed = |error: &dyn Display| failed(self, error);
-        let raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
-        let mut jobs = raster_jobs(raster).map_err(|error| failed(&error))?;
-        if view == 0 {
-            let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
-            jobs.extend(project_jobs(project).map_err(|error| failed(&error))?);
-        }
-        Ok(jobs)
+        self.jobs_as(view, Formulation::STANDARD)
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {

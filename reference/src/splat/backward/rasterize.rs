@@ -3,19 +3,25 @@
 //! Per pixel, from the last contributor to the tile's first entry: the transmittance in front of
 //! a Gaussian is recovered by T = T / (1 - alpha) from the final one, the colour behind it is kept
 //! as a running blend (see [`crate::splat::pair::blend_vjp`]), and each pair adds 6 + D numbers to its
-//! Gaussian.
+//! Gaussian. That is the standard formulation; [`rasterize_as`] walks as any of them does
+//! ([`crate::splat::formulated`]), from the front too.
 //!
 //! Determinism: a tile adds up each Gaussian's contributions in a fixed order (each place in a
 //! block by itself, block by block, then a fixed tree over the eight places), and the tiles' sums
 //! are added in the order of the tiles. No bit depends on the number of threads.
 
+mod state;
+
 use crate::arithmetic::{LaneJob, Lanes, Scalar, Walk};
-use crate::splat::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
+use crate::splat::formulated::{BackwardView, Ends, beyond, in_front, unblend};
+use crate::splat::formulation::{Formulation, WalkOrder};
+use crate::splat::pair::alpha_vjp;
 use crate::splat::rasterize::{Alpha, Constants, Splat, alpha_at};
 use crate::splat::reach::{Footprint, footprints};
-use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerChannel, PerPixel, Pixel, Tile};
+use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerChannel, PerPixel, Tile};
 use crate::splat::view::{LossView, RasterView};
 use rayon::prelude::*;
+use state::{Block, Channel, TileState};
 use std::ops::Range;
 
 /// Gradients of the stage's inputs, summed over the image.
@@ -36,23 +42,29 @@ pub struct SplatGradients<S> {
 /// Numbers per pair besides the colour's D.
 pub(crate) const GEOMETRY: usize = 6;
 
-/// Differentiates the rasterization of the whole image.
+/// Differentiates the rasterization of the whole image in the standard formulation.
 #[must_use]
 pub fn rasterize<S: Walk>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> SplatGradients<S> {
+    rasterize_as(view, &BackwardView::standard(*loss))
+}
+
+/// Differentiates the rasterization of the whole image as the formulation of `inputs` does.
+#[must_use]
+pub fn rasterize_as<S: Walk>(
+    view: &RasterView<'_, S>,
+    inputs: &BackwardView<'_, S>,
+) -> SplatGradients<S> {
     let tiles = view.lists.tile_offsets.len() - 1;
     let footprints = footprints(view);
     let partial: Vec<TileSums<S>> = (0..tiles)
         .into_par_iter()
         .map(|number| {
             let tile = Tile::new(view, number);
-            let start = view.lists.range(number).start;
-            let state = TileState::new(view, loss, &tile, start);
-            let ids = &view.lists.flatten_ids[start..start + state.entries];
-            S::with_lanes(TileJob { view, footprints: &footprints, tile: &tile, ids, state })
+            S::with_lanes(TileJob::new(view, inputs, &footprints, &tile, number))
         })
         .collect();
     let mut gradients = gather(view, &partial);
-    gradients.v_background = background(view, loss);
+    gradients.v_background = background(view, inputs);
     gradients
 }
 
@@ -96,10 +108,10 @@ fn gather<S: Scalar>(view: &RasterView<'_, S>, partial: &[TileSums<S>]) -> Splat
 }
 
 /// dL/dbackground = sum over pixels of T dL/dC.
-fn background<S: Scalar>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> Vec<S> {
+fn background<S: Scalar>(view: &RasterView<'_, S>, inputs: &BackwardView<'_, S>) -> Vec<S> {
     let channels = view.splats.channels;
     let mut sums = vec![S::from_f64(0.0); channels];
-    for (&t, v) in loss.transmittance.iter().zip(loss.v_render_colors.chunks_exact(channels)) {
+    for (t, v) in inputs.final_transmittances(channels) {
         for (sum, &v) in sums.iter_mut().zip(v) {
             *sum = *sum + t * v;
         }
@@ -107,75 +119,30 @@ fn background<S: Scalar>(view: &RasterView<'_, S>, loss: &LossView<'_, S>) -> Ve
     sums
 }
 
-/// A block's pixels on the way back; zero outside the image.
-#[derive(Clone, Copy)]
-struct Block<S> {
-    /// Depth in the tile's list of the last contributor plus 1, 0 for none.
-    last: PerPixel<S>,
-    transmittance: PerPixel<S>,
-    final_transmittance: PerPixel<S>,
-    /// See [`v_minus_transmittance`].
-    through: PerPixel<S>,
-}
-
-/// One channel of a block's pixels.
-#[derive(Clone, Copy)]
-struct Channel<S> {
-    v_pixel: PerPixel<S>,
-    behind: PerPixel<S>,
-}
-
-/// A tile's pixels on the way back.
-struct TileState<S> {
-    blocks: Vec<Block<S>>,
-    /// `[blocks, D]`
-    channels: Vec<Channel<S>>,
-    /// Entries to walk: the largest `last`.
-    entries: usize,
-}
-
-impl<S: Scalar> TileState<S> {
-    /// `start` is the position of the tile's first entry in `flatten_ids`.
-    fn new(view: &RasterView<'_, S>, loss: &LossView<'_, S>, tile: &Tile<S>, start: usize) -> Self {
-        let (channels, zero) = (view.splats.channels, [S::from_f64(0.0); BLOCK]);
-        let block = Block {
-            last: zero,
-            transmittance: [S::from_f64(1.0); BLOCK],
-            final_transmittance: zero,
-            through: zero,
-        };
-        let channel = Channel { v_pixel: zero, behind: zero };
-        let mut state = Self {
-            blocks: vec![block; tile.len()],
-            channels: vec![channel; channels * tile.len()],
-            entries: 0,
-        };
-        for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
-            let Ok(last) = usize::try_from(loss.last_ids[index]) else { continue };
-            let depth = last + 1 - start;
-            state.entries = state.entries.max(depth);
-            let v = &loss.v_render_colors[index * channels..(index + 1) * channels];
-            for (channel, &v) in state.channels[block * channels..].iter_mut().zip(v) {
-                channel.v_pixel[lane] = v;
-            }
-            let block = &mut state.blocks[block];
-            block.last[lane] = S::from_f64(depth as f64);
-            block.transmittance[lane] = loss.transmittance[index];
-            block.final_transmittance[lane] = loss.transmittance[index];
-            block.through[lane] =
-                v_minus_transmittance(view.background, v, loss.v_render_alphas[index]);
-        }
-        state
-    }
-}
-
-/// One tile's walk back to front.
+/// One tile's walk.
 struct TileJob<'a, S> {
     view: &'a RasterView<'a, S>,
+    inputs: &'a BackwardView<'a, S>,
     footprints: &'a [Footprint<S>],
     tile: &'a Tile<S>,
+    number: usize,
     ids: &'a [u32],
     state: TileState<S>,
+}
+
+impl<'a, S: Scalar> TileJob<'a, S> {
+    fn new(
+        view: &'a RasterView<'a, S>,
+        inputs: &'a BackwardView<'a, S>,
+        footprints: &'a [Footprint<S>],
+        tile: &'a Tile<S>,
+        number: usize,
+    ) -> Self {
+        let list = view.lists.range(number);
+        let state = TileState::new(view, inputs, tile, &list);
+        let ids = &view.lists.flatten_ids[list.start..list.start + state.entries];
+        Self { view, inputs, footprints, tile, number, ids, state }
+    }
 }
 
 impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
@@ -200,9 +167,22 @@ impl<S: Scalar> TileJob<'_, S> {
         let mut out = TileSums { ids: Vec::new(), sums: Vec::new() };
         let mut places = vec![zero; GEOMETRY + self.view.splats.channels];
         let mut entries = Entries::new();
-        for (batch, ids) in self.ids.chunks(BATCH).enumerate().rev() {
+        let (batches, mut checkpoint) = (self.ids.len().div_ceil(BATCH), None);
+        for turn in 0..batches {
+            let batch = turn_of(self.inputs, turn, batches);
+            if self.inputs.decides_stops() && !self.state.walks_on(batch * BATCH) {
+                break;
+            }
+            let ids = &self.ids[batch * BATCH..self.ids.len().min((batch + 1) * BATCH)];
             entries.fill(self.tile, self.footprints, self.view.splats, ids, batch * BATCH);
-            for (i, entry) in entries.list.iter().enumerate().rev() {
+            for turn in 0..entries.list.len() {
+                let i = turn_of(self.inputs, turn, entries.list.len());
+                let entry = &entries.list[i];
+                let here = self.inputs.checkpoint(entry.depth);
+                if let Some(number) = here.filter(|_| here != checkpoint) {
+                    checkpoint = here;
+                    self.state.resume(self.view, self.inputs, self.tile, [self.number, number]);
+                }
                 scratch.set_color(entries.color(i, self.view.splats.channels));
                 let mut touched = false;
                 for lane in (0..BLOCK).step_by(L::LANES) {
@@ -220,6 +200,15 @@ impl<S: Scalar> TileJob<'_, S> {
     }
 }
 
+/// The item of `count` that comes at `turn` of a walk.
+#[inline(always)]
+pub(crate) fn turn_of<S: Scalar>(inputs: &BackwardView<'_, S>, turn: usize, count: usize) -> usize {
+    match inputs.formulation().walk() {
+        WalkOrder::Back => count - 1 - turn,
+        WalkOrder::Front => turn,
+    }
+}
+
 /// The fixed tree that adds up the eight places of a block.
 #[inline(always)]
 pub(crate) fn add_places<S: Scalar>(r: &PerPixel<S>) -> S {
@@ -230,7 +219,7 @@ pub(crate) fn add_places<S: Scalar>(r: &PerPixel<S>) -> S {
 struct Scratch<L, C> {
     color: C,
     v_pixel: C,
-    behind: C,
+    remainder: C,
     v_color: C,
     /// The sums over the blocks: mean, conic, opacity; colour.
     geometry: [L; GEOMETRY],
@@ -243,7 +232,7 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         Self {
             color: C::all(zero, channels),
             v_pixel: C::all(zero, channels),
-            behind: C::all(zero, channels),
+            remainder: C::all(zero, channels),
             v_color: C::all(zero, channels),
             geometry: [zero; GEOMETRY],
             colors: C::all(zero, channels),
@@ -294,7 +283,9 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
                     continue;
                 }
                 let channels = &mut job.state.channels[at * channels..(at + 1) * channels];
-                let pair = Pair { splat: &splat, alpha, active };
+                let decides_stops = job.inputs.decides_stops();
+                let formulation = job.inputs.formulation();
+                let pair = Pair { splat: &splat, alpha, active, formulation, decides_stops };
                 self.step(&pair, constants, block, channels, lane);
                 touched = true;
             }
@@ -312,26 +303,34 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         channels: &mut [Channel<L::Elem>],
         lane: usize,
     ) {
-        let Pair { splat, alpha: Alpha { offset, gauss, alpha, .. }, active } = *pair;
+        let Pair { splat, alpha: Alpha { offset, gauss, alpha, .. }, formulation, .. } = *pair;
         let zero = constants.zero;
-        let one_minus = constants.one - alpha;
         let t_before = zero.load(&block.transmittance[lane..]);
-        let t = t_before / one_minus;
-        let pixel = self.v_pixel.as_mut().iter_mut().zip(self.behind.as_mut());
-        for ((v, behind), channel) in pixel.zip(channels.iter()) {
+        let t = in_front(formulation, alpha, t_before);
+        let t_after = beyond(formulation, alpha, t);
+        let active = if pair.decides_stops {
+            stop(pair.active, t_after, constants, &mut block.last[lane..])
+        } else {
+            pair.active
+        };
+        let pixel = self.v_pixel.as_mut().iter_mut().zip(self.remainder.as_mut());
+        for ((v, remainder), channel) in pixel.zip(channels.iter()) {
             *v = zero.load(&channel.v_pixel[lane..]);
-            *behind = zero.load(&channel.behind[lane..]);
+            *remainder = zero.load(&channel.remainder[lane..]);
         }
-        let blended = blend_vjp(
-            alpha,
-            t,
+        let ends = Ends {
+            t_final: zero.load(&block.final_transmittance[lane..]),
+            parts: [zero.load(&block.parts[0][lane..]), zero.load(&block.parts[1][lane..])],
+        };
+        let v_alpha = unblend(
+            formulation,
+            [alpha, t],
+            ends,
             self.color.as_ref(),
             self.v_pixel.as_ref(),
-            self.behind.as_mut(),
+            self.remainder.as_mut(),
             self.v_color.as_mut(),
         );
-        let t_final = zero.load(&block.final_transmittance[lane..]);
-        let v_alpha = blended + (t_final / one_minus) * zero.load(&block.through[lane..]);
         let gradient = alpha_vjp(splat.conic, offset, splat.opacity, gauss, v_alpha);
         let flows = constants.gradient_flows(active, splat.opacity * gauss);
         for (sum, value) in self.geometry.iter_mut().zip(gradient.to_array()) {
@@ -340,10 +339,10 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         for (sum, &value) in self.colors.as_mut().iter_mut().zip(self.v_color.as_ref()) {
             *sum = *sum + value.or_else(active, zero);
         }
-        t.or_else(active, t_before).store(&mut block.transmittance[lane..]);
-        for (&behind, channel) in self.behind.as_ref().iter().zip(channels) {
-            let slot = &mut channel.behind[lane..];
-            behind.or_else(active, zero.load(slot)).store(slot);
+        t_after.or_else(active, t_before).store(&mut block.transmittance[lane..]);
+        for (&remainder, channel) in self.remainder.as_ref().iter().zip(channels) {
+            let slot = &mut channel.remainder[lane..];
+            remainder.or_else(active, zero.load(slot)).store(slot);
         }
     }
 
@@ -362,11 +361,30 @@ struct Pair<'a, L: Lanes> {
     splat: &'a Splat<L>,
     alpha: Alpha<L>,
     active: L::Mask,
+    formulation: Formulation,
+    decides_stops: bool,
 }
+
+/// Ends the walk of the `active` pixels that the transmittance `next` stops; gives the others.
+#[inline(always)]
+fn stop<L: Lanes>(
+    active: L::Mask,
+    next: L,
+    constants: &Constants<L>,
+    last: &mut [L::Elem],
+) -> L::Mask {
+    let stops = next.and(active, constants.stops(next));
+    if next.any(stops) {
+        constants.zero.or_else(stops, next.load(last)).store(last);
+    }
+    next.and(active, next.not(stops))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::splat::convention::Convention;
+    use crate::splat::formulated::checkpoints;
     use crate::splat::rasterize;
     use crate::splat::render::project_scene;
     use crate::splat::synthetic::frustum;
@@ -380,21 +398,25 @@ mod tests {
             let raster = rasterize::rasterize::<f64>(&view);
             let loss = scene.camera_slices(0).loss(&raster);
             let footprints = footprints(&view);
-            for number in 0..view.lists.tile_offsets.len() - 1 {
-                let tile = Tile::new(&view, number);
-                let start = view.lists.range(number).start;
-                let job = || {
-                    let state = TileState::new(&view, &loss, &tile, start);
-                    let ids = &view.lists.flatten_ids[start..start + state.entries];
-                    TileJob { view: &view, footprints: &footprints, tile: &tile, ids, state }
-                };
-                let bits = |sums: TileSums<f64>| {
-                    (sums.ids, sums.sums.into_iter().map(f64::to_bits).collect::<Vec<_>>())
-                };
-                assert!(
-                    bits(f64::with_lanes(job())) == bits(job().run(0.0)),
-                    "tile {number} depends on the width of a row"
-                );
+            let noted = checkpoints::<f64>(&view, 32);
+            for formulation in Formulation::practised() {
+                let front = formulation.walk() == WalkOrder::Front;
+                for noted in [None, front.then(|| noted.view())] {
+                    let image = Some(&raster.render_colors[..]);
+                    let inputs = BackwardView::new(formulation, loss, image, noted);
+                    let inputs = inputs.expect("everything is there");
+                    for number in 0..view.lists.tile_offsets.len() - 1 {
+                        let tile = Tile::new(&view, number);
+                        let job = || TileJob::new(&view, &inputs, &footprints, &tile, number);
+                        let bits = |sums: TileSums<f64>| {
+                            (sums.ids, sums.sums.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+                        };
+                        assert!(
+                            bits(f64::with_lanes(job())) == bits(job().run(0.0)),
+                            "{formulation}: tile {number} depends on the width of a row"
+                        );
+                    }
+                }
             }
         }
     }

@@ -6,14 +6,11 @@
 //! sum of the terms' radii, and how many terms each tile adds.
 
 use super::backward_lanes::TileJob;
-use super::{BoundedAlpha, MAX_PATHS};
 use crate::arithmetic::ElementBound;
-use crate::arithmetic::{Bounded, Model, Scalar, Truth, dispatch};
+use crate::arithmetic::{Bounded, Model, dispatch};
 use crate::splat::backward::rasterize::GEOMETRY;
-use crate::splat::convention::ClampGradient;
-use crate::splat::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
+use crate::splat::formulated::BackwardView;
 use crate::splat::reach::footprints;
-use crate::splat::tile::Entry;
 use crate::splat::view::{LossView, RasterView};
 use rayon::prelude::*;
 
@@ -46,13 +43,6 @@ impl GradientBounds {
     }
 }
 
-/// One way back through a pixel's list.
-#[derive(Clone)]
-pub(super) struct Path<M> {
-    pub(super) t: Bounded<M>,
-    pub(super) behind: Vec<Bounded<M>>,
-}
-
 /// What one tile adds up: `[entries, stride]` and the pixels counted per entry.
 #[derive(Debug, PartialEq)]
 pub(super) struct TileSums {
@@ -61,17 +51,30 @@ pub(super) struct TileSums {
     pub(super) undecided: u64,
 }
 
-/// Bounds of the whole image.
+/// Bounds of the whole image, in the standard formulation.
 #[must_use]
 pub fn backward<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     loss: &LossView<'_, Bounded<M>>,
 ) -> GradientBounds {
+    backward_as(view, &BackwardView::standard(*loss))
+}
+
+/// Bounds of the whole image, in the formulation of `inputs`: how far an f32 evaluation of that
+/// expression may lie from its value (see [`crate::splat::formulated`]).
+///
+/// A walk from the front decides the stop again, so an undecided one is followed both ways; the
+/// pixel's value is what f64 decides, from the inputs that the formulation reads.
+#[must_use]
+pub fn backward_as<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    inputs: &BackwardView<'_, Bounded<M>>,
+) -> GradientBounds {
     let tiles = view.lists.tile_offsets.len() - 1;
     let footprints = footprints(view);
     let sums: Vec<TileSums> = (0..tiles)
         .into_par_iter()
-        .map(|number| dispatch(TileJob { view, loss, footprints: &footprints, number }))
+        .map(|number| dispatch(TileJob { view, inputs, footprints: &footprints, number }))
         .collect();
     gather(view, &sums)
 }
@@ -120,168 +123,4 @@ pub(super) fn gather<M: Model>(
         elements.iter_mut().for_each(|element| element.finish(terms));
     }
     out
-}
-
-/// A pixel on its way back.
-pub(super) struct Walk<'a, M> {
-    pub(super) paths: Vec<Path<M>>,
-    v_pixel: &'a [Bounded<M>],
-    /// Final transmittance, and [`v_minus_transmittance`].
-    t_final: Bounded<M>,
-    through: Bounded<M>,
-    /// `[6 + D]` the terms of the last step, over all paths.
-    pub(super) terms: Vec<Bounded<M>>,
-    v_color: Vec<Bounded<M>>,
-    pub(super) undecided: u64,
-}
-
-impl<'a, M: Model> Walk<'a, M> {
-    /// A pixel that has come back to transmittance `t` in front of what lies `behind`.
-    pub(super) fn at(
-        view: &RasterView<'_, Bounded<M>>,
-        loss: &LossView<'a, Bounded<M>>,
-        pixel: usize,
-        t: Bounded<M>,
-        behind: Vec<Bounded<M>>,
-    ) -> Self {
-        let channels = view.splats.channels;
-        let v_pixel = &loss.v_render_colors[pixel * channels..(pixel + 1) * channels];
-        let t_final = loss.transmittance[pixel];
-        let walk = Self::from(view, t_final, v_pixel, loss.v_render_alphas[pixel]);
-        Self { paths: vec![Path { t, behind }], ..walk }
-    }
-
-    /// A pixel with this final transmittance and these gradients of its colour and opacity.
-    pub(super) fn from(
-        view: &RasterView<'_, Bounded<M>>,
-        t_final: Bounded<M>,
-        v_pixel: &'a [Bounded<M>],
-        v_render_alpha: Bounded<M>,
-    ) -> Self {
-        let (channels, zero) = (view.splats.channels, Bounded::from_f64(0.0));
-        Self {
-            paths: vec![Path { t: t_final, behind: vec![zero; channels] }],
-            v_pixel,
-            t_final,
-            through: v_minus_transmittance(view.background, v_pixel, v_render_alpha),
-            terms: vec![zero; GEOMETRY + channels],
-            v_color: vec![zero; channels],
-            undecided: 0,
-        }
-    }
-
-    /// Differentiates one pair along every path; `terms` then covers all of them.
-    pub(super) fn step(
-        &mut self,
-        view: &RasterView<'_, Bounded<M>>,
-        entry: &Entry<Bounded<M>>,
-        pair: &BoundedAlpha<M>,
-    ) {
-        if pair.visible == Truth::Always {
-            for i in 0..self.paths.len() {
-                self.take(view, entry, pair, i, i > 0);
-            }
-            return;
-        }
-        self.undecided += 1;
-        // Skipping: the paths as they are, and zero terms.
-        let skipping = self.paths.clone();
-        for i in 0..self.paths.len() {
-            self.take(view, entry, pair, i, i > 0);
-        }
-        let zero = Bounded::from_f64(0.0);
-        if pair.value_visible {
-            self.terms.iter_mut().for_each(|term| *term = term.or(zero));
-            self.paths.extend(skipping);
-        } else {
-            self.terms.iter_mut().for_each(|term| *term = zero.or(*term));
-            let taken = std::mem::replace(&mut self.paths, skipping);
-            self.paths.extend(taken);
-        }
-        if self.paths.len() > MAX_PATHS {
-            self.merge();
-        }
-    }
-
-    /// Moves path `i` in front of the pair; its terms replace `terms` or widen them.
-    fn take(
-        &mut self,
-        view: &RasterView<'_, Bounded<M>>,
-        entry: &Entry<Bounded<M>>,
-        pair: &BoundedAlpha<M>,
-        i: usize,
-        widen: bool,
-    ) {
-        let Path { t, behind } = &mut self.paths[i];
-        let one_minus = Bounded::from_f64(1.0) - pair.alpha;
-        *t = *t / one_minus;
-        let t = *t;
-        let mut behind = std::mem::take(behind);
-        self.differentiate(view, entry, pair, t, &mut behind, widen);
-        self.paths[i].behind = behind;
-    }
-
-    /// The terms of a pair with transmittance `t` in front of it and what lies `behind`, which is
-    /// then seen with the pair's Gaussian in front of it. They replace `terms` or widen them.
-    pub(super) fn differentiate(
-        &mut self,
-        view: &RasterView<'_, Bounded<M>>,
-        entry: &Entry<Bounded<M>>,
-        pair: &BoundedAlpha<M>,
-        t: Bounded<M>,
-        behind: &mut [Bounded<M>],
-        widen: bool,
-    ) {
-        let one_minus = Bounded::from_f64(1.0) - pair.alpha;
-        let color = view.splats.color(entry.id);
-        let blended = blend_vjp(pair.alpha, t, color, self.v_pixel, behind, &mut self.v_color);
-        let v_alpha = blended + (self.t_final / one_minus) * self.through;
-        let splat = &entry.footprint;
-        let gradient = alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha);
-        let flows = gradient_flows(view, entry, pair);
-        let geometry = gradient.to_array().map(|term| through_clamp(term, flows));
-        for (slot, &term) in self.terms.iter_mut().zip(geometry.iter().chain(&self.v_color)) {
-            *slot = if widen { slot.or(term) } else { term };
-        }
-    }
-
-    /// Leaves the oracle's path and one that covers all others.
-    pub(super) fn merge(&mut self) {
-        let rest = self.paths.split_off(1);
-        let mut rest = rest.into_iter();
-        let Some(mut merged) = rest.next() else { return };
-        for path in rest {
-            merged.t = merged.t.or(path.t);
-            for (mine, theirs) in merged.behind.iter_mut().zip(path.behind) {
-                *mine = mine.or(theirs);
-            }
-        }
-        self.paths.push(merged);
-    }
-}
-
-/// Whether alpha's gradient passes the clamp at `alpha_max`, and what the f64 oracle decides.
-pub(super) fn gradient_flows<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    entry: &Entry<Bounded<M>>,
-    pair: &BoundedAlpha<M>,
-) -> (Truth, bool) {
-    match view.convention.alpha_clamp_gradient {
-        ClampGradient::PassThrough => (Truth::Always, true),
-        ClampGradient::Zero => {
-            let raw = entry.footprint.opacity * pair.gauss;
-            let alpha_max = Bounded::from_f64(view.convention.alpha_max);
-            (!alpha_max.less(raw), !alpha_max.value_less(raw))
-        }
-    }
-}
-
-fn through_clamp<M: Model>(term: Bounded<M>, (flows, value_flows): (Truth, bool)) -> Bounded<M> {
-    let zero = Bounded::from_f64(0.0);
-    match flows {
-        Truth::Always => term,
-        Truth::Never => zero,
-        Truth::Undecided if value_flows => term.or(zero),
-        Truth::Undecided => zero.or(term),
-    }
 }

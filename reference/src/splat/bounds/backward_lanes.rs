@@ -1,42 +1,24 @@
 //! Bounds of backward rasterization of one tile: pixels in lanes while every comparison is decided,
 //! by themselves from the first that is not.
 
-use super::alpha_at;
-use super::backward::{TileSums, Walk};
-use super::lanes::{self, Alpha, Cells, Constants, Splat, flags, samples};
-use crate::arithmetic::ElementBound;
-use crate::arithmetic::{Bounded, Decided, LaneJob, Lanes, Model, Scalar};
-use crate::splat::backward::rasterize::{GEOMETRY, add_places};
-use crate::splat::pair::{alpha_vjp, blend_vjp, v_minus_transmittance};
+mod state;
+
+use super::backward::TileSums;
+use super::lanes::{self, Alpha, Constants, Splat, flags};
+use crate::arithmetic::{Bounded, Decided, LaneJob, Lanes, Model};
+use crate::splat::backward::rasterize::{GEOMETRY, add_places, turn_of};
+use crate::splat::formulated::{BackwardView, Ends, beyond, in_front, unblend};
+use crate::splat::formulation::Formulation;
+use crate::splat::pair::alpha_vjp;
 use crate::splat::reach::Footprint;
-use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
-use crate::splat::view::{LossView, RasterView};
+use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel};
+use crate::splat::view::RasterView;
+use state::{Block, Channel, TileState};
 
-/// A block's pixels on the way back.
-#[derive(Clone, Copy)]
-struct Block {
-    /// Depth in the tile's list of the last contributor plus 1; 0 for none, outside the image and
-    /// where the pixel has left the lanes.
-    last: PerPixel<f64>,
-    t: Cells,
-    t_final: Cells,
-    /// See [`v_minus_transmittance`].
-    through: Cells,
-    /// Whether a pixel has left the lanes.
-    left: bool,
-}
-
-/// One channel of a block's pixels.
-#[derive(Clone, Copy)]
-struct Channel {
-    v_pixel: Cells,
-    behind: Cells,
-}
-
-/// One tile's walk back to front.
+/// One tile's walk.
 pub(super) struct TileJob<'a, M> {
     pub(super) view: &'a RasterView<'a, Bounded<M>>,
-    pub(super) loss: &'a LossView<'a, Bounded<M>>,
+    pub(super) inputs: &'a BackwardView<'a, Bounded<M>>,
     pub(super) footprints: &'a [Footprint<Bounded<M>>],
     pub(super) number: usize,
 }
@@ -54,15 +36,28 @@ impl<M: Model> LaneJob<f64> for TileJob<'_, M> {
 impl<M: Model> TileJob<'_, M> {
     #[inline(always)]
     fn walk<L: Lanes<Elem = f64>>(self, mut state: TileState<'_, M>, lanes: L) -> TileSums {
-        let Self { view, footprints, .. } = self;
+        let Self { view, inputs, footprints, .. } = self;
         let constants = Constants::new(view.convention, lanes);
         let mut scratch = Scratch::new(&constants, view.splats.channels);
         let start = view.lists.range(self.number).start;
-        let ids = &view.lists.flatten_ids[start..start + state.sums.counts.len()];
+        let ids = &view.lists.flatten_ids[start..start + state.length];
         let mut entries = Entries::new();
-        for (batch, ids) in ids.chunks(BATCH).enumerate().rev() {
+        let (batches, mut checkpoint) = (ids.len().div_ceil(BATCH), None);
+        for turn in 0..batches {
+            let batch = turn_of(inputs, turn, batches);
+            if inputs.decides_stops() && !state.walks_on(batch * BATCH) {
+                break;
+            }
+            let ids = &ids[batch * BATCH..ids.len().min((batch + 1) * BATCH)];
+            state.make_room(batch * BATCH + ids.len());
             entries.fill(&state.tile, footprints, view.splats, ids, batch * BATCH);
-            for entry in entries.list.iter().rev() {
+            for turn in 0..entries.list.len() {
+                let entry = &entries.list[turn_of(inputs, turn, entries.list.len())];
+                let here = inputs.checkpoint(entry.depth);
+                if let Some(number) = here.filter(|_| here != checkpoint) {
+                    checkpoint = here;
+                    state.resume([self.number, number]);
+                }
                 scratch.begin(view.splats.color(entry.id), &constants);
                 for lane in (0..BLOCK).step_by(L::LANES) {
                     scratch.unblend(&mut state, &entries, entry, &constants, lane);
@@ -74,101 +69,6 @@ impl<M: Model> TileJob<'_, M> {
         }
         state.sums.undecided = state.walks.iter().flatten().map(|(_, walk)| walk.undecided).sum();
         state.sums
-    }
-}
-
-/// A tile's pixels and what they have added up.
-struct TileState<'a, M> {
-    view: &'a RasterView<'a, Bounded<M>>,
-    loss: &'a LossView<'a, Bounded<M>>,
-    tile: Tile<Bounded<M>>,
-    samples: [Vec<Cells>; 2],
-    blocks: Vec<Block>,
-    /// `[blocks, D]`
-    channels: Vec<Channel>,
-    /// `[blocks, 8]` the pixels that have left the lanes, with their `last`.
-    walks: Vec<Option<(f64, Walk<'a, M>)>>,
-    sums: TileSums,
-}
-
-impl<'a, M: Model> TileState<'a, M> {
-    fn new(job: &TileJob<'a, M>) -> Self {
-        let (view, loss) = (job.view, job.loss);
-        let (tile, start) = (Tile::new(view, job.number), view.lists.range(job.number).start);
-        let (d, zero) = (view.splats.channels, Cells::all(Bounded::<M>::from_f64(0.0)));
-        let one = Cells::all(Bounded::<M>::from_f64(1.0));
-        let block = Block { last: [0.0; BLOCK], t: one, t_final: zero, through: zero, left: false };
-        let mut blocks = vec![block; tile.len()];
-        let mut channels = vec![Channel { v_pixel: zero, behind: zero }; d * tile.len()];
-        let mut length = 0;
-        for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
-            let Ok(last) = usize::try_from(loss.last_ids[index]) else { continue };
-            let end = last + 1 - start;
-            length = length.max(end);
-            let v = &loss.v_render_colors[index * d..(index + 1) * d];
-            for (channel, &v) in channels[block * d..].iter_mut().zip(v) {
-                channel.v_pixel.set(lane, v);
-            }
-            let block = &mut blocks[block];
-            block.last[lane] = end as f64;
-            block.t.set(lane, loss.transmittance[index]);
-            block.t_final.set(lane, loss.transmittance[index]);
-            let through = v_minus_transmittance(view.background, v, loss.v_render_alphas[index]);
-            block.through.set(lane, through);
-        }
-        let sums = TileSums {
-            elements: vec![ElementBound::default(); length * (GEOMETRY + d)],
-            counts: vec![0; length],
-            undecided: 0,
-        };
-        let walks = (0..tile.len() * BLOCK).map(|_| None).collect();
-        let samples = samples(&tile);
-        Self { view, loss, tile, samples, blocks, channels, walks, sums }
-    }
-
-    /// Lets pixels go on by themselves.
-    #[cold]
-    fn leave(&mut self, flags: PerPixel<f64>, at: usize) {
-        let (d, width) = (self.view.splats.channels, self.view.width as usize);
-        self.blocks[at].left = true;
-        for pixel in self.tile.pixels(width).filter(|p| p.block == at && flags[p.lane] > 0.0) {
-            let channels = &self.channels[at * d..(at + 1) * d];
-            let behind = channels.iter().map(|channel| channel.behind.get(pixel.lane)).collect();
-            let block = &mut self.blocks[at];
-            let (t, end) = (block.t.get(pixel.lane), block.last[pixel.lane]);
-            let walk = Walk::at(self.view, self.loss, pixel.index, t, behind);
-            self.walks[at * BLOCK + pixel.lane] = Some((end, walk));
-            block.last[pixel.lane] = 0.0;
-        }
-    }
-
-    /// Differentiates one Gaussian's blending into the pixels that have left the lanes.
-    #[inline(always)]
-    fn unblend_alone(&mut self, entries: &Entries<Bounded<M>>, entry: &Entry<Bounded<M>>) {
-        for (row, columns) in entries.rows(entry) {
-            for column in columns {
-                if self.blocks[row * self.tile.blocks[0] + column].left {
-                    self.unblend_block(entry, row, column);
-                }
-            }
-        }
-    }
-
-    #[cold]
-    fn unblend_block(&mut self, entry: &Entry<Bounded<M>>, row: usize, column: usize) {
-        let at = row * self.tile.blocks[0] + column;
-        for lane in 0..BLOCK {
-            let Some((end, walk)) = &mut self.walks[at * BLOCK + lane] else { continue };
-            if entry.depth as f64 >= *end {
-                continue;
-            }
-            let sample = [self.tile.samples[0][column][lane], self.tile.samples[1][row][lane]];
-            let Some(pair) = alpha_at(self.view, &entry.footprint, sample) else { continue };
-            walk.step(self.view, entry, &pair);
-            self.sums.counts[entry.depth] += 1;
-            let slots = &mut self.sums.elements[entry.depth * walk.terms.len()..];
-            slots.iter_mut().zip(&walk.terms).for_each(|(slot, &term)| slot.add(term));
-        }
     }
 }
 
@@ -194,7 +94,7 @@ impl<L: Lanes<Elem = f64>> Sum<L> {
 struct Scratch<M, L> {
     color: Vec<Bounded<M, L>>,
     v_pixel: Vec<Bounded<M, L>>,
-    behind: Vec<Bounded<M, L>>,
+    remainder: Vec<Bounded<M, L>>,
     v_color: Vec<Bounded<M, L>>,
     /// `[6 + D]`, in registers and for all places of a block.
     sums: Vec<Sum<L>>,
@@ -214,7 +114,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         Self {
             color: vec![zeros; channels],
             v_pixel: vec![zeros; channels],
-            behind: vec![zeros; channels],
+            remainder: vec![zeros; channels],
             v_color: vec![zeros; channels],
             sums: vec![sum; GEOMETRY + channels],
             places: vec![place; GEOMETRY + channels],
@@ -263,12 +163,16 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
                     continue;
                 };
                 let takes = lanes.and(active, alpha.visible);
-                let leaves = lanes.and(active, lanes.not(alpha.skipped));
-                let leaves = lanes.and(leaves, lanes.not(takes));
+                let seen = lanes.and(active, lanes.not(alpha.skipped));
+                let mut settled = takes;
                 if lanes.any(takes) {
                     let channels = &mut state.channels[at * d..(at + 1) * d];
-                    self.step(&splat, &alpha, takes, constants, block, channels, lane);
+                    let walk = (state.inputs.formulation(), state.inputs.decides_stops());
+                    let open =
+                        self.step(&splat, &alpha, walk, takes, constants, block, channels, lane);
+                    settled = lanes.and(takes, lanes.not(open));
                 }
+                let leaves = lanes.and(seen, lanes.not(settled));
                 if lanes.any(leaves) {
                     state.leave(flags(lanes, leaves, lane), at);
                 }
@@ -276,33 +180,45 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         }
     }
 
-    /// The vector-Jacobian product of one Gaussian's blending into some pixels of a block.
+    /// The vector-Jacobian product of one Gaussian's blending into some pixels of a block; gives those
+    /// of them whose stop is undecided, of which nothing has changed.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the state of a block is in two arrays")]
     fn step(
         &mut self,
         splat: &Splat<M, L>,
         alpha: &Alpha<M, L>,
+        (formulation, decides_stops): (Formulation, bool),
         takes: L::Mask,
         constants: &Constants<M, L>,
         block: &mut Block,
         channels: &mut [Channel],
         lane: usize,
-    ) {
+    ) -> L::Mask {
         let (lanes, zero) = (constants.zero.center(), constants.zero);
-        let one_minus = constants.one - alpha.alpha;
         let t_before: Bounded<M, L> = block.t.load(lanes, lane);
-        let t = t_before / one_minus;
-        let pixel = self.v_pixel.iter_mut().zip(&mut self.behind);
-        for ((v, behind), channel) in pixel.zip(channels.iter()) {
-            *v = channel.v_pixel.load(lanes, lane);
-            *behind = channel.behind.load(lanes, lane);
+        let t = in_front(formulation, alpha.alpha, t_before);
+        let t_after = beyond(formulation, alpha.alpha, t);
+        let (mut takes, mut open) = (takes, lanes.and(takes, lanes.not(takes)));
+        if decides_stops {
+            let stop = constants.stops(t_after);
+            let stops = lanes.and(takes, stop.always);
+            lanes.or_else(stops, lanes.load(&block.last[lane..])).store(&mut block.last[lane..]);
+            open = lanes.and(takes, lanes.and(lanes.not(stop.always), lanes.not(stop.never)));
+            takes = lanes.and(takes, stop.never);
         }
-        let Self { color, v_pixel, behind, v_color, sums, count, .. } = self;
-        let (color, v_pixel, behind) = (color, v_pixel, behind);
-        let blended = blend_vjp(alpha.alpha, t, color, v_pixel, behind, v_color);
-        let t_final: Bounded<M, L> = block.t_final.load(lanes, lane);
-        let v_alpha = blended + (t_final / one_minus) * block.through.load(lanes, lane);
+        let pixel = self.v_pixel.iter_mut().zip(&mut self.remainder);
+        for ((v, remainder), channel) in pixel.zip(channels.iter()) {
+            *v = channel.v_pixel.load(lanes, lane);
+            *remainder = channel.remainder.load(lanes, lane);
+        }
+        let Self { color, v_pixel, remainder, v_color, sums, count, .. } = self;
+        let ends = Ends {
+            t_final: block.t_final.load(lanes, lane),
+            parts: [block.parts[0].load(lanes, lane), block.parts[1].load(lanes, lane)],
+        };
+        let at = [alpha.alpha, t];
+        let v_alpha = unblend(formulation, at, ends, color, v_pixel, remainder, v_color);
         let gradient =
             alpha_vjp(splat.conic, alpha.offset, splat.opacity, alpha.gauss, v_alpha).to_array();
         let clamps = constants.clamps(alpha.raw);
@@ -315,11 +231,12 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
             sum.add(term, takes, lanes);
         }
         *count = *count + lanes.like(1.0).or_else(takes, lanes);
-        block.t.store(lane, t.or_else(takes, t_before));
-        for (&after, channel) in behind.iter().zip(channels) {
-            let before = channel.behind.load(lanes, lane);
-            channel.behind.store(lane, after.or_else(takes, before));
+        block.t.store(lane, t_after.or_else(takes, t_before));
+        for (&after, channel) in remainder.iter().zip(channels) {
+            let before = channel.remainder.load(lanes, lane);
+            channel.remainder.store(lane, after.or_else(takes, before));
         }
+        open
     }
 
     /// Writes the sums to their places in a block.
@@ -371,45 +288,60 @@ fn cut<M: Model, L: Lanes<Elem = f64>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::dispatch;
+    use crate::arithmetic::{Wgsl, dispatch};
     use crate::splat::bounds::tests::views::TestView;
+    use crate::splat::formulation::WalkOrder;
     use crate::splat::reach::footprints;
 
     #[test]
     fn pixels_in_lanes_add_up_as_pixels_by_themselves() {
-        let mut undecided = 0;
         for test in TestView::all() {
-            let view = test.view();
-            let loss = test.loss();
-            let footprints = footprints(&view);
-            for number in 0..view.lists.tile_offsets.len() - 1 {
-                let job = || TileJob { view: &view, loss: &loss, footprints: &footprints, number };
-                let (wide, single) = (dispatch(job()), job().run(0.0));
-                assert_eq!(wide, single, "tile {number}: lanes of another width");
-                let mut alone = TileState::new(&job());
-                for block in 0..alone.tile.len() {
-                    alone.leave(alone.blocks[block].last.map(|last| last.min(1.0)), block);
+            let image = test.image();
+            let noted = test.checkpoints(32);
+            for formulation in Formulation::practised() {
+                let front = formulation.walk() == WalkOrder::Front;
+                for noted in [None, front.then(|| noted.view())] {
+                    let inputs = BackwardView::new(formulation, test.loss(), Some(&image), noted);
+                    let inputs = inputs.expect("everything is there");
+                    let undecided = compare(&test, &inputs);
+                    let few = if test.has_edges() { 300 } else { 0 };
+                    assert!(undecided >= few, "{formulation}: {undecided} undecided comparisons");
                 }
-                let alone = job().walk(alone, 0.0);
-                assert_eq!(wide.counts, alone.counts, "tile {number}: all pixels alone");
-                assert_eq!(wide.undecided, alone.undecided, "tile {number}: all pixels alone");
-                let stride = GEOMETRY + view.splats.channels;
-                for (i, (a, b)) in wide.elements.iter().zip(&alone.elements).enumerate() {
-                    // The same terms in another order: n terms, each sum off by n 2^-53 of the
-                    // sum of magnitudes.
-                    let slack = f64::from(wide.counts[i / stride]) * f64::EPSILON * a.magnitude;
-                    let same =
-                        |a: f64, b: f64| (a - b).abs() <= slack || a.to_bits() == b.to_bits();
-                    assert!(
-                        same(a.value, b.value)
-                            && same(a.magnitude, b.magnitude)
-                            && same(a.radius, b.radius),
-                        "tile {number}, element {i}: {a:?} in lanes, {b:?} alone"
-                    );
-                }
-                undecided += wide.undecided;
             }
         }
-        assert!(undecided > 1000, "only {undecided} undecided comparisons");
+    }
+
+    /// Compares every tile; gives its undecided comparisons.
+    fn compare(test: &TestView, inputs: &BackwardView<'_, Bounded<Wgsl>>) -> u64 {
+        let (view, mut undecided) = (test.view(), 0);
+        let footprints = footprints(&view);
+        let formulation = inputs.formulation();
+        for number in 0..view.lists.tile_offsets.len() - 1 {
+            let job = || TileJob { view: &view, inputs, footprints: &footprints, number };
+            let (wide, single) = (dispatch(job()), job().run(0.0));
+            assert_eq!(wide, single, "{formulation}, tile {number}: lanes of another width");
+            let mut alone = TileState::new(&job());
+            for block in 0..alone.tile.len() {
+                alone.leave(alone.blocks[block].last.map(|last| last.min(1.0)), block);
+            }
+            let alone = job().walk(alone, 0.0);
+            assert_eq!(wide.counts, alone.counts, "{formulation}, tile {number}: all pixels alone");
+            assert_eq!(wide.undecided, alone.undecided, "{formulation}, tile {number}: all alone");
+            let stride = GEOMETRY + view.splats.channels;
+            for (i, (a, b)) in wide.elements.iter().zip(&alone.elements).enumerate() {
+                // The same terms in another order: n terms, each sum off by n 2^-53 of the
+                // sum of magnitudes.
+                let slack = f64::from(wide.counts[i / stride]) * f64::EPSILON * a.magnitude;
+                let same = |a: f64, b: f64| (a - b).abs() <= slack || a.to_bits() == b.to_bits();
+                assert!(
+                    same(a.value, b.value)
+                        && same(a.magnitude, b.magnitude)
+                        && same(a.radius, b.radius),
+                    "{formulation}, tile {number}, element {i}: {a:?} in lanes, {b:?} alone"
+                );
+            }
+            undecided += wide.undecided;
+        }
+        undecided
     }
 }

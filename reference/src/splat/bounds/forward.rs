@@ -1,9 +1,9 @@
 //! Bounds of forward rasterization.
 
 use super::forward_lanes::TileJob;
-use super::{BoundedAlpha, MAX_PATHS, stops};
+use super::{BoundedAlpha, MAX_PATHS, stops, value_stops};
 use crate::arithmetic::{Bounded, Model, Scalar, Truth, dispatch};
-use crate::splat::convention::{Convention, StopRule};
+use crate::splat::convention::Convention;
 use crate::splat::reach::footprints;
 use crate::splat::view::RasterView;
 use rayon::prelude::*;
@@ -129,12 +129,7 @@ impl<M: Model> Pixel<M> {
                 self.undecided += 1;
                 self.undecided_stops += 1;
                 let mut copy = self.paths[i].clone();
-                let least = Bounded::from_f64(convention.transmittance_min);
-                let value_stops = match convention.stop_rule {
-                    StopRule::Less => next.value_less(least),
-                    StopRule::LessOrEqual => !least.value_less(next),
-                };
-                if i == 0 && value_stops {
+                if i == 0 && value_stops(next, convention) {
                     self.paths[0].stopped = true;
                     copy.blend(alpha, next, color, position);
                 } else {

@@ -12,8 +12,8 @@
 //! holds the background and all colours, n times widened to what any one blend within it may give,
 //! nothing can escape.
 
-use super::backward::Walk;
 use super::forward::Path;
+use super::unwalk::Walk;
 use super::{BoundedAlpha, stops};
 use crate::arithmetic::sum::in_any_order;
 use crate::arithmetic::{Bounded, Model, Scalar, Truth};
@@ -115,11 +115,11 @@ pub(super) fn differentiate<M: Model>(
         // Dividing by 1 at most leaves t, dividing by all of them gives the most.
         let low = t_low * (1.0 - rounding) - product.flushed();
         let most = t_high / product.low * (1.0 + rounding) + product.flushed();
-        let behind = seen_within(view, &path.behind, members);
+        let behind = seen_within(view, &path.remainder, members);
         before.push((Bounded::between(low, most), behind.clone()));
         let least = t_low / product.high * (1.0 - rounding) - product.flushed();
         path.t = Bounded::between(least.min(most), most);
-        path.behind = behind;
+        path.remainder = behind;
     }
     let zero = Bounded::from_f64(0.0);
     let terms_of = |Member { entry, pair }: &Member<'_, M>| {

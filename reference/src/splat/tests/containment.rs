@@ -8,7 +8,7 @@
 use crate::arithmetic::{
     Bounded, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, exp, perturb,
 };
-use crate::splat::backward;
+use crate::splat::backward::rasterize::{SplatGradients, rasterize as rasterize_backward};
 use crate::splat::bounds::{self, GradientBounds, RasterBounds};
 use crate::splat::convention::Convention;
 use crate::splat::rasterize::{Raster, rasterize};
@@ -31,24 +31,24 @@ pub(crate) struct Observed {
 }
 
 /// Inputs of the rasterization stages in f32, the same for every scalar.
-struct Case {
+pub(super) struct Case {
     convention: Convention,
     scene: Scene<f32>,
     splats: Splats<f32>,
     lists: TileLists,
-    raster: Raster<f32>,
+    pub(super) raster: Raster<f32>,
 }
 
 /// A stage's inputs over another scalar, as owned buffers.
-struct Lifted<'a, S> {
+pub(super) struct Lifted<'a, S> {
     case: &'a Case,
     splats: Splats<S>,
     scene: Scene<S>,
-    transmittance: Vec<S>,
+    pub(super) transmittance: Vec<S>,
 }
 
 impl<S: Scalar> Lifted<'_, S> {
-    fn view(&self) -> RasterView<'_, S> {
+    pub(super) fn view(&self) -> RasterView<'_, S> {
         RasterView {
             width: self.scene.width,
             height: self.scene.height,
@@ -59,7 +59,7 @@ impl<S: Scalar> Lifted<'_, S> {
         }
     }
 
-    fn loss(&self) -> LossView<'_, S> {
+    pub(super) fn loss(&self) -> LossView<'_, S> {
         LossView {
             transmittance: &self.transmittance,
             last_ids: &self.case.raster.last_ids,
@@ -70,7 +70,7 @@ impl<S: Scalar> Lifted<'_, S> {
 }
 
 impl Case {
-    fn new(convention: Convention, seed: u64) -> Self {
+    pub(super) fn new(convention: Convention, seed: u64) -> Self {
         let convention = convention.rounded_to_f32();
         let mut scene = frustum(160, 50, 40, seed);
         let projected = project_scene(&scene, 0, &convention).expect("few pairs");
@@ -91,7 +91,7 @@ impl Case {
         Self { raster, ..case }
     }
 
-    fn over<S: Scalar>(&self) -> Lifted<'_, S> {
+    pub(super) fn over<S: Scalar>(&self) -> Lifted<'_, S> {
         Lifted {
             case: self,
             splats: self.splats.map(S::from_f32),
@@ -198,9 +198,9 @@ fn check_forward<M: Model>(
 }
 
 /// The stage's gradients as [N, 6 + D].
-fn gradients<M: Model>(lifted: &Lifted<'_, Perturbed<M>>) -> Vec<Perturbed<M>> {
-    let g = backward::rasterize::rasterize(&lifted.view(), &lifted.loss());
-    let rows = g.v_means2d.iter().zip(&g.v_conics).zip(&g.v_opacities).zip(g.v_colors.chunks(3));
+pub(super) fn rows<S: Scalar>(g: &SplatGradients<S>) -> Vec<S> {
+    let colors = g.v_colors.chunks(g.v_colors.len() / g.v_opacities.len());
+    let rows = g.v_means2d.iter().zip(&g.v_conics).zip(&g.v_opacities).zip(colors);
     rows.flat_map(|(((mean, conic), &opacity), color)| {
         [&mean[..], conic, &[opacity], color].concat()
     })
@@ -208,7 +208,12 @@ fn gradients<M: Model>(lifted: &Lifted<'_, Perturbed<M>>) -> Vec<Perturbed<M>> {
 }
 
 /// Gradients of the pixels dealt to `parts` parts, added up in a random order.
-fn in_parts<M: Model>(case: &Case, parts: u64, random: &mut Random) -> Vec<Perturbed<M>> {
+fn in_parts<M: Model>(
+    case: &Case,
+    parts: u64,
+    random: &mut Random,
+    gradients: &Differentiate<'_, M>,
+) -> Vec<Perturbed<M>> {
     let owner: Vec<u64> = (0..case.scene.pixels()).map(|_| random.bits() % parts).collect();
     let mut sum: Option<Vec<Perturbed<M>>> = None;
     for part in 0..parts {
@@ -217,7 +222,7 @@ fn in_parts<M: Model>(case: &Case, parts: u64, random: &mut Random) -> Vec<Pertu
             lifted.scene.v_render_alphas[pixel] = Perturbed::default();
             lifted.scene.v_render_colors[3 * pixel..3 * pixel + 3].fill(Perturbed::default());
         }
-        let one = gradients(&lifted);
+        let one = rows(&gradients(&lifted));
         sum = Some(match sum {
             None => one,
             Some(sum) => sum.into_iter().zip(one).map(|(a, b)| a + b).collect(),
@@ -226,12 +231,18 @@ fn in_parts<M: Model>(case: &Case, parts: u64, random: &mut Random) -> Vec<Pertu
     sum.expect("at least one part")
 }
 
-fn check_backward<M: Model>(
+/// The backward stage over perturbed numbers.
+pub(super) type Differentiate<'a, M> =
+    dyn Fn(&Lifted<'_, Perturbed<M>>) -> SplatGradients<Perturbed<M>> + 'a;
+
+/// Asserts that a perturbed evaluation, its pixels added up in random parts, lies within the bounds.
+pub(super) fn check_backward<M: Model>(
     case: &Case,
     bounds: &GradientBounds,
     place: &str,
     random: &mut Random,
     ratios: &mut Ratios,
+    gradients: &Differentiate<'_, M>,
 ) {
     const OUTPUTS: [&str; 9] = [
         "v_means2d",
@@ -245,7 +256,7 @@ fn check_backward<M: Model>(
         "v_colors",
     ];
     let parts = 1 + random.bits() % 3;
-    let values = in_parts::<M>(case, parts, random);
+    let values = in_parts::<M>(case, parts, random, gradients);
     // Flushing takes at most one smallest normal from a partial sum and from a term it reads.
     let flush = if M::TABLE.atomics_may_flush { 2.0 * f64::from(f32::MIN_POSITIVE) } else { 0.0 };
     for (i, (value, bound)) in values.iter().zip(&bounds.elements).enumerate() {
@@ -275,7 +286,9 @@ fn check_model<M: Model>(convention: Convention, ratios: &mut Ratios) {
             let mut random = Random(seed);
             perturb(random.bits(), luck);
             check_forward(&case, &forward, &place, ratios);
-            check_backward::<M>(&case, &backward, &place, &mut random, ratios);
+            check_backward::<M>(&case, &backward, &place, &mut random, ratios, &|lifted| {
+                rasterize_backward(&lifted.view(), &lifted.loss())
+            });
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::splat::view::LossView;
 type B = Bounded<Ieee>;
 
 /// 2^-53 over 2^-24.
-const FROM_F32: f64 = 1.0 / 536_870_912.0;
+pub(crate) const FROM_F32: f64 = 1.0 / 536_870_912.0;
 
 /// The radii of f64 roundings.
 pub(crate) fn radii(x: impl IntoIterator<Item = B>) -> Vec<f64> {

@@ -3,8 +3,10 @@
 use crate::workloads::splat::case::Case;
 use splatcheck_gpu::{BackwardInputs, RasterConstants, RasterInputs};
 use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
-use splatcheck_reference::splat::backward::rasterize::SplatGradients;
+use splatcheck_reference::splat::backward::rasterize::{SplatGradients, rasterize_as};
 use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
+use splatcheck_reference::splat::formulated::{BackwardView, one_minus_alpha};
+use splatcheck_reference::splat::formulation::{FinalT, Formulation};
 use splatcheck_reference::splat::rasterize::{Raster, rasterize};
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::view::{LossView, RasterView, Splats, TileLists};
@@ -17,6 +19,10 @@ pub struct RasterStage {
     pub convention: Convention,
     /// Inputs of both directions.
     pub inputs: BackwardInputs,
+    /// Which expression of the gradients the kernel has.
+    formulation: Formulation,
+    /// `[H,W,D]`, for formulations that read the image; empty where none was rendered.
+    render_colors: Vec<f32>,
 }
 
 fn constants(c: &Convention) -> RasterConstants {
@@ -73,7 +79,20 @@ impl RasterStage {
                 v_render_colors: slices.v_render_colors.to_vec(),
                 v_render_alphas: slices.v_render_alphas.to_vec(),
             },
+            formulation: Formulation::STANDARD,
+            render_colors: forward.render_colors,
         })
+    }
+
+    /// The stage as a kernel of another formulation gets it: where the final transmittance is one
+    /// minus the rendered opacity, `render_transmittance` holds the opacities.
+    #[must_use]
+    pub fn formulated(mut self, formulation: Formulation) -> Self {
+        if formulation.final_t() != self.formulation.final_t() {
+            // Each is one minus the other, as the walk forward rounds it.
+            self.inputs.render_transmittance.iter_mut().for_each(|number| *number = 1.0 - *number);
+        }
+        Self { formulation, ..self }
     }
 
     /// A stage from what a device gets: the convention's fields that the stage does not read are
@@ -97,7 +116,8 @@ impl RasterStage {
             tile_size: inputs.raster.tile_size,
             ..Convention::inria()
         };
-        Self { convention, inputs: inputs.clone() }
+        let (formulation, render_colors) = (Formulation::STANDARD, Vec::new());
+        Self { convention, inputs: inputs.clone(), formulation, render_colors }
     }
 
     /// As [`Self::from_backward_inputs`], for the forward stage alone: no loss, no image.
@@ -123,13 +143,33 @@ impl RasterStage {
     #[must_use]
     pub fn mirror_backward(&self) -> SplatGradients<f32> {
         let stage = Converted::<f32>::new(self);
+        let transmittance = self.final_transmittance(|alpha| 1.0 - alpha);
         let loss = LossView {
-            transmittance: &self.inputs.render_transmittance,
+            transmittance: &transmittance,
             last_ids: &self.inputs.last_ids,
             v_render_colors: &self.inputs.v_render_colors,
             v_render_alphas: &self.inputs.v_render_alphas,
         };
-        splatcheck_reference::splat::backward::rasterize::rasterize::<f32>(&stage.view(self), &loss)
+        rasterize_as(&stage.view(self), &self.as_formulated(loss, &self.render_colors))
+    }
+
+    /// The final transmittances as the formulation has them; `of_alpha` makes one of an opacity.
+    fn final_transmittance<S: Scalar>(&self, of_alpha: impl Fn(f32) -> S) -> Vec<S> {
+        let numbers = self.inputs.render_transmittance.iter();
+        match self.formulation.final_t() {
+            FinalT::Stored => numbers.map(|&t| S::from_f32(t)).collect(),
+            FinalT::OneMinusAlpha => numbers.map(|&alpha| of_alpha(alpha)).collect(),
+        }
+    }
+
+    /// What the formulation reads.
+    fn as_formulated<'a, S: Scalar>(
+        &self,
+        loss: LossView<'a, S>,
+        render_colors: &'a [S],
+    ) -> BackwardView<'a, S> {
+        BackwardView::new(self.formulation, loss, Some(render_colors), None)
+            .expect("a stage made from a case has rendered it")
     }
 
     /// What a kernel that conforms to the model `M` may return for the forward stage.
@@ -144,19 +184,17 @@ impl RasterStage {
     #[must_use]
     pub fn backward_bounds<M: Model>(&self) -> bounds::GradientBounds {
         let stage = Converted::<Bounded<M>>::new(self);
-        let [transmittance, v_render_colors, v_render_alphas] = [
-            &self.inputs.render_transmittance,
-            &self.inputs.v_render_colors,
-            &self.inputs.v_render_alphas,
-        ]
-        .map(|values| convert(values));
+        let transmittance = self.final_transmittance(one_minus_alpha::<M>);
+        let [render_colors, v_render_colors, v_render_alphas] =
+            [&self.render_colors, &self.inputs.v_render_colors, &self.inputs.v_render_alphas]
+                .map(|values| convert(values));
         let loss = LossView {
             transmittance: &transmittance,
             last_ids: &self.inputs.last_ids,
             v_render_colors: &v_render_colors,
             v_render_alphas: &v_render_alphas,
         };
-        bounds::backward(&stage.view(self), &loss)
+        bounds::backward_as(&stage.view(self), &self.as_formulated(loss, &render_colors))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::arithmetic::{Bounded, Scalar, Wgsl};
 use crate::splat::convention::Convention;
+use crate::splat::formulated::{CheckpointArrays, checkpoints};
 use crate::splat::rasterize::{Raster, rasterize};
 use crate::splat::render::project_scene;
 use crate::splat::scene::Scene;
@@ -19,6 +20,7 @@ pub(in crate::splat::bounds) struct TestView {
     scene: Scene<B>,
     raster: Raster<f32>,
     transmittance: Vec<B>,
+    edges: bool,
 }
 
 /// Values and radii, bit by bit.
@@ -72,7 +74,16 @@ impl TestView {
         let raster = rasterize::<f32>(&view);
         let transmittance = raster.transmittance.iter().map(|&t| B::from_f32(t)).collect();
         let (splats, scene) = (splats.map(B::from_f32), loss.map(B::from_f32));
-        Self { convention, size, splats, lists: projected.lists, scene, raster, transmittance }
+        Self {
+            convention,
+            size,
+            splats,
+            lists: projected.lists,
+            scene,
+            raster,
+            transmittance,
+            edges,
+        }
     }
 
     pub(in crate::splat::bounds) fn view(&self) -> RasterView<'_, B> {
@@ -84,6 +95,32 @@ impl TestView {
             lists: &self.lists,
             background: &self.scene.backgrounds,
         }
+    }
+
+    /// The rendered image.
+    pub(in crate::splat::bounds) fn image(&self) -> Vec<B> {
+        self.raster.render_colors.iter().map(|&x| B::from_f32(x)).collect()
+    }
+
+    /// The checkpoints that a walk forward in f32 leaves.
+    pub(in crate::splat::bounds) fn checkpoints(&self, every: u32) -> CheckpointArrays<B> {
+        #[expect(clippy::cast_possible_truncation, reason = "they were f32")]
+        let plain = |x: B| x.value() as f32;
+        let splats = self.splats.map(plain);
+        let view = RasterView {
+            width: self.size[0],
+            height: self.size[1],
+            convention: &self.convention,
+            splats: &splats,
+            lists: &self.lists,
+            background: &[],
+        };
+        checkpoints(&view, every).map(B::from_f32)
+    }
+
+    /// Whether it was made so that many comparisons are undecided.
+    pub(in crate::splat::bounds) fn has_edges(&self) -> bool {
+        self.edges
     }
 
     pub(in crate::splat::bounds) fn loss(&self) -> LossView<'_, B> {

@@ -1,0 +1,178 @@
+//! `splatcheck formulations`: how accurate each expression of `rasterize_backward` is.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use rayon::prelude::*;
+use splatcheck_reference::splat::Formulation;
+
+use super::args::{ConventionName, SceneArgs, ScenePlan};
+use super::exit::{CliError, Outcome};
+use super::formulation::described;
+use super::paths;
+use super::scene::scene_case;
+use crate::io::source_tree;
+use crate::table::table;
+use crate::workloads::splat::accuracy::{Accuracy, Sample};
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::files::corpus;
+use crate::workloads::splat::stage::RasterStage;
+
+/// Depths between which the digits lost are told apart.
+const DEPTHS: [(f64, f64); 4] = [(0.0, 8.0), (8.0, 32.0), (32.0, 128.0), (128.0, f64::INFINITY)];
+
+/// Options of `formulations`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct FormulationsArgs {
+    /// A trained scene instead of the corpus.
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// Folder of named cases [default: corpora/splat]
+    #[arg(long, value_name = "DIR", conflicts_with = "ply")]
+    pub corpus: Option<PathBuf>,
+    /// Whose rules hold for a trained scene
+    #[arg(long, value_name = "NAME", default_value = "inria")]
+    pub convention: ConventionName,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq)]
+enum Subject {
+    Corpus(PathBuf),
+    Scene(ScenePlan),
+}
+
+/// A checked `formulations`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormulationsPlan {
+    subject: Subject,
+    convention: ConventionName,
+}
+
+impl FormulationsArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first that cannot be followed.
+    pub fn resolve(self) -> Result<FormulationsPlan, CliError> {
+        let SceneArgs { ply, cameras, camera } = self.scene;
+        let subject = match ply.zip(cameras) {
+            Some((ply, cameras)) => Subject::Scene(ScenePlan {
+                ply: paths::readable_file("--ply", &ply)?,
+                cameras: paths::readable_file("--cameras", &cameras)?,
+                camera,
+            }),
+            None => Subject::Corpus(self.corpus.map_or_else(default_corpus, Ok)?),
+        };
+        Ok(FormulationsPlan { subject, convention: self.convention })
+    }
+}
+
+fn default_corpus() -> Result<PathBuf, CliError> {
+    source_tree::folder("corpora/splat").ok_or_else(|| {
+        CliError::new("there is no corpora/splat here: --corpus or --ply says what to measure on")
+    })
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let cases: Vec<Case> = match &plan.subject {
+        Subject::Scene(scene) => scene_case(scene, &plan.convention.convention())?,
+        Subject::Corpus(folder) => corpus::read_corpus(folder)
+            .map_err(|error| CliError::caused("cannot read the corpus", error))?,
+    };
+    let views = cases
+        .iter()
+        .flat_map(|case| (0..case.scene.cameras.len()).map(move |camera| (case, camera)));
+    let images = views
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|(case, camera)| Ok(Accuracy::new(RasterStage::new(case, camera)?)))
+        .collect::<Result<Vec<_>, splatcheck_reference::splat::TooManyPairs>>()
+        .map_err(CliError::of)?;
+    let mut rows = vec![head()];
+    for formulation in Formulation::practised() {
+        let samples: Vec<Sample> =
+            images.par_iter().flat_map_iter(|image| image.samples(formulation)).collect();
+        rows.push(row(formulation, samples));
+    }
+    let images = images.len();
+    writeln!(
+        out,
+        "rasterize_backward, v_means2d, v_conics and v_opacities of {images} images; all numbers in \
+         2^-24 of the sum of the terms' magnitudes\n"
+    )?;
+    out.write_all(table(&rows).as_bytes())?;
+    writeln!(
+        out,
+        "\nbound: how far a conforming f32 kernel may lie from the value, sums in any order (IEEE). \
+         error: how far this program's f32 evaluation lies from it.\ndigits lost: log10 of the error \
+         that 99 % stay below, by the mean number of Gaussians in front; '-' where there are none."
+    )?;
+    Ok(Outcome::Agree)
+}
+
+fn head() -> Vec<String> {
+    let fixed = [
+        "formulation",
+        "elements",
+        "bound median",
+        "99 %",
+        "worst",
+        "error median",
+        "99 %",
+        "worst",
+        "unbounded",
+    ];
+    let depths = DEPTHS.iter().map(|&(from, to)| match to.is_finite() {
+        true => format!("digits lost {from}-{}", to - 1.0),
+        false => format!("{from} on"),
+    });
+    fixed.iter().map(ToString::to_string).chain(depths).collect()
+}
+
+/// The number below which this share of the sorted numbers lies.
+fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an index of the list"
+    )]
+    let at = (share * last as f64) as usize;
+    sorted.get(at).copied()
+}
+
+fn sorted(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers
+}
+
+fn row(formulation: Formulation, samples: Vec<Sample>) -> Vec<String> {
+    let all = samples.len();
+    // Where no bound is finite an overflow is possible, and then any error.
+    let (bounded, _): (Vec<Sample>, Vec<Sample>) =
+        samples.into_iter().partition(|s| s.bound.is_finite() && s.error.is_finite());
+    let number = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.3}"));
+    let short = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.1e}"));
+    let (bounds, errors) =
+        (sorted(bounded.iter().map(|s| s.bound)), sorted(bounded.iter().map(|s| s.error)));
+    let mut cells = vec![described(formulation), bounded.len().to_string()];
+    cells.extend([0.5, 0.99, 1.0].map(|share| short(quantile(&bounds, share))));
+    cells.push(number(quantile(&errors, 0.5)));
+    cells.extend([0.99, 1.0].map(|share| short(quantile(&errors, share))));
+    cells.push((all - bounded.len()).to_string());
+    cells.extend(DEPTHS.map(|(from, to)| {
+        let here = bounded.iter().filter(|s| (from..to).contains(&s.depth)).map(|s| s.error);
+        match quantile(&sorted(here), 0.99) {
+            None => "-".to_owned(),
+            Some(error) => format!("{:.1}", error.log10().max(0.0)),
+        }
+    }));
+    cells
+}

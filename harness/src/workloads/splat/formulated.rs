@@ -1,0 +1,188 @@
+//! A splat case whose backward stage is judged in a formulation of its own.
+//!
+//! The formulation belongs to the run, not to the scene: it says what a kernel is given and which
+//! expression its bounds are of. It goes with the case, so that a failing case is made small, written
+//! and replayed under the formulation that it failed under.
+
+use super::case::Case;
+use crate::case_space::Traits;
+use crate::io::InputError;
+use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
+use splatcheck_gpu::Stage;
+use splatcheck_reference::splat::formulation::{Formulation, FormulationError, WalkOrder};
+use std::any::Any;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The key of the note, behind [`NOTE_PREFIX`], that names a reproducer's formulation.
+const NOTE: &str = "formulation";
+
+/// Why a case cannot be judged in a formulation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormulationUse {
+    /// There is no such formulation.
+    #[error(transparent)]
+    Unknown(#[from] FormulationError),
+    /// The kernel would lack an input.
+    #[error(
+        "formulation {formulation}: it reads render_colors, which the interface of rasterize_backward does not hand to a kernel: choose one whose remainder is behind, buffer or state"
+    )]
+    ReadsTheImage {
+        /// What was asked for.
+        formulation: Formulation,
+    },
+    /// Only splats have formulations.
+    #[error(
+        "formulation {formulation}: it is one of the stage rasterize_backward, which case {case} does not have: leave the formulation out, or name a case of splats"
+    )]
+    NoSuchStage {
+        /// What was asked for.
+        formulation: Formulation,
+        /// The case.
+        case: String,
+    },
+}
+
+/// Whether a kernel with the interface of `rasterize_backward` can have this formulation.
+///
+/// # Errors
+/// [`FormulationUse::ReadsTheImage`].
+pub fn check(formulation: Formulation) -> Result<(), FormulationUse> {
+    match formulation.walk() {
+        WalkOrder::Back => Ok(()),
+        WalkOrder::Front => Err(FormulationUse::ReadsTheImage { formulation }),
+    }
+}
+
+/// The case judged in a formulation.
+///
+/// # Errors
+/// [`FormulationUse`].
+pub fn judged_in(case: &AnyCase, formulation: Formulation) -> Result<AnyCase, FormulationUse> {
+    check(formulation)?;
+    if formulation == Formulation::STANDARD {
+        return Ok(Arc::clone(case));
+    }
+    let splats = case.as_any().downcast_ref::<Case>().cloned();
+    let no_splats = || FormulationUse::NoSuchStage { formulation, case: case.name().to_owned() };
+    let case = splats.ok_or_else(no_splats)?;
+    Ok(Arc::new(Formulated { case, formulation }))
+}
+
+/// A reproducer's case in the formulation that its notes name.
+///
+/// # Errors
+/// [`FormulationUse`].
+pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, FormulationUse> {
+    match notes.get(&format!("{NOTE_PREFIX}{NOTE}")) {
+        None => Ok(case),
+        Some(name) => judged_in(&case, name.parse()?),
+    }
+}
+
+/// A case with its formulation.
+#[derive(Clone, Debug)]
+struct Formulated {
+    case: Case,
+    formulation: Formulation,
+}
+
+impl crate::workload::Case for Formulated {
+    fn name(&self) -> &str {
+        self.case.name()
+    }
+
+    fn id(&self) -> Option<&CaseId> {
+        self.case.id()
+    }
+
+    fn hazards(&self) -> &[u8] {
+        self.case.hazards()
+    }
+
+    fn views(&self) -> usize {
+        self.case.views()
+    }
+
+    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
+        self.case.jobs_as(view, self.formulation)
+    }
+
+    fn traits(&self, view: usize) -> Result<Traits, CaseError> {
+        self.case.traits(view)
+    }
+
+    fn views_of(&self, stage: Stage) -> usize {
+        self.case.views_of(stage)
+    }
+
+    fn describe(&self, stage: Stage, view: usize) -> String {
+        format!("{}, formulation {}", self.case.describe(stage, view), self.formulation)
+    }
+
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
+        let case = Case { name, id, ..self.case.clone() };
+        Arc::new(Self { case, formulation: self.formulation })
+    }
+
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        let formulation = self.formulation;
+        let with = |case: &Case| Arc::new(Self { case: case.clone(), formulation }) as AnyCase;
+        with(&super::minimize::reduce(&self.case, &mut |case| fails(&with(case))))
+    }
+
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
+        let mut notes = notes.clone();
+        notes.insert(format!("{NOTE_PREFIX}{NOTE}"), self.formulation.to_string());
+        self.case.write(path, &notes)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.case
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::source_tree::folder;
+    use crate::workloads::splat::files::corpus::read_any_case;
+    use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+
+    fn case() -> AnyCase {
+        let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
+        Arc::new(read_any_case(&corpus.join("tile-corner.toml"), None).expect("a case"))
+    }
+
+    #[test]
+    fn a_formulation_goes_with_its_case_into_the_file_and_back() {
+        let formulation: Formulation = "gsplat-1.5".parse().expect("it exists");
+        let judged = judged_in(&case(), formulation).expect("the interface suffices");
+        let out = tempfile::tempdir().expect("a folder");
+        let file = out.path().join("case.safetensors");
+        judged.write(&file, &Notes::new()).expect("written");
+        let read = crate::workloads::read_case(&file).expect("a case");
+        let again = as_noted(read.case, &read.notes).expect("the formulation is noted");
+        let words = again.describe(RASTERIZE_BACKWARD, 0);
+        assert!(words.ends_with("formulation buffer, final_t = one-minus-alpha"), "{words}");
+        let inputs = |case: &AnyCase| {
+            let jobs = case.jobs(0).expect("jobs");
+            let job = jobs.into_iter().find(|job| job.stage == RASTERIZE_BACKWARD).expect("it");
+            job.inputs.f32("render_transmittance").expect("an input").to_vec()
+        };
+        let (standard, given) = (inputs(&case()), inputs(&again));
+        let alphas: Vec<f32> = standard.iter().map(|t| 1.0 - t).collect();
+        assert_eq!(given, alphas, "the kernel gets opacities");
+        assert!(given.iter().any(|&alpha| alpha > 0.0), "the case shows something");
+    }
+
+    #[test]
+    fn what_a_kernel_cannot_have_is_refused_with_a_reason() {
+        let brush = "brush".parse().expect("it exists");
+        let error = judged_in(&case(), brush).expect_err("no image").to_string();
+        assert!(error.contains("it reads render_colors, which the interface"), "{error}");
+        let notes = Notes::from([(format!("{NOTE_PREFIX}{NOTE}"), "mine".to_owned())]);
+        let error = as_noted(case(), &notes).expect_err("unknown").to_string();
+        assert!(error.contains("unknown formulation 'mine'"), "{error}");
+    }
+}

@@ -1,0 +1,172 @@
+//! A tile's pixels on their walk back, in lanes and by themselves.
+
+use super::TileJob;
+use crate::arithmetic::{Bounded, ElementBound, Model, Scalar};
+use crate::splat::backward::rasterize::GEOMETRY;
+use crate::splat::bounds::alpha_at;
+use crate::splat::bounds::backward::TileSums;
+use crate::splat::bounds::lanes::{Cells, samples};
+use crate::splat::bounds::unwalk::Walk;
+use crate::splat::formulated::{BackwardView, Start};
+use crate::splat::tile::{BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
+use crate::splat::view::RasterView;
+
+/// A block's pixels on the way back.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    /// Depth in the tile's list at which the walk ends: that of the last contributor plus 1; 0 for
+    /// none, outside the image and where the pixel has stopped or left the lanes.
+    pub(super) last: PerPixel<f64>,
+    pub(super) t: Cells,
+    pub(super) t_final: Cells,
+    /// See [`parts`](crate::splat::formulated::Ends::parts).
+    pub(super) parts: [Cells; 2],
+    /// Whether a pixel has left the lanes.
+    pub(super) left: bool,
+}
+
+/// One channel of a block's pixels.
+#[derive(Clone, Copy)]
+pub(super) struct Channel {
+    pub(super) v_pixel: Cells,
+    pub(super) remainder: Cells,
+}
+
+/// A tile's pixels and what they have added up.
+pub(super) struct TileState<'a, M> {
+    pub(super) view: &'a RasterView<'a, Bounded<M>>,
+    pub(super) inputs: &'a BackwardView<'a, Bounded<M>>,
+    /// Entries that may be walked.
+    pub(super) length: usize,
+    pub(super) tile: Tile<Bounded<M>>,
+    pub(super) samples: [Vec<Cells>; 2],
+    pub(super) blocks: Vec<Block>,
+    /// `[blocks, D]`
+    pub(super) channels: Vec<Channel>,
+    /// `[blocks, 8]` the pixels that have left the lanes, with their `last`.
+    pub(super) walks: Vec<Option<(f64, Walk<'a, M>)>>,
+    pub(super) sums: TileSums,
+}
+
+impl<'a, M: Model> TileState<'a, M> {
+    pub(super) fn new(job: &TileJob<'a, M>) -> Self {
+        let (view, inputs) = (job.view, job.inputs);
+        let (tile, list) = (Tile::new(view, job.number), view.lists.range(job.number));
+        let (d, zero) = (view.splats.channels, Cells::all(Bounded::<M>::from_f64(0.0)));
+        let one = Cells::all(Bounded::<M>::from_f64(1.0));
+        let block =
+            Block { last: [0.0; BLOCK], t: one, t_final: zero, parts: [zero; 2], left: false };
+        let mut blocks = vec![block; tile.len()];
+        let mut channels = vec![Channel { v_pixel: zero, remainder: zero }; d * tile.len()];
+        let mut length = 0;
+        let mut remainder = vec![Bounded::from_f64(0.0); d];
+        for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
+            let Some(end) = inputs.end(index, &list) else { continue };
+            length = length.max(end);
+            let Start { t, ends } = inputs.start(view.background, index, &mut remainder);
+            let numbers = inputs.v_pixel(index, d).iter().zip(&remainder);
+            for (channel, (&v, &rest)) in channels[block * d..].iter_mut().zip(numbers) {
+                channel.v_pixel.set(lane, v);
+                channel.remainder.set(lane, rest);
+            }
+            let block = &mut blocks[block];
+            block.last[lane] = end as f64;
+            block.t.set(lane, t);
+            block.t_final.set(lane, ends.t_final);
+            block.parts.iter_mut().zip(ends.parts).for_each(|(cells, part)| cells.set(lane, part));
+        }
+        let sums = TileSums { elements: Vec::new(), counts: Vec::new(), undecided: 0 };
+        let walks = (0..tile.len() * BLOCK).map(|_| None).collect();
+        let samples = samples(&tile);
+        Self { view, inputs, length, tile, samples, blocks, channels, walks, sums }
+    }
+
+    /// Makes room for the sums of the first `length` entries: a walk from the front may end early.
+    pub(super) fn make_room(&mut self, length: usize) {
+        let length = length.max(self.sums.counts.len());
+        let stride = GEOMETRY + self.view.splats.channels;
+        self.sums.counts.resize(length, 0);
+        self.sums.elements.resize(length * stride, ElementBound::default());
+    }
+
+    /// Whether any pixel walks on at this depth.
+    pub(super) fn walks_on(&self, depth: usize) -> bool {
+        let further = |&last: &f64| last > depth as f64;
+        self.blocks.iter().any(|block| block.last.iter().any(further))
+            || self.walks.iter().flatten().any(|(last, _)| further(last))
+    }
+
+    /// Puts every pixel to checkpoint `number` of tile `at`.
+    #[cold]
+    pub(super) fn resume(&mut self, [at, number]: [usize; 2]) {
+        let (d, width) = (self.view.splats.channels, self.view.width as usize);
+        let size = self.view.lists.tile_size;
+        let mut remainder = vec![Bounded::from_f64(0.0); d];
+        for pixel in self.tile.pixels(width) {
+            let Pixel { index, block, lane } = pixel;
+            self.inputs.start(self.view.background, index, &mut remainder);
+            let place = self.tile.place(&pixel, width, size as usize);
+            let t = self.inputs.resume([at, number, place], size, &mut remainder);
+            self.blocks[block].t.set(lane, t);
+            for (channel, &rest) in self.channels[block * d..].iter_mut().zip(&remainder) {
+                channel.remainder.set(lane, rest);
+            }
+            if let Some((_, walk)) = &mut self.walks[block * BLOCK + lane] {
+                walk.resume(t, remainder.clone());
+            }
+        }
+    }
+
+    /// Lets pixels go on by themselves.
+    #[cold]
+    pub(super) fn leave(&mut self, flags: PerPixel<f64>, at: usize) {
+        let (d, width) = (self.view.splats.channels, self.view.width as usize);
+        self.blocks[at].left = true;
+        for pixel in self.tile.pixels(width).filter(|p| p.block == at && flags[p.lane] > 0.0) {
+            let channels = &self.channels[at * d..(at + 1) * d];
+            let rest = channels.iter().map(|channel| channel.remainder.get(pixel.lane)).collect();
+            let block = &mut self.blocks[at];
+            let (t, end) = (block.t.get(pixel.lane), block.last[pixel.lane]);
+            let walk = Walk::at(self.view, self.inputs, pixel.index, t, rest);
+            self.walks[at * BLOCK + pixel.lane] = Some((end, walk));
+            block.last[pixel.lane] = 0.0;
+        }
+    }
+
+    /// Differentiates one Gaussian's blending into the pixels that have left the lanes.
+    #[inline(always)]
+    pub(super) fn unblend_alone(
+        &mut self,
+        entries: &Entries<Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+    ) {
+        for (row, columns) in entries.rows(entry) {
+            for column in columns {
+                if self.blocks[row * self.tile.blocks[0] + column].left {
+                    self.unblend_block(entry, row, column);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn unblend_block(&mut self, entry: &Entry<Bounded<M>>, row: usize, column: usize) {
+        let at = row * self.tile.blocks[0] + column;
+        for lane in 0..BLOCK {
+            let Some((end, walk)) = &mut self.walks[at * BLOCK + lane] else { continue };
+            if entry.depth as f64 >= *end {
+                continue;
+            }
+            let sample = [self.tile.samples[0][column][lane], self.tile.samples[1][row][lane]];
+            let Some(pair) = alpha_at(self.view, &entry.footprint, sample) else { continue };
+            if walk.step(self.view, entry, &pair) {
+                self.sums.counts[entry.depth] += 1;
+                let slots = &mut self.sums.elements[entry.depth * walk.terms.len()..];
+                slots.iter_mut().zip(&walk.terms).for_each(|(slot, &term)| slot.add(term));
+            }
+            if !walk.live() {
+                *end = 0.0;
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! One pixel on its way back, along every path that undecided comparisons leave open.
+
+use super::{BoundedAlpha, MAX_PATHS, stops, value_stops};
+use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::splat::backward::rasterize::GEOMETRY;
+use crate::splat::convention::ClampGradient;
+use crate::splat::formulated::{BackwardView, Ends, Start, beyond, in_front, unblend};
+use crate::splat::formulation::{Formulation, WalkOrder};
+use crate::splat::pair::alpha_vjp;
+use crate::splat::tile::Entry;
+use crate::splat::view::RasterView;
+
+/// One way through a pixel's list.
+#[derive(Clone)]
+pub(super) struct Path<M> {
+    /// The transmittance that the walk comes to the next Gaussian with.
+    pub(super) t: Bounded<M>,
+    /// What the formulation keeps of the light: see [`crate::splat::formulated`].
+    pub(super) remainder: Vec<Bounded<M>>,
+    /// Whether the pixel has stopped, which a walk from the front decides again.
+    stopped: bool,
+}
+
+impl<M> Path<M> {
+    fn new(t: Bounded<M>, remainder: Vec<Bounded<M>>) -> Self {
+        Self { t, remainder, stopped: false }
+    }
+}
+
+/// A pixel on its way back.
+pub(super) struct Walk<'a, M> {
+    pub(super) paths: Vec<Path<M>>,
+    formulation: Formulation,
+    decides_stops: bool,
+    v_pixel: &'a [Bounded<M>],
+    ends: Ends<Bounded<M>>,
+    /// `[6 + D]` the terms of the last step, over all paths.
+    pub(super) terms: Vec<Bounded<M>>,
+    v_color: Vec<Bounded<M>>,
+    pub(super) undecided: u64,
+}
+
+/// What a program may do with a pair.
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Skips,
+    Stops,
+    Takes,
+}
+
+impl<'a, M: Model> Walk<'a, M> {
+    /// A pixel that has come to transmittance `t` with `remainder`.
+    pub(super) fn at(
+        view: &RasterView<'_, Bounded<M>>,
+        inputs: &BackwardView<'a, Bounded<M>>,
+        pixel: usize,
+        t: Bounded<M>,
+        remainder: Vec<Bounded<M>>,
+    ) -> Self {
+        let channels = view.splats.channels;
+        let mut start = vec![Bounded::from_f64(0.0); channels];
+        let Start { ends, .. } = inputs.start(view.background, pixel, &mut start);
+        Self {
+            paths: vec![Path::new(t, remainder)],
+            formulation: inputs.formulation(),
+            decides_stops: inputs.decides_stops(),
+            v_pixel: inputs.v_pixel(pixel, channels),
+            ends,
+            terms: vec![Bounded::from_f64(0.0); GEOMETRY + channels],
+            v_color: start,
+            undecided: 0,
+        }
+    }
+
+    /// A pixel with this final transmittance and these gradients of its colour and opacity, in the
+    /// standard formulation.
+    pub(super) fn from(
+        view: &RasterView<'_, Bounded<M>>,
+        t_final: Bounded<M>,
+        v_pixel: &'a [Bounded<M>],
+        v_render_alpha: Bounded<M>,
+    ) -> Self {
+        let (channels, formulation) = (view.splats.channels, Formulation::STANDARD);
+        let mut remainder = vec![Bounded::from_f64(0.0); channels];
+        let numbers = [t_final, v_render_alpha];
+        let start =
+            Start::new(formulation, view.background, numbers, [v_pixel, &[]], &mut remainder);
+        Self {
+            paths: vec![Path::new(start.t, remainder)],
+            formulation,
+            decides_stops: false,
+            v_pixel,
+            ends: start.ends,
+            terms: vec![Bounded::from_f64(0.0); GEOMETRY + channels],
+            v_color: vec![Bounded::from_f64(0.0); channels],
+            undecided: 0,
+        }
+    }
+
+    /// Goes on from a checkpoint, whatever the paths were: it is the same for all of them.
+    pub(super) fn resume(&mut self, t: Bounded<M>, remainder: Vec<Bounded<M>>) {
+        self.paths = vec![Path::new(t, remainder)];
+    }
+
+    /// Whether any path goes on.
+    pub(super) fn live(&self) -> bool {
+        self.paths.iter().any(|path| !path.stopped)
+    }
+
+    /// Differentiates one pair along every path; `terms` then covers all of them. Gives whether the
+    /// pair is taken on any path: whether the terms may be other than 0.
+    pub(super) fn step(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+    ) -> bool {
+        let taken = match self.formulation.walk() {
+            WalkOrder::Back => {
+                self.step_back(view, entry, pair);
+                true
+            }
+            WalkOrder::Front => self.step_on(view, entry, pair),
+        };
+        if self.paths.len() > MAX_PATHS {
+            self.merge();
+        }
+        taken
+    }
+
+    fn step_back(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+    ) {
+        if pair.visible == Truth::Always {
+            for i in 0..self.paths.len() {
+                self.take(view, entry, pair, i, i > 0);
+            }
+            return;
+        }
+        self.undecided += 1;
+        // Skipping: the paths as they are, and zero terms.
+        let skipping = self.paths.clone();
+        for i in 0..self.paths.len() {
+            self.take(view, entry, pair, i, i > 0);
+        }
+        let zero = Bounded::from_f64(0.0);
+        if pair.value_visible {
+            self.terms.iter_mut().for_each(|term| *term = term.or(zero));
+            self.paths.extend(skipping);
+        } else {
+            self.terms.iter_mut().for_each(|term| *term = zero.or(*term));
+            let taken = std::mem::replace(&mut self.paths, skipping);
+            self.paths.extend(taken);
+        }
+    }
+
+    /// A step of a walk from the front: each path skips the pair, stops at it or takes it, as far as
+    /// each is possible. What f64 does comes first, so the oracle's path stays the first, and the
+    /// terms' values are its own.
+    fn step_on(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+    ) -> bool {
+        let (before, mut taken) = (std::mem::take(&mut self.paths), false);
+        self.undecided += u64::from(pair.visible == Truth::Undecided);
+        for path in before {
+            if path.stopped {
+                self.nothing(!self.paths.is_empty());
+                self.paths.push(path);
+                continue;
+            }
+            let next = beyond(self.formulation, pair.alpha, path.t);
+            let stop = if self.decides_stops { stops(next, view.convention) } else { Truth::Never };
+            self.undecided += u64::from(stop == Truth::Undecided);
+            let oracle = if !pair.value_visible {
+                Outcome::Skips
+            } else if self.decides_stops && value_stops(next, view.convention) {
+                Outcome::Stops
+            } else {
+                Outcome::Takes
+            };
+            let others = [Outcome::Skips, Outcome::Stops, Outcome::Takes].into_iter();
+            let may = |outcome| match outcome {
+                Outcome::Skips => pair.visible != Truth::Always,
+                Outcome::Stops => stop != Truth::Never,
+                Outcome::Takes => stop != Truth::Always,
+            };
+            let possible = others.filter(|&outcome| outcome != oracle && may(outcome));
+            for outcome in std::iter::once(oracle).chain(possible) {
+                self.paths.push(path.clone());
+                let (i, widen) = (self.paths.len() - 1, self.paths.len() > 1);
+                match outcome {
+                    Outcome::Skips => self.nothing(widen),
+                    Outcome::Stops => {
+                        self.nothing(widen);
+                        self.paths[i].stopped = true;
+                    }
+                    Outcome::Takes => {
+                        self.take(view, entry, pair, i, widen);
+                        taken = true;
+                    }
+                }
+            }
+        }
+        taken
+    }
+
+    /// Terms of 0, which replace `terms` or widen them.
+    fn nothing(&mut self, widen: bool) {
+        let zero = Bounded::from_f64(0.0);
+        for term in &mut self.terms {
+            *term = if widen { term.or(zero) } else { zero };
+        }
+    }
+
+    /// Moves path `i` past the pair; its terms replace `terms` or widen them.
+    fn take(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+        i: usize,
+        widen: bool,
+    ) {
+        let Path { t, remainder, .. } = &mut self.paths[i];
+        let before = in_front(self.formulation, pair.alpha, *t);
+        *t = beyond(self.formulation, pair.alpha, before);
+        let mut remainder = std::mem::take(remainder);
+        self.differentiate(view, entry, pair, before, &mut remainder, widen);
+        self.paths[i].remainder = remainder;
+    }
+
+    /// The terms of a pair with transmittance `t` in front of it and a `remainder`, which then is that
+    /// beyond the pair. They replace `terms` or widen them.
+    pub(super) fn differentiate(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+        t: Bounded<M>,
+        remainder: &mut [Bounded<M>],
+        widen: bool,
+    ) {
+        let color = view.splats.color(entry.id);
+        let (pixel, v_color) = (self.v_pixel, &mut self.v_color);
+        let at = [pair.alpha, t];
+        let v_alpha = unblend(self.formulation, at, self.ends, color, pixel, remainder, v_color);
+        let splat = &entry.footprint;
+        let gradient = alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha);
+        let flows = gradient_flows(view, entry, pair);
+        let geometry = gradient.to_array().map(|term| through_clamp(term, flows));
+        for (slot, &term) in self.terms.iter_mut().zip(geometry.iter().chain(&self.v_color)) {
+            *slot = if widen { slot.or(term) } else { term };
+        }
+    }
+
+    /// Leaves the oracle's path, one that covers all others that go on and one that covers all others
+    /// that have stopped.
+    pub(super) fn merge(&mut self) {
+        let rest = self.paths.split_off(1);
+        for stopped in [false, true] {
+            let mut same = rest.iter().filter(|path| path.stopped == stopped);
+            let Some(first) = same.next() else { continue };
+            let mut merged = first.clone();
+            for path in same {
+                merged.t = merged.t.or(path.t);
+                for (mine, &theirs) in merged.remainder.iter_mut().zip(&path.remainder) {
+                    *mine = mine.or(theirs);
+                }
+            }
+            self.paths.push(merged);
+        }
+    }
+}
+
+/// Whether alpha's gradient passes the clamp at `alpha_max`, and what the f64 oracle decides.
+pub(super) fn gradient_flows<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    entry: &Entry<Bounded<M>>,
+    pair: &BoundedAlpha<M>,
+) -> (Truth, bool) {
+    match view.convention.alpha_clamp_gradient {
+        ClampGradient::PassThrough => (Truth::Always, true),
+        ClampGradient::Zero => {
+            let raw = entry.footprint.opacity * pair.gauss;
+            let alpha_max = Bounded::from_f64(view.convention.alpha_max);
+            (!alpha_max.less(raw), !alpha_max.value_less(raw))
+        }
+    }
+}
+
+fn through_clamp<M: Model>(term: Bounded<M>, (flows, value_flows): (Truth, bool)) -> Bounded<M> {
+    let zero = Bounded::from_f64(0.0);
+    match flows {
+        Truth::Always => term,
+        Truth::Never => zero,
+        Truth::Undecided if value_flows => term.or(zero),
+        Truth::Undecided => zero.or(term),
+    }
+}

@@ -1,0 +1,392 @@
+//! Which expression of the gradient is meant: the same mathematics with other roundings.
+//!
+//! Public kernels compute one gradient of alpha by different expressions. Over the reals they are
+//! equal; in f32 they err differently, some of them far more than others. So the expression is named,
+//! like a [`Convention`](super::Convention), and has bounds of its own. What each name stands for, and
+//! how far an f32 evaluation of it may stray, is in [`super::formulated`].
+//!
+//! The named sets ([`NAMED`]) say which expression a public project uses. They were written from the
+//! mathematics of those projects' papers and sources; none of their code is contained.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+/// How a walk knows what lies behind the Gaussian that it is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Remainder {
+    /// The colour seen through the Gaussian: `behind = alpha c + (1 - alpha) behind`, and alpha's
+    /// gradient is `(c - behind) T v`.
+    Behind,
+    /// The light that arrives from behind it: `buffer += c alpha T`, and alpha's gradient is
+    /// `(c T - buffer / (1 - alpha)) v`.
+    Buffer,
+    /// What is left of the rendered image: `rest -= alpha T c`, and alpha's gradient is
+    /// `(c T - rest / (1 - alpha)) v`.
+    Image,
+    /// The step forward is undone and differentiated: the transmittance's own gradient is carried,
+    /// `v_T = alpha c v + (1 - alpha) v_T`, and alpha's is `T (c v - v_T)`.
+    State,
+}
+
+/// In which order a walk meets a pixel's Gaussians.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WalkOrder {
+    /// From the last contributor to the front; the transmittance is divided by `1 - alpha`.
+    Back,
+    /// From the front again, with a transmittance of 1; the stop is decided again.
+    Front,
+}
+
+/// Where the transmittance behind the last contributor comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FinalT {
+    /// The walk forward stored it.
+    Stored,
+    /// It is 1 minus the rendered opacity, rounded: see [`super::formulated::one_minus_alpha`].
+    OneMinusAlpha,
+}
+
+/// How something is divided by `1 - alpha`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Divide {
+    /// `x / (1 - alpha)`.
+    Direct,
+    /// `x ra` with `ra = 1 / (1 - alpha)`.
+    Reciprocal,
+}
+
+/// The least divisor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Floor {
+    /// `1 - alpha` as it is.
+    None,
+    /// `max(1e-6, 1 - alpha)`: another number only where a convention's `alpha_max` is above
+    /// `1 - 1e-6`.
+    Millionth,
+}
+
+impl Remainder {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Behind, Self::Buffer, Self::Image, Self::State];
+
+    /// The name in files, reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Behind => "behind",
+            Self::Buffer => "buffer",
+            Self::Image => "image",
+            Self::State => "state",
+        }
+    }
+
+    /// The order in which this remainder can be known.
+    #[must_use]
+    pub const fn walk(self) -> WalkOrder {
+        match self {
+            Self::Behind | Self::Buffer | Self::State => WalkOrder::Back,
+            Self::Image => WalkOrder::Front,
+        }
+    }
+
+    /// How kernels with this remainder divide as a rule.
+    const fn usual_divide(self) -> Divide {
+        match self {
+            Self::Behind | Self::State => Divide::Direct,
+            Self::Buffer | Self::Image => Divide::Reciprocal,
+        }
+    }
+}
+
+impl WalkOrder {
+    /// The name in files, reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Back => "back",
+            Self::Front => "front",
+        }
+    }
+}
+
+impl FinalT {
+    /// The name in files, reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stored => "stored",
+            Self::OneMinusAlpha => "one-minus-alpha",
+        }
+    }
+}
+
+impl Divide {
+    /// The name in files, reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Reciprocal => "reciprocal",
+        }
+    }
+}
+
+impl Floor {
+    /// The name in files, reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Millionth => "1e-6",
+        }
+    }
+}
+
+/// An expression of the gradient that exists: its order is that of its remainder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Formulation {
+    remainder: Remainder,
+    final_t: FinalT,
+    divide: Divide,
+    floor: Floor,
+}
+
+/// Why fields are not a formulation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormulationError {
+    /// A remainder that is known on the way back only, walked the other way, or the reverse.
+    #[error(
+        "formulation: remainder = {} is known {} only: leave walk out or write walk = {}",
+        remainder.name(),
+        match remainder.walk() {
+            WalkOrder::Back => "on a walk from back to front",
+            WalkOrder::Front => "on a walk from front to back",
+        },
+        remainder.walk().name()
+    )]
+    Walk {
+        /// The remainder.
+        remainder: Remainder,
+    },
+    /// Neither a named set nor a field.
+    #[error(
+        "unknown formulation '{name}': expected one of {}, or fields as in 'remainder=buffer,final_t=one-minus-alpha'",
+        names()
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// A field of another name.
+    #[error(
+        "formulation: unknown field '{field}': expected remainder, walk, final_t, divide or floor_1_minus_alpha"
+    )]
+    Field {
+        /// What was written before the `=`.
+        field: String,
+    },
+    /// A value that the field does not have.
+    #[error("formulation: {field} = '{value}' does not exist: expected {expected}")]
+    Value {
+        /// The field.
+        field: &'static str,
+        /// What was written behind the `=`.
+        value: String,
+        /// The values that it has.
+        expected: &'static str,
+    },
+    /// A field that is written more than once.
+    #[error("formulation: the field {field} is written twice: leave one out")]
+    Twice {
+        /// The field.
+        field: &'static str,
+    },
+}
+
+/// The named sets in one line.
+fn names() -> String {
+    NAMED.iter().map(|named| named.name).collect::<Vec<_>>().join(", ")
+}
+
+impl Formulation {
+    /// This project's own kernels, and 3D Gaussian Splatting of 2023.
+    pub const STANDARD: Self = Self::of(Remainder::Behind, FinalT::Stored);
+
+    const fn of(remainder: Remainder, final_t: FinalT) -> Self {
+        Self { remainder, final_t, divide: remainder.usual_divide(), floor: Floor::None }
+    }
+
+    /// The formulation of these fields.
+    ///
+    /// # Errors
+    /// [`FormulationError::Walk`]: `image` is known from front to back alone, what lies behind a
+    /// Gaussian from back to front alone.
+    pub fn new(
+        remainder: Remainder,
+        walk: WalkOrder,
+        final_t: FinalT,
+        divide: Divide,
+        floor: Floor,
+    ) -> Result<Self, FormulationError> {
+        if walk != remainder.walk() {
+            return Err(FormulationError::Walk { remainder });
+        }
+        Ok(Self { remainder, final_t, divide, floor })
+    }
+
+    /// Every formulation that exists.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Remainder::ALL.into_iter().flat_map(|remainder| {
+            [FinalT::Stored, FinalT::OneMinusAlpha].into_iter().flat_map(move |final_t| {
+                [Divide::Direct, Divide::Reciprocal].into_iter().flat_map(move |divide| {
+                    [Floor::None, Floor::Millionth].map(|floor| Self {
+                        remainder,
+                        final_t,
+                        divide,
+                        floor,
+                    })
+                })
+            })
+        })
+    }
+
+    /// Those that kernels are known to use: one for each remainder and origin of the final
+    /// transmittance, each divided by as is usual for it.
+    pub fn practised() -> impl Iterator<Item = Self> {
+        Remainder::ALL.into_iter().flat_map(|remainder| {
+            [FinalT::Stored, FinalT::OneMinusAlpha].map(|final_t| Self::of(remainder, final_t))
+        })
+    }
+
+    /// How it knows what lies behind.
+    #[must_use]
+    #[inline(always)]
+    pub const fn remainder(self) -> Remainder {
+        self.remainder
+    }
+
+    /// In which order it walks.
+    #[must_use]
+    #[inline(always)]
+    pub const fn walk(self) -> WalkOrder {
+        self.remainder.walk()
+    }
+
+    /// Where its final transmittance comes from.
+    #[must_use]
+    #[inline(always)]
+    pub const fn final_t(self) -> FinalT {
+        self.final_t
+    }
+
+    /// How it divides.
+    #[must_use]
+    #[inline(always)]
+    pub const fn divide(self) -> Divide {
+        self.divide
+    }
+
+    /// Its least divisor.
+    #[must_use]
+    #[inline(always)]
+    pub const fn floor(self) -> Floor {
+        self.floor
+    }
+
+    /// The named sets that are this formulation.
+    pub fn named(self) -> impl Iterator<Item = &'static NamedFormulation> {
+        NAMED.iter().filter(move |named| named.formulation == self)
+    }
+}
+
+impl Default for Formulation {
+    fn default() -> Self {
+        Self::STANDARD
+    }
+}
+
+/// The remainder, and the fields that are not as usual for it: `buffer, final_t = one-minus-alpha`.
+impl fmt::Display for Formulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.remainder.name())?;
+        if self.final_t != FinalT::Stored {
+            write!(f, ", final_t = {}", self.final_t.name())?;
+        }
+        if self.divide != self.remainder.usual_divide() {
+            write!(f, ", divide = {}", self.divide.name())?;
+        }
+        if self.floor != Floor::None {
+            write!(f, ", floor_1_minus_alpha = {}", self.floor.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// A formulation under the name of the project that uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedFormulation {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// Its fields.
+    pub formulation: Formulation,
+    /// The project.
+    pub project: &'static str,
+    /// Which version of it.
+    pub version: &'static str,
+}
+
+/// The formulations of public projects.
+pub const NAMED: [NamedFormulation; 7] = [
+    NamedFormulation {
+        name: "3dgs",
+        formulation: Formulation::STANDARD,
+        project: "diff-gaussian-rasterization (Kerbl et al.), DISTWAR",
+        version: "2023",
+    },
+    NamedFormulation {
+        name: "gsplat-1.5",
+        formulation: Formulation::of(Remainder::Buffer, FinalT::OneMinusAlpha),
+        project: "gsplat",
+        version: "1.5",
+    },
+    NamedFormulation {
+        name: "gsplat-main",
+        formulation: Formulation {
+            floor: Floor::Millionth,
+            ..Formulation::of(Remainder::Buffer, FinalT::OneMinusAlpha)
+        },
+        project: "gsplat",
+        version: "main, 2026",
+    },
+    NamedFormulation {
+        name: "brush",
+        formulation: Formulation::of(Remainder::Image, FinalT::OneMinusAlpha),
+        project: "Brush",
+        version: "since 2025-07",
+    },
+    NamedFormulation {
+        name: "fastgs",
+        formulation: Formulation::of(Remainder::Image, FinalT::Stored),
+        project: "Taming-3DGS and the fastgs rasterizer of LichtFeld Studio, one lane per Gaussian \
+                  with checkpoints of colour and transmittance every 32",
+        version: "2024 and 2025",
+    },
+    NamedFormulation {
+        name: "taichi",
+        formulation: Formulation {
+            divide: Divide::Direct,
+            ..Formulation::of(Remainder::Image, FinalT::OneMinusAlpha)
+        },
+        project: "taichi-splatting",
+        version: "2025",
+    },
+    NamedFormulation {
+        name: "slang",
+        formulation: Formulation::of(Remainder::State, FinalT::Stored),
+        project: "slang-gaussian-rasterization",
+        version: "2024",
+    },
+];
