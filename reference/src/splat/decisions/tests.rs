@@ -91,8 +91,8 @@ fn the_walk_is_the_rasterization() {
         let view = projected.view(&scene, 0, &convention);
         let mut walk = Walk::new(&view);
         let expected = rasterize::<f32>(&view).transmittance;
-        for (index, expected) in expected.iter().enumerate() {
-            let [x, y] = [index as u32 % 37, index as u32 / 37];
+        for (index, expected) in (0u32..).zip(&expected) {
+            let [x, y] = [index % 37, index / 37];
             let tile = (y / 16 * view.lists.tiles[0] + x / 16) as usize;
             let t = walk.pixel([x, y], tile);
             assert_eq!(t.to_bits(), expected.to_bits(), "{:?}, pixel {x}, {y}", convention.profile);
