@@ -90,6 +90,26 @@ fn argued_holes_do_not_fail_and_refuted_arguments_are_told() {
 }
 
 #[test]
+fn the_map_of_the_case_space_names_what_no_case_has() {
+    let folder = with_corpus("tile-corner");
+    let said = measure(folder.path(), &[]);
+    assert_eq!(said.code, Some(1), "one scene has not everything: {said:?}");
+    let (map, _) = said.out.split_once("\nartifact ").expect("the map comes before the kernels");
+    let row = |axis: &str| map.lines().find(|line| line.trim_start().starts_with(axis));
+    assert!(row("convention").expect("a row").ends_with("inria 1, gsplat 0"), "{map}");
+    assert!(row("colours").expect("a row").contains("D = 3 1,"), "{map}");
+    for hole in ["convention: gsplat", "depth, far plane: at", "tiles in x: above 2^8"] {
+        assert!(map.contains(&format!("  EMPTY: {hole}\n")), "no '{hole}': {map}");
+    }
+    let reason = "not among these cases, such a case takes a second or more: ";
+    assert!(map.contains(reason), "what is left to campaigns: {map}");
+    assert!(
+        !map.contains("EMPTY: places in all lists: to 2^16"),
+        "the main job has no such: {map}"
+    );
+}
+
+#[test]
 fn the_other_workload_is_measured_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["coverage", "--workload", "scatter", "--cases", "4", "--kernel", "scatter_atomic"];

@@ -307,6 +307,9 @@ fn every_tensor_has_its_bound() {
     }
 }
 
+/// Scenes with a Gaussian whose area may be 0 after roundings.
+const WITHOUT_AREA: [&str; 2] = ["channels-2", "needles-without-area"];
+
 /// The oracle's own f32 is one conforming program: IEEE operations, sums in one fixed order.
 #[test]
 fn f32_lies_within_the_bounds_on_the_whole_corpus() {
@@ -324,7 +327,10 @@ fn f32_lies_within_the_bounds_on_the_whole_corpus() {
                     "{} {tensor}[{i}]: {error:e} > {radius:e}",
                     case.name
                 );
-                *(if radius.is_finite() { &mut finite } else { &mut infinite }) += 1;
+                // A needle whose determinant may be 0 may be left out, and what is behind it be seen.
+                let promised = !WITHOUT_AREA.contains(&case.name.as_str());
+                infinite += u64::from(!radius.is_finite() && promised);
+                finite += u64::from(radius.is_finite());
             }
         }
     }

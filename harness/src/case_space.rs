@@ -125,12 +125,6 @@ impl CaseSpace {
         }
     }
 
-    /// How many views there were.
-    #[must_use]
-    pub fn views(&self) -> u64 {
-        self.views
-    }
-
     fn count(&self, axis: &Axis, value: &Value) -> u64 {
         self.had.get(&(axis.name.clone(), value.name.clone())).copied().unwrap_or(0)
     }

@@ -282,7 +282,7 @@ mod tests {
         let mut promised = plan.workload().generators();
         promised.retain(|generator| generator.promise != Promise::Nothing);
         for generator in promised {
-            let least = if generator.turns == Turns::Seldom { 24 } else { 256 };
+            let least = if generator.turns == Turns::Seldom { 20 } else { 200 };
             assert!(turns[generator.name] >= least, "{} has no turn", generator.name);
         }
         let unused: Vec<_> = plan.unused().map(|g| g.name).collect();

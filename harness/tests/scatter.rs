@@ -201,7 +201,7 @@ fn small(report: &EngineReport) -> &Case {
 
 #[test]
 fn a_lost_lane_is_found_and_made_small() {
-    let drawn = find("sizes").expect("there is one").draw(15, 11, 15);
+    let drawn = find("sizes").expect("there is one").draw(17, 11, 15);
     assert_eq!((drawn.numbers.len(), drawn.numbers.width), (257, 2), "a large case");
     let report = judge("planted", Planted::boxed(Defect::LosesLane(0)), vec![drawn]);
     assert_eq!(report.verdict(), Verdict::Disagree, "a lane's values are missing");

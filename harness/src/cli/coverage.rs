@@ -70,6 +70,8 @@ pub struct CoveragePlan {
     json: Option<PathBuf>,
     /// What cannot be reached.
     unreachable: Unreachable,
+    /// Whether the map of the case space is shown too: unless kernels are named.
+    case_space: bool,
 }
 
 impl CoverageArgs {
@@ -98,6 +100,7 @@ impl CoverageArgs {
             artifacts,
             json: json.transpose()?,
             unreachable,
+            case_space: self.kernel.is_empty(),
         })
     }
 }
@@ -150,15 +153,18 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
     let build_of = |a: &Artifact| Build { architecture: a.architecture, fast_math: a.fast_math };
     let builds: Vec<_> =
         builds.filter(|build| plan.artifacts.iter().any(|a| build_of(a) == *build)).collect();
-    let space = case_space(&cases)?;
-    let bar = progress_bar(space.views());
+    let space = plan.case_space.then(|| case_space(&cases)).transpose()?;
+    let bar = progress_bar(cases.iter().count() as u64);
     let scope = Scope { builds: &builds, wanted: &wanted };
     let measured = measure(cases.iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
     bar.finish_and_clear();
     let coverage =
         Coverage::new(&plan.artifacts, &measured, &plan.unreachable).map_err(CliError::of)?;
     let axes = plan.workload.axes();
-    write!(out, "{}\n{}", space.text(&axes, Run::MainJob), text(&coverage))?;
+    if let Some(space) = &space {
+        writeln!(out, "{}", space.text(&axes, Run::MainJob))?;
+    }
+    out.write_all(text(&coverage).as_bytes())?;
     if let Some(file) = &plan.json {
         let cannot = |error| CliError::caused(format!("cannot write {}", file.display()), error);
         let json = serde_json::to_string_pretty(&coverage)
@@ -166,8 +172,8 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
         write_file(file, (json + "\n").as_bytes()).map_err(cannot)?;
     }
     out.flush()?;
-    let complete = coverage.unexplained() == 0 && space.holes(&axes, Run::MainJob).is_empty();
-    Ok(if complete { Outcome::Agree } else { Outcome::Disagree })
+    let no_hole = space.is_none_or(|space| space.holes(&axes, Run::MainJob).is_empty());
+    Ok(if no_hole && coverage.unexplained() == 0 { Outcome::Agree } else { Outcome::Disagree })
 }
 
 /// What the cases have among them.

@@ -1,5 +1,6 @@
 //! The options of `splatcheck mutants --generate`.
 
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -66,7 +67,13 @@ impl OwnArgs {
         let fast_math = self.judged.fast_math;
         Ok(Some(OwnPlan {
             file,
-            own: Own { kernel, setting, fast_math, channels: self.channels },
+            own: Own {
+                kernel,
+                stage: RASTERIZE_BACKWARD,
+                setting,
+                fast_math,
+                channels: self.channels,
+            },
             named: self.judged.reduction.is_some(),
             cases: self.case,
             corpus: corpus.transpose()?,

@@ -9,7 +9,6 @@ use splatcheck_emulator::{Observers, WARP};
 use splatcheck_gpu::artifact::{self, Architecture, Artifact};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, OwnKernel};
 use splatcheck_gpu::source_lines::{SourceLine, SourceLines};
-use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{EngineError, Reduction, Setting, Stage};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,11 +33,13 @@ enum Program {
     Own(Box<Own>),
 }
 
-/// A kernel of a user's own with the interface of `rasterize_backward`, and as what it is judged.
+/// A kernel of a user's own, and as what it is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Own {
     /// The program.
     pub kernel: OwnKernel,
+    /// The stage whose interface it has.
+    pub stage: Stage,
     /// How it adds up, and the threshold in its settings.
     pub setting: Setting,
     /// Whether it is judged as compiled with `--use_fast_math`.
@@ -92,7 +93,7 @@ impl Subject {
     pub fn workload(&self) -> &'static str {
         match &self.program {
             Program::Artifact(kernel, _) => kernel.workload(),
-            Program::Own(_) => RASTERIZE_BACKWARD.spec().workload,
+            Program::Own(own) => own.stage.spec().workload,
         }
     }
 
@@ -125,7 +126,7 @@ impl Subject {
     pub(super) fn place(&self) -> (&'static str, Option<Reduction>) {
         match &self.program {
             Program::Artifact(kernel, _) => (kernel.stage, kernel.reduction),
-            Program::Own(own) => (RASTERIZE_BACKWARD.spec().name, Some(own.setting.reduction)),
+            Program::Own(own) => (own.stage.spec().name, Some(own.setting.reduction)),
         }
     }
 
@@ -133,7 +134,7 @@ impl Subject {
     pub(super) fn stage(&self) -> Result<(Stage, Vec<Option<Setting>>), EngineError> {
         match &self.program {
             Program::Artifact(kernel, _) => stage_of(kernel, WARP),
-            Program::Own(own) => Ok((RASTERIZE_BACKWARD, vec![Some(own.setting)])),
+            Program::Own(own) => Ok((own.stage, vec![Some(own.setting)])),
         }
     }
 

@@ -60,7 +60,7 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
         &[
             // How work is split, how long the walk is, and which pixels are in it: no limits.
             "let share = n.div_ceil(rayon::current_num_threads()).max(1);",
-            "state.entries = state.entries.max(depth);",
+            "let ids = &self.ids[batch * BATCH..self.ids.len().min((batch + 1) * BATCH)];",
             "let active = mark.lt(zero.load(&block.last[lane..]));",
         ],
     ),

@@ -435,7 +435,7 @@ fn wide_numbers_are_met_in_what_is_seen() {
 
 #[test]
 fn ones_are_sums_of_exactly_one() {
-    assert_share("ones", 60, |case| {
+    assert_share("ones", 50, |case| {
         let stage = RasterStage::new(case, 0).expect("few pairs");
         let sums = stage.mirror_backward().v_colors;
         [1.0, -1.0, 0.0].iter().all(|one| sums.contains(one))

@@ -29,7 +29,7 @@ enum Kind {
 /// In the order of their turns: cheap ones first.
 const KINDS: [Kind; 10] = [
     Kind::Image([273, 1]),
-    Kind::Lists([16, 4200]),
+    Kind::Lists([16, 4500]),
     Kind::Gaussians([1, 2049]),
     Kind::Image([1, 273]),
     Kind::Image([129, 128]),
