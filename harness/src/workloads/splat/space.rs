@@ -33,11 +33,11 @@ pub(super) fn axes() -> Vec<Axis> {
     axes
 }
 
-/// Colours that are given as numbers. Below 6 they are what is trained with: colours, and features
-/// beside them.
+/// Colours that are given as numbers. Up to 7 they are every remainder of the numbers of values by four,
+/// which `block` adds up at a time.
 fn direct(channels: u32) -> Value {
     let wanted = match channels {
-        1..=5 | MAX_CHANNELS => Wanted::Always,
+        1..=5 | 7 | MAX_CHANNELS => Wanted::Always,
         _ => Wanted::InCampaigns("every number of channels is kernels of its own to compile"),
     };
     Value { name: format!("D = {channels}"), wanted }
