@@ -40,6 +40,16 @@ pub enum Wanted {
     Nowhere(&'static str),
 }
 
+impl Wanted {
+    /// Why a run need not have the value; `None` where it must.
+    fn spared(self, run: Run) -> Option<&'static str> {
+        match (self, run) {
+            (Self::Always, _) | (Self::InCampaigns(_), Run::Campaign) => None,
+            (Self::InCampaigns(reason), Run::MainJob) | (Self::Nowhere(reason), _) => Some(reason),
+        }
+    }
+}
+
 impl Axis {
     /// An axis all of whose values are wanted always.
     #[must_use]
@@ -132,11 +142,7 @@ impl CaseSpace {
     /// The values that are wanted and that no view had: axis and value.
     #[must_use]
     pub fn holes<'a>(&self, axes: &'a [Axis], run: Run) -> Vec<(&'a str, &'a str)> {
-        let is_wanted = |value: &Value| match value.wanted {
-            Wanted::Always => true,
-            Wanted::InCampaigns(_) => run == Run::Campaign,
-            Wanted::Nowhere(_) => false,
-        };
+        let is_wanted = |value: &Value| value.wanted.spared(run).is_none();
         let values = axes.iter().flat_map(|axis| axis.values.iter().map(move |v| (axis, v)));
         let empty = values.filter(|(axis, v)| is_wanted(v) && self.count(axis, v) == 0);
         empty.map(|(axis, value)| (axis.name.as_str(), value.name.as_str())).collect()
@@ -152,13 +158,8 @@ impl CaseSpace {
             vec![format!("  {}", axis.name), values.join(", ")]
         };
         let holes = self.holes(axes, run);
-        let wanted = axes.iter().flat_map(|axis| &axis.values);
-        let all = wanted.filter(|value| match value.wanted {
-            Wanted::Always => true,
-            Wanted::InCampaigns(_) => run == Run::Campaign,
-            Wanted::Nowhere(_) => false,
-        });
-        let all = all.count();
+        let values = axes.iter().flat_map(|axis| &axis.values);
+        let all = values.filter(|value| value.wanted.spared(run).is_none()).count();
         let mut text = format!(
             "case space: {} of {all} values met by {} views of cases (the numbers of views)\n",
             all - holes.len(),
@@ -176,11 +177,7 @@ impl CaseSpace {
         let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for axis in axes {
             for value in axis.values.iter().filter(|value| self.count(axis, value) == 0) {
-                let reason = match value.wanted {
-                    Wanted::Always => continue,
-                    Wanted::InCampaigns(_) if run == Run::Campaign => continue,
-                    Wanted::InCampaigns(reason) | Wanted::Nowhere(reason) => reason,
-                };
+                let Some(reason) = value.wanted.spared(run) else { continue };
                 let name = format!("{}: {}", axis.name, value.name);
                 reasons.entry(reason).or_default().push(name);
             }

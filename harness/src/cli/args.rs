@@ -1,7 +1,7 @@
 //! What was typed, and the checked plans that it resolves to.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -22,9 +22,12 @@ use crate::workloads::{self, UnknownWorkload};
 
 mod generated;
 mod mutants;
+mod scene;
 
 pub use generated::{GeneratedPlan, OwnArgs, OwnPlan};
 pub use mutants::{MutantsArgs, MutantsPlan};
+pub(super) use scene::resolve_scene;
+pub use scene::{SceneArgs, ScenePlan};
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]
@@ -153,20 +156,6 @@ pub enum ModelName {
     CudaFast,
 }
 
-/// A trained scene with its cameras, as typed.
-#[derive(Clone, Debug, Default, Args)]
-pub struct SceneArgs {
-    /// A trained scene
-    #[arg(long, value_name = "FILE", requires = "cameras")]
-    pub ply: Option<PathBuf>,
-    /// Its cameras (JSON)
-    #[arg(long, value_name = "FILE", requires = "ply")]
-    pub cameras: Option<PathBuf>,
-    /// The camera to use
-    #[arg(long, value_name = "NAME", requires = "ply")]
-    pub camera: Option<String>,
-}
-
 /// Options of `check`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
@@ -266,17 +255,6 @@ pub struct EngineArgs {
     /// The adapter to open [default: the first]
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
-}
-
-/// A trained scene with its cameras. The files can be opened; they have not been read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScenePlan {
-    /// The trained scene.
-    pub ply: PathBuf,
-    /// Its cameras.
-    pub cameras: PathBuf,
-    /// One of them by name.
-    pub camera: Option<String>,
 }
 
 /// What the kernels are judged on.
@@ -484,18 +462,6 @@ fn resolve_thresholds(
         }
     }
     Ok(Some(thresholds))
-}
-
-pub(super) fn resolve_scene(
-    ply: &Path,
-    cameras: &Path,
-    camera: Option<String>,
-) -> Result<ScenePlan, CliError> {
-    Ok(ScenePlan {
-        ply: paths::readable_file("--ply", ply)?,
-        cameras: paths::readable_file("--cameras", cameras)?,
-        camera,
-    })
 }
 
 #[cfg(test)]

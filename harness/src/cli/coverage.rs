@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use rayon::prelude::*;
 use splatcheck_gpu::artifact::{self, Architecture, Artifact, Build};
 use splatcheck_reference::splat::convention::Convention;
-
-use rayon::prelude::*;
 
 use super::args::{ConventionName, Subject, parse_workload, under};
 use super::check::{Cases, progress_bar};
@@ -22,7 +21,7 @@ use crate::kernel_coverage::holes::Coverage;
 use crate::kernel_coverage::text::text;
 use crate::kernel_coverage::unreachable::Unreachable;
 use crate::kernel_coverage::{Scope, measure};
-use crate::workload::{CaseError, Workload};
+use crate::workload::{AnyCase, CaseError, Workload};
 
 /// The folder with the arguments for what cannot be reached, and the file.
 const KERNELS: &str = "gpu/kernels";
@@ -153,10 +152,11 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
     let build_of = |a: &Artifact| Build { architecture: a.architecture, fast_math: a.fast_math };
     let builds: Vec<_> =
         builds.filter(|build| plan.artifacts.iter().any(|a| build_of(a) == *build)).collect();
-    let space = plan.case_space.then(|| case_space(&cases)).transpose()?;
-    let bar = progress_bar(cases.iter().count() as u64);
+    let views: Vec<_> = cases.iter().collect();
+    let space = plan.case_space.then(|| case_space(&views)).transpose()?;
+    let bar = progress_bar(views.len() as u64);
     let scope = Scope { builds: &builds, wanted: &wanted };
-    let measured = measure(cases.iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
+    let measured = measure(views.into_iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
     bar.finish_and_clear();
     let coverage =
         Coverage::new(&plan.artifacts, &measured, &plan.unreachable).map_err(CliError::of)?;
@@ -177,8 +177,8 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
 }
 
 /// What the cases have among them.
-fn case_space(cases: &Cases) -> Result<CaseSpace, CliError> {
-    let views = cases.iter().par_bridge().map(|(case, view)| case.traits(view));
+fn case_space(views: &[(AnyCase, usize)]) -> Result<CaseSpace, CliError> {
+    let views = views.par_iter().map(|(case, view)| case.traits(*view));
     let add = |mut space: CaseSpace, traits: Result<Traits, CaseError>| {
         space.add(traits?);
         Ok(space)

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rayon::prelude::*;
+use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_reference::splat::Formulation;
 
-use super::args::{ConventionName, SceneArgs, ScenePlan};
+use super::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use super::exit::{CliError, Outcome};
 use super::formulation::described;
 use super::paths;
 use super::scene::scene_case;
-use crate::io::source_tree;
+use super::sharpness::percentile;
 use crate::table::table;
 use crate::workloads::splat::accuracy::{Accuracy, Sample};
 use crate::workloads::splat::case::Case;
@@ -58,11 +59,7 @@ impl FormulationsArgs {
     pub fn resolve(self) -> Result<FormulationsPlan, CliError> {
         let SceneArgs { ply, cameras, camera } = self.scene;
         let subject = match ply.zip(cameras) {
-            Some((ply, cameras)) => Subject::Scene(ScenePlan {
-                ply: paths::readable_file("--ply", &ply)?,
-                cameras: paths::readable_file("--cameras", &cameras)?,
-                camera,
-            }),
+            Some((ply, cameras)) => Subject::Scene(resolve_scene(&ply, &cameras, camera)?),
             None => Subject::Corpus(self.corpus.map_or_else(default_corpus, Ok)?),
         };
         Ok(FormulationsPlan { subject, convention: self.convention })
@@ -70,7 +67,7 @@ impl FormulationsArgs {
 }
 
 fn default_corpus() -> Result<PathBuf, CliError> {
-    source_tree::folder("corpora/splat").ok_or_else(|| {
+    paths::default_corpus(NAME).ok_or_else(|| {
         CliError::new("there is no corpora/splat here: --corpus or --ply says what to measure on")
     })
 }
@@ -135,18 +132,6 @@ fn head() -> Vec<String> {
     fixed.iter().map(ToString::to_string).chain(depths).collect()
 }
 
-/// The number below which this share of the sorted numbers lies.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an index of the list"
-    )]
-    let at = (share * last as f64) as usize;
-    sorted.get(at).copied()
-}
-
 fn sorted(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut numbers: Vec<f64> = numbers.collect();
     numbers.sort_by(f64::total_cmp);
@@ -163,13 +148,13 @@ fn row(formulation: Formulation, samples: Vec<Sample>) -> Vec<String> {
     let (bounds, errors) =
         (sorted(bounded.iter().map(|s| s.bound)), sorted(bounded.iter().map(|s| s.error)));
     let mut cells = vec![described(formulation), bounded.len().to_string()];
-    cells.extend([0.5, 0.99, 1.0].map(|share| short(quantile(&bounds, share))));
-    cells.push(number(quantile(&errors, 0.5)));
-    cells.extend([0.99, 1.0].map(|share| short(quantile(&errors, share))));
+    cells.extend([50, 99, 100].map(|percent| short(percentile(&bounds, percent))));
+    cells.push(number(percentile(&errors, 50)));
+    cells.extend([99, 100].map(|percent| short(percentile(&errors, percent))));
     cells.push((all - bounded.len()).to_string());
     cells.extend(DEPTHS.map(|(from, to)| {
         let here = bounded.iter().filter(|s| (from..to).contains(&s.depth)).map(|s| s.error);
-        match quantile(&sorted(here), 0.99) {
+        match percentile(&sorted(here), 99) {
             None => "-".to_owned(),
             Some(error) => format!("{:.1}", error.log10().max(0.0)),
         }

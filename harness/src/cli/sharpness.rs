@@ -22,6 +22,11 @@ fn outputs<S: Copy>(gradients: &Gradients<S>) -> [(&'static str, Vec<&[S]>); 9] 
     ]
 }
 
+/// The number below which so many percent of the sorted numbers lie; `None` of none.
+pub(super) fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
+    sorted.get(sorted.len().checked_sub(1)? * percent / 100).copied()
+}
+
 /// One row: elements, those without a finite bound, and bound over |value| of the others whose value
 /// is not 0, of which there may be none.
 fn row<S: Scalar>(name: &str, values: &[&[S]], bounds: &[&[S]]) -> Vec<String> {
@@ -37,9 +42,8 @@ fn row<S: Scalar>(name: &str, values: &[&[S]], bounds: &[&[S]]) -> Vec<String> {
         }
     }
     ratios.sort_by(f64::total_cmp);
-    let at = |share: usize| match ratios.len() {
-        0 => "-".to_owned(),
-        n => format!("{:.1e}", ratios[(n - 1) * share / 100]),
+    let at = |percent| {
+        percentile(&ratios, percent).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.1e}"))
     };
     vec![name.to_owned(), elements.to_string(), infinite.to_string(), at(50), at(99), at(100)]
 }

@@ -102,6 +102,9 @@ impl Remainder {
 }
 
 impl WalkOrder {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Back, Self::Front];
+
     /// The name in files, reports and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -113,6 +116,9 @@ impl WalkOrder {
 }
 
 impl FinalT {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Stored, Self::OneMinusAlpha];
+
     /// The name in files, reports and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -124,6 +130,9 @@ impl FinalT {
 }
 
 impl Divide {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Direct, Self::Reciprocal];
+
     /// The name in files, reports and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -135,6 +144,9 @@ impl Divide {
 }
 
 impl Floor {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::None, Self::Millionth];
+
     /// The name in files, reports and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -240,14 +252,9 @@ impl Formulation {
     /// Every formulation that exists.
     pub fn all() -> impl Iterator<Item = Self> {
         Remainder::ALL.into_iter().flat_map(|remainder| {
-            [FinalT::Stored, FinalT::OneMinusAlpha].into_iter().flat_map(move |final_t| {
-                [Divide::Direct, Divide::Reciprocal].into_iter().flat_map(move |divide| {
-                    [Floor::None, Floor::Millionth].map(|floor| Self {
-                        remainder,
-                        final_t,
-                        divide,
-                        floor,
-                    })
+            FinalT::ALL.into_iter().flat_map(move |final_t| {
+                Divide::ALL.into_iter().flat_map(move |divide| {
+                    Floor::ALL.map(|floor| Self { remainder, final_t, divide, floor })
                 })
             })
         })
@@ -256,9 +263,9 @@ impl Formulation {
     /// Those that kernels are known to use: one for each remainder and origin of the final
     /// transmittance, each divided by as is usual for it.
     pub fn practised() -> impl Iterator<Item = Self> {
-        Remainder::ALL.into_iter().flat_map(|remainder| {
-            [FinalT::Stored, FinalT::OneMinusAlpha].map(|final_t| Self::of(remainder, final_t))
-        })
+        Remainder::ALL
+            .into_iter()
+            .flat_map(|remainder| FinalT::ALL.map(|final_t| Self::of(remainder, final_t)))
     }
 
     /// How it knows what lies behind.

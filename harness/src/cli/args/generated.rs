@@ -1,9 +1,9 @@
 //! The options of `splatcheck mutants --generate`.
 
-use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use std::path::PathBuf;
 
 use clap::Args;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
 use super::MutantsArgs;
 use super::mutants::default_folder;

@@ -21,13 +21,12 @@ const WIDTHS: [usize; 7] = [1, 2, 3, 8, 31, 32, 33];
 
 /// Every way in which cases differ.
 pub(super) fn axes() -> Vec<Axis> {
-    let sides = |powers: &[u32]| {
+    let sides = |powers: &[u32]| -> Vec<String> {
         powers.iter().flat_map(|&power| Side::ALL.map(|side| side.of(power))).collect()
     };
-    let named = |name, values: Vec<String>| Axis::new(name, values);
     vec![
-        named(ELEMENTS, [vec![NONE.to_owned()], sides(&POWERS)].concat()),
-        named(ROWS, sides(&ROW_POWERS)),
+        Axis::new(ELEMENTS, [vec![NONE.to_owned()], sides(&POWERS)].concat()),
+        Axis::new(ROWS, sides(&ROW_POWERS)),
         Axis::new(VALUES, WIDTHS),
         Axis::new(KEYS, [NONE, SOME, ALL]),
     ]

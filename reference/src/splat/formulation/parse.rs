@@ -21,8 +21,17 @@ fn fill<T>(slot: &mut Option<T>, field: &'static str, value: T) -> Result<(), Fo
     }
 }
 
+/// The value of a field by its name.
+fn by_name<T: Copy, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+    value: &str,
+) -> Option<T> {
+    all.into_iter().find(|&one| name(one) == value)
+}
+
 fn remainder(value: &str) -> Option<Remainder> {
-    Remainder::ALL.into_iter().find(|remainder| remainder.name() == value)
+    by_name(Remainder::ALL, Remainder::name, value)
 }
 
 impl Written {
@@ -34,41 +43,28 @@ impl Written {
         };
         match field {
             "remainder" => {
-                let value = remainder(value)
-                    .ok_or_else(|| wrong("remainder", "behind, buffer, image or state"))?;
-                fill(&mut self.remainder, "remainder", value)
+                let wrong = || wrong("remainder", "behind, buffer, image or state");
+                fill(&mut self.remainder, "remainder", remainder(value).ok_or_else(wrong)?)
             }
             "walk" => {
-                let value = match value {
-                    "back" => WalkOrder::Back,
-                    "front" => WalkOrder::Front,
-                    _ => return Err(wrong("walk", "back or front")),
-                };
-                fill(&mut self.walk, "walk", value)
+                let known = by_name(WalkOrder::ALL, WalkOrder::name, value);
+                let known = known.ok_or_else(|| wrong("walk", "back or front"))?;
+                fill(&mut self.walk, "walk", known)
             }
             "final_t" => {
-                let value = match value {
-                    "stored" => FinalT::Stored,
-                    "one-minus-alpha" => FinalT::OneMinusAlpha,
-                    _ => return Err(wrong("final_t", "stored or one-minus-alpha")),
-                };
-                fill(&mut self.final_t, "final_t", value)
+                let known = by_name(FinalT::ALL, FinalT::name, value);
+                let known = known.ok_or_else(|| wrong("final_t", "stored or one-minus-alpha"))?;
+                fill(&mut self.final_t, "final_t", known)
             }
             "divide" => {
-                let value = match value {
-                    "direct" => Divide::Direct,
-                    "reciprocal" => Divide::Reciprocal,
-                    _ => return Err(wrong("divide", "direct or reciprocal")),
-                };
-                fill(&mut self.divide, "divide", value)
+                let known = by_name(Divide::ALL, Divide::name, value);
+                let known = known.ok_or_else(|| wrong("divide", "direct or reciprocal"))?;
+                fill(&mut self.divide, "divide", known)
             }
             "floor_1_minus_alpha" => {
-                let value = match value {
-                    "none" => Floor::None,
-                    "1e-6" => Floor::Millionth,
-                    _ => return Err(wrong("floor_1_minus_alpha", "none or 1e-6")),
-                };
-                fill(&mut self.floor, "floor_1_minus_alpha", value)
+                let known = by_name(Floor::ALL, Floor::name, value);
+                let known = known.ok_or_else(|| wrong("floor_1_minus_alpha", "none or 1e-6"))?;
+                fill(&mut self.floor, "floor_1_minus_alpha", known)
             }
             _ => Err(FormulationError::Field { field: field.to_owned() }),
         }
