@@ -93,6 +93,10 @@ fn global_variables<'a>(
     Ok(bytes)
 }
 
+/// Where shared variables begin. Devices from sm_80 on keep as many bytes to themselves, and an address
+/// whose base was left out is nobody's.
+const SHARED_BASE: u64 = 1024;
+
 /// Lays out shared variables, static ones first, and returns the bytes of the static ones.
 fn shared_variables<'a>(
     entry: &Entry<'a>,
@@ -105,7 +109,7 @@ fn shared_variables<'a>(
         .chain(&entry.variables)
         .filter(|v| v.space == Space::Shared)
         .collect();
-    let mut end = 0_u64;
+    let mut end = if all.is_empty() { 0 } else { SHARED_BASE };
     for dynamic in [false, true] {
         for variable in all.iter().filter(|v| v.dynamic == dynamic) {
             // Every external array begins where the static part ends (CUDA C++, "__shared__").

@@ -67,6 +67,15 @@ pub fn named(cases: Vec<AnyCase>) -> Result<Class, CaseError> {
     Ok(Class { name: "named", cuda_only: false, trials })
 }
 
+/// Drawn cases whose outputs are promised for every stage, the first view of each, as a class.
+///
+/// # Errors
+/// Says why a case has no jobs.
+pub(super) fn first_views(name: &'static str, cases: Vec<AnyCase>) -> Result<Class, CaseError> {
+    let views = cases.into_iter().map(|case| (case, 0)).collect();
+    Ok(Class { name, cuda_only: false, trials: trials(views, Promise::Every)? })
+}
+
 /// The variants of some views, a class for each kind.
 fn variants(workload: &dyn Workload, views: &[(AnyCase, usize)]) -> Result<Vec<Class>, CaseError> {
     let mut classes: Vec<Class> = Vec::new();

@@ -12,6 +12,7 @@
 
 pub mod equivalent;
 pub mod hunt;
+mod pool;
 mod probe;
 pub mod report;
 pub mod sample;
@@ -20,6 +21,7 @@ mod subject;
 pub use subject::{Own, Subject, subjects};
 
 use super::Catch;
+use crate::workload::CaseError;
 use serde::Serialize;
 use splatcheck_emulator::mutate::NoSuchKernel;
 use splatcheck_gpu::EngineError;
@@ -76,6 +78,9 @@ pub enum GeneratedError {
     /// The PTX holds no kernel.
     #[error(transparent)]
     NoSuchKernel(#[from] NoSuchKernel),
+    /// A case cannot be run.
+    #[error("a case that mutants are tried on cannot be run")]
+    Case(#[from] CaseError),
     /// The emulator or this procedure failed: nothing that tells of a kernel.
     #[error("the emulator failed")]
     Engine(#[from] EngineError),

@@ -4,6 +4,7 @@ use super::super::Catch;
 use super::super::class::Class;
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
 use super::equivalent::Argued;
+use super::pool::Pool;
 use super::probe::{Probe, Probes, SCHEDULED, SEEDS, adversarial};
 use super::sample::Drawn;
 use super::{Closest, Fate, GeneratedError, Record, Subject};
@@ -46,7 +47,8 @@ pub struct Unchanged {
     pub executed: Vec<(u32, bool)>,
 }
 
-/// Runs the mutants that were drawn. `progress` hears of every one. Where a user's kernel is wrong
+/// Runs the mutants that were drawn, on the classes and, if they are of this repository's kernels, on the
+/// cases that are drawn for all of these. `progress` hears of every one. Where a user's kernel is wrong
 /// itself, its mutants say nothing: none is run, and there are no records.
 ///
 /// # Errors
@@ -59,9 +61,10 @@ pub fn hunt(
     argued: &Argued,
     progress: &(dyn Fn() + Sync),
 ) -> Result<Hunted, GeneratedError> {
+    let pool = pool_of(subjects)?;
     let probes = subjects
         .par_iter()
-        .map(|subject| probes_of(subject, classes))
+        .map(|subject| probes_of(subject, classes, &pool))
         .collect::<Result<Vec<_>, _>>()?;
     let mut hunted = Hunted::default();
     for (subject, probes) in subjects.iter().zip(&probes) {
@@ -104,10 +107,20 @@ pub fn hunt(
     Ok(hunted)
 }
 
+/// The cases beside the classes: none for a user's kernel, whose cases a user may have chosen.
+fn pool_of(subjects: &[Subject]) -> Result<Pool, GeneratedError> {
+    let ours = subjects.iter().filter(|subject| subject.as_own().is_none());
+    Ok(Pool::of(&ours.map(Subject::workload).collect())?)
+}
+
 /// The runs of a kernel, with what somebody noticed about it as it is.
-fn probes_of<'c>(subject: &Subject, classes: &'c [Class]) -> Result<Probes<'c>, GeneratedError> {
+fn probes_of<'c>(
+    subject: &Subject,
+    classes: &'c [Class],
+    pool: &'c Pool,
+) -> Result<Probes<'c>, GeneratedError> {
     let coverage = Observers { coverage: true, ..Observers::default() };
-    let mut probes = Probes::new(subject, classes, &mut subject.open(coverage)?)?;
+    let mut probes = Probes::new(subject, (classes, pool), &mut subject.open(coverage)?)?;
     let lines = subject.mutations.iter().map(|mutation| mutation.line);
     if !probes.probes.is_empty() && !probes.reach(lines) {
         return Err(GeneratedError::NothingReached(subject.name()));
@@ -175,8 +188,7 @@ fn follow(
 ) -> Result<(Fate, usize), EngineError> {
     subject.install(&mut engines.mutant, &apply(subject.ptx(), mutation))?;
     let mut runs = 0;
-    let reaching =
-        || probes.probes.iter().filter(|probe| mutation.lines().any(|line| probe.reaches(line)));
+    let reaching = || probes.of(mutation);
     let schedule = if mutation.approximates() { perturbed() } else { Schedule::lockstep() };
     let mut closest = None;
     for probe in reaching() {

@@ -4,8 +4,10 @@
 use super::super::Catch;
 use super::super::class::{Class, Trial};
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
+use super::pool::Pool;
 use super::{GeneratedError, Subject};
 use crate::campaign::once::{judged, once, outputs_of};
+use splatcheck_emulator::mutate::{Mutation, MutationKind};
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Policy, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::{EngineError, Setting, Stage, Tensors};
@@ -13,11 +15,11 @@ use std::collections::BTreeSet;
 
 /// Warp instructions that the right kernel may execute in all runs together: what a mutant costs that
 /// nobody notices.
-const ALL_RUNS: u64 = 24_000_000;
+const ALL_RUNS: u64 = 28_000_000;
 
 /// Of these, what one run of each case may take where there are several settings; the rest is for
 /// other settings of the cheapest cases.
-const ONE_EACH: u64 = 16_000_000;
+const ONE_EACH: u64 = 20_000_000;
 
 /// Of these, the most that one run may take.
 const ONE_RUN: u64 = 1_000_000;
@@ -25,6 +27,9 @@ const ONE_RUN: u64 = 1_000_000;
 /// What a run may take that goes before all others, so that few costly cases leave room for many cheap
 /// ones.
 const CHEAP: u64 = 64_000;
+
+/// What one run of a wide case may take: see [`Pool`].
+const WIDE_RUN: u64 = 10_000_000;
 
 /// Adversarial schedules of each run under which a mutant of synchronization is tried.
 pub(super) const SEEDS: u64 = 3;
@@ -82,6 +87,21 @@ fn lines(coverage: &KernelCoverage) -> Vec<u32> {
     lines
 }
 
+/// The cases that the kernel is made for: those with the fewest active lanes first, and last those of
+/// whose input only CUDA promises anything.
+fn taken<'c>(
+    subject: &Subject,
+    stage: Stage,
+    classes: impl IntoIterator<Item = &'c Class>,
+) -> Vec<&'c Trial> {
+    let trials = classes.into_iter().flat_map(|class| class.trials.iter().map(move |t| (class, t)));
+    let mut trials: Vec<_> = trials.filter(|(_, trial)| subject.takes(stage, trial)).collect();
+    trials.sort_by_key(|(class, trial)| {
+        (class.cuda_only, trial.job(stage).map_or(0, |job| job.lanes))
+    });
+    trials.into_iter().map(|(_, trial)| trial).collect()
+}
+
 /// Every line with an instruction of the kernel, and whether a lane has executed it on the engine.
 fn executed(
     subject: &Subject,
@@ -108,6 +128,8 @@ fn executed(
 pub(super) struct Probes<'c> {
     pub(super) stage: Stage,
     pub(super) probes: Vec<Probe<'c>>,
+    /// Those that only mutants which cut a result are tried on, the cheapest first.
+    wide: Vec<Probe<'c>>,
     /// Cases among them, and cases that the kernel is made for.
     pub(super) cases: [usize; 2],
     /// What somebody noticed about the right kernel.
@@ -119,27 +141,23 @@ pub(super) struct Probes<'c> {
 }
 
 impl<'c> Probes<'c> {
-    /// Runs the right kernel, on an engine that counts coverage, on the cases that it is made for:
-    /// cheap ones first, of these those with the fewest active lanes, and last those of whose input only
-    /// CUDA promises anything; under one setting after the other, as long as the instructions last.
+    /// Runs the right kernel, on an engine that counts coverage, on the cases that it is made for (see
+    /// [`taken`]), cheap ones first, under one setting after the other, as long as the instructions
+    /// last; then on the wide ones.
     ///
     /// # Errors
     /// A defect of the emulator; [`GeneratedError::NoCase`].
     pub(super) fn new(
         subject: &Subject,
-        classes: &'c [Class],
+        (classes, pool): (&'c [Class], &'c Pool),
         engine: &mut EmulatorEngine,
     ) -> Result<Self, GeneratedError> {
         let (stage, settings) = subject.stage()?;
-        let trials = classes.iter().flat_map(|class| class.trials.iter().map(move |t| (class, t)));
-        let mut trials: Vec<_> = trials.filter(|(_, trial)| subject.takes(stage, trial)).collect();
-        trials.sort_by_key(|(class, trial)| {
-            (class.cuda_only, trial.job(stage).map_or(0, |job| job.lanes))
-        });
-        let trials: Vec<_> = trials.into_iter().map(|(_, trial)| trial).collect();
+        let trials = taken(subject, stage, classes.iter().chain(&pool.common));
         let mut all = Self {
             stage,
             probes: Vec::new(),
+            wide: Vec::new(),
             cases: [0, trials.len()],
             false_alarms: Vec::new(),
             sharpness: 0.0,
@@ -154,6 +172,7 @@ impl<'c> Probes<'c> {
         if all.probes.is_empty() && all.false_alarms.is_empty() {
             return Err(GeneratedError::TooLong { kernel: subject.name(), limit: ONE_RUN });
         }
+        all.wide = all.wide_runs(&taken(subject, stage, &pool.wide), &settings, engine)?;
         all.executed = executed(subject, engine)?;
         let met: BTreeSet<_> =
             all.probes.iter().map(|probe| std::ptr::from_ref(probe.trial)).collect();
@@ -220,6 +239,29 @@ impl<'c> Probes<'c> {
         Ok(())
     }
 
+    /// Runs every wide case under one setting.
+    fn wide_runs(
+        &mut self,
+        trials: &[&'c Trial],
+        settings: &[Option<Setting>],
+        engine: &mut EmulatorEngine,
+    ) -> Result<Vec<Probe<'c>>, EngineError> {
+        let mut all = Vec::new();
+        for (number, trial) in trials.iter().enumerate() {
+            engine.set_budget(WIDE_RUN);
+            all.extend(self.right(trial, settings[number % settings.len()], engine)?);
+        }
+        all.sort_by_key(|probe| probe.cost);
+        Ok(all)
+    }
+
+    /// The runs that a mutant is tried on: those that arrive at what it changes.
+    pub(super) fn of(&self, mutation: &Mutation) -> impl Iterator<Item = &Probe<'c>> {
+        let wide = if mutation.kind == MutationKind::Width { &self.wide[..] } else { &[] };
+        let reaches = |probe: &&Probe<'_>| mutation.lines().any(|line| probe.reaches(line));
+        self.probes.iter().chain(wide).filter(reaches)
+    }
+
     /// One run of the right kernel; `None` where it takes too long.
     fn right(
         &mut self,
@@ -276,7 +318,7 @@ impl<'c> Probes<'c> {
 
     /// Whether a run arrives at one of these lines.
     pub(super) fn reach(&self, mut lines: impl Iterator<Item = u32>) -> bool {
-        lines.any(|line| self.probes.iter().any(|probe| probe.reaches(line)))
+        lines.any(|line| self.probes.iter().chain(&self.wide).any(|probe| probe.reaches(line)))
     }
 
     fn alarm(&mut self, trial: &Trial, catch: Option<Catch>) {

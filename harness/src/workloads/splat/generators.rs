@@ -11,6 +11,7 @@
 //! left to chance.
 
 mod changes;
+mod colors;
 mod edges;
 mod lanes;
 mod lists;
@@ -159,6 +160,8 @@ pub const ALL: &[Row] = generators! {
         "numbers of pixels, Gaussians and places in lists that 8 or 16 bits do not hold";
     "ones" [15] Every Often |d| Some(numbers::ones(d)),
         "sums that are exactly 1, -1 and 0";
+    "colors" [16] Every Often |d| Some(colors::colors(d)),
+        "colours by harmonics of degree 1 to 3 just below and just above 0, where they are clamped";
     "window" [] Every Seldom windows::window,
         "a window of a trained scene", needs windows::NEEDS;
     "overflow" [15] Nothing Often |d| Some(numbers::overflow(d)),

@@ -9,6 +9,7 @@ use super::sheet::{Mark, Sheet};
 use crate::workloads::splat::case::Case;
 use proptest::prelude::*;
 use proptest::sample::select;
+use splatcheck_reference::splat::convention::StopRule;
 
 /// A number and its neighbours, two on each side.
 fn about(x: f32) -> Vec<f32> {
@@ -55,10 +56,19 @@ pub(super) fn stop(draw: Draw) -> BoxedStrategy<Case> {
     let chain = (lane(), select(vec![0, 1, -1])).prop_map(|(lane, offset)| {
         to_the_minimum(offset).map(|opacity| dot(lane, opacity)).to_vec()
     });
+    // Each rule comes with either profile's other fields: a kernel may take another one for the rule.
+    let other_rule = draw.turn / 2 % 2 == 1;
     (prop::collection::vec(chain, 1..6), strips(1..4), random_loss())
         .prop_map(move |(chains, behind, loss)| {
             let marks = [chains.concat(), behind].concat();
-            Sheet { loss, ..Sheet::new(marks) }.into_case(draw.profile)
+            let mut case = Sheet { loss, ..Sheet::new(marks) }.into_case(draw.profile);
+            if other_rule {
+                case.convention.stop_rule = match case.convention.stop_rule {
+                    StopRule::Less => StopRule::LessOrEqual,
+                    StopRule::LessOrEqual => StopRule::Less,
+                };
+            }
+            case
         })
         .boxed()
 }

@@ -47,17 +47,17 @@ const fn cameras(cameras: u32, gaussians: u32) -> Kind {
 
 /// Kinds that cost little, in the order of their turns: the main job has these as well.
 const CHEAP_KINDS: &[Kind] = &[
+    shape([4105, 17], 9, 15),
     shape([5, 1], 257, 1025),
-    shape([4105, 1], 9, 15),
-    shape([1025, 1], 1025, 1040),
     shape([1, 4105], 9, 17),
+    shape([1, 2073], 9, 64),
     cameras(3, 257),
     shape([5, 1], 255, 1023),
     shape([250, 1], 511, 600),
     shape([1, 250], 513, 600),
     cameras(2, 513),
     shape([2073, 1], 9, 257),
-    shape([1, 2073], 9, 64),
+    shape([1025, 1], 1025, 1040),
     shape([265, 1], 769, 800),
     shape([1, 265], 1023, 1030),
     shape([1023, 1], 1024, 1030),
@@ -84,6 +84,7 @@ const DEAR_KINDS: &[Kind] = &[
     shape([5, 1], 65_535, 65_535),
     Kind::Intersections([299, 219]),
     shape([1, 9001], 9, 65_536),
+    cameras(257, 5),
 ];
 
 /// How many turns of the generator cost little: those that the main job has.
@@ -173,6 +174,6 @@ const MOST_SEEN: u32 = 1100;
 
 /// Listed in the tile at the origin, but between its pixels and so faint that none sees it, with the
 /// blur of either convention.
-fn unseen(i: u32) -> Mark {
+pub(super) fn unseen(i: u32) -> Mark {
     Mark::round([small(i % 4) + 0.5, 0.5], 1.0 / 64.0, 1.0 / 200.0)
 }

@@ -4,8 +4,9 @@ use super::*;
 use crate::workloads::splat::contributions::{Step, for_each_step};
 use crate::workloads::splat::files::validate::validate;
 use crate::workloads::splat::stage::RasterStage;
-use splatcheck_reference::splat::Colors;
-use splatcheck_reference::splat::convention::Convention;
+use splatcheck_gpu::BackwardInputs;
+use splatcheck_reference::splat::convention::{Convention, StopRule};
+use splatcheck_reference::splat::{Colors, sh};
 use std::collections::BTreeSet;
 
 const WIDTH: u32 = 32;
@@ -24,12 +25,12 @@ fn steps(case: &Case, lane_width: u32) -> Vec<Step> {
 }
 
 /// How many of 100 cases, half of each profile, have the property.
-fn share(name: &str, has: impl Fn(&Case) -> bool) -> usize {
+fn share(name: &str, mut has: impl FnMut(&Case) -> bool) -> usize {
     let profile = |index| if index % 2 == 0 { Profile::Inria } else { Profile::Gsplat };
     (0..100).filter(|&index| has(&drawn(name, index, profile(index)))).count()
 }
 
-fn assert_share(name: &str, at_least: usize, has: impl Fn(&Case) -> bool) {
+fn assert_share(name: &str, at_least: usize, has: impl FnMut(&Case) -> bool) {
     let share = share(name, has);
     assert!(share >= at_least, "{name}: {share} of 100 cases, expected {at_least}");
 }
@@ -259,10 +260,10 @@ fn stop_reaches_the_minimum_exactly_and_the_rules_differ_there() {
         let inputs = RasterStage::new(case, 0).expect("few pairs").inputs;
         let minimum = inputs.raster.constants.transmittance_min;
         // Under `<` the lane goes on at the minimum itself: nothing else leaves it with less behind.
-        match case.convention.profile {
-            Profile::Inria => inputs.render_transmittance.iter().any(|&t| t <= minimum),
+        match case.convention.stop_rule {
+            StopRule::Less => inputs.render_transmittance.iter().any(|&t| t <= minimum),
             // Under `<=` the last factor is not blended: 16 times the minimum is left.
-            Profile::Gsplat => inputs.render_transmittance.contains(&(16.0 * minimum)),
+            StopRule::LessOrEqual => inputs.render_transmittance.contains(&(16.0 * minimum)),
         }
     });
 }
@@ -409,10 +410,15 @@ fn long_lists_are_walked_to_their_ends() {
     }
 }
 
+/// Where the lists of an image of two tiles begin and end.
+fn raster_offsets(inputs: &BackwardInputs) -> [u32; 3] {
+    inputs.raster.tile_offsets[..].try_into().expect("two tiles")
+}
+
 #[test]
 fn wide_numbers_are_met_in_what_is_seen() {
     let (mut pixels, mut places, mut ids, mut rows) = (0, 0, 0, 0);
-    for turn in 0..10 {
+    for turn in 0..11 {
         let case = drawn("wide", turn, Profile::Gsplat);
         let stage = RasterStage::new(&case, case.scene.cameras.len() - 1).expect("few pairs");
         let inputs = &stage.inputs;
@@ -426,6 +432,15 @@ fn wide_numbers_are_met_in_what_is_seen() {
         let id = id.expect("not empty");
         ids = ids.max(id);
         rows = rows.max(case.scene.cameras.len() * case.scene.gaussians.len());
+        if turn == 10 {
+            let [begin, middle, _] = raster_offsets(inputs);
+            assert_eq!([begin, middle], [0, 65_546], "the first list");
+            let ends: Vec<_> = seen.iter().map(|(pixel, last)| (pixel / 64, *last)).collect();
+            assert!(ends.contains(&(0, 65_545)), "the last of the list: {ends:?}");
+            assert!(ends.contains(&(1, 65_445)), "in other rows 100 before: {ends:?}");
+            let second: BTreeSet<_> = ends.iter().filter(|(_, last)| *last > 65_545).collect();
+            assert_eq!(second.len(), 8, "the second list, each pixel at its own place: {ends:?}");
+        }
     }
     assert!(pixels > 65_535, "pixel {pixels}");
     assert!(places > 65_535, "place {places} of the lists");
@@ -440,4 +455,30 @@ fn ones_are_sums_of_exactly_one() {
         let sums = stage.mirror_backward().v_colors;
         [1.0, -1.0, 0.0].iter().all(|one| sums.contains(one))
     });
+}
+
+/// Seen from the origin, as both this test and the generator take for granted.
+#[test]
+fn colors_are_just_below_and_just_above_zero() {
+    let mut turned = BTreeSet::new();
+    assert_share("colors", 100, |case| {
+        let Colors::Harmonics { coefficients, values } = &case.scene.gaussians.colors else {
+            return false;
+        };
+        let view = case.scene.cameras[0].viewmat;
+        turned.insert((view[2].iter().position(|&x| x == 1.0), *coefficients));
+        let (mut below, mut above) = (0, 0);
+        for (mean, row) in case.scene.gaussians.means.iter().zip(values.chunks(3 * coefficients)) {
+            let mean = mean.map(f64::from);
+            let length = mean.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let row: Vec<f64> = row.iter().map(|&x| f64::from(x)).collect();
+            for color in sh::unclamped(&row, mean.map(|x| x / length)) {
+                assert!(color.abs() < 2.0f64.powi(-9), "{}: {color}", case.name);
+                below += usize::from(color < 0.0);
+                above += usize::from(color > 0.0);
+            }
+        }
+        below > 8 && above > 8
+    });
+    assert_eq!(turned.len(), 9, "three axes with three degrees");
 }

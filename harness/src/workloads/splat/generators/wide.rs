@@ -7,6 +7,7 @@
 use super::Draw;
 use super::parts::random_loss;
 use super::sheet::{DEPTH, Mark, Sheet, small};
+use super::sizes::unseen;
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::loss::loss_gradient;
 use proptest::prelude::*;
@@ -24,10 +25,12 @@ enum Kind {
     Gaussians([u32; 2]),
     /// The place of a Gaussian in the lists: so many tiles, each with a list of so many.
     Lists([u32; 2]),
+    /// The same in a list of so many and in one behind it, whose pixels each end somewhere else.
+    Ends([u32; 2]),
 }
 
 /// In the order of their turns: cheap ones first.
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind::Image([273, 1]),
     Kind::Lists([16, 4500]),
     Kind::Gaussians([1, 2049]),
@@ -38,6 +41,7 @@ const KINDS: [Kind; 10] = [
     Kind::Gaussians([1, 65_537]),
     Kind::Lists([1, 4200]),
     Kind::Gaussians([4, 16_385]),
+    Kind::Ends([65_546, 600]),
 ];
 
 /// A kind a turn. Gaussians have harmonics of degree 3 every other time, which are the widest rows.
@@ -87,8 +91,33 @@ impl Kind {
                     |i: u32| Mark::round([small(width) * places[0], 0.0], deviation, opacity(i));
                 Sheet { size: [width, 1], ..Sheet::new((0..count).map(mark).collect()) }
             }
+            Self::Ends([first, second]) => {
+                let marks = (0..first).map(|i| long(i, first)).chain((0..second).map(behind));
+                Sheet { size: [2 * TILE, 4], ..Sheet::new(marks.collect()) }
+            }
         }
     }
+}
+
+/// One of a list of so many: the last is seen by the first two rows of pixels, which are a warp's, the
+/// 101st from the end by the next two, and hardly any other by anyone.
+fn long(i: u32, count: u32) -> Mark {
+    match count - i {
+        1 => dot([2, 0]),
+        101 => dot([2, 2]),
+        _ if i.is_multiple_of(6007) => dot([4, i % 4]),
+        _ => unseen(i),
+    }
+}
+
+/// One of the list of the second tile, eight of whose pixels see every eighth.
+fn behind(i: u32) -> Mark {
+    dot([TILE + 4 + 3 * (i % 4), i / 4 % 2 * 2])
+}
+
+/// Over one pixel, so faint that its neighbours do not see it with the blur of either convention.
+fn dot([x, y]: [u32; 2]) -> Mark {
+    Mark::round([small(x), small(y)], 1.0 / 64.0, 0.015)
 }
 
 /// Harmonics of degree 3 in place of the colours.

@@ -59,11 +59,10 @@ const FIELDS: &[Field] = &[
     },
     Field {
         name: "pixel_center",
-        values: &["0", "0.25", "0.5"],
+        values: &["0", "0.5", "another"],
         of: |c| match c.pixel_center {
             0.0 => "0",
             0.5 => "0.5",
-            0.25 => "0.25",
             _ => "another",
         },
     },

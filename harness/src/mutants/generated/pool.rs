@@ -1,0 +1,124 @@
+//! Cases that mutants of the kernels of this repository are tried on beside the classes.
+//!
+//! The classes have the first few cases of each generator, which are not all kinds of those that take
+//! turns. The main job has each change of the convention and each cheap size once: so has the pool.
+//! Then a few cases whose numbers 8 or 16 bits do not hold, in lists, images and loops. They cost as much
+//! as all others together, and are kept for the mutants that they are made for: those that cut a
+//! result to so many bits.
+
+use super::super::class::{Class, first_views};
+use crate::workload::{AnyCase, CaseError, Draw, Workload, generator};
+use crate::workloads;
+use splatcheck_emulator::WARP;
+use std::collections::BTreeSet;
+
+/// Random cases that the main job draws where nobody says how many.
+const RANDOM: u64 = 200;
+
+/// Another seed than the classes', so that no two cases have one name.
+const SEED: u64 = 1;
+
+/// The wide cases: a workload, a generator, and its turn.
+const WIDE: [(&str, &str, u64); 9] = [
+    // An image of 257 tiles in x and two in y.
+    ("splat", "sizes", 0),
+    // One list of 65,546 Gaussians, and another behind it.
+    ("splat", "wide", 10),
+    // Images of 16,512 and 66,049 pixels.
+    ("splat", "wide", 4),
+    ("splat", "wide", 6),
+    // 65,537 Gaussians.
+    ("splat", "wide", 7),
+    // 72,000 places in lists.
+    ("splat", "wide", 1),
+    // One list of 65,535 Gaussians.
+    ("splat", "sizes", 30),
+    // 257 cameras.
+    ("splat", "sizes", 33),
+    // An element of 65,541 values.
+    ("scatter", "sizes", 58),
+];
+
+/// The cases.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    /// For all mutants.
+    pub(super) common: Vec<Class>,
+    /// For those that cut a result.
+    pub(super) wide: Vec<Class>,
+}
+
+impl Pool {
+    /// Draws those of some workloads.
+    ///
+    /// # Errors
+    /// Why a case has no jobs.
+    pub(super) fn of(names: &BTreeSet<&str>) -> Result<Self, CaseError> {
+        let mut pool = Self::default();
+        for workload in workloads::all().iter().filter(|one| names.contains(one.name())) {
+            pool.common.push(first_views("main job", kinds(workload.as_ref()))?);
+            pool.wide.push(first_views("wide numbers", wide(workload.as_ref()))?);
+        }
+        Ok(pool)
+    }
+}
+
+/// The main job's cases that are no random scenes: those are the classes' first generator.
+fn kinds(workload: &dyn Workload) -> Vec<AnyCase> {
+    let random = workload.generators().first().map(|first| first.name);
+    let is_kind = |case: &AnyCase| case.id().is_some_and(|id| Some(id.generator) != random);
+    (0..RANDOM).map(|index| workload.random(SEED, index).current()).filter(is_kind).collect()
+}
+
+fn wide(workload: &dyn Workload) -> Vec<AnyCase> {
+    let mine = WIDE.iter().filter(|(name, ..)| *name == workload.name());
+    let case = |&(_, name, turn): &(&str, &str, u64)| {
+        let draw = Draw { lane_width: WARP, turn };
+        Some(workload.draw(generator(workload, name)?, draw, SEED, turn)?.current())
+    };
+    mine.filter_map(case).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Sizes beyond 8 and 16 bits that the wide cases have.
+    const EXPECTED: [(&str, &str); 5] = [
+        ("places in all lists", "above 2^16"),
+        ("Gaussians in the longest list", "to 2^16"),
+        ("Gaussians in the longest list", "above 2^16"),
+        ("Gaussians", "above 2^16"),
+        ("tiles", "above 2^8"),
+    ];
+
+    #[test]
+    fn the_wide_cases_are_those_that_they_are_said_to_be() {
+        let [splat, scatter] =
+            ["splat", "scatter"].map(|name| wide(workloads::find(name).expect("there").as_ref()));
+        let mut had = BTreeSet::new();
+        for case in &splat {
+            had.extend(case.traits(0).expect("few pairs"));
+        }
+        for (axis, value) in EXPECTED {
+            assert!(had.contains(&(axis.to_owned(), value.to_owned())), "{axis}: {value}");
+        }
+        assert!(splat.iter().any(|case| case.views() == 257), "no case of 257 cameras");
+        let stage = "scatter".parse().expect("a stage");
+        let described: Vec<_> = scatter.iter().map(|case| case.describe(stage, 0)).collect();
+        assert!(described.iter().any(|words| words.contains("65541")), "{described:?}");
+    }
+
+    #[test]
+    fn every_kind_of_the_main_job_is_there() {
+        let pool = Pool::of(&BTreeSet::from(["splat"])).expect("all cases have jobs");
+        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+        for trial in pool.common.iter().flat_map(|class| &class.trials) {
+            let id = trial.item.case.id().expect("it is drawn");
+            *kinds.entry(id.generator).or_default() += 1;
+        }
+        assert_eq!(kinds.keys().copied().collect::<Vec<_>>(), ["fields", "sizes"], "generators");
+        assert!(kinds["fields"] >= 45 && kinds["sizes"] >= 19, "{kinds:?}");
+    }
+}
