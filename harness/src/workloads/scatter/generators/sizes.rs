@@ -12,14 +12,8 @@ const VALUES: [usize; 7] = [1, 2, 3, 8, 31, 32, 33];
 /// Elements and values whose numbers, or those of their values, 8 or 16 bits do not hold.
 const WIDE: [[usize; 2]; 2] = [[300, 257], [65_537, 1]];
 
-/// Every number of elements with every number of values.
-const PAIRS: usize = ELEMENTS.len() * VALUES.len();
-
-/// An element of more values than 16 bits hold, which is the last kind.
-const LONG: [usize; 2] = [1, 65_541];
-
 /// Kinds of cases.
-pub(super) const KINDS: u64 = (WIDE.len() + PAIRS + 1) as u64;
+pub(super) const KINDS: u64 = (WIDE.len() + ELEMENTS.len() * VALUES.len()) as u64;
 
 /// Elements that add to the first row, the last, and some between; every other row is never touched
 /// and must stay what it was. No row starts from zero.
@@ -28,9 +22,7 @@ pub(super) fn draw(kind: u64, dice: &mut Dice) -> Numbers {
     // No number divides both lengths, so that all pairs have their turn, and soon all of either.
     let regular = |kind: usize| [ELEMENTS[kind % ELEMENTS.len()], VALUES[kind % VALUES.len()]];
     let wide = WIDE.get(kind);
-    let long = kind == WIDE.len() + PAIRS;
-    let other = || if long { LONG } else { regular(kind - WIDE.len()) };
-    let [count, width] = wide.copied().unwrap_or_else(other);
+    let [count, width] = wide.copied().unwrap_or_else(|| regular(kind - WIDE.len()));
     // An odd number, so that the last row is an even one.
     let rows = 2 * (if wide.is_some() { 150 } else { 1 } + dice.below(4)) + 1;
     let mut keys: Vec<u32> = (0..count)
