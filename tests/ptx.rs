@@ -113,6 +113,25 @@ fn a_kernel_in_another_formulation_is_told_the_right_one() {
     assert!(said.out.contains("formulation: agrees under none of the "), "{said:?}");
 }
 
+/// The number is kept with the formulation, and changes nothing where it is 0.
+#[test]
+fn extra_roundings_are_named_by_the_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let with = |words: &[&str]| judge(folder.path(), "own_backward", "tile-corner", words);
+    let (plain, none) = (with(&[]), with(&["--extra-roundings", "0"]));
+    assert_eq!((plain.code, &plain.out), (Some(0), &none.out), "0 is none");
+    let said = with(&["--extra-roundings", "6", "--formulation", "3dgs"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("; formulation behind, extra_roundings = 6 (3dgs)"), "{said:?}");
+    assert_ne!(plain.out, said.out, "the bounds are wider, the shares of them smaller");
+    for count in ["-1", "65", "1e3", "some"] {
+        let said = with(&["--extra-roundings", count]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        let reason = format!("extra roundings: '{count}' is not a whole number from 0 to 64");
+        assert!(said.err.contains(&reason), "{said:?}");
+    }
+}
+
 #[test]
 fn a_formulation_that_the_stage_does_not_have_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

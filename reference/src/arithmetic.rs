@@ -15,6 +15,7 @@
 mod bounded;
 mod dual;
 mod elementary;
+mod extra;
 mod ieee;
 mod model;
 mod one_lane;
@@ -29,6 +30,8 @@ pub use bounded::Bounded;
 pub(crate) use bounded::Decided;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
+pub(crate) use extra::rounded;
+pub use extra::{Extra, ExtraRoundings, NoRoundings};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 #[cfg(test)]
 pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
@@ -123,6 +126,20 @@ pub trait Arith:
     #[inline(always)]
     fn with_gradient_of(self, other: Self) -> Self {
         let _ = other;
+        self
+    }
+
+    /// The intermediate `self`, the sum of `terms`, of a program that rounds each of them up to `extra`
+    /// times on its way into that sum. Only [`Bounded`] over [`Extra`] knows the difference; every other
+    /// instance is just `self`.
+    #[must_use]
+    #[inline(always)]
+    fn rounded_again<const N: usize>(
+        self,
+        extra: ExtraRoundings,
+        terms: impl FnOnce() -> [Self; N],
+    ) -> Self {
+        let _ = (extra, terms);
         self
     }
 }

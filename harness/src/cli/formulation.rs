@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::formulation::Floor;
 
@@ -77,7 +78,8 @@ fn agrees(reports: &[EngineReport]) -> bool {
         && rows().any(|(.., row)| row.count(Verdict::Agree) > 0)
 }
 
-/// Judges a kernel as was asked; `judge` runs all of it in one formulation, with the inputs that a
+/// Judges a kernel as was asked, with so many extra roundings where a number is given, in place of the
+/// formulation's own; `judge` runs all of it in one formulation, with the inputs that a
 /// kernel of that formulation is given, and is told how to make a failing case small. Where it
 /// disagrees, the other formulations are tried, the unusual ones where no usual one agrees.
 ///
@@ -85,19 +87,24 @@ fn agrees(reports: &[EngineReport]) -> bool {
 /// Those of `judge`.
 pub(super) fn judge_in(
     asked: &Asked,
+    extra: Option<ExtraRoundings>,
     judge: impl Fn(Formulation, &Minimizer<'_>) -> Result<Vec<EngineReport>, CliError>,
 ) -> Result<Judged, CliError> {
     let first = match *asked {
         Asked::One(formulation) => formulation,
         Asked::Any => Formulation::STANDARD,
     };
+    let rounded = |formulation: Formulation| {
+        extra.map_or(formulation, |extra| formulation.with_extra_roundings(extra))
+    };
+    let first = rounded(first);
     let reports = judge(first, &smaller)?;
     if !reports.iter().any(differs) {
         return Ok(Judged { formulation: first, reports, others: None });
     }
     let (mut agreeing, mut tried) = (Vec::new(), 0);
     for group in candidates() {
-        for formulation in group.into_iter().filter(|&formulation| formulation != first) {
+        for formulation in group.into_iter().map(rounded).filter(|&other| other != first) {
             let other = judge(formulation, &as_it_is)?;
             tried += 1;
             if agrees(&other) {

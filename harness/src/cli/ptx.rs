@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::emulator::OwnKernel;
 use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_reference::arithmetic::ExtraRoundings;
 
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
@@ -48,6 +49,11 @@ pub struct PtxArgs {
     /// slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'
     #[arg(long, value_name = "NAME", default_value = "3dgs", value_parser = asked)]
     pub formulation: Asked,
+    /// How often your source rounds a term on its way into an intermediate of that expression, where it
+    /// spells them otherwise (completed squares, a reciprocal for a division, other orders of a sum): 0
+    /// to 64, counted in the source [default: as the formulation states, 0 for all of them today]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub extra_roundings: Option<ExtraRoundings>,
     /// In which orders it runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
@@ -131,6 +137,9 @@ pairs and an image of H x W pixels:
   float* gradients                   [N,6+D] rows as in gaussians: holds zeros, to be added to
 Under a --formulation with final_t = one-minus-alpha (gsplat's), render_transmittance holds the rendered
 opacities instead.
+With --extra-roundings K the bounds of every intermediate grow by K u times the magnitudes of the terms
+that it is a sum of (u: the rounding of one operation): the power, alpha, the transmittance, the weight,
+the light behind, alpha's gradient and what follows from it.
 Pixel (x, y) is sampled at (x, y) + pixel_center. Everything is in pixels; the conic's gradient is that
 of its three numbers.";
 
@@ -149,6 +158,8 @@ pub struct PtxPlan {
     pub named: bool,
     /// Which expressions are accepted.
     pub formulation: Asked,
+    /// Roundings of its intermediates, in place of the formulation's own.
+    pub extra_roundings: Option<ExtraRoundings>,
     /// How it runs, once for each.
     pub emulations: Vec<Emulation>,
     /// Folder for reproducers.
@@ -177,6 +188,7 @@ impl PtxArgs {
             setting,
             named: self.judged.reduction.is_some(),
             formulation: self.formulation,
+            extra_roundings: self.extra_roundings,
             emulations: self.order.orders()?.into_iter().map(emulation).collect(),
             out: paths::writable_folder("--out", &self.out)?,
         })
@@ -189,7 +201,7 @@ impl PtxArgs {
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let case = read_case(&plan.case)?.case;
-    let judged = judge_in(&plan.formulation, |formulation, minimize| {
+    let judged = judge_in(&plan.formulation, plan.extra_roundings, |formulation, minimize| {
         let case = judged_in(&case, formulation).map_err(CliError::of)?;
         let items = views([case])
             .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))

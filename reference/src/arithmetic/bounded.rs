@@ -13,8 +13,10 @@
 //! radius by [`VALUE_ROUNDING`] = 2^-52 |v|, which also absorbs that the rounding unit is applied
 //! to the computed and not to the exact value.
 
+mod grown;
+
 use super::elementary::{EXP_ERROR, LN_ERROR, ln};
-use super::{Arith, Lanes, Model, Scalar, Truth};
+use super::{Arith, ExtraRoundings, Lanes, Model, Scalar, Truth};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -348,6 +350,16 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
             root = root.exact_where(v.and(v.and(exact, square), Self::representable(v)));
         }
         root.exact_where(v.and(exact, Self::is_zero(self.value.abs())))
+    }
+
+    #[inline(always)]
+    fn rounded_again<const N: usize>(
+        self,
+        extra: ExtraRoundings,
+        terms: impl FnOnce() -> [Self; N],
+    ) -> Self {
+        let counts = M::COUNTS_EXTRA_ROUNDINGS && !extra.is_none();
+        if counts { self.grown(extra, terms()) } else { self }
     }
 
     #[inline(always)]

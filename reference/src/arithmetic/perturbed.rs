@@ -12,7 +12,7 @@
 //! repeatable.
 
 use super::one_lane::one_lane;
-use super::{Arith, LaneJob, Lanes, Model, Scalar, Truth, Walk, elementary};
+use super::{Arith, ExtraRoundings, LaneJob, Lanes, Model, Scalar, Truth, Walk, elementary};
 use crate::splat::synthetic::Random;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -197,6 +197,23 @@ impl<M: Model> Arith for Perturbed<M> {
 
     fn sqrt(self) -> Self {
         Self::within(self.read().sqrt(), M::TABLE.sqrt_ulp)
+    }
+
+    /// Each term is off by up to `extra` units of one operation.
+    fn rounded_again<const N: usize>(
+        self,
+        extra: ExtraRoundings,
+        terms: impl FnOnce() -> [Self; N],
+    ) -> Self {
+        if extra.is_none() || !self.value.is_finite() {
+            return self;
+        }
+        let (value, unit) = (f64::from(self.value), super::Bounded::<M>::UNIT);
+        let off = |term: &Self| draw() * f64::from(extra.count()) * unit * f64::from(term.value);
+        let aim = value + terms().iter().map(off).sum::<f64>();
+        let rounded = nearest(aim);
+        let beyond = (f64::from(rounded) - value).abs() > (aim - value).abs();
+        Self::new(Self::flushed(if beyond { toward(rounded, value) } else { rounded }))
     }
 
     fn min(self, other: Self) -> Self {

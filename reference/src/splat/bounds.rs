@@ -15,6 +15,7 @@
 mod backward;
 mod backward_lanes;
 mod bin;
+mod counting;
 mod forward;
 mod forward_lanes;
 mod image;
@@ -36,9 +37,9 @@ pub use pipeline::{PipelineBounds, pipeline};
 pub use project::{ProjectionBounds, ProjectionGradientBounds, project, project_backward};
 pub use undecided::Undecided;
 
-use crate::arithmetic::{Arith, Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth, rounded};
 use crate::splat::convention::{Convention, StopRule};
-use crate::splat::pair::sigma;
+use crate::splat::pair::{one_term, sigma, sigma_terms};
 use crate::splat::reach::Footprint;
 use crate::splat::view::RasterView;
 
@@ -95,21 +96,25 @@ fn if_visible<M: Model>(
     }
 }
 
-/// Evaluates a pair at a sample point; `None` where it is skipped whatever the roundings.
+/// Evaluates a pair at a sample point, for a program that rounds the power and alpha so often besides;
+/// `None` where it is skipped whatever the roundings.
 fn alpha_at<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     footprint: &Footprint<Bounded<M>>,
     sample: [Bounded<M>; 2],
+    extra: ExtraRoundings,
 ) -> Option<BoundedAlpha<M>> {
     let offset = [footprint.mean2d[0] - sample[0], footprint.mean2d[1] - sample[1]];
     let power = -sigma(footprint.conic, offset[0], offset[1]);
+    let power = rounded!(power, extra, sigma_terms(footprint.conic, offset[0], offset[1]));
     let zero = Bounded::from_f64(0.0);
     let above = zero.less(power);
     if above == Truth::Always {
         return None;
     }
     let gauss = power.exp();
-    let alpha = Bounded::from_f64(view.convention.alpha_max).min(footprint.opacity * gauss);
+    let raw = one_term(footprint.opacity * gauss, extra);
+    let alpha = Bounded::from_f64(view.convention.alpha_max).min(raw);
     let alpha_min = Bounded::from_f64(view.convention.alpha_min);
     let visible = !(above | alpha.less(alpha_min));
     let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));

@@ -35,22 +35,30 @@
 //! * `state`: `v_T` is a mean like B, so it errs as `behind` does, with the sum over the channels in
 //!   place of each.
 //!
+//! With extra roundings ([`Formulation::extra_roundings`]) the radius of each intermediate that has a
+//! name grows besides, as `arithmetic/extra.rs` derives: the power, alpha before its clamp, T, the
+//! weight alpha T, what is known of the light behind, `v_alpha`, the background's part, `v_power`, and
+//! the numbers that a pair adds to its Gaussian. Each call of [`Arith::rounded_again`] names the terms.
+//! A quotient by 1 - alpha is one term, since 1 - alpha is rounded once relative to itself.
+//!
 //! With `final_t = one-minus-alpha` the number that the walk starts with is `fl(1 - alpha)` for the
 //! kernel and for the oracle ([`one_minus_alpha`]): what the forward pass lost in rounding 1 - T is an
 //! input's error, which no backward pass can know.
 
+mod arrays;
 mod checkpoints;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub(crate) use arrays::BackwardArrays;
 pub use checkpoints::{CheckpointArrays, checkpoints};
 pub use view::{BackwardView, Checkpoints, MissingInput, one_minus_alpha};
 pub(crate) use view::{Ends, Start};
 
-use crate::arithmetic::Arith;
+use crate::arithmetic::{Arith, ExtraRoundings, rounded};
 use crate::splat::formulation::{Divide, Floor, Formulation, Remainder, WalkOrder};
-use crate::splat::pair::blend_vjp;
+use crate::splat::pair::{blend_vjp, one_term};
 
 /// 1e-6 as an f32 program spells it.
 const MILLIONTH: f64 = 1e-6f32 as f64;
@@ -93,7 +101,9 @@ impl<A: Arith> Divisor<A> {
 #[inline(always)]
 pub(crate) fn in_front<A: Arith>(formulation: Formulation, alpha: A, t: A) -> A {
     match formulation.walk() {
-        WalkOrder::Back => Divisor::new(formulation, alpha).divides(t),
+        WalkOrder::Back => {
+            one_term(Divisor::new(formulation, alpha).divides(t), formulation.extra_roundings())
+        }
         WalkOrder::Front => t,
     }
 }
@@ -103,7 +113,10 @@ pub(crate) fn in_front<A: Arith>(formulation: Formulation, alpha: A, t: A) -> A 
 pub(crate) fn beyond<A: Arith>(formulation: Formulation, alpha: A, t: A) -> A {
     match formulation.walk() {
         WalkOrder::Back => t,
-        WalkOrder::Front => t * (alpha.like(1.0) - alpha),
+        // Some programs take the weight away: t - alpha t.
+        WalkOrder::Front => {
+            rounded!(t * (alpha.like(1.0) - alpha), formulation.extra_roundings(), [t, alpha * t])
+        }
     }
 }
 
@@ -122,22 +135,26 @@ pub(crate) fn unblend<A: Arith>(
     v_color: &mut [A],
 ) -> A {
     let divisor = Divisor::new(formulation, alpha);
+    let extra = formulation.extra_roundings();
     let Ends { t_final, parts } = ends;
     match formulation.remainder() {
         Remainder::Behind => {
-            let blended = blend_vjp(alpha, t, color, v_pixel, remainder, v_color);
-            blended + divisor.divides(t_final) * parts[0]
+            let blended = blend_vjp(alpha, t, color, v_pixel, remainder, v_color, extra);
+            let of_background = divisor.divides(t_final) * parts[0];
+            rounded!(blended + of_background, extra, [of_background])
         }
         Remainder::Buffer => {
-            let sum =
-                light_vjp([alpha, t], divisor, color, v_pixel, remainder, v_color, Light::Behind);
+            let how = (divisor, Light::Behind, extra);
+            let sum = light_vjp([alpha, t], how, color, v_pixel, remainder, v_color);
             let reaches = divisor.divides(t_final);
-            (sum + reaches * parts[0]) - reaches * parts[1]
+            let v_alpha = (sum + reaches * parts[0]) - reaches * parts[1];
+            rounded!(v_alpha, extra, [reaches * parts[0], reaches * parts[1]])
         }
         Remainder::Image => {
-            let sum =
-                light_vjp([alpha, t], divisor, color, v_pixel, remainder, v_color, Light::Left);
-            sum + divisor.divides(parts[0])
+            let how = (divisor, Light::Left, extra);
+            let sum = light_vjp([alpha, t], how, color, v_pixel, remainder, v_color);
+            let of_background = divisor.divides(parts[0]);
+            rounded!(sum + of_background, extra, [of_background])
         }
         Remainder::State => {
             let v_t = remainder[0];
@@ -145,12 +162,14 @@ pub(crate) fn unblend<A: Arith>(
             let (mut of_weight, mut v_alpha) = (zero, zero);
             for ((&color, &v), v_color) in color.iter().zip(v_pixel).zip(v_color) {
                 let through = v * t;
-                *v_color = alpha * through;
-                v_alpha = v_alpha + color * through;
-                of_weight = of_weight + (color * alpha) * v;
+                *v_color = one_term(alpha * through, extra);
+                v_alpha = rounded!(v_alpha + color * through, extra, [color * through]);
+                let term = (color * alpha) * v;
+                of_weight = rounded!(of_weight + term, extra, [term]);
             }
-            remainder[0] = of_weight + (alpha.like(1.0) - alpha) * v_t;
-            v_alpha - t * v_t
+            let beyond = of_weight + (alpha.like(1.0) - alpha) * v_t;
+            remainder[0] = rounded!(beyond, extra, [v_t, alpha * v_t]);
+            rounded!(v_alpha - t * v_t, extra, [t * v_t])
         }
     }
 }
@@ -168,30 +187,31 @@ enum Light {
 #[inline(always)]
 fn light_vjp<A: Arith>(
     [alpha, t]: [A; 2],
-    divisor: Divisor<A>,
+    (divisor, light, extra): (Divisor<A>, Light, ExtraRoundings),
     color: &[A],
     v_pixel: &[A],
     remainder: &mut [A],
     v_color: &mut [A],
-    light: Light,
 ) -> A {
-    let weight = alpha * t;
+    let weight = one_term(alpha * t, extra);
     let mut v_alpha = alpha.like(0.0);
     let pixel = v_pixel.iter().zip(remainder);
     for ((&color, (&v, remainder)), v_color) in color.iter().zip(pixel).zip(v_color) {
-        *v_color = weight * v;
+        *v_color = one_term(weight * v, extra);
         let before = *remainder;
         let from_behind = match light {
             Light::Behind => {
-                *remainder = before + color * weight;
+                *remainder = rounded!(before + color * weight, extra, [before, color * weight]);
                 before
             }
             Light::Left => {
-                *remainder = before - color * weight;
+                *remainder = rounded!(before - color * weight, extra, [before, color * weight]);
                 *remainder
             }
         };
-        v_alpha = v_alpha + (color * t - divisor.divides(from_behind)) * v;
+        let from_behind = divisor.divides(from_behind);
+        v_alpha = v_alpha + (color * t - from_behind) * v;
+        v_alpha = rounded!(v_alpha, extra, [(color * t) * v, from_behind * v]);
     }
     v_alpha
 }

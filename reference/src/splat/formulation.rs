@@ -12,6 +12,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+use crate::arithmetic::{ExtraRoundings, NoRoundings};
 use std::fmt;
 
 /// How a walk knows what lies behind the Gaussian that it is at.
@@ -157,13 +158,15 @@ impl Floor {
     }
 }
 
-/// An expression of the gradient that exists: its order is that of its remainder.
+/// An expression of the gradient that exists: its order is that of its remainder. With it goes how
+/// often a program's own spelling of its intermediates may round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Formulation {
     remainder: Remainder,
     final_t: FinalT,
     divide: Divide,
     floor: Floor,
+    extra: ExtraRoundings,
 }
 
 /// Why fields are not a formulation.
@@ -194,7 +197,7 @@ pub enum FormulationError {
     },
     /// A field of another name.
     #[error(
-        "formulation: unknown field '{field}': expected remainder, walk, final_t, divide or floor_1_minus_alpha"
+        "formulation: unknown field '{field}': expected remainder, walk, final_t, divide, floor_1_minus_alpha or extra_roundings"
     )]
     Field {
         /// What was written before the `=`.
@@ -210,6 +213,9 @@ pub enum FormulationError {
         /// The values that it has.
         expected: &'static str,
     },
+    /// A number of roundings that no program has.
+    #[error("formulation: {0}")]
+    Extra(#[from] NoRoundings),
     /// A field that is written more than once.
     #[error("formulation: the field {field} is written twice: leave one out")]
     Twice {
@@ -228,7 +234,8 @@ impl Formulation {
     pub const STANDARD: Self = Self::of(Remainder::Behind, FinalT::Stored);
 
     const fn of(remainder: Remainder, final_t: FinalT) -> Self {
-        Self { remainder, final_t, divide: remainder.usual_divide(), floor: Floor::None }
+        let (divide, extra) = (remainder.usual_divide(), ExtraRoundings::NONE);
+        Self { remainder, final_t, divide, floor: Floor::None, extra }
     }
 
     /// The formulation of these fields.
@@ -246,15 +253,16 @@ impl Formulation {
         if walk != remainder.walk() {
             return Err(FormulationError::Walk { remainder });
         }
-        Ok(Self { remainder, final_t, divide, floor })
+        Ok(Self { remainder, final_t, divide, floor, extra: ExtraRoundings::NONE })
     }
 
-    /// Every formulation that exists.
+    /// Every formulation that exists, without extra roundings.
     pub fn all() -> impl Iterator<Item = Self> {
         Remainder::ALL.into_iter().flat_map(|remainder| {
             FinalT::ALL.into_iter().flat_map(move |final_t| {
                 Divide::ALL.into_iter().flat_map(move |divide| {
-                    Floor::ALL.map(|floor| Self { remainder, final_t, divide, floor })
+                    let extra = ExtraRoundings::NONE;
+                    Floor::ALL.map(|floor| Self { remainder, final_t, divide, floor, extra })
                 })
             })
         })
@@ -303,9 +311,25 @@ impl Formulation {
         self.floor
     }
 
-    /// The named sets that are this formulation.
+    /// How often a program's spelling of an intermediate may round a term.
+    #[must_use]
+    #[inline(always)]
+    pub const fn extra_roundings(self) -> ExtraRoundings {
+        self.extra
+    }
+
+    /// The same expression, with so many roundings on a term's way into each intermediate.
+    #[must_use]
+    pub const fn with_extra_roundings(self, extra: ExtraRoundings) -> Self {
+        Self { extra, ..self }
+    }
+
+    /// The named sets that are this expression, however often it rounds.
     pub fn named(self) -> impl Iterator<Item = &'static NamedFormulation> {
-        NAMED.iter().filter(move |named| named.formulation == self)
+        let same = move |named: &&NamedFormulation| {
+            named.formulation.with_extra_roundings(self.extra) == self
+        };
+        NAMED.iter().filter(same)
     }
 }
 
@@ -328,6 +352,9 @@ impl fmt::Display for Formulation {
         if self.floor != Floor::None {
             write!(f, ", floor_1_minus_alpha = {}", self.floor.name())?;
         }
+        if !self.extra.is_none() {
+            write!(f, ", extra_roundings = {}", self.extra)?;
+        }
         Ok(())
     }
 }
@@ -346,6 +373,10 @@ pub struct NamedFormulation {
 }
 
 /// The formulations of public projects.
+///
+/// Their extra roundings are none: the expressions above are the projects' own, so there is nothing to
+/// count on the walk itself. What surrounds it (the power, alpha, the gradients of mean and conic) was
+/// not counted in their sources; whoever has such a source beside him gives the count.
 pub const NAMED: [NamedFormulation; 7] = [
     NamedFormulation {
         name: "3dgs",

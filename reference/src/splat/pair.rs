@@ -4,7 +4,7 @@
 //!
 //! Source: Kerbl et al. 2023, section 4 (alpha blending of projected Gaussians), equations (2), (3).
 
-use crate::arithmetic::Arith;
+use crate::arithmetic::{Arith, ExtraRoundings, rounded};
 
 /// Half the squared Mahalanobis distance: `0.5 (a dx^2 + c dy^2) + b dx dy` for the conic
 /// (a, b, c), 1/pixels^2, and the offset (dx, dy) = mean2d - sample point, pixels.
@@ -12,6 +12,13 @@ use crate::arithmetic::Arith;
 pub fn sigma<A: Arith>(conic: [A; 3], dx: A, dy: A) -> A {
     let [a, b, c] = conic;
     dx.like(0.5) * ((a * dx) * dx + (c * dy) * dy) + (b * dx) * dy
+}
+
+/// The terms of [`sigma`].
+#[inline(always)]
+pub fn sigma_terms<A: Arith>(conic: [A; 3], dx: A, dy: A) -> [A; 3] {
+    let ([a, b, c], half) = (conic, dx.like(0.5));
+    [half * ((a * dx) * dx), half * ((c * dy) * dy), (b * dx) * dy]
 }
 
 /// What a pair passes back to its Gaussian, the colour excepted.
@@ -39,6 +46,8 @@ impl<A: Copy> PairGradient<A> {
 ///
 /// d alpha/d opacity = gauss, d alpha/d sigma = -opacity gauss, and sigma's derivatives follow from
 /// its definition: d sigma/d mx = a dx + b dy, d sigma/d a = dx^2/2, d sigma/d b = dx dy.
+///
+/// Intermediates with `extra` roundings: `v_power`, and the six results.
 #[inline(always)]
 pub fn alpha_vjp<A: Arith>(
     conic: [A; 3],
@@ -46,15 +55,27 @@ pub fn alpha_vjp<A: Arith>(
     opacity: A,
     gauss: A,
     v_alpha: A,
+    extra: ExtraRoundings,
 ) -> PairGradient<A> {
     let [a, b, c] = conic;
-    let v_power = (opacity * gauss) * v_alpha;
+    let v_power = one_term((opacity * gauss) * v_alpha, extra);
     let minus_half = v_power.like(-0.5) * v_power;
+    let mean2d = [-(v_power * (a * dx + b * dy)), -(v_power * (b * dx + c * dy))];
+    let conic = [minus_half * (dx * dx), -v_power * (dx * dy), minus_half * (dy * dy)];
     PairGradient {
-        mean2d: [-(v_power * (a * dx + b * dy)), -(v_power * (b * dx + c * dy))],
-        conic: [minus_half * (dx * dx), -v_power * (dx * dy), minus_half * (dy * dy)],
-        opacity: gauss * v_alpha,
+        mean2d: [
+            rounded!(mean2d[0], extra, [v_power * (a * dx), v_power * (b * dy)]),
+            rounded!(mean2d[1], extra, [v_power * (b * dx), v_power * (c * dy)]),
+        ],
+        conic: [one_term(conic[0], extra), one_term(conic[1], extra), one_term(conic[2], extra)],
+        opacity: one_term(gauss * v_alpha, extra),
     }
+}
+
+/// An intermediate that is one product.
+#[inline(always)]
+pub(crate) fn one_term<A: Arith>(product: A, extra: ExtraRoundings) -> A {
+    rounded!(product, extra, [product])
 }
 
 /// The vector-Jacobian product of blending one Gaussian over what lies `behind` it.
@@ -64,6 +85,9 @@ pub fn alpha_vjp<A: Arith>(
 /// and dC/d color = alpha t. Slices are `[D]`. Writes the gradient of the colour to `v_color`,
 /// replaces `behind` by what is seen with this Gaussian in front of it, and returns the gradient of
 /// alpha without the background's part.
+///
+/// Intermediates with `extra` roundings: the gradient of the colour, alpha's, of which each channel
+/// adds two terms, and `behind`, which some programs blend as behind + alpha (color - behind).
 #[inline(always)]
 pub fn blend_vjp<A: Arith>(
     alpha: A,
@@ -72,26 +96,36 @@ pub fn blend_vjp<A: Arith>(
     v_pixel: &[A],
     behind: &mut [A],
     v_color: &mut [A],
+    extra: ExtraRoundings,
 ) -> A {
-    let weight = alpha * t;
+    let weight = one_term(alpha * t, extra);
     let one_minus = alpha.like(1.0) - alpha;
     let mut v_alpha = alpha.like(0.0);
     for (((&color, &v), behind), v_color) in color.iter().zip(v_pixel).zip(behind).zip(v_color) {
-        *v_color = weight * v;
+        *v_color = one_term(weight * v, extra);
         v_alpha = v_alpha + ((color - *behind) * t) * v;
-        *behind = alpha * color + one_minus * *behind;
+        v_alpha = rounded!(v_alpha, extra, [(color * t) * v, (*behind * t) * v]);
+        let blended = alpha * color + one_minus * *behind;
+        let before = *behind;
+        *behind = rounded!(blended, extra, [alpha * color, before, alpha * before]);
     }
     v_alpha
 }
 
 /// `background . v_pixel`: the gradient of the transmittance that reaches the background, as far as
 /// the colours go. With final transmittance T the image holds `T background` and the opacity `1 - T`,
-/// so the whole gradient of T is this minus `v_render_alpha`. Slices are `[D]`; `zero` is 0.
+/// so the whole gradient of T is this minus `v_render_alpha`. Slices are `[D]`; `zero` is 0. Each
+/// channel is a term with `extra` roundings.
 #[inline(always)]
-pub fn background_vjp<A: Arith>(background: &[A], v_pixel: &[A], zero: A) -> A {
+pub fn background_vjp<A: Arith>(
+    background: &[A],
+    v_pixel: &[A],
+    zero: A,
+    extra: ExtraRoundings,
+) -> A {
     let mut through = zero;
     for (&b, &v) in background.iter().zip(v_pixel) {
-        through = through + b * v;
+        through = rounded!(through + b * v, extra, [b * v]);
     }
     through
 }

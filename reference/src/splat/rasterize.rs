@@ -10,9 +10,9 @@
 //! a Gaussian's numbers are then read once a tile, and blocks of pixels beyond its reach are left
 //! out (see `tile.rs`).
 
-use crate::arithmetic::{LaneJob, Lanes, Scalar, Walk};
+use crate::arithmetic::{ExtraRoundings, LaneJob, Lanes, Scalar, Walk, rounded};
 use crate::splat::convention::{ClampGradient, Convention, StopRule};
-use crate::splat::pair::sigma;
+use crate::splat::pair::{one_term, sigma, sigma_terms};
 use crate::splat::reach::{Footprint, footprints};
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
 use crate::splat::view::RasterView;
@@ -69,8 +69,9 @@ pub(crate) fn alpha_at<L: Lanes>(
 ) -> Alpha<L> {
     let offset = [splat.mean2d[0] - x, splat.mean2d[1] - y];
     let power = -sigma(splat.conic, offset[0], offset[1]);
+    let power = rounded!(power, constants.extra, sigma_terms(splat.conic, offset[0], offset[1]));
     let gauss = power.exp();
-    let raw = splat.opacity * gauss;
+    let raw = one_term(splat.opacity * gauss, constants.extra);
     let clamped = constants.alpha_max.min(raw);
     let alpha = match constants.clamp_gradient {
         ClampGradient::PassThrough => clamped.with_gradient_of(raw),
@@ -90,11 +91,23 @@ pub(crate) struct Constants<L> {
     transmittance_min: L,
     stop_rule: StopRule,
     clamp_gradient: ClampGradient,
+    /// Of the power and of alpha.
+    extra: ExtraRoundings,
 }
 
 impl<L: Lanes> Constants<L> {
     #[inline(always)]
     pub(crate) fn new(convention: &Convention, lanes: L) -> Self {
+        Self::with_extra_roundings(convention, lanes, ExtraRoundings::NONE)
+    }
+
+    /// For a program whose power and alpha are rounded so often.
+    #[inline(always)]
+    pub(crate) fn with_extra_roundings(
+        convention: &Convention,
+        lanes: L,
+        extra: ExtraRoundings,
+    ) -> Self {
         Self {
             zero: lanes.like(0.0),
             one: lanes.like(1.0),
@@ -103,6 +116,7 @@ impl<L: Lanes> Constants<L> {
             transmittance_min: lanes.like(convention.transmittance_min),
             stop_rule: convention.stop_rule,
             clamp_gradient: convention.alpha_clamp_gradient,
+            extra,
         }
     }
 

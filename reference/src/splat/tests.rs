@@ -4,6 +4,7 @@
 pub(crate) mod containment;
 mod coverage;
 pub(crate) mod derivative;
+mod extra_roundings;
 pub(crate) mod finite_difference;
 mod formulations;
 pub(crate) mod identity;

@@ -162,7 +162,8 @@ impl<S: Scalar> TileJob<'_, S> {
     fn walk<L: Lanes<Elem = S>, C: PerChannel<L>>(mut self, lanes: L) -> TileSums<S> {
         const { assert!(BLOCK.is_multiple_of(L::LANES), "a block is a number of registers") };
         let zero = [S::from_f64(0.0); BLOCK];
-        let constants = Constants::new(self.view.convention, lanes);
+        let extra = self.inputs.formulation().extra_roundings();
+        let constants = Constants::with_extra_roundings(self.view.convention, lanes, extra);
         let mut scratch = Scratch::<L, C>::new(constants.zero, self.view.splats.channels);
         let mut out = TileSums { ids: Vec::new(), sums: Vec::new() };
         let mut places = vec![zero; GEOMETRY + self.view.splats.channels];
@@ -331,7 +332,8 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
             self.remainder.as_mut(),
             self.v_color.as_mut(),
         );
-        let gradient = alpha_vjp(splat.conic, offset, splat.opacity, gauss, v_alpha);
+        let extra = formulation.extra_roundings();
+        let gradient = alpha_vjp(splat.conic, offset, splat.opacity, gauss, v_alpha, extra);
         let flows = constants.gradient_flows(active, splat.opacity * gauss);
         for (sum, value) in self.geometry.iter_mut().zip(gradient.to_array()) {
             *sum = *sum + value.or_else(flows, zero);

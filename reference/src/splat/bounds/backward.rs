@@ -6,8 +6,9 @@
 //! sum of the terms' radii, and how many terms each tile adds.
 
 use super::backward_lanes::TileJob;
+use super::counting::Counting;
 use crate::arithmetic::ElementBound;
-use crate::arithmetic::{Bounded, Model, dispatch};
+use crate::arithmetic::{Bounded, LaneJob, Model, dispatch};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::formulated::BackwardView;
 use crate::splat::reach::footprints;
@@ -65,16 +66,32 @@ pub fn backward<M: Model>(
 ///
 /// A walk from the front decides the stop again, so an undecided one is followed both ways; the
 /// pixel's value is what f64 decides, from the inputs that the formulation reads.
+///
+/// Extra roundings of the formulation have code of their own, so that bounds without any stay as fast.
+/// It takes one pixel at a time: the numbers are the same, and the walk need not be compiled for every
+/// width of a register once more.
 #[must_use]
 pub fn backward_as<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     inputs: &BackwardView<'_, Bounded<M>>,
 ) -> GradientBounds {
+    if inputs.formulation().extra_roundings().is_none() {
+        return in_tiles(view, inputs, |job| dispatch(job));
+    }
+    let counting = Counting::new(view, inputs);
+    in_tiles(&counting.view(), &counting.inputs(), |job| job.run(0.0_f64))
+}
+
+fn in_tiles<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    inputs: &BackwardView<'_, Bounded<M>>,
+    run: impl Fn(TileJob<'_, M>) -> TileSums + Sync,
+) -> GradientBounds {
     let tiles = view.lists.tile_offsets.len() - 1;
     let footprints = footprints(view);
     let sums: Vec<TileSums> = (0..tiles)
         .into_par_iter()
-        .map(|number| dispatch(TileJob { view, inputs, footprints: &footprints, number }))
+        .map(|number| run(TileJob { view, inputs, footprints: &footprints, number }))
         .collect();
     gather(view, &sums)
 }

@@ -37,7 +37,8 @@ impl<M: Model> TileJob<'_, M> {
     #[inline(always)]
     fn walk<L: Lanes<Elem = f64>>(self, mut state: TileState<'_, M>, lanes: L) -> TileSums {
         let Self { view, inputs, footprints, .. } = self;
-        let constants = Constants::new(view.convention, lanes);
+        let extra = inputs.formulation().extra_roundings();
+        let constants = Constants::new(view.convention, lanes, extra);
         let mut scratch = Scratch::new(&constants, view.splats.channels);
         let start = view.lists.range(self.number).start;
         let ids = &view.lists.flatten_ids[start..start + state.length];
@@ -217,10 +218,11 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
             t_final: block.t_final.load(lanes, lane),
             parts: [block.parts[0].load(lanes, lane), block.parts[1].load(lanes, lane)],
         };
-        let at = [alpha.alpha, t];
+        let (at, extra) = ([alpha.alpha, t], formulation.extra_roundings());
         let v_alpha = unblend(formulation, at, ends, color, v_pixel, remainder, v_color);
         let gradient =
-            alpha_vjp(splat.conic, alpha.offset, splat.opacity, alpha.gauss, v_alpha).to_array();
+            alpha_vjp(splat.conic, alpha.offset, splat.opacity, alpha.gauss, v_alpha, extra)
+                .to_array();
         let clamps = constants.clamps(alpha.raw);
         let value_clamps = constants.alpha_max.center().lt(alpha.raw.center());
         for (i, (sum, &term)) in sums.iter_mut().zip(gradient.iter().chain(&*v_color)).enumerate() {

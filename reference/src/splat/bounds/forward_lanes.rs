@@ -4,7 +4,7 @@
 use super::alpha_at;
 use super::forward::{Outcome, Pixel, finish};
 use super::lanes::{self, Cells, Constants, Splat, flags, samples};
-use crate::arithmetic::{Bounded, LaneJob, Lanes, Model, Scalar};
+use crate::arithmetic::{Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar};
 use crate::splat::rasterize::last_id;
 use crate::splat::reach::Footprint;
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Tile};
@@ -46,7 +46,7 @@ impl<M: Model> TileJob<'_, M> {
     fn walk<L: Lanes<Elem = f64>>(&self, walk: &mut Walk<'_, M>, lanes: L) {
         let Self { view, footprints, number } = *self;
         let list = view.lists.range(number);
-        let constants = Constants::new(view.convention, lanes);
+        let constants = Constants::new(view.convention, lanes, ExtraRoundings::NONE);
         let mut entries = Entries::new();
         for (batch, ids) in view.lists.flatten_ids[list].chunks(BATCH).enumerate() {
             if walk.alive == 0 {
@@ -203,7 +203,8 @@ impl<'a, M: Model> Walk<'a, M> {
                 continue;
             }
             let sample = [self.tile.samples[0][column][lane], self.tile.samples[1][row][lane]];
-            if let Some(pair) = alpha_at(self.view, &entry.footprint, sample) {
+            let none = ExtraRoundings::NONE;
+            if let Some(pair) = alpha_at(self.view, &entry.footprint, sample, none) {
                 pixel.step(&pair, color, position, self.view.convention);
                 if !pixel.live() {
                     self.alive -= 1;

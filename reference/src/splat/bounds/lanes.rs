@@ -3,9 +3,9 @@
 //! The arithmetic is that of [`Bounded`] in vector registers, so that it has the same bits. A pixel
 //! that meets an undecided comparison leaves the lanes and goes on by itself.
 
-use crate::arithmetic::{Arith, Bounded, Decided, Lanes, Model, Scalar};
+use crate::arithmetic::{Arith, Bounded, Decided, ExtraRoundings, Lanes, Model, Scalar, rounded};
 use crate::splat::convention::{ClampGradient, Convention, StopRule};
-use crate::splat::pair::sigma;
+use crate::splat::pair::{one_term, sigma, sigma_terms};
 use crate::splat::reach::Footprint;
 use crate::splat::tile::{BLOCK, PerPixel, Tile};
 
@@ -65,11 +65,13 @@ pub(super) struct Constants<M, L> {
     transmittance_min: Bounded<M, L>,
     stop_rule: StopRule,
     clamp_gradient: ClampGradient,
+    /// Of the power and of alpha.
+    extra: ExtraRoundings,
 }
 
 impl<M: Model, L: Lanes<Elem = f64>> Constants<M, L> {
     #[inline(always)]
-    pub(super) fn new(convention: &Convention, lanes: L) -> Self {
+    pub(super) fn new(convention: &Convention, lanes: L, extra: ExtraRoundings) -> Self {
         let zero = Bounded::splat(lanes, Bounded::from_f64(0.0));
         Self {
             zero,
@@ -79,6 +81,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Constants<M, L> {
             transmittance_min: zero.like(convention.transmittance_min),
             stop_rule: convention.stop_rule,
             clamp_gradient: convention.alpha_clamp_gradient,
+            extra,
         }
     }
 
@@ -148,8 +151,9 @@ pub(super) fn alpha_at<M: Model, L: Lanes<Elem = f64>>(
     let lanes = x.center();
     let offset = [splat.mean2d[0] - x, splat.mean2d[1] - y];
     let power = -sigma(splat.conic, offset[0], offset[1]);
+    let power = rounded!(power, constants.extra, sigma_terms(splat.conic, offset[0], offset[1]));
     let gauss = power.exp();
-    let raw = splat.opacity * gauss;
+    let raw = one_term(splat.opacity * gauss, constants.extra);
     let alpha = constants.alpha_max.min(raw);
     let above = constants.zero.decide(power);
     let below = alpha.decide(constants.alpha_min);

@@ -1,12 +1,12 @@
 //! One pixel on its way back, along every path that undecided comparisons leave open.
 
 use super::{BoundedAlpha, MAX_PATHS, stops, value_stops};
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Truth};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::convention::ClampGradient;
 use crate::splat::formulated::{BackwardView, Ends, Start, beyond, in_front, unblend};
 use crate::splat::formulation::{Formulation, WalkOrder};
-use crate::splat::pair::alpha_vjp;
+use crate::splat::pair::{alpha_vjp, one_term};
 use crate::splat::tile::Entry;
 use crate::splat::view::RasterView;
 
@@ -251,8 +251,10 @@ impl<'a, M: Model> Walk<'a, M> {
         let at = [pair.alpha, t];
         let v_alpha = unblend(self.formulation, at, self.ends, color, pixel, remainder, v_color);
         let splat = &entry.footprint;
-        let gradient = alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha);
-        let flows = gradient_flows(view, entry, pair);
+        let extra = self.formulation.extra_roundings();
+        let gradient =
+            alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha, extra);
+        let flows = gradient_flows(view, entry, pair, extra);
         let geometry = gradient.to_array().map(|term| through_clamp(term, flows));
         for (slot, &term) in self.terms.iter_mut().zip(geometry.iter().chain(&self.v_color)) {
             *slot = if widen { slot.or(term) } else { term };
@@ -283,11 +285,12 @@ pub(super) fn gradient_flows<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     entry: &Entry<Bounded<M>>,
     pair: &BoundedAlpha<M>,
+    extra: ExtraRoundings,
 ) -> (Truth, bool) {
     match view.convention.alpha_clamp_gradient {
         ClampGradient::PassThrough => (Truth::Always, true),
         ClampGradient::Zero => {
-            let raw = entry.footprint.opacity * pair.gauss;
+            let raw = one_term(entry.footprint.opacity * pair.gauss, extra);
             let alpha_max = Bounded::from_f64(view.convention.alpha_max);
             (!alpha_max.less(raw), !alpha_max.value_less(raw))
         }

@@ -15,7 +15,7 @@ use super::undecided::Undecided;
 use super::unordered::{self, Member};
 use super::unwalk::{Walk, gradient_flows};
 use super::{BoundedAlpha, MAX_PATHS, alpha_at};
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Truth};
 use crate::splat::tile::Entry;
 use crate::splat::view::RasterView;
 use std::ops::Range;
@@ -112,9 +112,10 @@ impl<M: Model> TileList<M> {
         undecided: &mut Undecided,
     ) -> Option<Visit<M>> {
         let entry = &self.entries[slot];
-        let mut pair = alpha_at(view, &entry.footprint, sample)?;
+        let none = ExtraRoundings::NONE;
+        let mut pair = alpha_at(view, &entry.footprint, sample, none)?;
         undecided.alpha += u64::from(pair.visible == Truth::Undecided);
-        let flows = gradient_flows(view, entry, &pair).0;
+        let flows = gradient_flows(view, entry, &pair, none).0;
         undecided.alpha_clamp += u64::from(flows == Truth::Undecided);
         let (listed, nominal) = self.listed[slot];
         if listed != Truth::Always {

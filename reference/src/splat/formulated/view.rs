@@ -1,8 +1,8 @@
 //! What the backward stage reads, formulation by formulation.
 
-use crate::arithmetic::{Bounded, Model, Scalar};
+use crate::arithmetic::{Bounded, Model, Scalar, rounded};
 use crate::splat::formulation::{FinalT, Formulation, Remainder, WalkOrder};
-use crate::splat::pair::background_vjp;
+use crate::splat::pair::{background_vjp, one_term};
 use crate::splat::view::LossView;
 use std::ops::Range;
 
@@ -123,6 +123,28 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
         Ok(Self { formulation, loss, render_colors: image, checkpoints })
     }
 
+    /// As [`Self::new`] was found to be complete.
+    pub(super) fn with_checked(
+        formulation: Formulation,
+        loss: LossView<'a, S>,
+        render_colors: &'a [S],
+        checkpoints: Option<Checkpoints<'a, S>>,
+    ) -> Self {
+        Self { formulation, loss, render_colors, checkpoints }
+    }
+
+    pub(super) fn loss(&self) -> &LossView<'a, S> {
+        &self.loss
+    }
+
+    pub(super) fn render_colors(&self) -> &'a [S] {
+        self.render_colors
+    }
+
+    pub(super) fn checkpoints(&self) -> Option<Checkpoints<'a, S>> {
+        self.checkpoints
+    }
+
     /// Which expression is meant.
     #[must_use]
     #[inline(always)]
@@ -196,8 +218,9 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
         };
         let (area, row) = ((tile_size * tile_size) as usize, 1 + remainder.len());
         let at = ((first[tile] as usize + number) * area + place) * row;
+        let extra = self.formulation.extra_roundings();
         for (rest, &in_front) in remainder.iter_mut().zip(&states[at + 1..at + row]) {
-            *rest = *rest - in_front;
+            *rest = rounded!(*rest - in_front, extra, [*rest, in_front]);
         }
         states[at]
     }
@@ -234,16 +257,19 @@ impl<S: Scalar> Start<S> {
     ) -> Self {
         let zero = S::from_f64(0.0);
         remainder.fill(zero);
-        let of_background = background_vjp(background, v_pixel, zero);
+        let extra = formulation.extra_roundings();
+        let of_background = background_vjp(background, v_pixel, zero, extra);
         let through = v_render_alpha - of_background;
+        let through = rounded!(through, extra, [v_render_alpha, of_background]);
         let (t, parts) = match formulation.remainder() {
             Remainder::Behind => (t_final, [through, zero]),
             Remainder::Buffer => (t_final, [v_render_alpha, of_background]),
             Remainder::Image => {
                 for ((rest, &color), &behind) in remainder.iter_mut().zip(image).zip(background) {
-                    *rest = color - t_final * behind;
+                    let terms = [color, t_final * behind];
+                    *rest = rounded!(terms[0] - terms[1], extra, terms);
                 }
-                (S::from_f64(1.0), [through * t_final, zero])
+                (S::from_f64(1.0), [one_term(through * t_final, extra), zero])
             }
             Remainder::State => {
                 remainder[0] = -through;

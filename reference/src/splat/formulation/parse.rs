@@ -1,5 +1,7 @@
 //! A formulation as it is written on the command line and in files.
 
+use crate::arithmetic::ExtraRoundings;
+
 use super::{Divide, FinalT, Floor, Formulation, FormulationError, NAMED, Remainder, WalkOrder};
 use std::str::FromStr;
 
@@ -11,6 +13,7 @@ struct Written {
     final_t: Option<FinalT>,
     divide: Option<Divide>,
     floor: Option<Floor>,
+    extra: Option<ExtraRoundings>,
 }
 
 /// Fills a field that is still empty.
@@ -66,6 +69,7 @@ impl Written {
                 let known = known.ok_or_else(|| wrong("floor_1_minus_alpha", "none or 1e-6"))?;
                 fill(&mut self.floor, "floor_1_minus_alpha", known)
             }
+            "extra_roundings" => fill(&mut self.extra, "extra_roundings", value.parse()?),
             _ => Err(FormulationError::Field { field: field.to_owned() }),
         }
     }
@@ -95,12 +99,13 @@ impl FromStr for Formulation {
         }
         let remainder = written.remainder.unwrap_or(Remainder::Behind);
         let usual = Self::of(remainder, FinalT::Stored);
-        Self::new(
+        let formulation = Self::new(
             remainder,
             written.walk.unwrap_or(usual.walk()),
             written.final_t.unwrap_or(usual.final_t),
             written.divide.unwrap_or(usual.divide),
             written.floor.unwrap_or(usual.floor),
-        )
+        )?;
+        Ok(formulation.with_extra_roundings(written.extra.unwrap_or_default()))
     }
 }

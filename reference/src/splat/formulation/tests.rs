@@ -32,6 +32,20 @@ fn fields_are_read_in_any_order_and_the_usual_ones_left_out() {
 }
 
 #[test]
+fn extra_roundings_go_with_a_formulation() {
+    let gsplat = NAMED[1].formulation;
+    let six = ExtraRoundings::new(6).expect("few enough");
+    let rounded = gsplat.with_extra_roundings(six);
+    let written = "buffer, final_t = one-minus-alpha, extra_roundings = 6";
+    assert_eq!(rounded.to_string(), written, "as reports say it");
+    assert_eq!(written.parse(), Ok(rounded), "as reproducers keep it");
+    assert_ne!(rounded, gsplat, "it has bounds of its own");
+    let names: Vec<_> = rounded.named().map(|named| named.name).collect();
+    assert_eq!(names, ["gsplat-1.5"], "it is the project's expression");
+    assert!(NAMED.iter().all(|named| named.formulation.extra_roundings().is_none()), "none stated");
+}
+
+#[test]
 fn what_does_not_exist_is_refused_with_a_reason() {
     for (text, reason) in [
         ("gsplat", "unknown formulation 'gsplat': expected one of 3dgs, gsplat-1.5"),
@@ -46,6 +60,8 @@ fn what_does_not_exist_is_refused_with_a_reason() {
         ("floor_1_minus_alpha=1", "floor_1_minus_alpha = '1' does not exist"),
         ("remainder=rest", "remainder = 'rest' does not exist"),
         ("bias=1", "unknown field 'bias'"),
+        ("extra_roundings=-1", "extra roundings: '-1' is not a whole number from 0 to 64"),
+        ("extra_roundings=65", "extra roundings: '65' is not a whole number from 0 to 64"),
     ] {
         let error = text.parse::<Formulation>().expect_err(text).to_string();
         assert!(error.contains(reason), "{text}: {error}");

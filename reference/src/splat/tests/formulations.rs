@@ -21,7 +21,7 @@ use crate::splat::view::LossView;
 type B = Bounded<Ieee>;
 
 /// Every formulation; those that walk from the front with checkpoints as well.
-fn with_and_without_checkpoints() -> impl Iterator<Item = (Formulation, bool)> {
+pub(super) fn with_and_without_checkpoints() -> impl Iterator<Item = (Formulation, bool)> {
     Formulation::all().flat_map(|formulation| {
         let also = formulation.walk() == WalkOrder::Front;
         [false, true].into_iter().take(1 + usize::from(also)).map(move |noted| (formulation, noted))
@@ -134,13 +134,13 @@ fn the_standard_formulation_is_the_stage_without_one() {
 }
 
 /// A formulation's inputs over one scalar.
-struct Inputs<S> {
+pub(super) struct Inputs<S> {
     image: Vec<S>,
     noted: Option<CheckpointArrays<S>>,
 }
 
 impl<S: Scalar> Inputs<S> {
-    fn new(case: &Case, noted: bool) -> Self {
+    pub(super) fn new(case: &Case, noted: bool) -> Self {
         let noted = noted.then(|| checkpoints::<f32>(&case.over::<f32>().view(), 32));
         Self {
             image: case.raster.render_colors.iter().map(|&x| S::from_f32(x)).collect(),
@@ -160,7 +160,7 @@ impl<S: Scalar> Inputs<S> {
 
 impl<M: Model> Inputs<Perturbed<M>> {
     /// The backward stage as a device may compute it, from the inputs that its formulation reads.
-    fn differentiate(
+    pub(super) fn differentiate(
         &self,
         case: &Case,
         formulation: Formulation,
@@ -179,7 +179,11 @@ impl<M: Model> Inputs<Perturbed<M>> {
     }
 }
 
-fn bounds_of<M: Model>(case: &Case, formulation: Formulation, noted: bool) -> GradientBounds {
+pub(super) fn bounds_of<M: Model>(
+    case: &Case,
+    formulation: Formulation,
+    noted: bool,
+) -> GradientBounds {
     let mut lifted = case.over::<Bounded<M>>();
     if formulation.final_t() == FinalT::OneMinusAlpha {
         let alphas = case.raster.render_alphas.iter();

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-use splatcheck_reference::arithmetic::Arith;
+use splatcheck_reference::arithmetic::{Arith, ExtraRoundings};
 use splatcheck_reference::splat::pair::{alpha_vjp, blend_vjp, sigma};
 
 use super::*;
@@ -75,11 +75,18 @@ fn operations_are_those_of_the_formulas() {
         let d = usize::from(channels);
         let contributing = operations(|| {
             let (mut behind, mut v_color) = (vec![x; d], vec![x; d]);
-            let transmittance = x / x;
-            let blended =
-                blend_vjp(x, transmittance, &vec![x; d], &vec![x; d], &mut behind, &mut v_color);
+            let (transmittance, none) = (x / x, ExtraRoundings::NONE);
+            let blended = blend_vjp(
+                x,
+                transmittance,
+                &vec![x; d],
+                &vec![x; d],
+                &mut behind,
+                &mut v_color,
+                none,
+            );
             let v_alpha = blended + (x / x) * x;
-            let gradient = alpha_vjp([x; 3], [x; 2], x, x, v_alpha).to_array();
+            let gradient = alpha_vjp([x; 3], [x; 2], x, x, v_alpha, none).to_array();
             gradient.into_iter().chain(v_color).for_each(|value| {
                 let _ = x + value;
             });

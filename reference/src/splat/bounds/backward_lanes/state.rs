@@ -158,7 +158,8 @@ impl<'a, M: Model> TileState<'a, M> {
                 continue;
             }
             let sample = [self.tile.samples[0][column][lane], self.tile.samples[1][row][lane]];
-            let Some(pair) = alpha_at(self.view, &entry.footprint, sample) else { continue };
+            let extra = self.inputs.formulation().extra_roundings();
+            let Some(pair) = alpha_at(self.view, &entry.footprint, sample, extra) else { continue };
             if walk.step(self.view, entry, &pair) {
                 self.sums.counts[entry.depth] += 1;
                 let slots = &mut self.sums.elements[entry.depth * walk.terms.len()..];

@@ -1,0 +1,34 @@
+//! How a radius grows by extra roundings (see `arithmetic/extra.rs`).
+
+use super::{Bounded, INFLATE, SUBNORMAL_STEP, ULP};
+use crate::arithmetic::{Extra, ExtraRoundings, Lanes, Model};
+
+impl<M: Model> Bounded<M> {
+    /// The same number, of which intermediates may be rounded more often.
+    #[must_use]
+    pub fn counting(self) -> Bounded<Extra<M>> {
+        Bounded::with(self.value, self.radius)
+    }
+}
+
+impl<M: Model, L: Lanes<Elem = f64>> Bounded<M, L> {
+    /// (1 + u)^K - 1 <= K u / (1 - K u) <= K u (1 + 2 K u) while K u <= 1/2, times the sum of the
+    /// terms' magnitudes; and a subnormal result loses at most what one operation may, each time.
+    /// Where all terms are 0 there is nothing to round.
+    #[inline(always)]
+    pub(super) fn grown<const N: usize>(self, extra: ExtraRoundings, terms: [Self; N]) -> Self {
+        let (v, times) = (self.value, f64::from(extra.count()));
+        let ku = times * M::TABLE.basic_ulp * ULP;
+        let smallest = times * (Self::FLUSH + (M::TABLE.basic_ulp + 1.0) * SUBNORMAL_STEP);
+        let zero = v.like(0.0);
+        let mut sum = zero;
+        for term in terms {
+            sum = sum + term.magnitude();
+        }
+        let grown = sum * v.like(ku * (1.0 + 2.0 * ku)) + v.like(smallest);
+        let grown = zero.or_else(Self::is_zero(sum), grown);
+        // N magnitudes were added in f64: each rounding is 2^-53 of the sum, and INFLATE has room for
+        // the few terms of an intermediate.
+        Self::known(v, (self.radius + grown) * v.like(INFLATE))
+    }
+}
