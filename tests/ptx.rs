@@ -132,6 +132,70 @@ fn extra_roundings_are_named_by_the_report() {
     }
 }
 
+/// Which lane adds first changes a sum's bits. The finding's two orders are enough to see it again.
+#[test]
+fn a_kernel_that_adds_atomically_is_not_deterministic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["--expect", "deterministic"];
+    let said = judge(folder.path(), "own_backward", "large-over-many-tiles", &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let orders = "in the orders lockstep, random:0, adversarial:0, random:1";
+    assert!(said.out.contains(orders), "{said:?}");
+    let found = said.out.lines().find(|line| line.contains("not deterministic: "));
+    let found = found.expect("a finding");
+    for part in ["v_", "] is ", " (0x", " under lockstep and ", "elements differ"] {
+        assert!(found.contains(part), "{found}");
+    }
+    let file = reproducer(folder.path(), &said);
+    let again = say(folder.path(), &["replay", file.to_str().expect("a plain name")]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.out.contains(found.trim()), "the same element and bits: {again:?}");
+    let words = ["--expect", "deterministic", "--schedule", "lockstep"];
+    let said = judge(folder.path(), "own_backward", "tile-corner", &words);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("lockstep is one order of execution"), "{said:?}");
+    let said = judge(folder.path(), "own_backward", "tile-corner", &["--expect", "speed"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("possible values: deterministic"), "{said:?}");
+    let said = judge(folder.path(), "own_backward", "tile-corner", &["--repeats", "4"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+}
+
+/// A forward pass adds nothing atomically. Of an image that is one warp's, one lane adds to each number
+/// where the warp adds up first or a lane is a Gaussian, and every pixel's lane where they do not.
+#[test]
+fn every_stage_without_float_atomics_is_deterministic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scene = fs::read_to_string(path("corpora/splat/behind-the-camera.toml")).expect("a case");
+    let low = scene.replace("height = 16", "height = 2").replace("cy = 8.0", "cy = 1.0");
+    assert_ne!(low, scene, "the image is 16x2 pixels");
+    fs::write(folder.path().join("low.toml"), low).expect("written");
+    let words = ["check", "--engine", "emulator", "--case", "low.toml"];
+    let more = ["--expect", "deterministic", "--threshold", "0"];
+    let reductions = ["atomic", "sw-b", "per-gaussian"].map(|name| ["--reduction", name]);
+    let said = say(folder.path(), &[&words[..], &more, &reductions.concat()].concat());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let row = |stage: &str, reduction: &str| -> Vec<String> {
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let mut rows = said.out.lines().map(words);
+        rows.find(|row| row.len() > 5 && row[1..3] == [stage, reduction]).expect("a row")
+    };
+    let deterministic = [
+        ("project", "-"),
+        ("rasterize", "-"),
+        ("rasterize_backward", "sw-b"),
+        ("rasterize_backward", "per-gaussian"),
+    ];
+    for (stage, reduction) in deterministic {
+        assert_eq!(row(stage, reduction)[5], "0", "{stage} {reduction}: {said:?}");
+    }
+    assert_ne!(row("rasterize_backward", "atomic")[5], "0", "{said:?}");
+    let file = reproducer(folder.path(), &said);
+    let again = say(folder.path(), &["replay", file.to_str().expect("a plain name")]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.out.contains("not deterministic: "), "{again:?}");
+}
+
 #[test]
 fn a_formulation_that_the_stage_does_not_have_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -120,6 +120,30 @@ pub struct DeviceInfo {
     pub loop_limit: LoopLimit,
 }
 
+/// An element of which two runs of one kernel on one input gave different bits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OtherBits {
+    /// The output and the element's index, as in `NumPy`.
+    pub element: String,
+    /// The number in both runs, with its bits.
+    pub seen: [String; 2],
+    /// The two runs.
+    pub runs: [String; 2],
+    /// How many elements differ between them.
+    pub elements: usize,
+}
+
+impl fmt::Display for OtherBits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { element, seen: [a, b], runs: [under_a, under_b], elements } = self;
+        write!(f, "{element} is {a} under {under_a} and {b} under {under_b}")?;
+        match elements {
+            0 | 1 => Ok(()),
+            _ => write!(f, "; {elements} elements differ"),
+        }
+    }
+}
+
 /// Why an engine gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
@@ -170,6 +194,9 @@ pub enum EngineError {
     /// A kernel faulted, or the device reported another error.
     #[error("device failed: {0}")]
     Device(String),
+    /// The same run was made more than once and gave different results.
+    #[error("not deterministic: {0}")]
+    NotDeterministic(Box<OtherBits>),
 }
 
 impl EngineError {
@@ -184,7 +211,8 @@ impl EngineError {
             | Self::Input(_)
             | Self::Threshold(_)
             | Self::Unavailable(_)
-            | Self::Device(_) => false,
+            | Self::Device(_)
+            | Self::NotDeterministic(_) => false,
         }
     }
 
@@ -200,7 +228,9 @@ impl EngineError {
             | Self::LoopLimit { .. }
             | Self::TooLarge(_)
             | Self::Unavailable(_) => true,
-            Self::Input(_) | Self::Threshold(_) | Self::Device(_) => false,
+            Self::Input(_) | Self::Threshold(_) | Self::Device(_) | Self::NotDeterministic(_) => {
+                false
+            }
         }
     }
 }

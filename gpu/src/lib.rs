@@ -33,7 +33,8 @@ pub use self::wgpu::{AdapterChoice, AdapterSummary, Options, WgpuEngine};
 pub use cuda::CudaEngine;
 pub use emulator::EmulatorEngine;
 pub use engine::{
-    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, Support, Work,
+    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, OtherBits,
+    Support, Work,
 };
 pub use reduction::{Reduction, Setting, ThresholdError};
 pub use stages::Stage;

@@ -14,6 +14,7 @@ pub mod coverage;
 pub mod devices;
 pub mod engine;
 pub mod exit;
+pub mod expect;
 pub mod formulation;
 pub mod formulations;
 pub mod fuzz;

@@ -23,6 +23,7 @@ pub mod emulation;
 pub mod process;
 pub mod program;
 pub mod protocol;
+pub mod repeated;
 pub mod serve;
 pub mod spec;
 mod tail;

@@ -2,7 +2,7 @@
 
 pub mod devices;
 
-use crate::campaign::{EngineReport, Fault, Finding, Row};
+use crate::campaign::{EngineReport, Finding, Row};
 use crate::engines::Missing;
 use crate::table::table;
 use crate::verdict::{Tally, Verdict};
@@ -166,10 +166,7 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
         finding.runs,
         if finding.runs == 1 { "" } else { "s" },
     );
-    let _ = match &finding.fault {
-        Fault::Difference(difference) => writeln!(text, "  {difference}"),
-        Fault::Engine(error) => writeln!(text, "  no result: {error}"),
-    };
+    let _ = writeln!(text, "  {}", finding.fault);
     for note in &finding.notes {
         let _ = writeln!(text, "  {note}");
     }

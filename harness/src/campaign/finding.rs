@@ -5,6 +5,7 @@ use crate::verdict::Difference;
 use crate::workload::AnyCase;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{EngineError, Setting, Stage};
+use std::fmt;
 
 /// What was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,16 @@ pub enum Fault {
     Difference(Difference),
     /// The engine gave no result.
     Engine(EngineError),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Difference(difference) => difference.fmt(f),
+            Self::Engine(error @ EngineError::NotDeterministic(_)) => error.fmt(f),
+            Self::Engine(error) => write!(f, "no result: {error}"),
+        }
+    }
 }
 
 /// One thing that was wrong, with all that is needed to run it again.
@@ -58,6 +69,7 @@ impl Finding {
                 let kind = if difference.value.is_finite() { "wrong" } else { "not finite" };
                 format!("{} {kind}", difference.output)
             }
+            Fault::Engine(EngineError::NotDeterministic(_)) => "other bits".to_owned(),
             Fault::Engine(_) => "no result".to_owned(),
         };
         format!("{stage} {reduction} {what} {class}")
@@ -77,6 +89,7 @@ impl Finding {
         });
         let what = match &self.fault {
             Fault::Difference(difference) => &*difference.output,
+            Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits",
             Fault::Engine(_) => "fault",
         };
         let stem = format!("{}-{}{setting}-{what}-{}", self.engine, self.stage, self.case.name());

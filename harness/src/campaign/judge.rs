@@ -185,7 +185,9 @@ impl<'a, 'm> Judge<'a, 'm> {
         let of_machine = error.is_of_the_machine();
         let verdict = if of_machine { Verdict::NotExercised } else { Verdict::Disagree };
         self.report.row(entry.job.stage, setting).add_run(verdict, setting);
-        self.faults_in_a_row += 1;
+        // Other bits come from an engine that works.
+        let works = matches!(error, EngineError::NotDeterministic(_));
+        self.faults_in_a_row = if works { 0 } else { self.faults_in_a_row + 1 };
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }
@@ -229,7 +231,9 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn repeats(&self, fault: &Fault) -> bool {
         match fault {
             Fault::Difference(_) => true,
-            Fault::Engine(EngineError::Device(_)) => self.report.info.kind == EngineKind::Emulator,
+            Fault::Engine(EngineError::Device(_) | EngineError::NotDeterministic(_)) => {
+                self.report.info.kind == EngineKind::Emulator
+            }
             Fault::Engine(_) => false,
         }
     }

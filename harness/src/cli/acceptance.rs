@@ -325,6 +325,7 @@ fn check(
         workload: Arc::new(Splat::default()),
         convention: Convention::of(Profile::Inria),
         gate: GatePlan::default(),
+        repeats: None,
     };
     let mut reports = judge(&check)?;
     let mut files = reproducer::write_all(&folder.join("findings"), &mut reports, None)?;

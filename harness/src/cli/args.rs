@@ -10,11 +10,13 @@ use splatcheck_reference::splat::convention::{Convention, Profile};
 
 use super::acceptance::AcceptanceArgs;
 use super::exit::CliError;
+use super::expect::ExpectArgs;
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use super::ptx::PtxArgs;
-use super::schedule::EmulationArgs;
+use super::schedule::{EmulationArgs, ScheduleArgs};
 use super::schedules::SchedulesArgs;
+use crate::engines::repeated::Repeats;
 use crate::engines::{Discovery, Found};
 use crate::workload::Workload;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
@@ -171,6 +173,9 @@ pub struct CheckArgs {
     /// How the emulator runs.
     #[command(flatten)]
     pub emulation: EmulationArgs,
+    /// What is demanded besides the bounds.
+    #[command(flatten)]
+    pub expect: ExpectArgs,
     /// What is judged beside a case or scene that is named: splat or scatter
     #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
     #[arg(conflicts_with_all = ["ply", "case"])]
@@ -298,6 +303,8 @@ pub struct CheckPlan {
     pub convention: Convention,
     /// What stops the build.
     pub gate: GatePlan,
+    /// How often every run is made, where equal bits are demanded.
+    pub repeats: Option<Repeats>,
 }
 
 /// A checked `render`.
@@ -356,7 +363,14 @@ impl CheckArgs {
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
         let engines = discovery.select(&self.engine).map_err(CliError::of)?;
-        let engines = self.emulation.resolve(engines)?;
+        let repeats = self.expect.resolve(self.emulation.order)?;
+        let mut engines = self.emulation.resolve(engines)?;
+        if repeats.is_some() {
+            // One engine makes the runs in all orders.
+            let order = ScheduleArgs::default();
+            let emulation = EmulationArgs { order, ..self.emulation };
+            engines = emulation.resolve(discovery.select(&self.engine).map_err(CliError::of)?)?;
+        }
         let reductions: Vec<_> = Reduction::ALL
             .into_iter()
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
@@ -390,6 +404,7 @@ impl CheckArgs {
             workload: under(self.workload, self.convention)?,
             convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,
+            repeats,
         })
     }
 }

@@ -9,6 +9,7 @@ use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
+use super::expect;
 use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
@@ -48,7 +49,10 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     let program = Program::find().map_err(CliError::of)?;
     for engines in lots {
         let settings = |found: &Found| plan.settings(found.info.lane_width);
-        let start = |found: &Found| contender(found, &program, settings(found));
+        let start = |found: &Found| match &plan.repeats {
+            Some(repeats) => expect::contender(found, &program, settings(found), repeats),
+            None => contender(found, &program, settings(found)),
+        };
         let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
         bar.inc_length(cases.runs(&contenders));
         let some = run_campaign(cases.iter(), contenders, hooks);
@@ -65,6 +69,9 @@ fn conclude(
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let files = reproducer::write_all(&plan.out, reports, None)?;
+    if let Some(repeats) = &plan.repeats {
+        writeln!(out, "{}\n", expect::described(repeats))?;
+    }
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
     if let Subject::Campaign { corpus: None, .. } = plan.subject {
         writeln!(

@@ -7,17 +7,19 @@ use clap::Args;
 use rayon::prelude::*;
 use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::emulator::OwnKernel;
-use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_gpu::{Engine, Reduction, Setting};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
+use super::expect::{self, ExpectArgs};
 use super::formulation::{self, Asked, asked, judge_in};
 use super::schedule::ScheduleArgs;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, Minimizer, judge};
 use crate::emulated;
+use crate::engines::repeated::Repeats;
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
 use crate::report::report;
@@ -57,6 +59,9 @@ pub struct PtxArgs {
     /// In which orders it runs.
     #[command(flatten)]
     pub order: ScheduleArgs,
+    /// What is demanded besides the bounds.
+    #[command(flatten)]
+    pub expect: ExpectArgs,
     /// Folder for reproducers
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
@@ -162,6 +167,8 @@ pub struct PtxPlan {
     pub extra_roundings: Option<ExtraRoundings>,
     /// How it runs, once for each.
     pub emulations: Vec<Emulation>,
+    /// How often every run is made, where equal bits are demanded; then there is one emulation.
+    pub repeats: Option<Repeats>,
     /// Folder for reproducers.
     pub out: PathBuf,
 }
@@ -181,6 +188,11 @@ impl PtxArgs {
             architecture: Architecture::Compute75,
             order,
         };
+        let repeats = self.expect.resolve(self.order)?;
+        let orders = match &repeats {
+            Some(_) => vec![Order::Lockstep],
+            None => self.order.orders()?,
+        };
         Ok(PtxPlan {
             file: self.file,
             kernel,
@@ -189,7 +201,8 @@ impl PtxArgs {
             named: self.judged.reduction.is_some(),
             formulation: self.formulation,
             extra_roundings: self.extra_roundings,
-            emulations: self.order.orders()?.into_iter().map(emulation).collect(),
+            emulations: orders.into_iter().map(emulation).collect(),
+            repeats,
             out: paths::writable_folder("--out", &self.out)?,
         })
     }
@@ -216,6 +229,9 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let heading = heading(&plan.kernel, &plan.file, plan.setting, plan.named);
     let formulation = formulation::described(judged.formulation);
     writeln!(out, "{heading}; formulation {formulation}\n")?;
+    if let Some(repeats) = &plan.repeats {
+        writeln!(out, "{}\n", expect::described(repeats))?;
+    }
     out.write_all(report(&reports, &[], &files).as_bytes())?;
     if let Some(others) = judged.others {
         writeln!(out, "{others}")?;
@@ -231,13 +247,19 @@ fn run_one(
     minimize: &Minimizer<'_>,
 ) -> Result<EngineReport, CliError> {
     let run = (RASTERIZE_BACKWARD, plan.setting.reduction);
-    let engine = emulated::open_own(emulation, &plan.kernel, run, items)
-        .map_err(|error| CliError::caused(format!("engine {emulation}"), error))?;
+    let open = |emulation| emulated::open_own(emulation, &plan.kernel, run, items);
+    let engine: Box<dyn Engine + Send> = match &plan.repeats {
+        Some(repeats) => Box::new(expect::emulator(emulation, repeats, open)?),
+        None => {
+            let failed = |error| CliError::caused(format!("engine {emulation}"), error);
+            Box::new(open(emulation).map_err(failed)?)
+        }
+    };
     let settings = vec![plan.setting];
     let contender = Contender {
         id: emulation.to_string(),
         emulation: Some(emulation),
-        engine: Box::new(engine),
+        engine,
         stages: vec![RASTERIZE_BACKWARD],
         settings,
     };

@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
 use splatcheck_gpu::{Reduction, Setting};
 
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
+use super::expect::{self, Noted};
 use super::{paths, replay_trace};
 use crate::campaign::{Contender, Hooks, Item, as_it_is, run as run_campaign};
-use crate::emulated::Recording;
+use crate::emulated::{self, Recording};
 use crate::engines::{Discovery, Emulation, Found, Program};
 use crate::gate::Evidence;
 use crate::report::report;
-use crate::workload::CaseFile;
+use crate::workload::{AnyCase, CaseFile};
 use crate::workloads;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use crate::workloads::splat::formulated::as_noted;
@@ -154,10 +156,14 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return replay_trace::run(&recording, recorded.run(&item)?, &item, out);
     }
     let program = Program::find().map_err(CliError::of)?;
+    let noted = Noted::new(&notes)?;
     let contenders = recorded
         .engines(plan)?
         .iter()
-        .map(|found| recorded.contender(found, &program))
+        .map(|found| match &noted {
+            None => recorded.contender(found, &program),
+            Some(noted) => recorded.repeated(found, &program, noted, &case),
+        })
         .collect::<Result<Vec<_>, _>>()?;
     if contenders.is_empty() {
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
@@ -191,22 +197,48 @@ impl Recorded {
         Ok((stage, setting))
     }
 
+    /// The recorded setting; all of them for a plain case.
+    fn settings(&self, found: &Found) -> Result<Vec<Setting>, CliError> {
+        let width = found.info.lane_width;
+        let Some(setting) = self.setting else { return Ok(Setting::sweep(width)) };
+        let failed = |error| CliError::new(format!("engine {}: {error}", found.spec.id()));
+        Ok(vec![setting.check(width).map_err(failed)?])
+    }
+
+    /// An engine that makes the recorded run as often and in the orders that gave other bits.
+    fn repeated(
+        &self,
+        found: &Found,
+        program: &Program,
+        noted: &Noted,
+        case: &AnyCase,
+    ) -> Result<Contender<'static>, CliError> {
+        let settings = self.settings(found)?;
+        let mut contender = expect::contender(found, program, settings, &noted.repeats)?;
+        if let (Some(kernel), Some(emulation)) = (&noted.kernel, found.emulation()) {
+            let item = Item::new(Arc::clone(case), self.camera).map_err(CliError::of)?;
+            let (stage, setting) = self.run(&item)?;
+            let reduction = setting.map_or(Reduction::BASELINE, |setting| setting.reduction);
+            let own = |emulation| {
+                let items = std::slice::from_ref(&item);
+                emulated::open_own(emulation, kernel, (stage, reduction), items)
+            };
+            contender.engine = Box::new(expect::emulator(emulation, &noted.repeats, own)?);
+        }
+        self.only_its_stage(&mut contender);
+        Ok(contender)
+    }
+
     /// An engine with the recorded stage and setting; with all of them for a plain case.
     fn contender(&self, found: &Found, program: &Program) -> Result<Contender<'static>, CliError> {
-        let width = found.info.lane_width;
-        let settings = match self.setting {
-            Some(setting) => {
-                let setting = setting.check(width).map_err(|error| {
-                    CliError::new(format!("engine {}: {error}", found.spec.id()))
-                })?;
-                vec![setting]
-            }
-            None => Setting::sweep(width),
-        };
-        let mut contender = contender(found, program, settings)?;
+        let mut contender = contender(found, program, self.settings(found)?)?;
+        self.only_its_stage(&mut contender);
+        Ok(contender)
+    }
+
+    fn only_its_stage(&self, contender: &mut Contender<'_>) {
         if let Some(stage) = self.stage {
             contender.stages = vec![stage];
         }
-        Ok(contender)
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use splatcheck_gpu::emulator::OwnKernel;
 
 use super::exit::CliError;
+use super::expect;
 use crate::campaign::Finding;
 use crate::emulated;
 use crate::report::reproducer_path;
@@ -36,7 +37,9 @@ pub fn write(
         put("reduction", setting.reduction.to_string());
         put("threshold", setting.threshold.to_string());
     }
-    if finding.emulation.is_some() {
+    if let Some(repeated) = expect::notes(finding, kernel) {
+        notes.extend(repeated);
+    } else if finding.emulation.is_some() {
         match emulated::record(finding, kernel) {
             Ok(recording) => notes.extend(recording.notes()),
             Err(error) => finding.notes.push(format!("NOT RECORDED: {error}")),

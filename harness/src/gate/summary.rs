@@ -239,17 +239,15 @@ impl RowSummary {
 impl FindingSummary {
     fn new(finding: &Finding, file: &str, known: Option<String>) -> Self {
         let setting = finding.setting.filter(|setting| setting.reduction.has_threshold());
-        let (what, element) = match &finding.fault {
-            Fault::Difference(difference) => {
-                (difference.to_string(), Some(ElementSummary::new(difference)))
-            }
-            Fault::Engine(error) => (format!("no result: {error}"), None),
+        let element = match &finding.fault {
+            Fault::Difference(difference) => Some(ElementSummary::new(difference)),
+            Fault::Engine(_) => None,
         };
         Self {
             stage: finding.stage.name,
             reduction: reduction_of(finding),
             threshold: setting.map(|setting| setting.threshold),
-            what,
+            what: finding.fault.to_string(),
             element,
             case: finding.case.name().to_owned(),
             camera: finding.view,

@@ -1,6 +1,6 @@
 //! An [`EngineError`] as metadata strings: exactly what was written is read.
 
-use splatcheck_gpu::{EngineError, ThresholdError};
+use splatcheck_gpu::{EngineError, OtherBits, ThresholdError};
 
 use super::wire::{Reader, WireError, Writer};
 
@@ -49,6 +49,16 @@ pub(super) fn write(writer: &mut Writer<'_>, error: &EngineError) {
             writer.text("message", message);
             "device"
         }
+        EngineError::NotDeterministic(other) => {
+            let OtherBits { element, seen: [a, b], runs: [under_a, under_b], elements } = &**other;
+            writer.text("element", element);
+            writer.text("elements", elements);
+            writer.text("first", a);
+            writer.text("second", b);
+            writer.text("first_run", under_a);
+            writer.text("second_run", under_b);
+            "not-deterministic"
+        }
     };
     writer.text(KIND, kind);
 }
@@ -71,6 +81,12 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<EngineError, WireError> {
         "too-large" => EngineError::TooLarge(text("message")?),
         "unavailable" => EngineError::Unavailable(text("message")?),
         "device" => EngineError::Device(text("message")?),
+        "not-deterministic" => EngineError::NotDeterministic(Box::new(OtherBits {
+            element: text("element")?,
+            seen: [text("first")?, text("second")?],
+            runs: [text("first_run")?, text("second_run")?],
+            elements: reader.value("elements")?,
+        })),
         kind => return Err(WireError(format!("unknown kind of error '{kind}'"))),
     })
 }

@@ -2,7 +2,7 @@ use super::super::samples;
 use super::super::wire::canonical;
 use super::*;
 use splatcheck_gpu::stages::splat::{PROJECT, RASTERIZE, RASTERIZE_BACKWARD};
-use splatcheck_gpu::{Data, Engine, Tensor, ThresholdError};
+use splatcheck_gpu::{Data, Engine, OtherBits, Tensor, ThresholdError};
 
 #[test]
 fn errors_and_descriptions_round_trip() {
@@ -16,6 +16,12 @@ fn errors_and_descriptions_round_trip() {
         EngineError::TooLarge("4 tiles".into()),
         EngineError::Unavailable("full".into()),
         EngineError::Device("lost".into()),
+        EngineError::NotDeterministic(Box::new(OtherBits {
+            element: "v_colors[0, 2]".into(),
+            seen: ["1 (0x3f800000)".into(), "2 (0x40000000)".into()],
+            runs: ["lockstep".into(), "random:7".into()],
+            elements: 3,
+        })),
     ];
     for error in errors {
         let frame = encode_response(RequestRef::Info, &Err(error.clone())).unwrap();
