@@ -196,6 +196,26 @@ fn every_stage_without_float_atomics_is_deterministic() {
     assert!(again.out.contains("not deterministic: "), "{again:?}");
 }
 
+/// Mixed precision has a promise of its own, and passes for f32 nowhere.
+#[test]
+fn a_kernel_that_adds_terms_of_f16_is_caught_and_told_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kernel = "own_backward_half";
+    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "behind,terms=f16"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("formulation behind, terms = f16 (3dgs)"), "{said:?}");
+    let said = judge(folder.path(), kernel, "tile-corner", &[]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let told = "formulation: agrees under behind, terms = f16 (3dgs)";
+    assert!(said.out.contains(told), "{said:?}");
+    replays(folder.path(), &reproducer(folder.path(), &said));
+    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "any"]);
+    assert_eq!(said.code, Some(1), "nobody asked for f16: {said:?}");
+    let words = ["--formulation", "behind,terms=f16"];
+    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
+    assert_eq!(said.code, Some(1), "a bug is no rounding: {said:?}");
+}
+
 #[test]
 fn a_formulation_that_the_stage_does_not_have_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -203,6 +223,7 @@ fn a_formulation_that_the_stage_does_not_have_is_refused() {
         ("brush", "it reads render_colors, which the interface of rasterize_backward"),
         ("splax", "unknown formulation 'splax': expected one of 3dgs, gsplat-1.5"),
         ("buffer,walk=front", "remainder = buffer is known on a walk from back to front only"),
+        ("behind,terms=bf16", "formulation: terms = 'bf16' does not exist: expected f32 or f16"),
     ] {
         let words = ["--formulation", formulation];
         let said = judge(folder.path(), "own_backward", "tile-corner", &words);
@@ -384,8 +405,9 @@ fn a_turn_of_seeds_covers_every_artifact_at_every_threshold() {
         let line = said
             .out
             .lines()
-            .find(|line| line.starts_with(kind) && line.contains(" rasterize_backward  sw-b "));
-        let cells: Vec<_> = line.expect("a line").split_whitespace().collect();
+            .map(|line| line.split_whitespace().collect::<Vec<_>>())
+            .find(|cells| cells.starts_with(&[kind, "rasterize_backward", "sw-b"]));
+        let cells = line.expect("a line");
         assert_eq!(cells[4..], ["0", "0", "0", "8/8", "34/34", "272/272"], "{kind}");
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::formulation::Floor;
+use splatcheck_reference::splat::formulation::{Floor, TermFormat};
 
 use super::exit::CliError;
 use crate::campaign::{EngineReport, Fault, Minimizer, as_it_is, smaller};
@@ -81,7 +81,8 @@ fn agrees(reports: &[EngineReport]) -> bool {
 /// Judges a kernel as was asked, with so many extra roundings where a number is given, in place of the
 /// formulation's own; `judge` runs all of it in one formulation, with the inputs that a
 /// kernel of that formulation is given, and is told how to make a failing case small. Where it
-/// disagrees, the other formulations are tried, the unusual ones where no usual one agrees.
+/// disagrees, the other formulations are tried, the unusual ones where no usual one agrees, and
+/// then those with terms of f16.
 ///
 /// # Errors
 /// Those of `judge`.
@@ -103,7 +104,13 @@ pub(super) fn judge_in(
         return Ok(Judged { formulation: first, reports, others: None });
     }
     let (mut agreeing, mut tried) = (Vec::new(), 0);
-    for group in candidates() {
+    let [usual, unusual] = candidates();
+    // Terms of less precision are told of, and accepted by nobody who did not ask for them.
+    let half = match *asked {
+        Asked::Any => Vec::new(),
+        Asked::One(_) => usual.iter().map(|one| one.with_terms(TermFormat::F16)).collect(),
+    };
+    for group in [usual, unusual, half] {
         for formulation in group.into_iter().map(rounded).filter(|&other| other != first) {
             let other = judge(formulation, &as_it_is)?;
             tried += 1;

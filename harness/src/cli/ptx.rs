@@ -142,6 +142,7 @@ pairs and an image of H x W pixels:
   float* gradients                   [N,6+D] rows as in gaussians: holds zeros, to be added to
 Under a --formulation with final_t = one-minus-alpha (gsplat's), render_transmittance holds the rendered
 opacities instead.
+With terms=f16 in it, each term may be rounded to half precision before it is added.
 With --extra-roundings K the bounds of every intermediate grow by K u times the magnitudes of the terms
 that it is a sum of (u: the rounding of one operation): the power, alpha, the transmittance, the weight,
 the light behind, alpha's gradient and what follows from it.

@@ -69,6 +69,30 @@ pub enum Floor {
     Millionth,
 }
 
+/// The format that each pair's terms are rounded to before they are added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TermFormat {
+    /// None: they are f32, as the expression gives them.
+    #[default]
+    F32,
+    /// IEEE 754 binary16, to nearest: mixed precision as it is practised, where the sums stay f32.
+    F16,
+}
+
+impl TermFormat {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::F32, Self::F16];
+
+    /// The name in files, reports and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+        }
+    }
+}
+
 impl Remainder {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Behind, Self::Buffer, Self::Image, Self::State];
@@ -167,6 +191,7 @@ pub struct Formulation {
     divide: Divide,
     floor: Floor,
     extra: ExtraRoundings,
+    terms: TermFormat,
 }
 
 /// Why fields are not a formulation.
@@ -197,7 +222,7 @@ pub enum FormulationError {
     },
     /// A field of another name.
     #[error(
-        "formulation: unknown field '{field}': expected remainder, walk, final_t, divide, floor_1_minus_alpha or extra_roundings"
+        "formulation: unknown field '{field}': expected remainder, walk, final_t, divide, floor_1_minus_alpha, terms or extra_roundings"
     )]
     Field {
         /// What was written before the `=`.
@@ -235,7 +260,7 @@ impl Formulation {
 
     const fn of(remainder: Remainder, final_t: FinalT) -> Self {
         let (divide, extra) = (remainder.usual_divide(), ExtraRoundings::NONE);
-        Self { remainder, final_t, divide, floor: Floor::None, extra }
+        Self { remainder, final_t, divide, floor: Floor::None, extra, terms: TermFormat::F32 }
     }
 
     /// The formulation of these fields.
@@ -253,16 +278,16 @@ impl Formulation {
         if walk != remainder.walk() {
             return Err(FormulationError::Walk { remainder });
         }
-        Ok(Self { remainder, final_t, divide, floor, extra: ExtraRoundings::NONE })
+        Ok(Self { divide, floor, ..Self::of(remainder, final_t) })
     }
 
-    /// Every formulation that exists, without extra roundings.
+    /// Every expression that exists, its terms f32 and without extra roundings.
     pub fn all() -> impl Iterator<Item = Self> {
         Remainder::ALL.into_iter().flat_map(|remainder| {
             FinalT::ALL.into_iter().flat_map(move |final_t| {
                 Divide::ALL.into_iter().flat_map(move |divide| {
-                    let extra = ExtraRoundings::NONE;
-                    Floor::ALL.map(|floor| Self { remainder, final_t, divide, floor, extra })
+                    let usual = Self::of(remainder, final_t);
+                    Floor::ALL.map(|floor| Self { divide, floor, ..usual })
                 })
             })
         })
@@ -324,10 +349,22 @@ impl Formulation {
         Self { extra, ..self }
     }
 
-    /// The named sets that are this expression, however often it rounds.
+    /// The format that its terms are rounded to.
+    #[must_use]
+    pub const fn terms(self) -> TermFormat {
+        self.terms
+    }
+
+    /// The same expression, with its terms rounded to this format.
+    #[must_use]
+    pub const fn with_terms(self, terms: TermFormat) -> Self {
+        Self { terms, ..self }
+    }
+
+    /// The named sets that are this expression, however often and to whatever format it rounds.
     pub fn named(self) -> impl Iterator<Item = &'static NamedFormulation> {
         let same = move |named: &&NamedFormulation| {
-            named.formulation.with_extra_roundings(self.extra) == self
+            named.formulation.with_extra_roundings(self.extra).with_terms(self.terms) == self
         };
         NAMED.iter().filter(same)
     }
@@ -351,6 +388,9 @@ impl fmt::Display for Formulation {
         }
         if self.floor != Floor::None {
             write!(f, ", floor_1_minus_alpha = {}", self.floor.name())?;
+        }
+        if self.terms != TermFormat::F32 {
+            write!(f, ", terms = {}", self.terms.name())?;
         }
         if !self.extra.is_none() {
             write!(f, ", extra_roundings = {}", self.extra)?;

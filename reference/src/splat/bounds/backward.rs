@@ -11,6 +11,7 @@ use crate::arithmetic::ElementBound;
 use crate::arithmetic::{Bounded, LaneJob, Model, dispatch};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::formulated::BackwardView;
+use crate::splat::formulation::TermFormat;
 use crate::splat::reach::footprints;
 use crate::splat::view::{LossView, RasterView};
 use rayon::prelude::*;
@@ -75,11 +76,31 @@ pub fn backward_as<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     inputs: &BackwardView<'_, Bounded<M>>,
 ) -> GradientBounds {
-    if inputs.formulation().extra_roundings().is_none() {
-        return in_tiles(view, inputs, |job| dispatch(job));
+    let formulation = inputs.formulation();
+    let bounds = if formulation.extra_roundings().is_none() {
+        in_tiles(view, inputs, |job| dispatch(job))
+    } else {
+        let counting = Counting::new(view, inputs);
+        in_tiles(&counting.view(), &counting.inputs(), |job| job.run(0.0_f64))
+    };
+    match formulation.terms() {
+        TermFormat::F32 => bounds,
+        TermFormat::F16 => bounds.of_half_terms::<M>(),
     }
-    let counting = Counting::new(view, inputs);
-    in_tiles(&counting.view(), &counting.inputs(), |job| job.run(0.0_f64))
+}
+
+impl GradientBounds {
+    /// With every term rounded to binary16 before it is added.
+    fn of_half_terms<M: Model>(mut self) -> Self {
+        for g in 0..self.count_offsets.len() - 1 {
+            let terms = self.terms(g);
+            let elements = &mut self.elements[g * self.stride..(g + 1) * self.stride];
+            for element in elements {
+                *element = element.of_half_terms(terms, &M::TABLE);
+            }
+        }
+        self
+    }
 }
 
 fn in_tiles<M: Model>(

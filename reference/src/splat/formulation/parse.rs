@@ -2,7 +2,9 @@
 
 use crate::arithmetic::ExtraRoundings;
 
-use super::{Divide, FinalT, Floor, Formulation, FormulationError, NAMED, Remainder, WalkOrder};
+use super::{
+    Divide, FinalT, Floor, Formulation, FormulationError, NAMED, Remainder, TermFormat, WalkOrder,
+};
 use std::str::FromStr;
 
 /// The fields that were written.
@@ -13,6 +15,7 @@ struct Written {
     final_t: Option<FinalT>,
     divide: Option<Divide>,
     floor: Option<Floor>,
+    terms: Option<TermFormat>,
     extra: Option<ExtraRoundings>,
 }
 
@@ -69,6 +72,11 @@ impl Written {
                 let known = known.ok_or_else(|| wrong("floor_1_minus_alpha", "none or 1e-6"))?;
                 fill(&mut self.floor, "floor_1_minus_alpha", known)
             }
+            "terms" => {
+                let known = by_name(TermFormat::ALL, TermFormat::name, value);
+                let known = known.ok_or_else(|| wrong("terms", "f32 or f16"))?;
+                fill(&mut self.terms, "terms", known)
+            }
             "extra_roundings" => fill(&mut self.extra, "extra_roundings", value.parse()?),
             _ => Err(FormulationError::Field { field: field.to_owned() }),
         }
@@ -99,13 +107,14 @@ impl FromStr for Formulation {
         }
         let remainder = written.remainder.unwrap_or(Remainder::Behind);
         let usual = Self::of(remainder, FinalT::Stored);
-        let formulation = Self::new(
+        let expression = Self::new(
             remainder,
             written.walk.unwrap_or(usual.walk()),
             written.final_t.unwrap_or(usual.final_t),
             written.divide.unwrap_or(usual.divide),
             written.floor.unwrap_or(usual.floor),
         )?;
-        Ok(formulation.with_extra_roundings(written.extra.unwrap_or_default()))
+        let rounded = expression.with_terms(written.terms.unwrap_or_default());
+        Ok(rounded.with_extra_roundings(written.extra.unwrap_or_default()))
     }
 }
