@@ -10,9 +10,9 @@ use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::generators::draw;
 use splatcheck::workloads::splat::splat_case;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
-use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_gpu::{Reduction, Setting, Stage};
 use splatcheck_reference::splat::convention::Profile;
-use splatcheck_tests::{Defect, corpus, judge};
+use splatcheck_tests::{Defect, corpus, judge, judge_stages};
 
 fn random(count: u64) -> Vec<Case> {
     (0..count)
@@ -31,7 +31,7 @@ fn splat_of(case: &AnyCase) -> &Case {
 fn the_oracles_own_f32_instance_agrees_on_the_corpus_and_on_random_scenes() {
     let mut cases = corpus();
     cases.extend(random(60));
-    let report = judge(Defect::None, &cases, Setting::sweep(8));
+    let report = judge_stages(Defect::None, &cases, (Stage::all().collect(), Setting::sweep(8)));
     assert_eq!(report.verdict(), Verdict::Agree, "{}", verdicts(std::slice::from_ref(&report)));
     for row in report.rows.values() {
         assert!(row.tally.sharpness.max <= 1.0, "an agreeing element lies outside its bound");

@@ -13,7 +13,7 @@
 //! and exist once for every D.
 
 use crate::reduction::{Kernel, Reduction, Setting};
-use crate::stage::{Sizes, StageSpec};
+use crate::stage::{Sizes, StageSpec, Text};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
 use include_dir::{Dir, include_dir};
@@ -189,10 +189,7 @@ impl Artifact {
     /// Name of the kernel's entry point.
     #[must_use]
     pub fn entry(&self) -> String {
-        match self.reduction {
-            Some(reduction) => format!("{}_{}", self.stage, reduction.row().spelling),
-            None => self.stage.to_owned(),
-        }
+        self.of_reduction(self.stage)
     }
 
     /// Path of the file from `kernels/ptx`: the workload's folder and [`Self::file`].
@@ -219,9 +216,36 @@ impl Artifact {
     #[must_use]
     pub fn source(&self) -> String {
         self.in_folder(&match self.kernel() {
-            Some(Kernel::Own) => format!("{}.cu", self.entry()),
-            Some(Kernel::Ending { .. }) | None => format!("{}.cu", self.stage),
+            Some(Kernel::Own) => format!("{}.cu", self.of_reduction(self.text().name)),
+            Some(Kernel::Ending { .. }) | None => format!("{}.cu", self.text().name),
         })
+    }
+
+    /// The standard formulation of its stage: the stage itself, where it is none of another.
+    #[must_use]
+    pub fn standard_stage(&self) -> &'static str {
+        self.text().formulation_of.unwrap_or(self.stage)
+    }
+
+    /// The entry point's name of the same reduction in the standard formulation.
+    #[must_use]
+    pub fn standard_entry(&self) -> String {
+        self.of_reduction(self.standard_stage())
+    }
+
+    /// The text of its stage.
+    fn text(&self) -> Text {
+        let stages = Stage::all().map(Stage::spec);
+        let stage = stages.chain([&PROBE]).find(|stage| stage.name == self.stage);
+        stage.map_or(Text::of(self.stage), |stage| stage.text)
+    }
+
+    /// A name with that of its reduction.
+    fn of_reduction(&self, name: &str) -> String {
+        match self.reduction {
+            Some(reduction) => format!("{name}_{}", reduction.row().spelling),
+            None => name.to_owned(),
+        }
     }
 
     /// Where the kernels of its reduction are.
@@ -244,6 +268,8 @@ impl Artifact {
                 options.push("--define-macro=EXACT_CHANNELS".to_owned());
             }
         }
+        let constants = self.text().constants.iter();
+        options.extend(constants.map(|(name, value)| format!("--define-macro={name}={value}")));
         if let Some(Kernel::Ending { cuda, .. }) = self.kernel() {
             options.push(format!("--define-macro=REDUCTION=\"{cuda}\""));
         }

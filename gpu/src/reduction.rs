@@ -10,7 +10,7 @@ mod steps;
 pub mod sum;
 
 pub use setting::{Setting, ThresholdError};
-pub use sum::{Group, InRegisters, Sends};
+pub use sum::{Group, InRegisters, OfWorkgroup, Sends};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -53,8 +53,8 @@ pub struct Row {
     pub in_registers: InRegisters,
     /// What a warp sends out of its registers.
     pub sends: Sends,
-    /// Whether the workgroup adds up what its warps send, and sends one value for each destination.
-    pub sums_per_workgroup: bool,
+    /// Whether and where a workgroup adds up what its warps have.
+    pub of_workgroup: OfWorkgroup,
     /// Whether it is one of the two that DISTWAR proposes (arXiv 2401.05345).
     pub of_distwar: bool,
 }
@@ -99,7 +99,7 @@ reductions! {
         batch_size: WORKGROUP_SIZE,
         in_registers: InRegisters::Nothing,
         sends: Sends::EveryLane,
-        sums_per_workgroup: false,
+        of_workgroup: OfWorkgroup::Nothing,
         of_distwar: false,
     },
     /// DISTWAR's serialized reduction: the lowest lane of the group that matches on the Gaussian's
@@ -114,7 +114,7 @@ reductions! {
         batch_size: WORKGROUP_SIZE,
         in_registers: InRegisters::Chain,
         sends: Sends::OneOfGroup,
-        sums_per_workgroup: false,
+        of_workgroup: OfWorkgroup::Nothing,
         of_distwar: true,
     },
     /// DISTWAR's butterfly: a shuffle tree over the whole warp, in which lanes that do not
@@ -129,7 +129,7 @@ reductions! {
         batch_size: WORKGROUP_SIZE,
         in_registers: InRegisters::Tree,
         sends: Sends::OneOfWarp,
-        sums_per_workgroup: false,
+        of_workgroup: OfWorkgroup::Nothing,
         of_distwar: true,
     },
     /// What the language offers for adding up a warp (`subgroupAdd`), in whatever order it adds;
@@ -144,7 +144,7 @@ reductions! {
         batch_size: WORKGROUP_SIZE,
         in_registers: InRegisters::AnyOrder,
         sends: Sends::OneOfWarp,
-        sums_per_workgroup: false,
+        of_workgroup: OfWorkgroup::Nothing,
         of_distwar: false,
     },
     /// Each warp adds up in registers, the warps of a tile in workgroup memory; one atomic per
@@ -159,7 +159,7 @@ reductions! {
         batch_size: BLOCK_BATCH_SIZE,
         in_registers: InRegisters::Tree,
         sends: Sends::OneOfWarp,
-        sums_per_workgroup: true,
+        of_workgroup: OfWorkgroup::InMemory,
         of_distwar: false,
     },
     /// A kernel of its own: one lane per Gaussian, through which the pixels of the warp are
@@ -171,7 +171,19 @@ reductions! {
         batch_size: WORKGROUP_SIZE,
         in_registers: InRegisters::Chain,
         sends: Sends::AlwaysOne,
-        sums_per_workgroup: false,
+        of_workgroup: OfWorkgroup::Nothing,
+        of_distwar: false,
+    },
+    /// A kernel of its own: one lane per Gaussian, through which all pixels of the tile are streamed,
+    /// front to back from checkpoints; each lane adds up in registers and issues one atomic per value.
+    Replay: Row {
+        name: "replay",
+        spelling: "replay",
+        kernel: Kernel::Own,
+        batch_size: WORKGROUP_SIZE,
+        in_registers: InRegisters::Chain,
+        sends: Sends::AlwaysOne,
+        of_workgroup: OfWorkgroup::InRegisters,
         of_distwar: false,
     },
 }

@@ -97,8 +97,6 @@ impl Port {
 pub enum Reductions {
     /// None: the stage adds nothing to memory.
     None,
-    /// All.
-    All,
     /// All that are the end of any kernel, and no kernel of their own.
     Endings,
     /// These.
@@ -140,13 +138,35 @@ pub struct Ptx {
     pub buffers: Buffers,
 }
 
+/// The text of a stage's kernels: stages that compute the same numbers by other expressions share one.
+#[derive(Clone, Copy, Debug)]
+pub struct Text {
+    /// The name of its files, and of the entry point in WGSL.
+    pub name: &'static str,
+    /// Constants that it is compiled with, in CUDA and in WGSL.
+    pub constants: &'static [(&'static str, &'static str)],
+    /// The stage whose numbers these are in another formulation; `None` where there is no other, and
+    /// for the standard one.
+    pub formulation_of: Option<&'static str>,
+}
+
+impl Text {
+    /// That of one stage alone.
+    #[must_use]
+    pub const fn of(name: &'static str) -> Self {
+        Self { name, constants: &[], formulation_of: None }
+    }
+}
+
 /// A stage.
 #[derive(Debug)]
 pub struct StageSpec {
-    /// Its name, which is also that of its kernels.
+    /// Its name, which is also that of its entry points in PTX.
     pub name: &'static str,
     /// The workload it belongs to.
     pub workload: &'static str,
+    /// The text of its kernels.
+    pub text: Text,
     /// What goes in. Sizes stand before the arrays whose optional dimensions they are.
     pub inputs: &'static [Port],
     /// What comes out.
@@ -179,11 +199,16 @@ impl StageSpec {
     pub fn reductions(&self) -> impl Iterator<Item = Reduction> {
         let has = |reduction: &Reduction| match self.reductions {
             Reductions::None => false,
-            Reductions::All => true,
             Reductions::Endings => !reduction.is_own_kernel(),
             Reductions::Only(these) => these.contains(reduction),
         };
         Reduction::ALL.into_iter().filter(has)
+    }
+
+    /// Whether it has kernels for a reduction.
+    #[must_use]
+    pub fn reduces_by(&self, reduction: Reduction) -> bool {
+        self.reductions().any(|known| known == reduction)
     }
 
     /// Those of `settings` that it has kernels for; one run without a setting where nothing is

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -222,10 +223,10 @@ pub enum TensorError {
     },
 }
 
-/// Arrays by name, in the order in which they were added.
+/// Arrays by name, in the order in which they were added. A copy shares them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tensors {
-    named: Vec<(Cow<'static, str>, Tensor)>,
+    named: Vec<(Cow<'static, str>, Arc<Tensor>)>,
 }
 
 impl Tensors {
@@ -239,9 +240,16 @@ impl Tensors {
     pub fn insert(&mut self, name: impl Into<Cow<'static, str>>, tensor: Tensor) {
         let name = name.into();
         match self.named.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, place)) => *place = tensor,
-            None => self.named.push((name, tensor)),
+            Some((_, place)) => *place = Arc::new(tensor),
+            None => self.named.push((name, Arc::new(tensor))),
         }
+    }
+
+    /// Without the array of that name.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.named.retain(|(known, _)| known != name);
+        self
     }
 
     /// Adds an array of that shape.
@@ -267,7 +275,7 @@ impl Tensors {
     /// The array of that name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Tensor> {
-        self.named.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor)
+        self.named.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor.as_ref())
     }
 
     /// The array of that name.
@@ -313,7 +321,7 @@ impl Tensors {
 
     /// Names and arrays, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
-        self.named.iter().map(|(name, tensor)| (&**name, tensor))
+        self.named.iter().map(|(name, tensor)| (&**name, tensor.as_ref()))
     }
 
     /// How many arrays there are.

@@ -8,7 +8,7 @@
 pub(crate) mod guard;
 
 use crate::engine::FloatAtomics;
-use crate::reduction::{Kernel, Reduction};
+use crate::reduction::{Kernel, OfWorkgroup, Reduction};
 use crate::stage::{Buffer, Role, StageSpec};
 
 /// What is compiled into a kernel beside its text.
@@ -109,10 +109,11 @@ impl StageSpec {
             add(include_str!("../kernels/wgsl/group.wgsl"));
             if let Kernel::Ending { wgsl, .. } = reduction.row().kernel {
                 add(include_str!("../kernels/wgsl/reduce.wgsl"));
-                add(if reduction.row().sums_per_workgroup {
-                    include_str!("../kernels/wgsl/sums_workgroup.wgsl")
-                } else {
-                    include_str!("../kernels/wgsl/sums_memory.wgsl")
+                add(match reduction.row().of_workgroup {
+                    OfWorkgroup::InMemory => include_str!("../kernels/wgsl/sums_workgroup.wgsl"),
+                    OfWorkgroup::Nothing | OfWorkgroup::InRegisters => {
+                        include_str!("../kernels/wgsl/sums_memory.wgsl")
+                    }
                 });
                 add(wgsl);
             }
@@ -126,8 +127,10 @@ impl StageSpec {
         let batch = variant.reduction.map_or(self.launch.workgroup_size, Reduction::batch_size);
         let mut constants = vec![("WORKGROUP_SIZE", self.launch.workgroup_size)];
         constants.extend((self.wgsl.constants)(variant.size, batch));
-        let line = |(name, value)| format!("const {name}: u32 = {value}u;\n");
-        constants.into_iter().map(line).collect()
+        let sizes =
+            constants.into_iter().map(|(name, value)| format!("const {name}: u32 = {value}u;\n"));
+        let of_text = self.text.constants.iter();
+        sizes.chain(of_text.map(|(name, value)| format!("const {name} = {value};\n"))).collect()
     }
 }
 

@@ -15,7 +15,10 @@ mod rows;
 mod run_stage;
 
 pub use finding::{Fault, Finding};
-pub use hooks::{Everything, Exercised, Hooks, Minimizer, Observer, Policy, as_it_is, smaller};
+pub use hooks::{
+    Everything, Exercised, Hooks, Minimizer, Observer, OneFormulation, Policy, as_it_is, has_turn,
+    smaller,
+};
 pub use item::Item;
 pub use rows::{EngineReport, Limited, Row};
 pub(crate) use run_stage::{Runs, tallies};
@@ -60,12 +63,13 @@ pub struct Contender<'a> {
 }
 
 impl Contender<'_> {
-    /// How many runs make up a case with all its views.
+    /// How many runs make up a case with all its views under a policy.
     #[must_use]
-    pub fn runs(&self, case: &dyn Case) -> u64 {
-        let of =
+    pub fn runs(&self, case: &dyn Case, policy: &dyn Policy) -> u64 {
+        let of = |stage: &&Stage| policy.runs(**stage, case);
+        let count =
             |stage: &Stage| (case.views_of(*stage) * stage.settings(&self.settings).len()) as u64;
-        self.stages.iter().map(of).sum()
+        self.stages.iter().filter(of).map(count).sum()
     }
 }
 
@@ -183,8 +187,9 @@ fn feed(
         if chunk.is_empty() || customers.is_empty() {
             return Ok(());
         }
-        let prepare = |(case, view)| {
-            let item = Item::new(case, view)?;
+        let prepare = |(case, view): (AnyCase, usize)| {
+            let wanted = |stage| hooks.policy.runs(stage, case.as_ref());
+            let item = Item::of(Arc::clone(&case), view, &wanted)?;
             hooks.observer.prepared(&item);
             customers.iter().for_each(|engine| engine.bounds(&item, hooks));
             Ok(item)

@@ -17,7 +17,7 @@ pub use record::{RecordError, ResultError};
 pub use results::{REPORT, RESULT, Results};
 pub use shard::{NotAShard, Shard};
 
-use crate::campaign::{Finding, Policy};
+use crate::campaign::{Finding, Policy, has_turn};
 use crate::workload::{
     AnyCase, Case, CaseId, CaseTree, Draw, Generator, Promise, Turns, Workload, views,
 };
@@ -208,9 +208,9 @@ impl Plan {
     pub fn left_out(&self) -> Vec<(Vec<Stage>, Vec<&'static str>)> {
         let mut all: Vec<(Vec<Stage>, Vec<&'static str>)> = Vec::new();
         for generator in self.order.used() {
-            let Promise::Only(promised) = generator.promise else { continue };
+            let Promise::Only(_) = generator.promise else { continue };
             let own = Stage::all().filter(|stage| stage.workload == self.workload.name());
-            let stages: Vec<_> = own.filter(|stage| !promised.contains(stage)).collect();
+            let stages: Vec<_> = own.filter(|stage| !generator.promise.holds_for(*stage)).collect();
             match all.iter_mut().find(|(known, _)| *known == stages) {
                 Some((_, names)) => names.push(generator.name),
                 None => all.push((stages, vec![generator.name])),
@@ -237,11 +237,11 @@ impl Policy for Plan {
         self.index(case).map_or_else(String::new, |index| self.generator(index).0.name.to_owned())
     }
 
-    /// Where its outputs are promised, and all cases of a generator of which nothing is, which runs
+    /// In its turn, where its outputs are promised, and all cases of a generator of which nothing is, which runs
     /// only because it was named.
     fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
         let promise = self.index(case).map(|index| self.generator(index).0.promise);
-        promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
+        has_turn(stage, case) && promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
     }
 
     /// The next ones in turn, of all that a device has.

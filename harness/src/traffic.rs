@@ -28,7 +28,7 @@ mod tally;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use splatcheck_gpu::reduction::Group;
+use splatcheck_gpu::reduction::{Group, OfWorkgroup};
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
 use crate::scatter_step::Scatter;
@@ -182,12 +182,18 @@ impl Counts {
         let of_warps = self.of_warps(setting);
         let mut shared = Atomics::none(self.lane_width);
         shared.add(1, self.shared_of_kernel[setting.reduction as usize]);
-        let (global, chains) = if setting.reduction.row().sums_per_workgroup {
-            shared.lanes = added(shared.lanes, of_warps.lanes);
+        // One value a workgroup, which a warp's lanes send for neighbouring destinations.
+        let of_workgroups = || {
             let issued = self.passes.iter().map(|warps| warps * u64::from(self.values));
             (Atomics { lanes: issued.collect() }, self.workgroups.clone())
-        } else {
-            (of_warps, self.chains(setting))
+        };
+        let (global, chains) = match setting.reduction.row().of_workgroup {
+            OfWorkgroup::Nothing => (of_warps, self.chains(setting)),
+            OfWorkgroup::InMemory => {
+                shared.lanes = added(shared.lanes, of_warps.lanes);
+                of_workgroups()
+            }
+            OfWorkgroup::InRegisters => of_workgroups(),
         };
         Ok(Traffic { setting, global, shared, chains, values: self.values })
     }

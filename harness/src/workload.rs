@@ -161,11 +161,20 @@ pub trait Case: fmt::Debug + Send + Sync {
     /// The views that its jobs are of: cameras, for splats. At least one.
     fn views(&self) -> usize;
 
-    /// The jobs of one view. A stage that takes all views at once belongs to the first.
+    /// The jobs of one view that are of the wanted stages. A stage that takes all views at once belongs
+    /// to the first.
     ///
     /// # Errors
     /// Why there are none.
-    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError>;
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError>;
+
+    /// All jobs of one view.
+    ///
+    /// # Errors
+    /// As [`Self::jobs_of`].
+    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
+        self.jobs_of(view, &|_| true)
+    }
 
     /// How many of the views a stage has jobs of: one, if a run of it takes all of them.
     fn views_of(&self, stage: Stage) -> usize;

@@ -30,17 +30,32 @@ pub fn corpus() -> Vec<Case> {
         .expect("the corpus is readable")
 }
 
-/// Judges the mirror with a defect on the cases; findings keep the fewest Gaussians that fail.
+/// Judges the mirror with a defect on the cases, in the standard formulation; findings keep the fewest
+/// Gaussians that fail.
 ///
 /// # Panics
 /// Where a case is not legal.
 #[must_use]
 pub fn judge(defect: Defect, cases: &[Case], settings: Vec<Setting>) -> EngineReport {
+    let standard = Stage::all().filter(|stage| stage.text.formulation_of.is_none());
+    judge_stages(defect, cases, (standard.collect(), settings))
+}
+
+/// As [`judge`], with these stages.
+///
+/// # Panics
+/// As [`judge`].
+#[must_use]
+pub fn judge_stages(
+    defect: Defect,
+    cases: &[Case],
+    (stages, settings): (Vec<Stage>, Vec<Setting>),
+) -> EngineReport {
     let contender = Contender {
         id: "mirror".to_owned(),
         emulation: None,
         engine: Box::new(Mirror::new(8, defect)),
-        stages: Stage::all().collect(),
+        stages,
         settings,
     };
     let all = views(cases.iter().map(|case| Arc::new(case.clone()) as AnyCase));

@@ -3,8 +3,8 @@
 mod projection;
 
 use projection::{project, project_backward};
-use splatcheck::workloads::splat::stage::RasterStage;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
+use splatcheck::workloads::splat::stage::{FORMULATED, Judged, RasterStage, STANDARD};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE};
 use splatcheck_gpu::{
     Arithmetic, BackwardInputs, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics,
     ProjectBackwardInputs, ProjectInputs, RasterGradients, RasterInputs, RasterOutputs, Setting,
@@ -109,10 +109,10 @@ impl Mirror {
             let inputs = RasterInputs::from_tensors(all)?;
             let size = [inputs.height, inputs.width, inputs.channels].map(|side| side as usize);
             self.forward(&inputs).tensors(size)
-        } else if stage == RASTERIZE_BACKWARD {
-            let inputs = BackwardInputs::from_tensors(all)?;
+        } else if let Some(&judged) = [STANDARD].iter().chain(&FORMULATED).find(|j| j.0 == stage) {
+            let inputs = backward_inputs(judged, all)?;
             let channels = inputs.raster.channels as usize;
-            self.backward(&inputs, setting).tensors(channels)
+            self.backward(judged, &inputs, setting).tensors(channels)
         } else if stage == PROJECT {
             let inputs = ProjectInputs::from_tensors(all)?;
             let channels = inputs.colors.channels() as usize;
@@ -126,7 +126,12 @@ impl Mirror {
         Ok(outputs?)
     }
 
-    fn backward(&self, inputs: &BackwardInputs, setting: Option<Setting>) -> RasterGradients {
+    fn backward(
+        &self,
+        judged: Judged,
+        inputs: &BackwardInputs,
+        setting: Option<Setting>,
+    ) -> RasterGradients {
         let mut stage = RasterStage::from_backward_inputs(inputs);
         let lost = match self.defect {
             Defect::LostLane(lane) => Some(lane),
@@ -141,7 +146,7 @@ impl Mirror {
             lose_lane(&mut stage.inputs, lane);
         }
         let SplatGradients { mut v_means2d, mut v_conics, v_opacities, mut v_colors, .. } =
-            stage.mirror_backward();
+            stage.mirror_backward(judged);
         let size = [inputs.raster.width as f32, inputs.raster.height as f32];
         match self.defect {
             Defect::LostChannel(channel) => {
@@ -164,6 +169,22 @@ impl Mirror {
 }
 
 /// Takes one lane of every tile out of the image's loss: its pixels then contribute nothing.
+/// The inputs of the standard formulation, from those of another: what it does not read is rendered.
+fn backward_inputs(judged: Judged, all: &Tensors) -> Result<BackwardInputs, TensorError> {
+    if judged == STANDARD {
+        return BackwardInputs::from_tensors(all);
+    }
+    let raster = RasterInputs::from_tensors(all)?;
+    let forward = RasterStage::from_inputs(&raster).mirror_forward();
+    Ok(BackwardInputs {
+        raster,
+        render_transmittance: forward.transmittance,
+        last_ids: forward.last_ids,
+        v_render_colors: all.f32("v_render_colors")?.to_vec(),
+        v_render_alphas: all.f32("v_render_alphas")?.to_vec(),
+    })
+}
+
 fn lose_lane(inputs: &mut BackwardInputs, lane: u32) {
     let (width, side) = (inputs.raster.width, inputs.raster.tile_size);
     for (pixel, last) in (0u32..).zip(&mut inputs.last_ids) {

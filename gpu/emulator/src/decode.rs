@@ -93,7 +93,7 @@ fn global_variables<'a>(
     Ok(bytes)
 }
 
-/// Where shared variables begin. Devices from sm_80 on keep as many bytes to themselves, and an address
+/// Where shared variables begin. Devices from `sm_80` on keep as many bytes to themselves, and an address
 /// whose base was left out is nobody's.
 const SHARED_BASE: u64 = 1024;
 

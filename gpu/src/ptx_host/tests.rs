@@ -10,19 +10,23 @@ use crate::stages::splat::{
     RasterInputs, StopRule,
 };
 
-/// The text that declares a stage's records: its source or a header that this names.
+/// The text that declares a stage's records: its source or a header that this names, or one of theirs.
 fn header(stage: Stage) -> String {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels/cuda");
     let read = |file: &str| {
         let path = folder.join(file);
         std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     };
-    let source = read(&format!("{}/{}.cu", stage.workload, stage.name));
-    let named =
-        source.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
-    let mut texts = std::iter::once(source.clone()).chain(named.map(read));
-    let declares = |text: &String| text.contains("struct Params {");
-    texts.find(declares).unwrap_or_else(|| panic!("nothing declares the record of {stage}"))
+    let mut texts = vec![read(&format!("{}/{}.cu", stage.workload, stage.text.name))];
+    while let Some(text) = texts.pop() {
+        if text.contains("struct Params {") {
+            return text;
+        }
+        let named =
+            text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+        texts.extend(named.map(read));
+    }
+    panic!("nothing declares the record of {stage}")
 }
 
 /// Names of a record's members and the words that each takes, in order.

@@ -1,7 +1,7 @@
 //! How many loop steps the reductions' WGSL texts make at most, for one subgroup: `reduce.wgsl`,
 //! `reduce_NAME.wgsl`, `sums_PLACE.wgsl` and `group.wgsl`. What a step is says [`crate::stage`].
 
-use super::{InRegisters, Row, Setting, WORKGROUP_SIZE};
+use super::{InRegisters, OfWorkgroup, Row, Setting, WORKGROUP_SIZE};
 use crate::stage::{LoopRun, over};
 
 impl InRegisters {
@@ -34,7 +34,11 @@ impl Row {
     /// on one sum in workgroup memory one succeeds a turn. Subgroups of a workgroup are taken to run one
     /// after another between barriers, as lavapipe runs them, so that no other's comes between.
     fn deliver(&self, run: &LoopRun<'_>, values: u64, senders: u64) -> u64 {
-        over(values, if self.sums_per_workgroup { senders } else { run.add() })
+        let turns = match self.of_workgroup {
+            OfWorkgroup::InMemory => senders,
+            OfWorkgroup::Nothing | OfWorkgroup::InRegisters => run.add(),
+        };
+        over(values, turns)
     }
 }
 
@@ -59,8 +63,9 @@ impl Setting {
     /// `begin_batch` and `end_batch`: a batch of so many rows.
     pub(crate) fn batch_steps(self, run: &LoopRun<'_>, rows: u64, values: u64) -> u64 {
         let row = self.reduction.row();
-        if !row.sums_per_workgroup {
-            return 0;
+        match row.of_workgroup {
+            OfWorkgroup::Nothing | OfWorkgroup::InRegisters => return 0,
+            OfWorkgroup::InMemory => {}
         }
         let sums = |rows: u64| rows.saturating_mul(values).div_ceil(u64::from(WORKGROUP_SIZE));
         // All sums of the batch are cleared, those in use are sent.

@@ -15,6 +15,7 @@
 //! | `subgroup`     | any grouping of W lanes: W - 1         | the same                          |
 //! | `per-gaussian` | a lane's chain over W pixels: W - 1    | the same, one value a warp        |
 //! | `block`        | a tree over W lanes: log2 W            | a tile's values, then the tiles'  |
+//! | `replay`       | a lane's chain over a tile's m terms: m - 1 | the tiles' values, one after another |
 //!
 //! `subgroup`: WGSL promises no order for `subgroupAdd` (the WebGPU CTS tests its accuracy as
 //! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
@@ -46,6 +47,17 @@ impl InRegisters {
             Self::Tree => u64::from(width.next_power_of_two().ilog2()),
         }
     }
+}
+
+/// How a workgroup adds up what its warps have for one destination, so that it sends one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfWorkgroup {
+    /// Not at all: every warp sends on its own.
+    Nothing,
+    /// In workgroup memory, to which the warps send.
+    InMemory,
+    /// In the registers of one lane, which works through all contributions to its destination.
+    InRegisters,
 }
 
 /// The lanes of a warp that add to one destination at one step.
@@ -116,16 +128,23 @@ impl Row {
         let most = self.sends.most(threshold).map_or(u64::MAX, |most| warps * u64::from(most));
         // What a workgroup's warps send out of their registers.
         let sent = counts.iter().map(|&count| u64::from(count).min(most));
-        let in_memory = if self.sums_per_workgroup {
-            let in_workgroup = sent.max().unwrap_or(0);
-            let workgroups = counts.iter().map(|&count| u64::from(count.min(1))).sum::<u64>();
-            in_workgroup.saturating_sub(1) + workgroups.saturating_sub(1)
-        } else {
-            sent.sum::<u64>().saturating_sub(1)
+        let workgroups = counts.iter().map(|&count| u64::from(count.min(1))).sum::<u64>();
+        let chain = match self.of_workgroup {
+            OfWorkgroup::Nothing => {
+                self.in_registers.depth(width) + sent.sum::<u64>().saturating_sub(1)
+            }
+            OfWorkgroup::InMemory => {
+                let in_workgroup = sent.max().unwrap_or(0).saturating_sub(1);
+                self.in_registers.depth(width) + in_workgroup + workgroups.saturating_sub(1)
+            }
+            OfWorkgroup::InRegisters => {
+                let most = counts.iter().copied().max().unwrap_or(0).min(WORKGROUP_SIZE);
+                self.in_registers.depth(most.max(1)) + workgroups.saturating_sub(1)
+            }
         };
         // Whatever the grouping: m terms take m - 1 additions.
         let any_order = counts.iter().map(|&count| u64::from(count)).sum::<u64>().saturating_sub(1);
-        any_order.min(self.in_registers.depth(width) + in_memory)
+        any_order.min(chain)
     }
 }
 

@@ -28,7 +28,7 @@ fn sweep_has_the_ends_and_no_repetition() {
 #[test]
 fn all_settings_are_every_threshold_once() {
     let all = Setting::all(4);
-    assert_eq!(all.len(), 4 * 6 + 2, "0 to 5 where there is a threshold");
+    assert_eq!(all.len(), 4 * 6 + 3, "0 to 5 where there is a threshold");
     let unique: HashSet<_> = all.iter().collect();
     assert_eq!(unique.len(), all.len(), "a setting is repeated");
     assert!(all.iter().all(|setting| setting.check(4).is_ok()), "out of range");
@@ -86,7 +86,7 @@ fn every_reduction_has_its_kernels_in_every_language() {
     assert!(!accumulating.is_empty(), "no stage accumulates");
     for reduction in Reduction::ALL {
         let stages = accumulating.iter().filter(|stage| has(stage, reduction));
-        let stages: Vec<_> = stages.map(|stage| stage.name).collect();
+        let stages: Vec<_> = stages.map(|stage| stage.text.name).collect();
         match reduction.row().kernel {
             Kernel::Ending { wgsl, cuda: header } => {
                 assert!(!stages.is_empty(), "{reduction} ends no kernel");

@@ -1,7 +1,7 @@
 //! What is measured on a device before it is trusted with a stage.
 
 use crate::reduction::WORKGROUP_SIZE;
-use crate::stage::{Buffer, Buffers, Dim, Launch, Port, Ptx, Reductions, StageSpec, Wgsl};
+use crate::stage::{Buffer, Buffers, Dim, Launch, Port, Ptx, Reductions, StageSpec, Text, Wgsl};
 use crate::tensor::Dtype;
 
 /// Lane width and lanes present of every lane of a workgroup, and exp at the arguments. The PTX
@@ -9,6 +9,7 @@ use crate::tensor::Dtype;
 pub static PROBE: StageSpec = StageSpec {
     name: "probe",
     workload: "",
+    text: Text::of("probe"),
     inputs: &[Port::read("arguments", Dtype::F32, &[Dim::Symbol("A")])],
     outputs: &[
         Port::write(
@@ -42,6 +43,7 @@ pub static PROBE: StageSpec = StageSpec {
 pub static LOOPS: StageSpec = StageSpec {
     name: "loops",
     workload: "",
+    text: Text::of("loops"),
     inputs: &[Port::read("arguments", Dtype::U32, &[Dim::Const(LOOP_ARGUMENTS)])],
     outputs: &[Port::write("steps", Dtype::U32, &[Dim::Const(LOOP_STEPS)])],
     reductions: Reductions::None,

@@ -7,7 +7,7 @@ use crate::engine::EngineError;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::{
     Buffer, Buffers, Dim, Launch, LoopRun, Param, Port, Ptx, Reductions, Role, Sizes, StageSpec,
-    Value, Wgsl, over,
+    Text, Value, Wgsl, over,
 };
 use crate::tensor::{Dtype, TensorError, Tensors};
 
@@ -48,6 +48,7 @@ const WGSL_VALUES: u32 = 1;
 static SCATTER_SPEC: StageSpec = StageSpec {
     name: "scatter",
     workload: NAME,
+    text: Text::of("scatter"),
     inputs: &[
         // A row of the sums, or `NO_KEY`.
         Port::read("keys", Dtype::U32, &[N]),

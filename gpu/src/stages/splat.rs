@@ -2,8 +2,9 @@
 //!
 //! Symbols: `N` Gaussians, `C` cameras, `D` channels, `K` harmonics per channel (0 where colours are
 //! given directly), an image of `H x W` pixels in `T` tiles of 16x16 pixels in row-major order, `M`
-//! (tile, Gaussian) pairs. `[C,N,...]` holds camera after camera.
+//! (tile, Gaussian) pairs, `S` checkpoints of the walk forward. `[C,N,...]` holds camera after camera.
 
+mod backward;
 mod check;
 mod projection;
 mod raster;
@@ -12,6 +13,11 @@ mod steps;
 pub(crate) mod tests;
 mod typed;
 
+pub use backward::{
+    CHECKPOINT_EVERY, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER,
+    RASTERIZE_BACKWARD_BUFFER_FLOOR, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
+    RASTERIZE_BACKWARD_REPLAY, RASTERIZE_BACKWARD_STATE,
+};
 pub use projection::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
     ProjectInputs, ProjectOutputs,
@@ -23,9 +29,9 @@ pub use raster::{
 pub use typed::SplatEngine;
 
 use super::Stage;
-use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::reduction::WORKGROUP_SIZE;
 use crate::stage::{
-    Buffer, Buffers, Dim, Launch, Param, Port, Ptx, Reductions, Sizes, StageSpec, Value, Wgsl,
+    Buffer, Buffers, Dim, Launch, Param, Port, Ptx, Reductions, Sizes, StageSpec, Text, Value, Wgsl,
 };
 use crate::tensor::Dtype;
 
@@ -50,16 +56,26 @@ pub const PROJECT: Stage = Stage::of(&PROJECT_SPEC);
 /// The image of one camera: a workgroup a tile, a lane a pixel.
 pub const RASTERIZE: Stage = Stage::of(&RASTERIZE_SPEC);
 
-/// The gradients of what is rasterized, for one camera: pixels add to each Gaussian.
-pub const RASTERIZE_BACKWARD: Stage = Stage::of(&RASTERIZE_BACKWARD_SPEC);
-
 /// The gradients of Gaussians and cameras, for all cameras: a lane a Gaussian, which walks all
 /// cameras, so that only the cameras' own gradients are contended.
 pub const PROJECT_BACKWARD: Stage = Stage::of(&PROJECT_BACKWARD_SPEC);
 
 /// Every stage, in the order of a training step.
-pub static STAGES: [&StageSpec; 4] =
-    [&PROJECT_SPEC, &RASTERIZE_SPEC, &RASTERIZE_BACKWARD_SPEC, &PROJECT_BACKWARD_SPEC];
+pub static STAGES: [&StageSpec; 3 + backward::ALL.len()] = {
+    let [standard, buffer, buffer_floor, state, image, image_direct, replay] = backward::ALL;
+    [
+        &PROJECT_SPEC,
+        &RASTERIZE_SPEC,
+        standard,
+        buffer,
+        buffer_floor,
+        state,
+        image,
+        image_direct,
+        replay,
+        &PROJECT_BACKWARD_SPEC,
+    ]
+};
 
 /// Values in a Gaussian's row: mean (2), conic (3), opacity (1), colour (D). A stage's inputs and
 /// its gradients are rows of the same layout.
@@ -111,6 +127,8 @@ macro_rules! raster_inputs {
         ]
     };
 }
+
+use raster_inputs;
 
 /// The record of both rasterization stages: `Params` in `pair.wgsl` and `pair.cuh`.
 static RASTER_PARAMS: [Param; 13] = [
@@ -164,6 +182,7 @@ const RASTERIZE_BUFFERS: Buffers = Buffers {
 static RASTERIZE_SPEC: StageSpec = StageSpec {
     name: "rasterize",
     workload: NAME,
+    text: Text::of("rasterize"),
     inputs: raster_inputs!(),
     outputs: &[
         // The background included.
@@ -189,56 +208,6 @@ static RASTERIZE_SPEC: StageSpec = StageSpec {
     },
     ptx: Ptx { buffers: RASTERIZE_BUFFERS },
     check: check::forward,
-};
-
-/// The buffers of the backward rasterization, the same in both languages.
-const RASTERIZE_BACKWARD_BUFFERS: Buffers = Buffers {
-    inputs: &[
-        GAUSSIANS,
-        TILE_OFFSETS,
-        FLATTEN_IDS,
-        TRANSMITTANCE,
-        LAST_IDS,
-        Buffer::of(&["v_render_colors"], "f32"),
-        Buffer::of(&["v_render_alphas"], "f32"),
-    ],
-    outputs: &[Buffer::f32("gradients", &["v_means2d", "v_conics", "v_opacities", "v_colors"])],
-};
-
-static RASTERIZE_BACKWARD_SPEC: StageSpec = StageSpec {
-    name: "rasterize_backward",
-    workload: NAME,
-    inputs: raster_inputs!(
-        float("render_transmittance", &[H, W]),
-        Port::read("last_ids", Dtype::I32, &[H, W]),
-        float("v_render_colors", &[H, W, D]),
-        float("v_render_alphas", &[H, W])
-    ),
-    outputs: &[
-        // Per pixel.
-        Port::accumulate("v_means2d", &[N, Dim::Const(2)]),
-        // With the full off-diagonal.
-        Port::accumulate("v_conics", &[N, Dim::Const(3)]),
-        Port::accumulate("v_opacities", &[N]),
-        Port::accumulate("v_colors", &[N, D]),
-    ],
-    reductions: Reductions::All,
-    launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: tiles },
-    params: &RASTER_PARAMS,
-    compiled_for: Some("D"),
-    wgsl: Wgsl {
-        buffers: RASTERIZE_BACKWARD_BUFFERS,
-        shared: &[include_str!("../../kernels/wgsl/splat/pair.wgsl")],
-        kernel: include_str!("../../kernels/wgsl/splat/rasterize_backward.wgsl"),
-        own: &[(
-            Reduction::PerGaussian,
-            include_str!("../../kernels/wgsl/splat/rasterize_backward_per_gaussian.wgsl"),
-        )],
-        constants: raster_constants,
-        loop_steps: steps::rasterize_backward,
-    },
-    ptx: Ptx { buffers: RASTERIZE_BACKWARD_BUFFERS },
-    check: check::backward,
 };
 
 /// What both projection stages read.
@@ -341,6 +310,7 @@ fn projection_constants(_size: u32, _batch: u32) -> Vec<(&'static str, u32)> {
 static PROJECT_SPEC: StageSpec = StageSpec {
     name: "project",
     workload: NAME,
+    text: Text::of("project"),
     inputs: projection_inputs!(),
     // Zeros where a Gaussian is culled.
     outputs: &[
@@ -401,6 +371,7 @@ const V_GAUSSIANS: Buffer =
 static PROJECT_BACKWARD_SPEC: StageSpec = StageSpec {
     name: "project_backward",
     workload: NAME,
+    text: Text::of("project_backward"),
     // Those of a Gaussian that a camera culls are not read.
     inputs: projection_inputs!(
         // Per pixel.

@@ -127,7 +127,7 @@ fn compile(
             label: Some(&label),
             layout: Some(&pipeline_layout),
             module: &module,
-            entry_point: Some(stage.name),
+            entry_point: Some(stage.text.name),
             // The kernels write workgroup memory before they read it; zeros that happen to be
             // there would hide it if one did not (hazard 17).
             compilation_options: PipelineCompilationOptions {

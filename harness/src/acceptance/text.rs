@@ -10,6 +10,7 @@ use crate::report::devices::describe;
 use crate::report::report as check_report;
 use crate::table::table;
 use crate::verdict::Verdict;
+use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Reduction, Setting};
 
 /// The whole report.
@@ -159,7 +160,7 @@ fn traffic_at_a_glance(scenes: &[SceneReport]) -> String {
     let mut head = vec!["scene".to_owned(), "atomic".to_owned()];
     // What a workgroup sends does not depend on the threshold.
     head.extend(chosen.iter().map(|setting| match setting.reduction.row() {
-        row if row.sums_per_workgroup => row.name.to_owned(),
+        row if row.of_workgroup != OfWorkgroup::Nothing => row.name.to_owned(),
         _ => setting.to_string(),
     }));
     head.push("longest chain".to_owned());

@@ -3,6 +3,7 @@
 
 use super::{Finding, Item};
 use crate::workload::{AnyCase, Case, Job};
+use splatcheck_emulator::mix;
 use splatcheck_gpu::{Setting, Stage};
 
 /// Makes a failing case smaller: gets the case and a predicate that says whether a smaller one
@@ -32,7 +33,7 @@ pub trait Policy: Sync {
         true
     }
 
-    /// Which of an engine's settings of the backward stages a case is run with.
+    /// Which of the settings that an engine and a stage have a case is run with.
     fn settings(&self, _case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
         all.to_vec()
     }
@@ -44,6 +45,34 @@ pub trait Policy: Sync {
 pub struct Everything;
 
 impl Policy for Everything {}
+
+/// The policy of a campaign of many cases: every stage under every setting, but of the stages that are
+/// formulations of one stage each case has one, by turns ([`has_turn`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OneFormulation;
+
+impl Policy for OneFormulation {
+    fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
+        has_turn(stage, case)
+    }
+}
+
+/// Whether a case is one of those that a stage is run on: each, but where it is one of several
+/// formulations of a stage, which have turns of equal shares. The turn is the case's own, so that it
+/// stays the same in every part of a campaign.
+#[must_use]
+pub fn has_turn(stage: Stage, case: &dyn Case) -> bool {
+    let Some(standard) = stage.text.formulation_of else { return true };
+    let formulations = Stage::all().filter(|other| other.text.formulation_of == Some(standard));
+    // Mixed, since generators have turns of their own.
+    let turn = match case.id() {
+        Some(id) => mix(id.index),
+        None => case.name().bytes().fold(0, |state, byte| mix(state ^ u64::from(byte))),
+    };
+    let all: Vec<_> = formulations.collect();
+    let place = usize::try_from(turn % all.len().max(1) as u64).unwrap_or(0);
+    all.get(place) == Some(&stage)
+}
 
 /// What an engine was run on.
 #[derive(Clone, Copy, Debug)]

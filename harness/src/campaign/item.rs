@@ -15,12 +15,24 @@ pub struct Item {
 }
 
 impl Item {
-    /// Prepares the jobs of a view.
+    /// Prepares all jobs of a view.
     ///
     /// # Errors
     /// Says why the case has none.
     pub fn new(case: AnyCase, view: usize) -> Result<Self, CaseError> {
-        let jobs = case.jobs(view)?;
+        Self::of(case, view, &|_| true)
+    }
+
+    /// Prepares the jobs of a view that are of the wanted stages.
+    ///
+    /// # Errors
+    /// Says why the case has none.
+    pub fn of(
+        case: AnyCase,
+        view: usize,
+        wanted: &dyn Fn(Stage) -> bool,
+    ) -> Result<Self, CaseError> {
+        let jobs = case.jobs_of(view, wanted)?;
         Ok(Self { case, view, jobs })
     }
 

@@ -102,7 +102,9 @@ impl<'a, 'm> Judge<'a, 'm> {
         if !self.hooks.policy.runs(stage, case) {
             return Settings::default();
         }
-        let settings = self.hooks.policy.settings(case, &self.contender.settings);
+        let had =
+            stage.settings(&self.contender.settings).into_iter().flatten().collect::<Vec<_>>();
+        let settings = self.hooks.policy.settings(case, &had);
         let mut all = Settings::default();
         for setting in stage.settings(&settings) {
             match self.contender.engine.supports(stage, setting.map(|s| s.reduction)) {
@@ -245,7 +247,9 @@ impl<'a, 'm> Judge<'a, 'm> {
         let kind = discriminant(&finding.fault);
         let mut smallest = None;
         minimize(item, &mut |case| {
-            let Ok(item) = Item::new(Arc::clone(case), view) else { return false };
+            let Ok(item) = Item::of(Arc::clone(case), view, &|of| of == stage) else {
+                return false;
+            };
             let Some(job) = item.job(stage) else { return false };
             let fault = match once(self.contender.engine.as_mut(), job, setting) {
                 Ok(tally) => tally.worst.map(Fault::Difference),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use splatcheck_gpu::stages::splat::NAME;
+use splatcheck_gpu::stages::splat::{NAME, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{EngineError, Reduction, Setting, TensorError};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
@@ -350,7 +350,8 @@ fn measure_all(
     lane_widths.push(NVIDIA_LANES);
     lane_widths.sort_unstable();
     lane_widths.dedup();
-    let bar = progress_bar(cases.len() as u64 * engines.len() as u64 * Reduction::ALL.len() as u64);
+    let reductions = RASTERIZE_BACKWARD.reductions().count() as u64;
+    let bar = progress_bar(cases.len() as u64 * engines.len() as u64 * reductions);
     // An engine that gave no times is not asked again.
     let mut silent: Vec<(String, EngineError)> = Vec::new();
     for case in cases {
@@ -402,7 +403,8 @@ fn times(
 ) -> Result<Times, EngineError> {
     let mut engine = EngineProcess::start(found.spec.clone(), program.clone(), Limits::default())?;
     let width = found.info.lane_width;
-    let settings = if size.quick { Setting::sweep(width) } else { Setting::all(width) };
+    let mut settings = if size.quick { Setting::sweep(width) } else { Setting::all(width) };
+    settings.retain(|setting| RASTERIZE_BACKWARD.reduces_by(setting.reduction));
     let inputs = stage.inputs.tensors().map_err(TensorError::from)?;
     measure(&mut engine, &inputs, &settings, size.repeats, &|| bar.inc(1))
 }

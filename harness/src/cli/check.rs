@@ -13,13 +13,20 @@ use super::expect;
 use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, run as run_campaign, smaller};
+use crate::campaign::{
+    Contender, EngineReport, Everything, Hooks, Item, OneFormulation, Policy, run as run_campaign,
+    smaller,
+};
 use crate::engines::{Found, Program};
 use crate::gate::Evidence;
 use crate::minimize::shrink;
 use crate::report::report;
 use crate::workload::{AnyCase, CaseTree, Workload, views};
 use splatcheck_reference::splat::convention::Convention;
+
+/// Cases of which each is run in one formulation, by turns; fewer are run in all of them, so that none
+/// is without a case.
+const MANY: u64 = 64;
 
 /// Carries out the plan.
 ///
@@ -43,7 +50,11 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
         None => smaller(item, fails),
     };
     let progress = |runs| bar.inc(runs);
-    let hooks = Hooks::new(&minimize).observed(&progress);
+    let policy: &dyn Policy = match plan.subject {
+        Subject::Campaign { .. } if cases.count() >= MANY => &OneFormulation,
+        Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
+    };
+    let hooks = Hooks { policy, ..Hooks::new(&minimize).observed(&progress) };
     let mut reports = Vec::new();
     let lots = at_once(&plan.engines)?;
     let program = Program::find().map_err(CliError::of)?;
@@ -54,7 +65,7 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
             None => contender(found, &program, settings(found)),
         };
         let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-        bar.inc_length(cases.runs(&contenders));
+        bar.inc_length(cases.runs(&contenders, policy));
         let some = run_campaign(cases.iter(), contenders, hooks);
         reports.extend(some.map_err(CliError::of)?);
     }
@@ -145,12 +156,17 @@ impl Cases {
         Ok(cases)
     }
 
+    /// How many they are.
+    fn count(&self) -> u64 {
+        self.filed.len() as u64 + self.random
+    }
+
     /// Number of runs that these engines make. Every case is drawn once for all of them.
-    fn runs(&self, contenders: &[Contender<'_>]) -> u64 {
+    fn runs(&self, contenders: &[Contender<'_>], policy: &dyn Policy) -> u64 {
         let drawn = (0..self.random).map(|index| self.draw(index).current());
         let cases = self.filed.iter().cloned().chain(drawn);
         let runs = |case: AnyCase| -> u64 {
-            contenders.iter().map(|contender| contender.runs(case.as_ref())).sum()
+            contenders.iter().map(|contender| contender.runs(case.as_ref(), policy)).sum()
         };
         cases.map(runs).sum()
     }

@@ -199,7 +199,14 @@ fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {
             let place = place(&report.id, stage.name, reduction.map_or("-", Reduction::name));
             reasons.push(format!("{place} was not exercised in {limited}"));
         }
-        for stage in Stage::all().filter(&judged) {
+        // A stage without kernels for what was asked for has nothing to run.
+        let asked: BTreeSet<_> = report.rows.keys().filter_map(|&(_, by)| by).collect();
+        let has_kernels = |stage: &Stage| {
+            !stage.accumulates()
+                || asked.is_empty()
+                || stage.reductions().any(|reduction| asked.contains(&reduction))
+        };
+        for stage in Stage::all().filter(&judged).filter(has_kernels) {
             if report.rows.keys().all(|&(ran, _)| ran != stage) {
                 reasons.push(format!("{}: {stage} was not exercised: it was not run", report.id));
             }

@@ -49,7 +49,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::TestRng;
     use splatcheck_gpu::Reduction;
-    use splatcheck_gpu::reduction::InRegisters;
+    use splatcheck_gpu::reduction::{InRegisters, OfWorkgroup};
     use splatcheck_reference::arithmetic::{Model, Wgsl};
 
     fn config(reduction: Reduction, threshold: u32) -> Setting {
@@ -161,7 +161,7 @@ mod tests {
                     values.extend(warp.iter().filter(|lane| lane.is_some()));
                 }
             }
-            if reduction.row().sums_per_workgroup {
+            if reduction.row().of_workgroup != OfWorkgroup::Nothing {
                 values = vec![in_memory(values, rng)];
             }
             sent.extend(values);

@@ -2,7 +2,8 @@
 //!
 //! ```toml
 //! [[unreachable]]
-//! kernel = "*"                        # an entry point, a file of kernels/ptx, or all of them
+//! kernel = "*"                        # an entry point or a stage, each with its formulations, a file
+//!                                     # of kernels/ptx, or all of them
 //! cuda = "if (sum != 0.0f) {"         # the whole line of CUDA, without the space around it
 //! ptx = ["setp.eq.f32 %p, %f, 0f"]    # part of the PTX line, any of these; registers without their
 //!                                     # numbers, words one space apart. Or without this, or cuda
@@ -22,7 +23,8 @@ use splatcheck_gpu::artifact::Artifact;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Argument {
-    /// Which kernels: the name of an entry point or of a file, or `*`.
+    /// Which kernels: the name of an entry point or a stage, each with its formulations, or of a file; or
+    /// `*`.
     pub kernel: String,
     /// The line of CUDA, its own or the one that it was inlined into.
     #[serde(default)]
@@ -94,7 +96,8 @@ impl Argument {
         let kernel = self.kernel == "*"
             || self.kernel == artifact.entry()
             || self.kernel == artifact.file()
-            || self.kernel == artifact.stage;
+            || self.kernel == artifact.standard_stage()
+            || self.kernel == artifact.standard_entry();
         let is = |source: &Option<Source>, text: &str| {
             source.as_ref().is_some_and(|source| source.text == text)
         };

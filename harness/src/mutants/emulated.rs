@@ -9,6 +9,7 @@ use splatcheck_emulator::{Observers, Policy, Report, Schedule};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
+use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::stages::UnknownStage;
 use splatcheck_gpu::{Engine, EngineError, Setting};
 use std::collections::BTreeMap;
@@ -174,11 +175,10 @@ impl Counts {
     /// Whether a word of the gradients was added to more or less often than by the right kernel, or
     /// shared memory was.
     pub(super) fn differ(&self, found: &Report, setting: Setting) -> Option<Catch> {
-        let same = if setting.reduction.row().sums_per_workgroup {
+        let same = match setting.reduction.row().of_workgroup {
             // A sum that an order of additions makes zero is not sent, one that is not zero is.
-            found.shared_atomics.operations == self.shared
-        } else {
-            found.chains == self.chains
+            OfWorkgroup::InMemory => found.shared_atomics.operations == self.shared,
+            OfWorkgroup::Nothing | OfWorkgroup::InRegisters => found.chains == self.chains,
         };
         if same {
             return None;

@@ -1,8 +1,8 @@
 use std::path::Path;
 
 use splatcheck_emulator::Report;
-use splatcheck_gpu::SplatEngine;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
+use splatcheck_gpu::{Engine, Stage, Work};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::synthetic::frustum;
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::scatter_step::{Destination, ScatterStep};
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::contributions::Contributions;
-use crate::workloads::splat::stage::RasterStage;
+use crate::workloads::splat::stage::{FORMULATED, RasterStage, STANDARD};
 
 fn corpus_stage(name: &str) -> RasterStage {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/splat");
@@ -37,15 +37,9 @@ fn crowd() -> RasterStage {
     RasterStage::new(&case, 0).expect("few pairs")
 }
 
-/// All thresholds of all reductions.
-fn every_setting() -> Vec<Setting> {
-    let thresholds = |reduction: Reduction| if reduction.has_threshold() { 0..=33 } else { 0..=0 };
-    Reduction::ALL
-        .into_iter()
-        .flat_map(|reduction| {
-            thresholds(reduction).map(move |threshold| Setting { reduction, threshold })
-        })
-        .collect()
+/// All thresholds of all reductions of a stage.
+fn every_setting(stage: Stage) -> Vec<Setting> {
+    stage.settings(&Setting::all(32)).into_iter().flatten().collect()
 }
 
 /// The emulator's counts are these, address by address; whether `block` sent every sum.
@@ -91,13 +85,20 @@ fn counts_are_those_of_the_emulator() {
     scenes.into_par_iter().for_each(|(name, zeros)| {
         let stage = if name == "crowd" { crowd() } else { corpus_stage(name) };
         let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("always there");
-        let counts = counts(&stage, 32);
-        for setting in every_setting() {
-            let traffic = counts.traffic(setting).expect("in range");
-            engine.rasterize_backward(&[(&stage.inputs, &[setting])]).expect("correct kernels");
-            let same = compare(name, &traffic, engine.report());
-            let fewer = zeros && setting.reduction == Reduction::Block;
-            assert_eq!(same, !fewer, "{name}, {setting}: global atomics");
+        let standard = stage.inputs.tensors().expect("a valid stage");
+        for judged in [STANDARD].into_iter().chain(FORMULATED) {
+            let steps = Contributions::new(&stage, 32).expect("a valid stage");
+            let counts = Counts::new(&steps.walking(judged.1.walk()));
+            let inputs = stage.inputs_of(judged, &standard).expect("a valid stage");
+            for setting in every_setting(judged.0) {
+                let traffic = counts.traffic(setting).expect("in range");
+                let work = Work { inputs: &inputs, settings: &[Some(setting)] };
+                engine.run(judged.0, &[work]).expect("correct kernels");
+                let same = compare(name, &traffic, engine.report());
+                let fewer = zeros && setting.reduction == Reduction::Block;
+                let known = judged == STANDARD || !zeros;
+                assert!(!known || same != fewer, "{name}, {}, {setting}: atomics", judged.0);
+            }
         }
     });
 }

@@ -53,7 +53,10 @@ impl Promise {
     pub fn holds_for(self, stage: Stage) -> bool {
         match self {
             Self::Every => true,
-            Self::Only(stages) => stages.contains(&stage),
+            // A formulation of a stage computes the same numbers.
+            Self::Only(stages) => {
+                stages.iter().any(|of| *of == stage || stage.text.formulation_of == Some(of.name))
+            }
             Self::Nothing => false,
         }
     }

@@ -1,11 +1,12 @@
-// Stage `rasterize_backward`: one block a tile, one thread a pixel; the tile's Gaussians are walked
-// back to front, the transmittance is recovered by division, and what every pixel contributes to a
-// Gaussian is handed to the reduction (`Reduction`, from the file that REDUCTION names).
+// Stage `rasterize_backward` and its formulations that walk back to front: one block a tile, one
+// thread a pixel; the tile's Gaussians are walked from the last one, the transmittance is recovered by
+// division, and what every pixel contributes to a Gaussian (`unblend.cuh`) is handed to the reduction
+// (`Reduction`, from the file that REDUCTION names).
 //
 // All lanes of a warp make the same number of steps: those that are finished, that skip or that lie
 // outside the image stay with exact zeros, so that every vote and shuffle is one of the whole warp
 // (hazards 1 to 4). All threads of a block come to every barrier (hazard 17).
-#include "splat/pair.cuh"
+#include "splat/unblend.cuh"
 #include REDUCTION
 
 using Sums = Reduction<BLOCK_SIZE, VALUES>;
@@ -33,16 +34,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     const unsigned begin = tile_offsets[blockIdx.y * params.tiles_x + blockIdx.x];
 
     int last = -1;
-    float final_transmittance = 0.0f;
+    Ends ends = no_ends();
     float v_color[CHANNELS] = {};
-    // v_render_alpha minus what the background makes of the same transmittance.
-    float v_rest = 0.0f;
     // Threads outside the image read nothing (hazards 5, 11).
     if (pixel.x < params.width && pixel.y < params.height) {
         const unsigned index = pixel.y * params.width + pixel.x;
         const float* v_pixel = v_render_colors + index * channels;
         last = last_ids[index];
-        final_transmittance = render_transmittance[index];
         float v_background = 0.0f;
 #pragma unroll
         for (unsigned d = 0; d < CHANNELS; d++) {
@@ -51,10 +49,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 v_background = v_background + params.background[d] * v_color[d];
             }
         }
-        v_rest = v_render_alphas[index] - v_background;
+        ends = ends_of(render_transmittance[index], v_render_alphas[index], v_background);
     }
-    float transmittance = final_transmittance;
-    float behind[CHANNELS] = {};
+    float transmittance = ends.transmittance;
+    float remainder[REMAINDERS] = {};
+    if constexpr (REMAINDER == STATE) {
+        remainder[0] = ends.parts[0];
+    }
 
     if (thread == 0) {
         walk_end = 0;
@@ -93,22 +94,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
             const unsigned row = batch[k].row;
             if (contributes) {
                 const float* colors = gaussians + row + COLOR;
-                const float one_minus = 1.0f - pair.alpha;
-                // At the clamp one_minus is 0.01 and the division magnifies the error of the
-                // transmittance a hundred times; the bounds know (hazard 13).
-                transmittance = transmittance / one_minus;
-                const float weight = pair.alpha * transmittance;
-                float v_alpha = 0.0f;
+                Unblend step = unblend(pair.alpha, transmittance);
+                transmittance = step.transmittance;
 #pragma unroll
                 for (unsigned d = 0; d < CHANNELS; d++) {
                     if (d < channels) {
-                        const float color = colors[d];
-                        values[COLOR + d] = weight * v_color[d];
-                        v_alpha = v_alpha + ((color - behind[d]) * transmittance) * v_color[d];
-                        behind[d] = pair.alpha * color + one_minus * behind[d];
+                        values[COLOR + d] = channel_vjp(
+                            step, colors[d], v_color[d], remainder[remainder_of(d)]
+                        );
                     }
                 }
-                v_alpha = v_alpha + (final_transmittance / one_minus) * v_rest;
+                const float v_alpha = v_alpha_of(step, ends, remainder[0]);
                 alpha_vjp(batch[k], pair, v_alpha, params, values);
             }
             Sums::add_up(

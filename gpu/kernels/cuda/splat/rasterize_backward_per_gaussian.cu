@@ -2,7 +2,7 @@
 //
 // A warp owns 32 pixels of the tile, two rows of it, and its lanes hold 32 neighbouring Gaussians of
 // the tile's list, lane 0 the hindmost. The blending of a pixel is a recursion from back to front
-// over its transmittance T and the colour behind:
+// over its transmittance T and what lies behind (`unblend.cuh`), for instance the colour:
 //
 //     T <- T / (1 - alpha),    behind <- alpha color + (1 - alpha) behind,
 //
@@ -17,18 +17,17 @@
 // Every lane adds up its Gaussian's gradient over the 32 pixels in registers and sends it by one
 // atomic per value: there is nothing to shuffle, no vote and no threshold. Warps do not wait for
 // one another.
-#include "splat/pair.cuh"
+#include "splat/unblend.cuh"
 
 // The state of the block's pixels, [D, 256], each warp's 32 in neighbouring banks.
 struct State {
     float transmittance[BLOCK_SIZE];
-    float behind[CHANNELS * BLOCK_SIZE];
+    float remainder[REMAINDERS * BLOCK_SIZE];
 };
 
 // What a pixel's gradients are multiplied with; the same at all steps.
 struct Loss {
-    float final_transmittance[BLOCK_SIZE];
-    float v_rest[BLOCK_SIZE];
+    Ends ends[BLOCK_SIZE];
     int last[BLOCK_SIZE];
 };
 
@@ -47,12 +46,10 @@ __device__ inline void load_pixel(
     const unsigned thread = threadIdx.x;
     const uint2 pixel = pixel_of(thread);
     int last = -1;
-    float transmittance = 0.0f;
-    float v_rest = 0.0f;
+    Ends ends = no_ends();
     if (pixel.x < params.width && pixel.y < params.height) {
         const unsigned index = pixel.y * params.width + pixel.x;
         last = last_ids[index];
-        transmittance = render_transmittance[index];
         float v_background = 0.0f;
 #pragma unroll
         for (unsigned d = 0; d < CHANNELS; d++) {
@@ -61,17 +58,16 @@ __device__ inline void load_pixel(
                 v_background = v_background + params.background[d] * v_color;
             }
         }
-        v_rest = v_render_alphas[index] - v_background;
+        ends = ends_of(render_transmittance[index], v_render_alphas[index], v_background);
     }
-    state.transmittance[thread] = transmittance;
+    state.transmittance[thread] = ends.transmittance;
 #pragma unroll
-    for (unsigned d = 0; d < CHANNELS; d++) {
+    for (unsigned d = 0; d < REMAINDERS; d++) {
         if (d < channels) {
-            state.behind[d * BLOCK_SIZE + thread] = 0.0f;
+            state.remainder[d * BLOCK_SIZE + thread] = REMAINDER == STATE ? ends.parts[0] : 0.0f;
         }
     }
-    loss.final_transmittance[thread] = transmittance;
-    loss.v_rest[thread] = v_rest;
+    loss.ends[thread] = ends;
     loss.last[thread] = last;
 }
 
@@ -137,22 +133,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 touched = 1;
                 const float* v_pixel =
                     v_render_colors + (pixel.y * params.width + pixel.x) * channels;
-                const float one_minus = 1.0f - pair.alpha;
-                const float transmittance = state.transmittance[at] / one_minus;
-                state.transmittance[at] = transmittance;
-                const float weight = pair.alpha * transmittance;
-                float v_alpha = 0.0f;
+                Unblend step = unblend(pair.alpha, state.transmittance[at]);
+                state.transmittance[at] = step.transmittance;
 #pragma unroll
                 for (unsigned d = 0; d < CHANNELS; d++) {
                     if (d < channels) {
-                        float& behind = state.behind[d * BLOCK_SIZE + at];
-                        const float v_color = v_pixel[d];
-                        sums[COLOR + d] = sums[COLOR + d] + weight * v_color;
-                        v_alpha = v_alpha + ((color[d] - behind) * transmittance) * v_color;
-                        behind = pair.alpha * color[d] + one_minus * behind;
+                        float& remainder = state.remainder[remainder_of(d) * BLOCK_SIZE + at];
+                        sums[COLOR + d] =
+                            sums[COLOR + d] + channel_vjp(step, color[d], v_pixel[d], remainder);
                     }
                 }
-                v_alpha = v_alpha + (loss.final_transmittance[at] / one_minus) * loss.v_rest[at];
+                const float v_alpha = v_alpha_of(step, loss.ends[at], state.remainder[at]);
                 float values[VALUES] = {};
                 alpha_vjp(splat, pair, v_alpha, params, values);
 #pragma unroll

@@ -50,15 +50,37 @@ const COLOR: u32 = 6u;
 
 // Every lane loads the Gaussian at one position of `flatten_ids`.
 fn load_gaussian(lane: u32, position: u32) {
+    let splat = splat_at(position);
+    batch_row[lane] = splat.row;
+    batch_mean[lane] = splat.mean;
+    batch_conic_opacity[lane] = splat.conic_opacity;
+}
+
+// One Gaussian as the pairs read it.
+struct Splat {
+    row: u32,
+    mean: vec2<f32>,
+    conic_opacity: vec4<f32>,
+}
+
+// The Gaussian at one position of `flatten_ids`.
+fn splat_at(position: u32) -> Splat {
     let row = flatten_ids[position] * VALUES;
-    batch_row[lane] = row;
-    batch_mean[lane] = vec2<f32>(gaussians[row + MEAN], gaussians[row + MEAN + 1u]);
-    batch_conic_opacity[lane] = vec4<f32>(
-        gaussians[row + CONIC],
-        gaussians[row + CONIC + 1u],
-        gaussians[row + CONIC + 2u],
-        gaussians[row + OPACITY],
+    return Splat(
+        row,
+        vec2<f32>(gaussians[row + MEAN], gaussians[row + MEAN + 1u]),
+        vec4<f32>(
+            gaussians[row + CONIC],
+            gaussians[row + CONIC + 1u],
+            gaussians[row + CONIC + 2u],
+            gaussians[row + OPACITY],
+        ),
     );
+}
+
+// The k-th Gaussian of the batch.
+fn splat_of_batch(k: u32) -> Splat {
+    return Splat(batch_row[k], batch_mean[k], batch_conic_opacity[k]);
 }
 
 struct Pair {
@@ -74,12 +96,16 @@ struct Pair {
 }
 
 fn evaluate(k: u32, point: vec2<f32>) -> Pair {
-    let conic_opacity = batch_conic_opacity[k];
+    return evaluate_splat(splat_of_batch(k), point);
+}
+
+fn evaluate_splat(splat: Splat, point: vec2<f32>) -> Pair {
+    let conic_opacity = splat.conic_opacity;
     let a = conic_opacity.x;
     let b = conic_opacity.y;
     let c = conic_opacity.z;
-    let dx = batch_mean[k].x - point.x;
-    let dy = batch_mean[k].y - point.y;
+    let dx = splat.mean.x - point.x;
+    let dy = splat.mean.y - point.y;
     let sigma = 0.5 * ((a * dx) * dx + (c * dy) * dy) + (b * dx) * dy;
     let power = -sigma;
 
@@ -102,13 +128,18 @@ fn pixel_of(tile: vec3<u32>, lane: u32) -> vec2<u32> {
 }
 
 // The vector-Jacobian product of alpha = opacity exp(-sigma) for the k-th Gaussian of the batch, into
-// the first six values; all zero where the clamp stops the gradient (hazard 14).
+// the first six values.
 fn alpha_vjp(k: u32, pair: Pair, v_alpha: f32) -> array<f32, COLOR> {
+    return splat_vjp(splat_of_batch(k), pair, v_alpha);
+}
+
+// All zero where the clamp stops the gradient (hazard 14).
+fn splat_vjp(splat: Splat, pair: Pair, v_alpha: f32) -> array<f32, COLOR> {
     var values = array<f32, COLOR>();
     if params.clamp_stops_gradient != 0u && pair.unclamped > params.alpha_max {
         return values;
     }
-    let conic = batch_conic_opacity[k].xyz;
+    let conic = splat.conic_opacity.xyz;
     let dx = pair.d.x;
     let dy = pair.d.y;
     let v_power = pair.unclamped * v_alpha;

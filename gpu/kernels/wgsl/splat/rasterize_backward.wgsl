@@ -1,7 +1,7 @@
-// Stage `rasterize_backward`: one workgroup a tile, one lane a pixel; the tile's Gaussians are
-// walked back to front, the transmittance is recovered by division, and what every pixel
-// contributes to a Gaussian is handed to the reduction: `add_up` for each Gaussian, `begin_batch` and
-// `end_batch` around a batch.
+// Stage `rasterize_backward` and its formulations that walk back to front: one workgroup a tile, one
+// lane a pixel; the tile's Gaussians are walked from the last one, the transmittance is recovered by
+// division, and what every pixel contributes to a Gaussian (`unblend.wgsl`) is handed to the
+// reduction: `add_up` for each Gaussian, `begin_batch` and `end_batch` around a batch.
 //
 // All lanes of a workgroup make the same number of steps: lanes that are finished, that skip or
 // that lie outside the image stay with exact zeros, so that every subgroup operation sees the whole
@@ -23,24 +23,22 @@ fn rasterize_backward(
     let begin = tile_offsets[tile_index];
 
     var last = -1;
-    var final_transmittance = 0.0;
+    var ends: Ends;
     var v_color = array<f32, CHANNELS>();
-    // v_render_alpha minus what the background makes of the same transmittance.
-    var v_rest = 0.0;
     // Lanes outside the image read nothing (hazards 5, 11).
     if pixel.x < params.width && pixel.y < params.height {
         let index = pixel.y * params.width + pixel.x;
         last = last_ids[index];
-        final_transmittance = render_transmittance[index];
         var v_background = 0.0;
         for (var d = 0u; d < CHANNELS; d++) {
             v_color[d] = v_render_colors[index * CHANNELS + d];
             v_background = v_background + background(d) * v_color[d];
         }
-        v_rest = v_render_alphas[index] - v_background;
+        ends = ends_of(render_transmittance[index], v_render_alphas[index], v_background);
     }
-    var transmittance = final_transmittance;
-    var behind = array<f32, CHANNELS>();
+    var transmittance = ends.transmittance;
+    var remainder = array<f32, CHANNELS>();
+    remainder[0] = first_remainder(ends);
 
     if lane == 0u {
         atomicStore(&walk_end, 0u);
@@ -74,17 +72,17 @@ fn rasterize_backward(
             var values = array<f32, VALUES>();
             let row = batch_row[k];
             if contributes {
-                let one_minus = 1.0 - pair.alpha;
-                transmittance = transmittance / one_minus;
-                let weight = pair.alpha * transmittance;
-                var v_alpha = 0.0;
+                var step = unblend(pair.alpha, transmittance);
+                transmittance = step.transmittance;
                 for (var d = 0u; d < CHANNELS; d++) {
-                    let color = gaussians[row + COLOR + d];
-                    values[COLOR + d] = weight * v_color[d];
-                    v_alpha = v_alpha + ((color - behind[d]) * transmittance) * v_color[d];
-                    behind[d] = pair.alpha * color + one_minus * behind[d];
+                    step.remainder = remainder[remainder_of(d)];
+                    values[COLOR + d] = channel_vjp(&step, gaussians[row + COLOR + d], v_color[d]);
+                    remainder[remainder_of(d)] = step.remainder;
                 }
-                v_alpha = v_alpha + (final_transmittance / one_minus) * v_rest;
+                let v_alpha = v_alpha_of(&step, ends);
+                if REMAINDER == STATE {
+                    remainder[0] = step.remainder;
+                }
 
                 let v = alpha_vjp(k, pair, v_alpha);
                 for (var i = 0u; i < COLOR; i++) {

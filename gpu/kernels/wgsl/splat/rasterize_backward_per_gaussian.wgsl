@@ -2,7 +2,7 @@
 //
 // A subgroup of W lanes owns W pixels of the tile, and its lanes hold W neighbouring Gaussians of
 // the tile's list, lane 0 the hindmost. The blending of a pixel is a recursion from back to front
-// over its transmittance T and the colour behind:
+// over its transmittance T and what lies behind (`unblend.wgsl`), for instance the colour:
 //
 //     T <- T / (1 - alpha),    behind <- alpha color + (1 - alpha) behind,
 //
@@ -21,25 +21,23 @@
 
 // What a pixel's gradients are multiplied with, by the lane of its tile; the same at all steps.
 var<workgroup> pixel_last: array<i32, WORKGROUP_SIZE>;
-var<workgroup> pixel_transmittance: array<f32, WORKGROUP_SIZE>;
-var<workgroup> pixel_rest: array<f32, WORKGROUP_SIZE>;
+var<workgroup> pixel_ends: array<Ends, WORKGROUP_SIZE>;
 
 // Reads the pixel of this lane; outside the image nothing is read and nothing contributes
 // (hazards 5, 11).
 fn load_pixel(tile: vec3<u32>, lane: u32) {
     let pixel = pixel_of(tile, lane);
     pixel_last[lane] = -1;
-    pixel_transmittance[lane] = 0.0;
-    pixel_rest[lane] = 0.0;
+    pixel_ends[lane] = Ends();
     if pixel.x < params.width && pixel.y < params.height {
         let index = pixel.y * params.width + pixel.x;
         pixel_last[lane] = last_ids[index];
-        pixel_transmittance[lane] = render_transmittance[index];
         var v_background = 0.0;
         for (var d = 0u; d < CHANNELS; d++) {
             v_background = v_background + background(d) * v_render_colors[index * CHANNELS + d];
         }
-        pixel_rest[lane] = v_render_alphas[index] - v_background;
+        pixel_ends[lane] =
+            ends_of(render_transmittance[index], v_render_alphas[index], v_background);
     }
 }
 
@@ -63,8 +61,9 @@ fn rasterize_backward(
     // the device's affair.
     let previous = (subgroup_lane + subgroup_size - 1u) % subgroup_size;
     var at = subgroupShuffle(lane, (subgroup_size - subgroup_lane) % subgroup_size);
-    var transmittance = pixel_transmittance[at];
-    var behind = array<f32, CHANNELS>();
+    var transmittance = pixel_ends[at].transmittance;
+    var remainder = array<f32, CHANNELS>();
+    remainder[0] = first_remainder(pixel_ends[at]);
 
     var sums = array<f32, VALUES>();
     var touched = false;
@@ -90,18 +89,19 @@ fn rasterize_backward(
                 touched = true;
                 let first_color = batch_row[lane] + COLOR;
                 let first_v = (pixel.y * params.width + pixel.x) * CHANNELS;
-                let one_minus = 1.0 - pair.alpha;
-                transmittance = transmittance / one_minus;
-                let weight = pair.alpha * transmittance;
-                var v_alpha = 0.0;
+                var unblended = unblend(pair.alpha, transmittance);
+                transmittance = unblended.transmittance;
                 for (var d = 0u; d < CHANNELS; d++) {
-                    let color = gaussians[first_color + d];
                     let v_color = v_render_colors[first_v + d];
-                    sums[COLOR + d] = sums[COLOR + d] + weight * v_color;
-                    v_alpha = v_alpha + ((color - behind[d]) * transmittance) * v_color;
-                    behind[d] = pair.alpha * color + one_minus * behind[d];
+                    unblended.remainder = remainder[remainder_of(d)];
+                    let v = channel_vjp(&unblended, gaussians[first_color + d], v_color);
+                    sums[COLOR + d] = sums[COLOR + d] + v;
+                    remainder[remainder_of(d)] = unblended.remainder;
                 }
-                v_alpha = v_alpha + (pixel_transmittance[at] / one_minus) * pixel_rest[at];
+                let v_alpha = v_alpha_of(&unblended, pixel_ends[at]);
+                if REMAINDER == STATE {
+                    remainder[0] = unblended.remainder;
+                }
                 let v = alpha_vjp(lane, pair, v_alpha);
                 for (var i = 0u; i < COLOR; i++) {
                     sums[i] = sums[i] + v[i];
@@ -115,7 +115,7 @@ fn rasterize_backward(
         at = subgroupShuffle(at, previous);
         transmittance = subgroupShuffle(transmittance, previous);
         for (var d = 0u; d < CHANNELS; d++) {
-            behind[d] = subgroupShuffle(behind[d], previous);
+            remainder[d] = subgroupShuffle(remainder[d], previous);
         }
     }
 }

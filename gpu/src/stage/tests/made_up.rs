@@ -4,7 +4,9 @@
 use crate::emulator::{EmulatorEngine, EmulatorOptions};
 use crate::engine::{Engine, Work};
 use crate::reduction::{Reduction, Setting};
-use crate::stage::{Buffer, Buffers, Dim, Launch, Port, Ptx, Reductions, Role, StageSpec, Wgsl};
+use crate::stage::{
+    Buffer, Buffers, Dim, Launch, Port, Ptx, Reductions, Role, StageSpec, Text, Wgsl,
+};
 use crate::stages::Stage;
 use crate::tensor::{Data, Dtype, Tensors};
 
@@ -17,6 +19,7 @@ const BUFFERS: Buffers = Buffers {
 static ONTO: StageSpec = StageSpec {
     name: "onto",
     workload: "",
+    text: Text::of("onto"),
     inputs: &[
         Port::read("start", Dtype::F32, &[Dim::Const(16)]),
         Port::read("addends", Dtype::F32, &[Dim::Const(32)]),

@@ -4,7 +4,7 @@
 //! what would make a kernel read or write outside an array, or mean something else than the
 //! caller thinks.
 
-use super::{MAX_CHANNELS, TILE_SIZE, tiles};
+use super::{CHECKPOINT_EVERY, MAX_CHANNELS, TILE_SIZE, tiles};
 use crate::engine::EngineError;
 use crate::stage::Sizes;
 use crate::tensor::Tensors;
@@ -93,6 +93,28 @@ pub(super) fn backward(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineErro
         }
     }
     Ok(())
+}
+
+/// Checks the inputs of `rasterize_backward` from checkpoints: each tile has one for each begun
+/// `CHECKPOINT_EVERY` entries of its list.
+pub(super) fn checkpoints(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {
+    backward(inputs, sizes)?;
+    let [lists, checkpoints] = [inputs.u32("tile_offsets")?, inputs.u32("checkpoint_offsets")?];
+    let mut expected = 0;
+    for (tile, &found) in checkpoints.iter().enumerate() {
+        if found != expected {
+            return fail(format!("checkpoint_offsets[{tile}] is {found}, expected {expected}"));
+        }
+        let list = lists.get(tile + 1).map_or(0, |end| end - lists[tile]);
+        expected += list.div_ceil(CHECKPOINT_EVERY);
+    }
+    let found = sizes.get("S");
+    if found == expected as usize {
+        return Ok(());
+    }
+    fail(format!(
+        "there are {found} checkpoints, expected {expected}, where checkpoint_offsets ends"
+    ))
 }
 
 /// Checks the inputs of either projection stage.

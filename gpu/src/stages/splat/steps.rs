@@ -1,8 +1,8 @@
 //! How many loop steps the WGSL kernels of the splat stages make at most: what a step is says
 //! [`crate::stage`]. Each bound follows its kernel's text loop by loop, from the outside in.
 
-use super::{CAMERA_VALUES, TILE_SIZE, tiles, values};
-use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use super::{CAMERA_VALUES, CHECKPOINT_EVERY, TILE_SIZE, tiles, values};
+use crate::reduction::{Reduction, Setting, WORKGROUP_SIZE};
 use crate::stage::{LoopRun, over};
 use crate::tensor::TensorError;
 
@@ -13,16 +13,21 @@ const COLOR: u64 = 6;
 /// the one that ends it, at each place the channels; then the pixel's channels.
 pub(super) fn rasterize(run: &LoopRun<'_>) -> Result<u64, TensorError> {
     let channels = over(run.size("D"), 0);
-    let offsets = run.inputs.u32("tile_offsets")?;
-    let longest = offsets.windows(2).map(|ends| u64::from(ends[1].saturating_sub(ends[0]))).max();
-    let places = longest.unwrap_or(0);
+    let places = longest_list(run)?;
     let batches = places.div_ceil(u64::from(WORKGROUP_SIZE));
     Ok(over(batches, 1)
         .saturating_add(places.saturating_mul(channels + 1))
         .saturating_add(channels))
 }
 
-/// Either kernel of `rasterize_backward`, at the tile with the longest walk.
+/// The longest of the tiles' lists.
+fn longest_list(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let offsets = run.inputs.u32("tile_offsets")?;
+    let longest = offsets.windows(2).map(|ends| u64::from(ends[1].saturating_sub(ends[0]))).max();
+    Ok(longest.unwrap_or(0))
+}
+
+/// Either kernel of `rasterize_backward` that walks back to front, at the tile with the longest walk.
 pub(super) fn rasterize_backward(run: &LoopRun<'_>) -> Result<u64, TensorError> {
     let walk = longest_walk(run)?;
     let channels = over(run.size("D"), 0);
@@ -31,16 +36,26 @@ pub(super) fn rasterize_backward(run: &LoopRun<'_>) -> Result<u64, TensorError> 
     if setting.reduction == Reduction::PerGaussian {
         return Ok(per_gaussian(run, walk, channels, row));
     }
-    // `rasterize_backward.wgsl`: the pixel's channels; the batches, in each the sums of the reduction,
-    // a step a place and the one that ends it, at each place the channels, the values before the
-    // colour and the reduction.
+    Ok(channels.saturating_add(batches(run, setting, walk, (channels, row))))
+}
+
+/// `rasterize_backward_image.wgsl`, at the tile with the longest list: the pixel's channels twice, and
+/// the batches.
+pub(super) fn rasterize_backward_image(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let (list, channels) = (longest_list(run)?, over(run.size("D"), 0));
+    let Some(setting) = run.setting else { return Ok(0) };
+    let row = u64::from(values(u32::try_from(run.size("D")).unwrap_or(u32::MAX)));
+    Ok((2 * channels).saturating_add(batches(run, setting, list, (channels, row))))
+}
+
+/// The batches of a walk over so many places, in each the sums of the reduction, a step a place and the
+/// one that ends it, at each place the channels, the values before the colour and the reduction.
+fn batches(run: &LoopRun<'_>, setting: Setting, walk: u64, (channels, row): (u64, u64)) -> u64 {
     let batch = u64::from(setting.reduction.batch_size());
-    let batches = walk.div_ceil(batch);
     let place = (channels + over(COLOR, 0)).saturating_add(setting.add_up_steps(run, row));
     let each_batch = setting.batch_steps(run, batch, row).saturating_add(1);
-    Ok(channels
-        .saturating_add(over(batches, each_batch))
-        .saturating_add(walk.saturating_mul(place.saturating_add(1))))
+    over(walk.div_ceil(batch), each_batch)
+        .saturating_add(walk.saturating_mul(place.saturating_add(1)))
 }
 
 /// `rasterize_backward_per_gaussian.wgsl`: the pixel's channels; a step a Gaussian, in sets of a
@@ -51,6 +66,23 @@ fn per_gaussian(run: &LoopRun<'_>, walk: u64, channels: u64, row: u64) -> u64 {
     let turns = walk.next_multiple_of(width).saturating_add(width - 1);
     let each = (2 * channels + over(COLOR, 0)).saturating_add(over(row, run.add()));
     channels.saturating_add(over(turns, each))
+}
+
+/// `rasterize_backward_replay.wgsl`: the pixel's channels; the sets of a subgroup, in each a step a pixel
+/// and W - 1 more, in each the channels that are handed on or begin at a checkpoint, and for each
+/// Gaussian of a lane the channels and the values before the colour; then the rows that are sent.
+pub(super) fn rasterize_backward_replay(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let (walk, channels) = (longest_walk(run)?, over(run.size("D"), 0));
+    let row = u64::from(values(u32::try_from(run.size("D")).unwrap_or(u32::MAX)));
+    let (lanes, every) = (u64::from(run.lane_width).max(1), u64::from(CHECKPOINT_EVERY));
+    let width = lanes.min(every);
+    let held = every / width;
+    let subgroups = u64::from(WORKGROUP_SIZE).div_ceil(lanes);
+    let sets = walk.div_ceil(every).div_ceil(subgroups);
+    let pixel = (2 * channels).saturating_add(over(held, channels + over(COLOR, 0)));
+    let pixels = over(u64::from(WORKGROUP_SIZE) + width - 1, pixel);
+    let sent = over(held, over(row, 0).saturating_add(over(row, run.add())));
+    Ok(channels.saturating_add(over(sets, pixels.saturating_add(sent))))
 }
 
 /// The most places that a tile's pixels walk over: from the last that contributes to one of them.

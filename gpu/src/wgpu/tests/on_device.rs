@@ -10,7 +10,8 @@ use crate::engine::{Engine, EngineError, FloatAtomics};
 use crate::exact::assert_same;
 use crate::reduction::{Reduction, Setting};
 use crate::stages::splat::{
-    BackwardInputs, ClampGradient, RasterGradients, RasterInputs, SplatEngine, StopRule,
+    BackwardInputs, ClampGradient, RASTERIZE_BACKWARD, RasterGradients, RasterInputs, SplatEngine,
+    StopRule,
 };
 use crate::wgpu::{AdapterChoice, Options, WgpuEngine};
 
@@ -68,7 +69,8 @@ fn assert_forward(engine: &mut WgpuEngine, inputs: &[RasterInputs], context: &st
 }
 
 fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
-    let settings = Setting::all(engine.info().lane_width);
+    let mut settings = Setting::all(engine.info().lane_width);
+    settings.retain(|setting| RASTERIZE_BACKWARD.reduces_by(setting.reduction));
     let atomics = engine.info().float_atomics;
     let jobs: Vec<_> = inputs.iter().map(|job| (job, settings.as_slice())).collect();
     let results = engine.rasterize_backward(&jobs).expect("the backward stage runs");

@@ -37,7 +37,11 @@ impl crate::workload::Case for Case {
         1
     }
 
-    fn jobs(&self, _view: usize) -> Result<Vec<Job>, CaseError> {
+    fn jobs_of(
+        &self,
+        _view: usize,
+        _wanted: &dyn Fn(Stage) -> bool,
+    ) -> Result<Vec<Job>, CaseError> {
         let failed =
             |error: &dyn Display| CaseError { case: self.name.clone(), problem: error.to_string() };
         let inputs = self.numbers.tensors().map_err(|error| failed(&error))?;

@@ -4,7 +4,8 @@
 //! Both are measured in units of 2^-24 times the sum of the terms' magnitudes, which is the same for all
 //! formulations: 1 is what one rounding of the whole sum may cost, and a factor of 10 is a digit.
 
-use super::stage::RasterStage;
+use super::stage::{RasterStage, STANDARD};
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_reference::arithmetic::{Ieee, Model};
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::bounds::GradientBounds;
@@ -36,7 +37,7 @@ impl Accuracy {
     /// Prepares a stage in the standard formulation.
     #[must_use]
     pub fn new(stage: RasterStage) -> Self {
-        let bounds = stage.backward_bounds::<Ieee>();
+        let bounds = stage.backward_bounds::<Ieee>(STANDARD);
         let magnitudes = bounds.elements.iter().map(|element| element.magnitude).collect();
         let depths = depths(&stage);
         Self { stage, depths, magnitudes }
@@ -45,10 +46,9 @@ impl Accuracy {
     /// The elements that something contributes to, in a formulation.
     #[must_use]
     pub fn samples(&self, formulation: Formulation) -> Vec<Sample> {
-        let stage = self.stage.clone().formulated(formulation);
-        let bounds = stage.backward_bounds::<Ieee>();
+        let bounds = self.stage.backward_bounds::<Ieee>((RASTERIZE_BACKWARD, formulation));
         let GradientBounds { stride, elements, .. } = &bounds;
-        let mirror = stage.mirror_backward();
+        let mirror = self.stage.mirror_backward((RASTERIZE_BACKWARD, formulation));
         let mut samples = Vec::new();
         for (g, &depth) in self.depths.iter().enumerate() {
             let [x, y] = mirror.v_means2d[g];

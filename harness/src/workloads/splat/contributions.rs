@@ -1,7 +1,7 @@
 //! What the warps of the backward stage see, computed on the CPU from the stage's inputs.
 //!
-//! The kernels walk a tile's list back to front, from the largest last contributor of the tile's
-//! pixels; at every position all warps of the tile look at the same Gaussian, and some of their
+//! The kernels walk a tile's list up to the largest last contributor of the tile's pixels, from there
+//! or from the front as the formulation says; at every position all warps of the tile look at the same Gaussian, and some of their
 //! lanes contribute. A *step* is one warp at one position; as a [`ScatterStep`] its lanes have one
 //! destination, the Gaussian, and its tile is a workgroup.
 //!
@@ -14,6 +14,7 @@ use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::stages::splat::{RASTERIZE_BACKWARD, TILE_SIZE, values};
 use splatcheck_gpu::{BackwardInputs, EngineError, RasterInputs, Reduction, TensorError};
 use splatcheck_reference::arithmetic::Arith;
+use splatcheck_reference::splat::formulation::WalkOrder;
 use splatcheck_reference::splat::pair::sigma;
 
 use crate::scatter_step::{Destination, MOST_LANES, Scatter, ScatterStep, check_lane_width};
@@ -38,6 +39,8 @@ pub struct Step {
     pub position: u32,
     /// Steps that this warp's tile walked before this one: 0 at the tile's last contributor.
     pub walked: u32,
+    /// Positions that the tile's walk has.
+    pub length: u32,
     /// The Gaussian.
     pub gaussian: u32,
     /// Lanes that contribute.
@@ -48,7 +51,8 @@ pub struct Step {
     pub outside: u64,
 }
 
-/// Calls `f` with every step: tile by tile, each back to front, at each position warp by warp.
+/// Calls `f` with every step of the standard formulation: tile by tile, each back to front, at each
+/// position warp by warp.
 #[cfg(test)]
 pub(crate) fn for_each_step(
     stage: &RasterStage,
@@ -64,13 +68,14 @@ pub(crate) fn for_each_step(
 #[derive(Debug)]
 pub struct Contributions<'a> {
     inputs: &'a BackwardInputs,
+    walk: WalkOrder,
     lane_width: u32,
     /// Per Gaussian: the largest sigma with which it may contribute.
     reach: Vec<f32>,
 }
 
 impl<'a> Contributions<'a> {
-    /// Prepares the walk for warps of `lane_width` lanes.
+    /// Prepares the walk of the standard formulation, back to front, for warps of `lane_width` lanes.
     ///
     /// # Errors
     /// [`EngineError::Input`] for a stage that contradicts itself, and for a lane width that is no
@@ -82,7 +87,13 @@ impl<'a> Contributions<'a> {
         let raster = &inputs.raster;
         let least = f64::from(raster.constants.alpha_min);
         let reach = raster.opacities.iter().map(|&o| reach(f64::from(o), least)).collect();
-        Ok(Self { inputs, lane_width, reach })
+        Ok(Self { inputs, walk: WalkOrder::Back, lane_width, reach })
+    }
+
+    /// The same pairs in the order of another walk.
+    #[must_use]
+    pub fn walking(self, walk: WalkOrder) -> Self {
+        Self { walk, ..self }
     }
 
     /// Number of tiles.
@@ -92,7 +103,7 @@ impl<'a> Contributions<'a> {
         x * y
     }
 
-    /// Calls `f` with every step of one tile: back to front, at each position warp by warp. All warps
+    /// Calls `f` with every step of one tile: in the order of the walk, at each position warp by warp. All warps
     /// of the tile are there at all positions, also those whose lanes have all stopped.
     ///
     /// # Panics
@@ -101,7 +112,12 @@ impl<'a> Contributions<'a> {
         let raster = &self.inputs.raster;
         let pixels = Pixels::new(self.inputs, tile);
         let begin = raster.tile_offsets[tile as usize];
-        for (walked, position) in (0..).zip((begin..pixels.walk_end).rev()) {
+        let length = pixels.walk_end.saturating_sub(begin);
+        for walked in 0..length {
+            let position = match self.walk {
+                WalkOrder::Back => pixels.walk_end - 1 - walked,
+                WalkOrder::Front => begin + walked,
+            };
             let gaussian = raster.flatten_ids[position as usize];
             let reached = pixels.reached(position);
             let visible = self.visible(&pixels, &reached, gaussian as usize);
@@ -114,6 +130,7 @@ impl<'a> Contributions<'a> {
                     warp,
                     position,
                     walked,
+                    length,
                     gaussian,
                     contributing: self.lanes(&visible, warp),
                     stopped: all & !reached & !outside,
@@ -173,22 +190,24 @@ impl Scatter for Contributions<'_> {
         self.tiles()
     }
 
-    /// The end of a tile's walk is found by an atomic maximum for each warp, but by the kernel that
-    /// has a lane for each Gaussian.
+    /// The end of a tile's walk is found by an atomic maximum for each warp where it begins there, but
+    /// by the kernel that has a lane for each Gaussian.
     fn shared_of_kernel(&self, reduction: Reduction) -> u64 {
         let warps = u64::from(self.tiles()) * u64::from(WORKGROUP_SIZE / self.lane_width);
-        if reduction.is_own_kernel() { 0 } else { warps }
+        match self.walk {
+            WalkOrder::Back if !reduction.is_own_kernel() => warps,
+            WalkOrder::Back | WalkOrder::Front => 0,
+        }
     }
 
     fn workgroup(&self, tile: u32, visit: &mut dyn FnMut(&ScatterStep<'_>)) {
-        let begin = self.inputs.raster.tile_offsets[tile as usize];
         self.tile(tile, |step| {
             let Step { gaussian: row, walked: slot, contributing: lanes, .. } = *step;
             let destination = [Destination { row, slot, lanes }];
             visit(&ScatterStep {
                 warp: step.warp,
                 place: step.walked,
-                length: step.walked + step.position + 1 - begin,
+                length: step.length,
                 stopped: step.stopped,
                 destinations: if lanes == 0 { &[] } else { &destination },
             });

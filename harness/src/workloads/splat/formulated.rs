@@ -104,8 +104,8 @@ impl crate::workload::Case for Formulated {
         self.case.views()
     }
 
-    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
-        self.case.jobs_as(view, self.formulation)
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
+        self.case.jobs_as(view, self.formulation, wanted)
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {

@@ -2,27 +2,36 @@
 
 use super::contributions::Contributions;
 use super::expectation;
-use super::stage::{ProjectStage, RasterStage};
+use super::stage::{FORMULATED, Judged, ProjectStage, RasterStage};
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
 use crate::workload::{Job, Oracle};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
-use splatcheck_gpu::{EngineError, TensorError};
+use splatcheck_gpu::{EngineError, Stage, TensorError};
+use splatcheck_reference::splat::Formulation;
 use std::sync::Arc;
 
-/// The jobs of one camera's image.
+/// The jobs of one camera's image: `rasterize_backward` in this formulation, and the stages that have
+/// one of their own.
 ///
 /// # Errors
 /// [`TensorError`] where the stage contradicts itself.
-pub(super) fn raster_jobs(stage: RasterStage) -> Result<Vec<Job>, TensorError> {
+pub(super) fn raster_jobs(
+    stage: RasterStage,
+    formulation: Formulation,
+    wanted: &dyn Fn(Stage) -> bool,
+) -> Result<Vec<Job>, TensorError> {
     let stage = Arc::new(stage);
     let (inputs, lanes) = (&stage.inputs, stage.inputs.raster.pixels());
+    let backward = inputs.tensors()?;
     let forward = Box::new(Rasterize(Arc::clone(&stage)));
-    let backward = Box::new(RasterizeBackward(Arc::clone(&stage)));
-    Ok(vec![
-        Job::new(RASTERIZE, inputs.raster.tensors()?, lanes, forward)?,
-        Job::new(RASTERIZE_BACKWARD, inputs.tensors()?, lanes, backward)?,
-    ])
+    let mut jobs = vec![Job::new(RASTERIZE, inputs.raster.tensors()?, lanes, forward)?];
+    let all = [(RASTERIZE_BACKWARD, formulation)].into_iter().chain(FORMULATED);
+    for judged in all.filter(|(stage, _)| wanted(*stage)) {
+        let oracle = Box::new(RasterizeBackward { stage: Arc::clone(&stage), judged });
+        jobs.push(Job::new(judged.0, stage.inputs_of(judged, &backward)?, lanes, oracle)?);
+    }
+    Ok(jobs)
 }
 
 /// The oracle of `rasterize`.
@@ -35,18 +44,22 @@ impl Oracle for Rasterize {
     }
 }
 
-/// The oracle of `rasterize_backward`.
+/// The oracle of `rasterize_backward` in a formulation.
 #[derive(Debug)]
-struct RasterizeBackward(Arc<RasterStage>);
+struct RasterizeBackward {
+    stage: Arc<RasterStage>,
+    judged: Judged,
+}
 
 impl Oracle for RasterizeBackward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        expectation::rasterize_backward(&self.0, arithmetic)
+        expectation::rasterize_backward(&self.stage, self.judged, arithmetic)
     }
 
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
-        let steps = Contributions::new(&self.0, lane_width);
-        Some(steps.map(|steps| Box::new(steps) as Box<dyn Scatter>))
+        let steps = Contributions::new(&self.stage, lane_width);
+        let walk = self.judged.1.walk();
+        Some(steps.map(|steps| Box::new(steps.walking(walk)) as Box<dyn Scatter>))
     }
 }
 

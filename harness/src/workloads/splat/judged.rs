@@ -30,17 +30,18 @@ fn failed(case: &Case, error: &dyn Display) -> CaseError {
 }
 
 impl Case {
-    /// The rasterization of one camera, its backward stage in this formulation, and with the first
-    /// camera the projection by all.
+    /// Of the wanted stages: the rasterization of one camera, its backward stage in this formulation
+    /// and in those that have a stage of their own, and with the first camera the projection by all.
     pub(super) fn jobs_as(
         &self,
         view: usize,
         formulation: Formulation,
+        wanted: &dyn Fn(Stage) -> bool,
     ) -> Result<Vec<Job>, CaseError> {
         let failed = |error: &dyn Display| failed(self, error);
         let raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
-        let mut jobs = raster_jobs(raster.formulated(formulation)).map_err(|e| failed(&e))?;
-        if view == 0 {
+        let mut jobs = raster_jobs(raster, formulation, wanted).map_err(|error| failed(&error))?;
+        if view == 0 && (wanted(PROJECT) || wanted(PROJECT_BACKWARD)) {
             let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
             jobs.extend(project_jobs(project).map_err(|error| failed(&error))?);
         }
@@ -65,8 +66,8 @@ impl crate::workload::Case for Case {
         self.scene.cameras.len()
     }
 
-    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
-        self.jobs_as(view, Formulation::STANDARD)
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
+        self.jobs_as(view, Formulation::STANDARD, wanted)
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {

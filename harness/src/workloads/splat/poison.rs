@@ -7,7 +7,7 @@
 
 use super::generators::RASTERIZATION;
 use super::splat_case;
-use super::stage::RasterStage;
+use super::stage::{RasterStage, STANDARD};
 use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Terms};
 use crate::workload::{AnyCase, CaseError, Job, Oracle, Variant};
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
@@ -112,7 +112,7 @@ struct Backward(Arc<RasterStage>);
 
 impl Oracle for Backward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        let mut expectation = super::expectation::rasterize_backward(&self.0, arithmetic);
+        let mut expectation = super::expectation::rasterize_backward(&self.0, STANDARD, arithmetic);
         for rows in &mut expectation.rows {
             rows.outputs.iter_mut().for_each(skip_one_more);
             rows.count += 1;

@@ -6,8 +6,10 @@
 //! transmittance and last contributors before its backward stage, the rasterization's gradients
 //! before the projection's backward stage.
 
+mod formulations;
 mod project;
 mod raster;
 
+pub use formulations::{FORMULATED, Judged, STANDARD};
 pub use project::ProjectStage;
 pub use raster::RasterStage;

@@ -9,8 +9,8 @@ use crate::stages::Stage;
 use crate::stages::scatter::SCATTER;
 use crate::stages::splat::tests::{inputs, scenes};
 use crate::stages::splat::{
-    BackwardInputs, ClampGradient, PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD,
-    SplatEngine,
+    BackwardInputs, CHECKPOINT_EVERY, ClampGradient, PROJECT, PROJECT_BACKWARD, RASTERIZE,
+    RASTERIZE_BACKWARD, SplatEngine,
 };
 use crate::tensor::{Data, Tensors};
 use crate::wgpu::guard::Guard;
@@ -59,6 +59,27 @@ fn wide(length: u32, channels: u32) -> BackwardInputs {
     all
 }
 
+/// The arrays of another formulation, whose values no loop depends on: zeros, but for checkpoints of
+/// one tile.
+fn as_formulated(stage: Stage, standard: &Tensors) -> Tensors {
+    let mut all = standard.clone();
+    let length = standard.u32("flatten_ids").expect("it is there").len();
+    let checkpoints = u32::try_from(length).expect("short").div_ceil(CHECKPOINT_EVERY);
+    let image = standard.get("v_render_colors").expect("it is there").shape();
+    let (alphas, states) = (&image[..2], [checkpoints as usize, 256, 1 + image[2]]);
+    for (name, shape) in
+        [("render_alphas", alphas), ("render_colors", image), ("checkpoints", &states[..])]
+    {
+        let zeros = vec![0.0; shape.iter().product()];
+        all.array(name, shape, Data::F32(zeros)).expect("the numbers fill the shape");
+    }
+    let ends = Data::U32(vec![0, checkpoints]);
+    all.array("checkpoint_offsets", &[2], ends).expect("the numbers fill the shape");
+    let reads = |name: &str| stage.inputs.iter().any(|port| port.name == name);
+    let unread: Vec<_> = all.iter().map(|(name, _)| name.to_owned()).collect();
+    unread.iter().filter(|name| !reads(name)).fold(all, |all, name| all.without(name))
+}
+
 /// Elements that all add to the first row.
 fn elements(count: usize, values: usize) -> Tensors {
     let mut tensors = Tensors::new();
@@ -78,7 +99,10 @@ fn runs() -> Vec<(Stage, Tensors)> {
     for (length, channels) in [(1, 3), (300, 3), (33, 32)] {
         let backward = wide(length, channels);
         all.push((RASTERIZE, backward.raster.tensors().expect(tensors)));
-        all.push((RASTERIZE_BACKWARD, backward.tensors().expect(tensors)));
+        let standard = backward.tensors().expect(tensors);
+        let formulated = Stage::all().filter(|stage| stage.text.formulation_of.is_some());
+        all.extend(formulated.map(|stage| (stage, as_formulated(stage, &standard))));
+        all.push((RASTERIZE_BACKWARD, standard));
     }
     for scene in scenes() {
         all.push((PROJECT_BACKWARD, scene.tensors().expect(tensors)));

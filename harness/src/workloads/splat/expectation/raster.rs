@@ -1,7 +1,7 @@
 //! The rasterization stages.
 
 use crate::judge::{Allowed, Arithmetic, Expectation, Output, OutputBound, Rows, Terms, under};
-use crate::workloads::splat::stage::RasterStage;
+use crate::workloads::splat::stage::{Judged, RasterStage};
 use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar};
 use splatcheck_reference::splat::bounds::{GradientBounds, RasterBounds};
 
@@ -14,10 +14,15 @@ pub fn rasterize(stage: &RasterStage, arithmetic: Arithmetic) -> Expectation {
     under!(arithmetic, forward(stage))
 }
 
-/// What a conforming kernel may return for `rasterize_backward`.
+/// What a conforming kernel of the stage `judged` may return, which is `rasterize_backward` in a
+/// formulation.
 #[must_use]
-pub fn rasterize_backward(stage: &RasterStage, arithmetic: Arithmetic) -> Expectation {
-    under!(arithmetic, backward(stage))
+pub fn rasterize_backward(
+    stage: &RasterStage,
+    judged: Judged,
+    arithmetic: Arithmetic,
+) -> Expectation {
+    under!(arithmetic, backward(stage, judged))
 }
 
 fn forward<M: Model>(stage: &RasterStage) -> Expectation {
@@ -54,9 +59,9 @@ fn forward<M: Model>(stage: &RasterStage) -> Expectation {
     }
 }
 
-fn backward<M: Model>(stage: &RasterStage) -> Expectation {
+fn backward<M: Model>(stage: &RasterStage, judged: Judged) -> Expectation {
     let GradientBounds { stride, elements, count_offsets, counts, undecided } =
-        stage.backward_bounds::<M>();
+        stage.backward_bounds::<M>(judged);
     let gaussians = stage.inputs.raster.len();
     let mut first = 0;
     let mut output = |name, width: usize, shape: &[usize]| {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::workloads::splat::contributions::{Step, for_each_step};
 use crate::workloads::splat::files::validate::validate;
-use crate::workloads::splat::stage::RasterStage;
+use crate::workloads::splat::stage::{RasterStage, STANDARD};
 use splatcheck_gpu::BackwardInputs;
 use splatcheck_reference::splat::convention::{Convention, StopRule};
 use splatcheck_reference::splat::{Colors, sh};
@@ -284,7 +284,7 @@ fn needles_have_conics_that_f32_barely_holds() {
 /// The magnitudes of the mirror's colour gradients, zeros left out.
 fn gradients(case: &Case) -> Vec<f32> {
     let stage = RasterStage::new(case, 0).expect("few pairs");
-    stage.mirror_backward().v_colors.iter().map(|x| x.abs()).filter(|&x| x > 0.0).collect()
+    stage.mirror_backward(STANDARD).v_colors.iter().map(|x| x.abs()).filter(|&x| x > 0.0).collect()
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn wide_numbers_are_met_in_what_is_seen() {
 fn ones_are_sums_of_exactly_one() {
     assert_share("ones", 50, |case| {
         let stage = RasterStage::new(case, 0).expect("few pairs");
-        let sums = stage.mirror_backward().v_colors;
+        let sums = stage.mirror_backward(STANDARD).v_colors;
         [1.0, -1.0, 0.0].iter().all(|one| sums.contains(one))
     });
 }

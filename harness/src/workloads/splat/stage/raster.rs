@@ -1,16 +1,23 @@
 //! The rasterization stages of one case and camera.
 
+use super::Judged;
 use crate::workloads::splat::case::Case;
-use splatcheck_gpu::{BackwardInputs, RasterConstants, RasterInputs};
+use splatcheck_gpu::stages::splat::CHECKPOINT_EVERY;
+use splatcheck_gpu::tensor::Data;
+use splatcheck_gpu::{BackwardInputs, RasterConstants, RasterInputs, TensorError, Tensors};
 use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::{SplatGradients, rasterize_as};
 use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
-use splatcheck_reference::splat::formulated::{BackwardView, one_minus_alpha};
-use splatcheck_reference::splat::formulation::{FinalT, Formulation};
+use splatcheck_reference::splat::formulated::{
+    BackwardView, CheckpointArrays, checkpoints, one_minus_alpha,
+};
+use splatcheck_reference::splat::formulation::{FinalT, Formulation, WalkOrder};
 use splatcheck_reference::splat::rasterize::{Raster, rasterize};
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::view::{LossView, RasterView, Splats, TileLists};
 use splatcheck_reference::splat::{TooManyPairs, bounds};
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
 /// The stage's inputs, in the device's layout.
 #[derive(Clone, Debug)]
@@ -19,10 +26,10 @@ pub struct RasterStage {
     pub convention: Convention,
     /// Inputs of both directions.
     pub inputs: BackwardInputs,
-    /// Which expression of the gradients the kernel has.
-    formulation: Formulation,
     /// `[H,W,D]`, for formulations that read the image; empty where none was rendered.
     render_colors: Vec<f32>,
+    /// For kernels that begin at checkpoints; noted when one asks.
+    checkpoints: OnceLock<CheckpointArrays<f32>>,
 }
 
 fn constants(c: &Convention) -> RasterConstants {
@@ -79,20 +86,65 @@ impl RasterStage {
                 v_render_colors: slices.v_render_colors.to_vec(),
                 v_render_alphas: slices.v_render_alphas.to_vec(),
             },
-            formulation: Formulation::STANDARD,
             render_colors: forward.render_colors,
+            checkpoints: OnceLock::new(),
         })
     }
 
-    /// The stage as a kernel of another formulation gets it: where the final transmittance is one
-    /// minus the rendered opacity, `render_transmittance` holds the opacities.
-    #[must_use]
-    pub fn formulated(mut self, formulation: Formulation) -> Self {
-        if formulation.final_t() != self.formulation.final_t() {
-            // Each is one minus the other, as the walk forward rounds it.
-            self.inputs.render_transmittance.iter_mut().for_each(|number| *number = 1.0 - *number);
+    /// The rendered opacities `[H,W]`: one minus the transmittances, as the walk forward rounds it.
+    fn render_alphas(&self) -> Vec<f32> {
+        self.inputs.render_transmittance.iter().map(|t| 1.0 - t).collect()
+    }
+
+    /// What the walk forward notes for kernels that begin at checkpoints.
+    fn checkpoints(&self) -> &CheckpointArrays<f32> {
+        self.checkpoints.get_or_init(|| {
+            let stage = Converted::<f32>::new(self);
+            checkpoints(&stage.view(self), CHECKPOINT_EVERY)
+        })
+    }
+
+    /// What a kernel gets that has the formulation and the interface of `judged`; `standard` are the
+    /// arrays of the standard formulation. Where the final transmittance is one minus the opacity and
+    /// the interface names no opacities, `render_transmittance` holds them.
+    ///
+    /// # Errors
+    /// [`TensorError`] where an array does not fill the image.
+    pub fn inputs_of(
+        &self,
+        (judged, formulation): Judged,
+        standard: &Tensors,
+    ) -> Result<Tensors, TensorError> {
+        let has = |name: &str| judged.inputs.iter().any(|port| port.name == name);
+        let [height, width] =
+            [self.inputs.raster.height, self.inputs.raster.width].map(|side| side as usize);
+        let mut all = standard.clone();
+        let mut add = |name, shape: &[usize], values: &[f32]| {
+            all.array(name, shape, Data::F32(values.to_vec()))
+        };
+        match formulation.final_t() {
+            FinalT::Stored => {}
+            FinalT::OneMinusAlpha if has("render_alphas") => {
+                add("render_alphas", &[height, width], &self.render_alphas())?;
+            }
+            FinalT::OneMinusAlpha => {
+                add("render_transmittance", &[height, width], &self.render_alphas())?;
+            }
         }
-        Self { formulation, ..self }
+        if has("render_colors") {
+            let channels = self.inputs.raster.channels as usize;
+            add("render_colors", &[height, width, channels], &self.image())?;
+        }
+        if has("checkpoints") {
+            let CheckpointArrays { first, states, .. } = self.checkpoints();
+            let side = self.inputs.raster.tile_size as usize;
+            let row = 1 + self.inputs.raster.channels as usize;
+            let shape = [states.len() / (side * side * row), side * side, row];
+            all.array("checkpoint_offsets", &[first.len()], Data::U32(first.clone()))?;
+            all.array("checkpoints", &shape, Data::F32(states.clone()))?;
+        }
+        let unread = standard.iter().map(|(name, _)| name).filter(|name| !has(name));
+        Ok(unread.fold(all, Tensors::without))
     }
 
     /// A stage from what a device gets: the convention's fields that the stage does not read are
@@ -116,8 +168,12 @@ impl RasterStage {
             tile_size: inputs.raster.tile_size,
             ..Convention::inria()
         };
-        let (formulation, render_colors) = (Formulation::STANDARD, Vec::new());
-        Self { convention, inputs: inputs.clone(), formulation, render_colors }
+        Self {
+            convention,
+            inputs: inputs.clone(),
+            render_colors: Vec::new(),
+            checkpoints: OnceLock::new(),
+        }
     }
 
     /// As [`Self::from_backward_inputs`], for the forward stage alone: no loss, no image.
@@ -139,37 +195,22 @@ impl RasterStage {
         rasterize::<f32>(&stage.view(self))
     }
 
-    /// The backward stage in the oracle's f32 instance.
+    /// The stage `judged` in its formulation, in the oracle's f32 instance.
     #[must_use]
-    pub fn mirror_backward(&self) -> SplatGradients<f32> {
-        let stage = Converted::<f32>::new(self);
-        let transmittance = self.final_transmittance(|alpha| 1.0 - alpha);
-        let loss = LossView {
-            transmittance: &transmittance,
-            last_ids: &self.inputs.last_ids,
-            v_render_colors: &self.inputs.v_render_colors,
-            v_render_alphas: &self.inputs.v_render_alphas,
-        };
-        rasterize_as(&stage.view(self), &self.as_formulated(loss, &self.render_colors))
+    pub fn mirror_backward(&self, judged: Judged) -> SplatGradients<f32> {
+        self.backward(judged, |alpha| 1.0 - alpha, rasterize_as)
     }
 
     /// The final transmittances as the formulation has them; `of_alpha` makes one of an opacity.
-    fn final_transmittance<S: Scalar>(&self, of_alpha: impl Fn(f32) -> S) -> Vec<S> {
-        let numbers = self.inputs.render_transmittance.iter();
-        match self.formulation.final_t() {
-            FinalT::Stored => numbers.map(|&t| S::from_f32(t)).collect(),
-            FinalT::OneMinusAlpha => numbers.map(|&alpha| of_alpha(alpha)).collect(),
-        }
-    }
-
-    /// What the formulation reads.
-    fn as_formulated<'a, S: Scalar>(
+    fn final_transmittance<S: Scalar>(
         &self,
-        loss: LossView<'a, S>,
-        render_colors: &'a [S],
-    ) -> BackwardView<'a, S> {
-        BackwardView::new(self.formulation, loss, Some(render_colors), None)
-            .expect("a stage made from a case has rendered it")
+        formulation: Formulation,
+        of_alpha: impl Fn(f32) -> S,
+    ) -> Vec<S> {
+        match formulation.final_t() {
+            FinalT::Stored => convert(&self.inputs.render_transmittance),
+            FinalT::OneMinusAlpha => self.render_alphas().into_iter().map(of_alpha).collect(),
+        }
     }
 
     /// What a kernel that conforms to the model `M` may return for the forward stage.
@@ -179,14 +220,24 @@ impl RasterStage {
         bounds::forward(&stage.view(self))
     }
 
-    /// What a kernel that conforms to the model `M` may return for the backward stage, before the
-    /// order of summation is accounted for.
+    /// What a kernel of the stage `judged` that conforms to the model `M` may return, before the order of
+    /// summation is accounted for.
     #[must_use]
-    pub fn backward_bounds<M: Model>(&self) -> bounds::GradientBounds {
-        let stage = Converted::<Bounded<M>>::new(self);
-        let transmittance = self.final_transmittance(one_minus_alpha::<M>);
-        let [render_colors, v_render_colors, v_render_alphas] =
-            [&self.render_colors, &self.inputs.v_render_colors, &self.inputs.v_render_alphas]
+    pub fn backward_bounds<M: Model>(&self, judged: Judged) -> bounds::GradientBounds {
+        self.backward(judged, one_minus_alpha::<M>, bounds::backward_as)
+    }
+
+    /// Evaluates the stage `judged` over a scalar; `of_alpha` makes a final transmittance of an opacity.
+    fn backward<S: Scalar, R>(
+        &self,
+        (judged, formulation): Judged,
+        of_alpha: impl Fn(f32) -> S,
+        evaluate: impl FnOnce(&RasterView<'_, S>, &BackwardView<'_, S>) -> R,
+    ) -> R {
+        let stage = Converted::<S>::new(self);
+        let transmittance = self.final_transmittance(formulation, of_alpha);
+        let [v_render_colors, v_render_alphas] =
+            [&self.inputs.v_render_colors, &self.inputs.v_render_alphas]
                 .map(|values| convert(values));
         let loss = LossView {
             transmittance: &transmittance,
@@ -194,7 +245,22 @@ impl RasterStage {
             v_render_colors: &v_render_colors,
             v_render_alphas: &v_render_alphas,
         };
-        bounds::backward_as(&stage.view(self), &self.as_formulated(loss, &render_colors))
+        let image = (formulation.walk() == WalkOrder::Front).then(|| convert(&self.image()));
+        let noted = judged.inputs.iter().any(|port| port.name == "checkpoints");
+        let noted = noted.then(|| self.checkpoints().map(S::from_f32));
+        let noted = noted.as_ref().map(CheckpointArrays::view);
+        let inputs = BackwardView::new(formulation, loss, image.as_deref(), noted)
+            .expect("what the formulation reads is rendered where it is not given");
+        evaluate(&stage.view(self), &inputs)
+    }
+
+    /// The rendered colours `[H,W,D]`: rendered now, where none were given.
+    fn image(&self) -> Cow<'_, [f32]> {
+        if self.render_colors.is_empty() {
+            Cow::Owned(self.mirror_forward().render_colors)
+        } else {
+            Cow::Borrowed(&self.render_colors)
+        }
     }
 }
 
