@@ -58,8 +58,7 @@ const BACK_TO_FRONT: Reductions = Reductions::Only(&[
     Reduction::PerGaussian,
 ]);
 
-/// What the kernels of gsplat, Brush, taichi-splatting and slang-gaussian-rasterization do: the warp's
-/// sum by what the language offers, and one atomic.
+/// The warp's sum by what the language offers, and one atomic: what kernels with a lane a pixel do most.
 const OF_THE_WARP: Reductions = Reductions::Only(&[Reduction::Subgroup]);
 
 /// The constants of `unblend.cuh` and `unblend.wgsl`.
