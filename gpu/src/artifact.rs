@@ -174,8 +174,7 @@ impl Artifact {
     /// workload shares.
     #[must_use]
     pub fn workload(&self) -> &'static str {
-        let stage = Stage::all().find(|stage| stage.name == self.stage);
-        stage.map_or("", |stage| stage.workload)
+        self.spec().map_or("", |stage| stage.workload)
     }
 
     /// A file of the workload, from the folder of all workloads.
@@ -224,7 +223,7 @@ impl Artifact {
     /// The standard formulation of its stage: the stage itself, where it is none of another.
     #[must_use]
     pub fn standard_stage(&self) -> &'static str {
-        self.text().formulation_of.unwrap_or(self.stage)
+        self.spec().map_or(self.stage, StageSpec::standard)
     }
 
     /// The entry point's name of the same reduction in the standard formulation.
@@ -233,11 +232,15 @@ impl Artifact {
         self.of_reduction(self.standard_stage())
     }
 
+    /// The row of its stage.
+    fn spec(&self) -> Option<&'static StageSpec> {
+        let stages = Stage::all().map(Stage::spec);
+        stages.chain([&PROBE]).find(|stage| stage.name == self.stage)
+    }
+
     /// The text of its stage.
     fn text(&self) -> Text {
-        let stages = Stage::all().map(Stage::spec);
-        let stage = stages.chain([&PROBE]).find(|stage| stage.name == self.stage);
-        stage.map_or(Text::of(self.stage), |stage| stage.text)
+        self.spec().map_or(Text::of(self.stage), |stage| stage.text)
     }
 
     /// A name with that of its reduction.

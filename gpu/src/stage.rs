@@ -205,6 +205,18 @@ impl StageSpec {
         Reduction::ALL.into_iter().filter(has)
     }
 
+    /// The standard formulation of its numbers: its own name, where it is none of another stage.
+    #[must_use]
+    pub fn standard(&self) -> &'static str {
+        self.text.formulation_of.unwrap_or(self.name)
+    }
+
+    /// Whether an array is among its inputs.
+    #[must_use]
+    pub fn reads(&self, name: &str) -> bool {
+        self.inputs.iter().any(|port| port.name == name)
+    }
+
     /// Whether it has kernels for a reduction.
     #[must_use]
     pub fn reduces_by(&self, reduction: Reduction) -> bool {

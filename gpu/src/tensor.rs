@@ -245,10 +245,10 @@ impl Tensors {
         }
     }
 
-    /// Without the array of that name.
+    /// Only the arrays with these names.
     #[must_use]
-    pub fn without(mut self, name: &str) -> Self {
-        self.named.retain(|(known, _)| known != name);
+    pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        self.named.retain(|(name, _)| wanted(name));
         self
     }
 

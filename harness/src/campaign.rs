@@ -140,12 +140,9 @@ struct Served {
 
 impl Served {
     /// Computes the bounds that the engine's outputs will be judged by.
-    fn bounds(&self, item: &Item, hooks: Hooks<'_>) {
+    fn bounds(&self, item: &Item) {
         let arithmetic = Arithmetic::of(&self.info);
-        let runs = |stage: Stage| {
-            self.stages.contains(&stage) && hooks.policy.runs(stage, item.case.as_ref())
-        };
-        for job in item.jobs.iter().filter(|job| runs(job.stage)) {
+        for job in item.jobs.iter().filter(|job| self.stages.contains(&job.stage)) {
             job.expectation(arithmetic);
         }
     }
@@ -191,7 +188,7 @@ fn feed(
             let wanted = |stage| hooks.policy.runs(stage, case.as_ref());
             let item = Item::of(Arc::clone(&case), view, &wanted)?;
             hooks.observer.prepared(&item);
-            customers.iter().for_each(|engine| engine.bounds(&item, hooks));
+            customers.iter().for_each(|engine| engine.bounds(&item));
             Ok(item)
         };
         let items = chunk.into_par_iter().map(prepare).collect::<Result<Vec<_>, CaseError>>()?;

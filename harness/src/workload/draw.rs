@@ -54,9 +54,7 @@ impl Promise {
         match self {
             Self::Every => true,
             // A formulation of a stage computes the same numbers.
-            Self::Only(stages) => {
-                stages.iter().any(|of| *of == stage || stage.text.formulation_of == Some(of.name))
-            }
+            Self::Only(stages) => stages.iter().any(|of| of.name == stage.standard()),
             Self::Nothing => false,
         }
     }

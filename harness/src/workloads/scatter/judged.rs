@@ -37,16 +37,15 @@ impl crate::workload::Case for Case {
         1
     }
 
-    fn jobs_of(
-        &self,
-        _view: usize,
-        _wanted: &dyn Fn(Stage) -> bool,
-    ) -> Result<Vec<Job>, CaseError> {
+    fn jobs_of(&self, _view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
         let failed =
             |error: &dyn Display| CaseError { case: self.name.clone(), problem: error.to_string() };
         let inputs = self.numbers.tensors().map_err(|error| failed(&error))?;
         // The oracle takes keys as rows, which no engine has looked at yet.
         SCATTER.check_inputs(&inputs).map_err(|error| failed(&error))?;
+        if !wanted(SCATTER) {
+            return Ok(Vec::new());
+        }
         let oracle = Box::new(Sums(self.numbers.clone()));
         let job = Job::new(SCATTER, inputs, self.numbers.len(), oracle);
         Ok(vec![job.map_err(|error| failed(&error))?])

@@ -1,9 +1,9 @@
 //! What the warps of the backward stage see, computed on the CPU from the stage's inputs.
 //!
 //! The kernels walk a tile's list up to the largest last contributor of the tile's pixels, from there
-//! or from the front as the formulation says; at every position all warps of the tile look at the same Gaussian, and some of their
-//! lanes contribute. A *step* is one warp at one position; as a [`ScatterStep`] its lanes have one
-//! destination, the Gaussian, and its tile is a workgroup.
+//! or from the front as the formulation says; at every position all warps of the tile look at the same
+//! Gaussian, and some of their lanes contribute. A *step* is one warp at one position; as a
+//! [`ScatterStep`] its lanes have one destination, the Gaussian, and its tile is a workgroup.
 //!
 //! Threads are mapped to pixels as in `pair.cuh` and `pair.wgsl`: thread t of a tile is the pixel
 //! (t mod 16, t / 16), and warps are runs of threads. Whether a pair contributes is decided by the
@@ -37,7 +37,7 @@ pub struct Step {
     pub warp: u32,
     /// Position in `flatten_ids`.
     pub position: u32,
-    /// Steps that this warp's tile walked before this one: 0 at the tile's last contributor.
+    /// Steps that this warp's tile walked before this one: 0 where its walk begins.
     pub walked: u32,
     /// Positions that the tile's walk has.
     pub length: u32,
@@ -103,8 +103,8 @@ impl<'a> Contributions<'a> {
         x * y
     }
 
-    /// Calls `f` with every step of one tile: in the order of the walk, at each position warp by warp. All warps
-    /// of the tile are there at all positions, also those whose lanes have all stopped.
+    /// Calls `f` with every step of one tile: in the order of the walk, at each position warp by warp.
+    /// All warps of the tile are there at all positions, also those whose lanes have all stopped.
     ///
     /// # Panics
     /// For a tile that the stage does not have.

@@ -11,8 +11,8 @@ use splatcheck_gpu::{EngineError, Stage, TensorError};
 use splatcheck_reference::splat::Formulation;
 use std::sync::Arc;
 
-/// The jobs of one camera's image: `rasterize_backward` in this formulation, and the stages that have
-/// one of their own.
+/// The wanted jobs of one camera's image: `rasterize`, `rasterize_backward` in this formulation, and the
+/// stages that have one of their own.
 ///
 /// # Errors
 /// [`TensorError`] where the stage contradicts itself.
@@ -24,8 +24,13 @@ pub(super) fn raster_jobs(
     let stage = Arc::new(stage);
     let (inputs, lanes) = (&stage.inputs, stage.inputs.raster.pixels());
     let backward = inputs.tensors()?;
-    let forward = Box::new(Rasterize(Arc::clone(&stage)));
-    let mut jobs = vec![Job::new(RASTERIZE, inputs.raster.tensors()?, lanes, forward)?];
+    let mut jobs = Vec::new();
+    if wanted(RASTERIZE) {
+        // Its arrays are among those of the backward stage, and are shared with them.
+        let forward = backward.clone().only(|name| RASTERIZE.reads(name));
+        let oracle = Box::new(Rasterize(Arc::clone(&stage)));
+        jobs.push(Job::new(RASTERIZE, forward, lanes, oracle)?);
+    }
     let all = [(RASTERIZE_BACKWARD, formulation)].into_iter().chain(FORMULATED);
     for judged in all.filter(|(stage, _)| wanted(*stage)) {
         let oracle = Box::new(RasterizeBackward { stage: Arc::clone(&stage), judged });
@@ -63,19 +68,26 @@ impl Oracle for RasterizeBackward {
     }
 }
 
-/// The jobs of a case's projection by all cameras.
+/// The wanted jobs of a case's projection by all cameras.
 ///
 /// # Errors
 /// [`TensorError`] where the stage contradicts itself.
-pub(super) fn project_jobs(stage: ProjectStage) -> Result<Vec<Job>, TensorError> {
+pub(super) fn project_jobs(
+    stage: ProjectStage,
+    wanted: &dyn Fn(Stage) -> bool,
+) -> Result<Vec<Job>, TensorError> {
     let stage = Arc::new(stage);
     let (inputs, lanes) = (&stage.inputs, stage.inputs.project.projections());
-    let forward = Box::new(Project(Arc::clone(&stage)));
-    let backward = Box::new(ProjectBackward(Arc::clone(&stage)));
-    Ok(vec![
-        Job::new(PROJECT, inputs.project.tensors()?, lanes, forward)?,
-        Job::new(PROJECT_BACKWARD, inputs.tensors()?, lanes, backward)?,
-    ])
+    let mut jobs = Vec::new();
+    if wanted(PROJECT) {
+        let oracle = Box::new(Project(Arc::clone(&stage)));
+        jobs.push(Job::new(PROJECT, inputs.project.tensors()?, lanes, oracle)?);
+    }
+    if wanted(PROJECT_BACKWARD) {
+        let oracle = Box::new(ProjectBackward(Arc::clone(&stage)));
+        jobs.push(Job::new(PROJECT_BACKWARD, inputs.tensors()?, lanes, oracle)?);
+    }
+    Ok(jobs)
 }
 
 /// The oracle of `project`.

@@ -43,7 +43,7 @@ impl Case {
         let mut jobs = raster_jobs(raster, formulation, wanted).map_err(|error| failed(&error))?;
         if view == 0 && (wanted(PROJECT) || wanted(PROJECT_BACKWARD)) {
             let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
-            jobs.extend(project_jobs(project).map_err(|error| failed(&error))?);
+            jobs.extend(project_jobs(project, wanted).map_err(|error| failed(&error))?);
         }
         Ok(jobs)
     }

@@ -75,9 +75,7 @@ fn as_formulated(stage: Stage, standard: &Tensors) -> Tensors {
     }
     let ends = Data::U32(vec![0, checkpoints]);
     all.array("checkpoint_offsets", &[2], ends).expect("the numbers fill the shape");
-    let reads = |name: &str| stage.inputs.iter().any(|port| port.name == name);
-    let unread: Vec<_> = all.iter().map(|(name, _)| name.to_owned()).collect();
-    unread.iter().filter(|name| !reads(name)).fold(all, |all, name| all.without(name))
+    all.only(|name| stage.reads(name))
 }
 
 /// Elements that all add to the first row.

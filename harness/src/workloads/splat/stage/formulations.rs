@@ -78,8 +78,7 @@ mod tests {
                 stage.text.constants.iter().map(|(name, value)| (*name, (*value).to_owned()));
             assert!(compiled.eq(expected), "{stage}: {:?}", stage.text.constants);
             let front = formulation.walk() == WalkOrder::Front;
-            let reads_image = stage.inputs.iter().any(|port| port.name == "render_colors");
-            assert_eq!(front, reads_image, "{stage} walks as its inputs allow");
+            assert_eq!(front, stage.reads("render_colors"), "{stage} walks as its inputs allow");
         }
     }
 }

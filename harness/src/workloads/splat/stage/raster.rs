@@ -115,7 +115,6 @@ impl RasterStage {
         (judged, formulation): Judged,
         standard: &Tensors,
     ) -> Result<Tensors, TensorError> {
-        let has = |name: &str| judged.inputs.iter().any(|port| port.name == name);
         let [height, width] =
             [self.inputs.raster.height, self.inputs.raster.width].map(|side| side as usize);
         let mut all = standard.clone();
@@ -124,18 +123,18 @@ impl RasterStage {
         };
         match formulation.final_t() {
             FinalT::Stored => {}
-            FinalT::OneMinusAlpha if has("render_alphas") => {
+            FinalT::OneMinusAlpha if judged.reads("render_alphas") => {
                 add("render_alphas", &[height, width], &self.render_alphas())?;
             }
             FinalT::OneMinusAlpha => {
                 add("render_transmittance", &[height, width], &self.render_alphas())?;
             }
         }
-        if has("render_colors") {
+        if judged.reads("render_colors") {
             let channels = self.inputs.raster.channels as usize;
             add("render_colors", &[height, width, channels], &self.image())?;
         }
-        if has("checkpoints") {
+        if judged.reads("checkpoints") {
             let CheckpointArrays { first, states, .. } = self.checkpoints();
             let side = self.inputs.raster.tile_size as usize;
             let row = 1 + self.inputs.raster.channels as usize;
@@ -143,8 +142,7 @@ impl RasterStage {
             all.array("checkpoint_offsets", &[first.len()], Data::U32(first.clone()))?;
             all.array("checkpoints", &shape, Data::F32(states.clone()))?;
         }
-        let unread = standard.iter().map(|(name, _)| name).filter(|name| !has(name));
-        Ok(unread.fold(all, Tensors::without))
+        Ok(all.only(|name| judged.reads(name)))
     }
 
     /// A stage from what a device gets: the convention's fields that the stage does not read are
@@ -246,8 +244,7 @@ impl RasterStage {
             v_render_alphas: &v_render_alphas,
         };
         let image = (formulation.walk() == WalkOrder::Front).then(|| convert(&self.image()));
-        let noted = judged.inputs.iter().any(|port| port.name == "checkpoints");
-        let noted = noted.then(|| self.checkpoints().map(S::from_f32));
+        let noted = judged.reads("checkpoints").then(|| self.checkpoints().map(S::from_f32));
         let noted = noted.as_ref().map(CheckpointArrays::view);
         let inputs = BackwardView::new(formulation, loss, image.as_deref(), noted)
             .expect("what the formulation reads is rendered where it is not given");
