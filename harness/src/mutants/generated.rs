@@ -148,6 +148,9 @@ impl Serialize for Source {
 pub struct Record {
     /// The kernel: see [`Subject::name`].
     pub kernel: String,
+    /// The kernel of the same reduction in the standard formulation: see [`Subject::standard`].
+    #[serde(skip)]
+    pub standard: String,
     /// The line of its PTX.
     pub line: u32,
     /// The line of CUDA that this was compiled from, where the compiler says it.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The kernel by its name in reports.
+    /// The kernel by its name in reports. Where [`Self::cuda`] is given, it stands for the same
+    /// reduction in every formulation, since those are compiled from one text.
     pub kernel: String,
     /// The instruction as the report shows it.
     pub instruction: String,
@@ -118,9 +119,16 @@ impl Argued {
 
 impl Entry {
     fn is_for(&self, record: &Record) -> bool {
-        let cuda = || record.source.as_ref().and_then(|source| source.text.as_deref());
-        self.cuda.as_deref().is_none_or(|line| cuda().is_some_and(|text| matches(line, text)))
-            && matches(&self.kernel, &record.kernel)
+        let kernel = match self.cuda.as_deref() {
+            None => matches(&self.kernel, &record.kernel),
+            Some(line) => {
+                let text = record.source.as_ref().and_then(|source| source.text.as_deref());
+                let named = [&record.kernel, &record.standard];
+                text.is_some_and(|text| matches(line, text))
+                    && named.iter().any(|name| matches(&self.kernel, name))
+            }
+        };
+        kernel
             && matches(&self.instruction, &record.instruction)
             && matches(&self.change, &record.change)
     }
@@ -183,6 +191,7 @@ mod tests {
         let argued = Argued::read(&file).expect("a file");
         let mut record = Record {
             kernel: "k".to_owned(),
+            standard: "k".to_owned(),
             line: 1,
             source: None,
             kind: "operation",
@@ -202,6 +211,14 @@ mod tests {
         assert_eq!(of_line.reason(&record), None, "of no line");
         record.source = Some(Source { line, text });
         assert_eq!(of_line.reason(&record), Some("z"), "of that line");
+        record.kernel = "k_buffer".to_owned();
+        for (kernel, expected) in [("k", Some("z")), ("k_buffer", Some("z")), ("l", None)] {
+            of_line.entries[0].kernel = kernel.to_owned();
+            assert_eq!(of_line.reason(&record), expected, "an entry of {kernel}, of one text");
+        }
+        let mut of_none = argued.clone();
+        of_none.entries[0].kernel = "k".to_owned();
+        assert_eq!(of_none.reason(&record), None, "of no line, so of one kernel alone");
         assert_eq!(of_line.for_any_kernel().entries, [], "it is of our line");
         assert_eq!(argued.clone().for_any_kernel(), argued, "it is of any kernel");
         record.change = "w".to_owned();

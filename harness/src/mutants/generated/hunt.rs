@@ -165,6 +165,7 @@ impl Engines {
 fn record(subject: &Subject, argued: &Argued, mutation: &Mutation, fate: Fate) -> Record {
     let mut record = Record {
         kernel: subject.name(),
+        standard: subject.standard(),
         line: mutation.line,
         source: subject.source(mutation.line),
         kind: mutation.kind.name(),

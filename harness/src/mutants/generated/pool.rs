@@ -23,14 +23,14 @@ const WIDE: [(&str, &str, u64); 8] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
     // One list of 65,546 Gaussians, and another behind it.
-    ("splat", "wide", 10),
+    ("splat", "wide", 11),
     // Images of 16,512 and 66,049 pixels.
-    ("splat", "wide", 4),
-    ("splat", "wide", 6),
-    // 65,537 Gaussians.
+    ("splat", "wide", 5),
     ("splat", "wide", 7),
+    // 65,537 Gaussians.
+    ("splat", "wide", 8),
     // 72,000 places in lists.
-    ("splat", "wide", 1),
+    ("splat", "wide", 2),
     // One list of 65,535 Gaussians.
     ("splat", "sizes", 30),
     // 257 cameras.

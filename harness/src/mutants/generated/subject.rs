@@ -88,6 +88,18 @@ impl Subject {
         }
     }
 
+    /// The name in reports of the kernel that does the same in the standard formulation of its stage:
+    /// its own, where it is none of another.
+    #[must_use]
+    pub fn standard(&self) -> String {
+        match &self.program {
+            Program::Artifact(kernel, _) => {
+                kernel_name(kernel).replacen(&kernel.entry(), &kernel.standard_entry(), 1)
+            }
+            Program::Own(own) => own.kernel.entry().to_owned(),
+        }
+    }
+
     /// The workload whose cases are for it.
     #[must_use]
     pub fn workload(&self) -> &'static str {

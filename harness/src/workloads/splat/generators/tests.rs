@@ -418,7 +418,7 @@ fn raster_offsets(inputs: &BackwardInputs) -> [u32; 3] {
 #[test]
 fn wide_numbers_are_met_in_what_is_seen() {
     let (mut pixels, mut places, mut ids, mut rows) = (0, 0, 0, 0);
-    for turn in 0..11 {
+    for turn in 0..12 {
         let case = drawn("wide", turn, Profile::Gsplat);
         let stage = RasterStage::new(&case, case.scene.cameras.len() - 1).expect("few pairs");
         let inputs = &stage.inputs;
@@ -432,15 +432,21 @@ fn wide_numbers_are_met_in_what_is_seen() {
         let id = id.expect("not empty");
         ids = ids.max(id);
         rows = rows.max(case.scene.cameras.len() * case.scene.gaussians.len());
-        if turn == 10 {
-            let [begin, middle, _] = raster_offsets(inputs);
-            assert_eq!([begin, middle], [0, 65_546], "the first list");
-            let ends: Vec<_> = seen.iter().map(|(pixel, last)| (pixel / 64, *last)).collect();
-            assert!(ends.contains(&(0, 65_545)), "the last of the list: {ends:?}");
-            assert!(ends.contains(&(1, 65_445)), "in other rows 100 before: {ends:?}");
-            let second: BTreeSet<_> = ends.iter().filter(|(_, last)| *last > 65_545).collect();
-            assert_eq!(second.len(), 8, "the second list, each pixel at its own place: {ends:?}");
-        }
+        let first = match turn {
+            0 => 140,
+            11 => 65_546,
+            _ => continue,
+        };
+        let [begin, middle, _] = raster_offsets(inputs);
+        assert_eq!([begin, middle], [0, first], "the first list");
+        let first = i32::try_from(first).expect("small");
+        let ends: Vec<_> = seen.iter().map(|(pixel, last)| (pixel / 64, *last)).collect();
+        assert!(ends.contains(&(0, first - 1)), "the last of the list: {ends:?}");
+        assert!(ends.contains(&(1, first - 101)), "in other rows 100 before: {ends:?}");
+        let second: BTreeSet<_> = ends.iter().filter(|(_, last)| *last >= first).collect();
+        assert!(second.len() > 8, "the second list, each pixel at its own place: {ends:?}");
+        let stopped = inputs.last_ids[18] - first;
+        assert!((0..300).contains(&stopped), "one ends early, at {stopped} of 600");
     }
     assert!(pixels > 65_535, "pixel {pixels}");
     assert!(places > 65_535, "place {places} of the lists");

@@ -30,7 +30,8 @@ enum Kind {
 }
 
 /// In the order of their turns: cheap ones first.
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
+    Kind::Ends([140, 600]),
     Kind::Image([273, 1]),
     Kind::Lists([16, 4500]),
     Kind::Gaussians([1, 2049]),
@@ -110,8 +111,12 @@ fn long(i: u32, count: u32) -> Mark {
     }
 }
 
-/// One of the list of the second tile, eight of whose pixels see every eighth.
+/// One of the list of the second tile, eight of whose pixels see every eighth. A ninth pixel ends at
+/// the fourth of those that it sees, in the first half of the list, and has more behind that.
 fn behind(i: u32) -> Mark {
+    if i % 50 == 49 {
+        return Mark::round([small(TILE + 2), 0.0], 1.0 / 64.0, 0.98);
+    }
     dot([TILE + 4 + 3 * (i % 4), i / 4 % 2 * 2])
 }
 
