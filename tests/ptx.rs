@@ -78,41 +78,6 @@ fn a_broken_kernel_disagrees_and_its_reproducer_repeats_it() {
     replays(folder.path(), &reproducer(folder.path(), &said));
 }
 
-/// gsplat's expression, which is given rendered opacities: right under its own formulation, and where
-/// it is judged as another, the right one is named.
-#[test]
-fn a_kernel_in_another_formulation_is_told_the_right_one() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let kernel = "own_backward_buffer";
-    for formulation in ["gsplat-1.5", "gsplat-main", "buffer, final_t = one-minus-alpha"] {
-        for scene in ["tile-corner", "checkerboard"] {
-            let said = judge(folder.path(), kernel, scene, &["--formulation", formulation]);
-            assert_eq!(said.code, Some(0), "{formulation}: {said:?}");
-        }
-    }
-    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "gsplat-1.5"]);
-    let named = "formulation buffer, final_t = one-minus-alpha (gsplat-1.5)";
-    assert!(said.out.contains(named), "{said:?}");
-    assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
-    // Given transmittances, it takes one from them: that is no rounding.
-    let said = judge(folder.path(), kernel, "tile-corner", &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    let told = "formulation: agrees under buffer, final_t = one-minus-alpha (gsplat-1.5)";
-    assert!(said.out.contains(told), "{said:?}");
-    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "any"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("; formulation "), "{said:?}");
-    // A finding is replayed under the formulation that it was judged in.
-    let words = ["--formulation", "buffer"];
-    let said = judge(folder.path(), kernel, "tile-corner", &words);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    replays(folder.path(), &reproducer(folder.path(), &said));
-    let words = ["--formulation", "any"];
-    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
-    assert_eq!(said.code, Some(1), "a bug is no formulation: {said:?}");
-    assert!(said.out.contains("formulation: agrees under none of the "), "{said:?}");
-}
-
 /// The number is kept with the formulation, and changes nothing where it is 0.
 #[test]
 fn extra_roundings_are_named_by_the_report() {
@@ -194,63 +159,6 @@ fn every_stage_without_float_atomics_is_deterministic() {
     let again = say(folder.path(), &["replay", file.to_str().expect("a plain name")]);
     assert_eq!(again.code, Some(1), "{again:?}");
     assert!(again.out.contains("not deterministic: "), "{again:?}");
-}
-
-/// Mixed precision has a promise of its own, and passes for f32 nowhere.
-#[test]
-fn a_kernel_that_adds_terms_of_f16_is_caught_and_told_so() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let kernel = "own_backward_half";
-    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "behind,terms=f16"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("formulation behind, terms = f16 (3dgs)"), "{said:?}");
-    let said = judge(folder.path(), kernel, "tile-corner", &[]);
-    assert_eq!(said.code, Some(1), "{said:?}");
-    let told = "formulation: agrees under behind, terms = f16 (3dgs)";
-    assert!(said.out.contains(told), "{said:?}");
-    replays(folder.path(), &reproducer(folder.path(), &said));
-    let said = judge(folder.path(), kernel, "tile-corner", &["--formulation", "any"]);
-    assert_eq!(said.code, Some(1), "nobody asked for f16: {said:?}");
-    let words = ["--formulation", "behind,terms=f16"];
-    let said = judge(folder.path(), "own_backward_broken", "tile-corner", &words);
-    assert_eq!(said.code, Some(1), "a bug is no rounding: {said:?}");
-}
-
-#[test]
-fn a_formulation_that_the_stage_does_not_have_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (formulation, reason) in [
-        ("brush", "it reads render_colors, which the interface of rasterize_backward"),
-        ("splax", "unknown formulation 'splax': expected one of 3dgs, gsplat-1.5"),
-        ("buffer,walk=front", "remainder = buffer is known on a walk from back to front only"),
-        ("behind,terms=bf16", "formulation: terms = 'bf16' does not exist: expected f32 or f16"),
-    ] {
-        let words = ["--formulation", formulation];
-        let said = judge(folder.path(), "own_backward", "tile-corner", &words);
-        assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.err.contains(reason), "{said:?}");
-    }
-}
-
-/// On the project's own corpus and, where they are, on the trained scenes.
-#[test]
-fn the_accuracy_of_every_formulation_is_printed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let said = say(folder.path(), &["formulations", "--corpus", &path("corpora/splat")]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    for formulation in
-        ["behind (3dgs)", "buffer, final_t = one-minus-alpha (gsplat-1.5)", "state (slang)"]
-    {
-        assert!(said.out.lines().any(|line| line.starts_with(formulation)), "{said:?}");
-    }
-    assert_eq!(
-        said.out.lines().filter(|line| line.contains("one-minus-alpha")).count(),
-        4,
-        "{said:?}"
-    );
-    let said = say(folder.path(), &["formulations", "--corpus", "nowhere"]);
-    assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("nowhere"), "{said:?}");
 }
 
 #[test]

@@ -8,4 +8,4 @@ mod engine;
 mod own;
 
 pub use engine::{EmulatorEngine, EmulatorOptions};
-pub use own::{OwnKernel, OwnKernelError, PARAMETERS};
+pub use own::{Interface, OwnKernel, OwnKernelError, Parameter};

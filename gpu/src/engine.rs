@@ -278,6 +278,12 @@ pub trait Engine {
         Support::Yes
     }
 
+    /// Whether a run of the stage may be asked for with that reduction: those of its own kernels. One
+    /// that runs a user's kernel in their place has that one too, however it adds up.
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        stage.reduces_by(reduction)
+    }
+
     /// Runs a stage on every job with every one of its settings, in one submission where possible;
     /// the result is indexed `[job][setting]` and holds the outputs that the stage's table lists.
     ///

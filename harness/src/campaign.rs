@@ -67,9 +67,20 @@ impl Contender<'_> {
     #[must_use]
     pub fn runs(&self, case: &dyn Case, policy: &dyn Policy) -> u64 {
         let of = |stage: &&Stage| policy.runs(**stage, case);
-        let count =
-            |stage: &Stage| (case.views_of(*stage) * stage.settings(&self.settings).len()) as u64;
+        let count = |stage: &Stage| {
+            (case.views_of(*stage) * self.settings_of(*stage, &self.settings).len()) as u64
+        };
         self.stages.iter().filter(of).map(count).sum()
+    }
+
+    /// Those of `settings` that the engine has kernels of the stage for; one run without a setting where
+    /// nothing is reduced.
+    fn settings_of(&self, stage: Stage, settings: &[Setting]) -> Vec<Option<Setting>> {
+        if !stage.accumulates() {
+            return vec![None];
+        }
+        let has = |setting: &&Setting| self.engine.reduces_by(stage, setting.reduction);
+        settings.iter().filter(has).copied().map(Some).collect()
     }
 }
 

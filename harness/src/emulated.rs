@@ -8,7 +8,7 @@
 mod recording;
 pub mod trace;
 
-pub use recording::Recording;
+pub use recording::{Recording, own_kernel};
 
 use crate::campaign::once::once;
 use crate::campaign::{Fault, Finding, Item};
@@ -50,7 +50,7 @@ pub fn open_own(
     let mut options = emulation.options();
     options.observers.budget = options.observers.budget.min(budget);
     let mut engine = EmulatorEngine::open(options)?;
-    kernel.install(&mut engine, reduction)?;
+    kernel.install(&mut engine, (stage, reduction))?;
     Ok(engine)
 }
 

@@ -307,8 +307,13 @@ impl Engine for EmulatorEngine {
         &self.info
     }
 
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        stage.reduces_by(reduction) || self.replaced.contains_key(&(stage.name, Some(reduction)))
+    }
+
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let sizes = stage.check_work(work, self.info.lane_width)?;
+        let has = |reduction| self.reduces_by(stage, reduction);
+        let sizes = stage.check_work_by(work, self.info.lane_width, &has)?;
         let mut results = Vec::with_capacity(work.len());
         for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
             let stage = stage.spec();

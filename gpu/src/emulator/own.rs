@@ -1,49 +1,15 @@
-//! A user's own kernel with the interface of `rasterize_backward`, in place of an artifact.
+//! A user's own kernel with the interface of a backward rasterization stage, in place of an artifact.
 
-use std::fmt::Write as _;
+mod interface;
 
-use splatcheck_emulator::Module;
+pub use interface::{Interface, Parameter};
+
+use splatcheck_emulator::{Module, ParseError};
 
 use super::engine::EmulatorEngine;
 use crate::engine::EngineError;
-use crate::reduction::Reduction;
-use crate::reduction::WORKGROUP_SIZE;
-use crate::stages::splat::RASTERIZE_BACKWARD;
-use splatcheck_emulator::ParseError;
-
-/// Bytes of a pointer.
-const POINTER: u32 = 8;
-
-/// The parameters of the interface, in order, as CUDA C++ declares them, with their shapes: N
-/// Gaussians, D channels, T tiles of 16x16 pixels, M (tile, Gaussian) pairs, image H x W.
-pub const PARAMETERS: [(&str, &str); 9] = [
-    ("Params params", "by value, 176 bytes: see the struct"),
-    ("const float* gaussians", "[N,6+D] rows: mean (2), conic (3), opacity, colour (D)"),
-    ("const unsigned* tile_offsets", "[T+1] tile t owns flatten_ids[offsets[t]..offsets[t+1]]"),
-    ("const unsigned* flatten_ids", "[M] Gaussians of each tile, front to back"),
-    ("const float* render_transmittance", "[H,W] after the last contributor"),
-    ("const int* last_ids", "[H,W] place in flatten_ids of the last contributor, -1 for none"),
-    ("const float* v_render_colors", "[H,W,D]"),
-    ("const float* v_render_alphas", "[H,W]"),
-    ("float* gradients", "[N,6+D] rows as in gaussians: zeros, to be added to"),
-];
-
-/// The bytes that a kernel of the interface takes for each parameter.
-fn parameter_sizes() -> [u32; PARAMETERS.len()] {
-    let mut sizes = [POINTER; PARAMETERS.len()];
-    sizes[0] = u32::try_from(4 * RASTERIZE_BACKWARD.record_words()).unwrap_or(u32::MAX);
-    sizes
-}
-
-/// The interface in words, a line for each parameter.
-fn interface() -> String {
-    let mut text = String::new();
-    for ((declaration, shape), size) in PARAMETERS.iter().zip(parameter_sizes()) {
-        // Writing to a text does not fail.
-        let _ = write!(text, "\n  {declaration} ({size} bytes): {shape};");
-    }
-    text
-}
+use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::stages::Stage;
 
 /// Why a program does not fit the interface.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,12 +35,14 @@ pub enum OwnKernelError {
     #[error(
         "entry point '{entry}' takes {} parameters of {found:?} bytes, expected {}:{}",
         found.len(),
-        PARAMETERS.len(),
-        interface()
+        interface.parameters().len(),
+        interface.described()
     )]
     Parameters {
         /// The entry point.
         entry: String,
+        /// What was expected.
+        interface: Interface,
         /// The bytes of each of its parameters.
         found: Vec<u32>,
     },
@@ -96,14 +64,15 @@ pub enum OwnKernelError {
 pub struct OwnKernel {
     ptx: String,
     entry: String,
+    sizes: Vec<u32>,
 }
 
 impl OwnKernel {
-    /// Checks a program.
+    /// Checks a program against an interface.
     ///
     /// # Errors
     /// What does not fit, with the line of the program, its entry points or the parameters expected.
-    pub fn new(ptx: String, entry: String) -> Result<Self, OwnKernelError> {
+    pub fn new(interface: Interface, ptx: String, entry: String) -> Result<Self, OwnKernelError> {
         let module = Module::parse(&ptx).map_err(|error| {
             // Without the directive that every module begins with it is something else.
             if ptx.contains(".version") {
@@ -116,8 +85,18 @@ impl OwnKernel {
             let names = module.kernels().map(str::to_owned).collect();
             return Err(OwnKernelError::NoEntry { entry, names });
         };
-        fits(&entry, &sizes, module.max_threads(&entry))?;
-        Ok(Self { ptx, entry })
+        if sizes != interface.sizes() {
+            return Err(OwnKernelError::Parameters { entry, interface, found: sizes });
+        }
+        fits_a_block(&entry, module.max_threads(&entry))?;
+        Ok(Self { ptx, entry, sizes })
+    }
+
+    /// Whether its parameters are as many and as large as those of an interface. Pointers are all of
+    /// one size, so that it may take them for other arrays.
+    #[must_use]
+    pub fn fits(&self, interface: Interface) -> bool {
+        self.sizes == interface.sizes()
     }
 
     /// The program.
@@ -132,28 +111,30 @@ impl OwnKernel {
         &self.entry
     }
 
-    /// Lets an engine run it in place of the artifacts of a reduction.
+    /// Lets an engine run it in place of the artifacts of a stage and reduction.
     ///
     /// # Errors
-    /// As [`EmulatorEngine::replace`].
+    /// [`EngineError::Input`] for a stage whose arrays are not its parameters; as
+    /// [`EmulatorEngine::replace`].
     pub fn install(
         &self,
         engine: &mut EmulatorEngine,
-        reduction: Reduction,
+        (stage, reduction): (Stage, Reduction),
     ) -> Result<(), EngineError> {
-        engine.replace(RASTERIZE_BACKWARD.spec().name, Some(reduction), &self.ptx, &self.entry)
+        if !Interface::of(stage).is_some_and(|interface| self.fits(interface)) {
+            let entry = &self.entry;
+            let message = format!("{stage} hands other arrays to a kernel than '{entry}' takes");
+            return Err(EngineError::Input(message));
+        }
+        engine.replace(stage.spec().name, Some(reduction), &self.ptx, &self.entry)
     }
 }
 
-/// Whether an entry point takes parameters of the `found` sizes and blocks of up to `max_threads`.
-fn fits(entry: &str, found: &[u32], max_threads: Option<[u32; 3]>) -> Result<(), OwnKernelError> {
-    let name = || entry.to_owned();
-    if found != parameter_sizes() {
-        return Err(OwnKernelError::Parameters { entry: name(), found: found.to_vec() });
-    }
+/// Whether an entry point takes the stage's blocks.
+fn fits_a_block(entry: &str, max_threads: Option<[u32; 3]>) -> Result<(), OwnKernelError> {
     match max_threads.map(|sizes| sizes.iter().product::<u32>()) {
         Some(threads) if threads < WORKGROUP_SIZE => {
-            Err(OwnKernelError::Threads { entry: name(), threads })
+            Err(OwnKernelError::Threads { entry: entry.to_owned(), threads })
         }
         Some(_) | None => Ok(()),
     }
@@ -177,19 +158,20 @@ mod tests {
     }
 
     #[test]
-    fn the_structure_has_the_size_that_is_told() {
-        assert!(PARAMETERS[0].1.contains(&format!("{} bytes", parameter_sizes()[0])), "its words");
-    }
-
-    #[test]
     fn what_does_not_fit_is_said() {
         let refused = |ptx: &str, entry: &str| {
-            OwnKernel::new(ptx.to_owned(), entry.to_owned())
+            OwnKernel::new(Interface::Standard, ptx.to_owned(), entry.to_owned())
                 .expect_err("it does not fit")
                 .to_string()
         };
         let good = program(&parameters(), "");
-        assert!(OwnKernel::new(good.clone(), "mine".to_owned()).is_ok(), "it fits");
+        let kernel = OwnKernel::new(Interface::Standard, good.clone(), "mine".to_owned());
+        let kernel = kernel.expect("it fits");
+        let fits = Interface::ALL.map(|interface| kernel.fits(interface));
+        assert_eq!(fits, [true, false, true], "two interfaces have nine parameters");
+        let image = OwnKernel::new(Interface::Image, good.clone(), "mine".to_owned());
+        let text = image.expect_err("seven parameters").to_string();
+        assert!(text.contains("expected 7:") && text.contains("const float* v_image"), "{text}");
         assert_eq!(refused(&good, "yours"), "no entry point is named 'yours': there are mine");
         assert!(refused("PNG and so on", "mine").starts_with("not PTX: PTX line 1"), "no PTX");
         let unknown = good.replace("ret;", "wgmma.fence;\nret;");

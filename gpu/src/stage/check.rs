@@ -2,7 +2,7 @@
 
 use super::{Buffer, Buffers, Port, Sizes, StageSpec};
 use crate::engine::{EngineError, Work};
-use crate::reduction::Setting;
+use crate::reduction::{Reduction, Setting};
 use crate::tensor::Tensors;
 
 impl StageSpec {
@@ -32,17 +32,35 @@ impl StageSpec {
         work: &[Work<'_>],
         lane_width: u32,
     ) -> Result<Vec<Sizes>, EngineError> {
+        self.check_work_by(work, lane_width, &|reduction| self.reduces_by(reduction))
+    }
+
+    /// As [`Self::check_work`], for an engine that `has` kernels for these reductions.
+    ///
+    /// # Errors
+    /// As [`Self::check_work`].
+    pub(crate) fn check_work_by(
+        &self,
+        work: &[Work<'_>],
+        lane_width: u32,
+        has: &dyn Fn(Reduction) -> bool,
+    ) -> Result<Vec<Sizes>, EngineError> {
         work.iter()
             .map(|job| {
                 job.settings
                     .iter()
-                    .try_for_each(|&setting| self.check_setting(setting, lane_width))?;
+                    .try_for_each(|&setting| self.check_setting(setting, lane_width, has))?;
                 self.check_inputs(job.inputs)
             })
             .collect()
     }
 
-    fn check_setting(&self, setting: Option<Setting>, lane_width: u32) -> Result<(), EngineError> {
+    fn check_setting(
+        &self,
+        setting: Option<Setting>,
+        lane_width: u32,
+        has: &dyn Fn(Reduction) -> bool,
+    ) -> Result<(), EngineError> {
         match setting {
             None if !self.accumulates() => Ok(()),
             None => Err(EngineError::Input(format!(
@@ -54,14 +72,12 @@ impl StageSpec {
                 "{} reduces nothing and has no reduction {}",
                 self.name, setting.reduction
             ))),
-            Some(setting) if !self.reductions().any(|known| known == setting.reduction) => {
-                Err(EngineError::Input(format!(
-                    "{} has no reduction {}: expected one of {}",
-                    self.name,
-                    setting.reduction,
-                    self.reduction_names()
-                )))
-            }
+            Some(setting) if !has(setting.reduction) => Err(EngineError::Input(format!(
+                "{} has no reduction {}: expected one of {}",
+                self.name,
+                setting.reduction,
+                self.reduction_names()
+            ))),
             Some(setting) if setting.reduction.has_threshold() => {
                 setting.check(lane_width)?;
                 Ok(())

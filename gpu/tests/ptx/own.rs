@@ -4,7 +4,7 @@
 use super::{NVRTC, NVRTC_VERSION, read};
 use crate::nvrtc::Nvrtc;
 use crate::tools::{find, folder};
-use splatcheck_gpu::emulator::OwnKernel;
+use splatcheck_gpu::emulator::{Interface, OwnKernel};
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +25,8 @@ fn own_kernels_derive_and_fit_the_interface() {
         derive(&kernels, &library);
     }
     for (file, _) in VARIANTS {
-        let kernel = OwnKernel::new(read(&kernels.join(file)), "own_backward".to_owned());
+        let text = read(&kernels.join(file));
+        let kernel = OwnKernel::new(Interface::Standard, text, "own_backward".to_owned());
         assert!(kernel.is_ok(), "{file}: {kernel:?}");
     }
 }

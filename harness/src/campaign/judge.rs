@@ -102,11 +102,11 @@ impl<'a, 'm> Judge<'a, 'm> {
         if !self.hooks.policy.runs(stage, case) {
             return Settings::default();
         }
-        let had =
-            stage.settings(&self.contender.settings).into_iter().flatten().collect::<Vec<_>>();
+        let had = self.contender.settings_of(stage, &self.contender.settings);
+        let had = had.into_iter().flatten().collect::<Vec<_>>();
         let settings = self.hooks.policy.settings(case, &had);
         let mut all = Settings::default();
-        for setting in stage.settings(&settings) {
+        for setting in self.contender.settings_of(stage, &settings) {
             match self.contender.engine.supports(stage, setting.map(|s| s.reduction)) {
                 Support::Yes if entry.job.may_be_cut(&self.report.info, setting) => {
                     all.long.push(setting);

@@ -7,6 +7,7 @@ use splatcheck_gpu::{Engine, EngineError, EngineKind, Setting, Stage};
 use super::exit::CliError;
 use super::schedule::ScheduleArgs;
 use crate::campaign::{Contender, Fault, Finding};
+use crate::emulated::own_kernel;
 use crate::engines::repeated::{Repeated, Repeats};
 use crate::engines::{Emulation, Found, Order, Program};
 use crate::workload::{NOTE_PREFIX, Notes};
@@ -168,7 +169,7 @@ impl Noted {
         }
         let kernel = match (text(PTX), text(KERNEL)) {
             (Some(ptx), Some(entry)) => {
-                let kernel = OwnKernel::new(ptx.to_owned(), entry.to_owned());
+                let kernel = own_kernel(notes, ptx.to_owned(), entry.to_owned());
                 Some(kernel.map_err(|error| bad(KERNEL, entry, &error))?)
             }
             _ => None,

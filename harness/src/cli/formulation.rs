@@ -2,14 +2,16 @@
 
 use std::str::FromStr;
 
+use splatcheck_gpu::EngineError;
+use splatcheck_gpu::emulator::{Interface, OwnKernel};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::formulation::{Floor, TermFormat};
+use splatcheck_reference::splat::formulation::{Floor, FormulationError, NAMED, TermFormat};
 
 use super::exit::CliError;
-use crate::campaign::{EngineReport, Fault, Minimizer, as_it_is, smaller};
+use crate::campaign::{EngineReport, Fault, Finding, Minimizer, as_it_is, smaller};
 use crate::verdict::Verdict;
-use crate::workloads::splat::formulated::{FormulationUse, check};
+use crate::workloads::splat::formulated::stage_of;
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,24 +25,47 @@ pub enum Asked {
 /// Reads `--formulation`.
 ///
 /// # Errors
-/// A formulation that does not exist, or that the stage's interface has not.
-pub fn asked(text: &str) -> Result<Asked, FormulationUse> {
+/// A formulation that does not exist.
+pub fn asked(text: &str) -> Result<Asked, FormulationError> {
     if text == "any" {
         return Ok(Asked::Any);
     }
-    let formulation = Formulation::from_str(text)?;
-    check(formulation)?;
-    Ok(Asked::One(formulation))
+    Formulation::from_str(text).map(Asked::One)
 }
 
-/// Those that a kernel with the stage's interface may have, in the order of trial: the usual ones, those
-/// of named projects first, and those that divide otherwise. The floor changes nothing where `alpha_max`
-/// is below 1 - 1e-6, so it is not tried.
-fn candidates() -> [Vec<Formulation>; 2] {
-    let (mut usual, unusual): (Vec<_>, Vec<_>) = Formulation::all()
-        .filter(|formulation| formulation.floor() == Floor::None && check(*formulation).is_ok())
-        .partition(|formulation| Formulation::practised().any(|usual| usual == *formulation));
-    usual.sort_by_key(|formulation| formulation.named().next().is_none());
+impl Asked {
+    /// The parameters that a kernel may have for it to be judged so, the likeliest first.
+    pub(super) fn interfaces(self) -> Vec<Interface> {
+        match self {
+            Self::One(formulation) => interface_of(formulation).into_iter().collect(),
+            Self::Any => Interface::ALL.to_vec(),
+        }
+    }
+}
+
+/// The parameters of a kernel that is judged in a formulation.
+fn interface_of(formulation: Formulation) -> Option<Interface> {
+    Interface::of(stage_of(formulation))
+}
+
+/// The projects whose kernels have these parameters, as `--formulation` names them.
+pub(super) fn named_by(interface: Interface) -> String {
+    let fits = NAMED.iter().filter(|named| interface_of(named.formulation) == Some(interface));
+    fits.map(|named| named.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Those that a kernel may have, in the order of trial: the usual ones, those of named projects first,
+/// and those that divide otherwise; a kernel's parameters leave out those that hand it other ones. The
+/// floor changes nothing where `alpha_max` is below 1 - 1e-6, so it is not tried.
+fn candidates(kernel: &OwnKernel) -> [Vec<Formulation>; 2] {
+    let fits = |one: Formulation| interface_of(one).is_some_and(|it| kernel.fits(it));
+    let (mut usual, mut unusual): (Vec<_>, Vec<_>) = Formulation::all()
+        .filter(|one| one.floor() == Floor::None && fits(*one))
+        .partition(|one| Formulation::practised().any(|usual| usual == *one));
+    // As many parameters of the same sizes may be other arrays: the standard ones are tried first.
+    let other_arrays = |one: &Formulation| interface_of(*one) != Some(Interface::Standard);
+    usual.sort_by_key(|one| (one.named().next().is_none(), other_arrays(one)));
+    unusual.sort_by_key(other_arrays);
     [usual, unusual]
 }
 
@@ -69,6 +94,13 @@ fn differs(report: &EngineReport) -> bool {
     report.findings.iter().any(|finding| matches!(finding.fault, Fault::Difference(_)))
 }
 
+/// Whether the kernel misused the machine: it may have taken its arrays for others of equal number, as a
+/// formulation with other arrays might explain.
+fn faults(report: &EngineReport) -> bool {
+    let device = |finding: &Finding| matches!(finding.fault, Fault::Engine(EngineError::Device(_)));
+    report.findings.iter().any(device)
+}
+
 /// Whether everything agrees that was compared.
 fn agrees(reports: &[EngineReport]) -> bool {
     let rows = || reports.iter().flat_map(EngineReport::named_rows);
@@ -78,7 +110,7 @@ fn agrees(reports: &[EngineReport]) -> bool {
         && rows().any(|(.., row)| row.count(Verdict::Agree) > 0)
 }
 
-/// Judges a kernel as was asked, with so many extra roundings where a number is given, in place of the
+/// Judges a user's kernel as was asked, with so many extra roundings where a number is given, in place of the
 /// formulation's own; `judge` runs all of it in one formulation, with the inputs that a
 /// kernel of that formulation is given, and is told how to make a failing case small. Where it
 /// disagrees, the other formulations are tried, the unusual ones where no usual one agrees, and
@@ -87,31 +119,36 @@ fn agrees(reports: &[EngineReport]) -> bool {
 /// # Errors
 /// Those of `judge`.
 pub(super) fn judge_in(
+    kernel: &OwnKernel,
     asked: &Asked,
     extra: Option<ExtraRoundings>,
     judge: impl Fn(Formulation, &Minimizer<'_>) -> Result<Vec<EngineReport>, CliError>,
 ) -> Result<Judged, CliError> {
+    let [usual, unusual] = candidates(kernel);
     let first = match *asked {
         Asked::One(formulation) => formulation,
-        Asked::Any => Formulation::STANDARD,
+        Asked::Any => usual.first().copied().unwrap_or_default(),
     };
     let rounded = |formulation: Formulation| {
         extra.map_or(formulation, |extra| formulation.with_extra_roundings(extra))
     };
     let first = rounded(first);
     let reports = judge(first, &smaller)?;
-    if !reports.iter().any(differs) {
+    let differs = reports.iter().any(differs);
+    if !differs && !reports.iter().any(faults) {
         return Ok(Judged { formulation: first, reports, others: None });
     }
+    let may_explain = |other: &Formulation| {
+        *other != first && (differs || interface_of(*other) != interface_of(first))
+    };
     let (mut agreeing, mut tried) = (Vec::new(), 0);
-    let [usual, unusual] = candidates();
     // Terms of less precision are told of, and accepted by nobody who did not ask for them.
     let half = match *asked {
         Asked::Any => Vec::new(),
         Asked::One(_) => usual.iter().map(|one| one.with_terms(TermFormat::F16)).collect(),
     };
     for group in [usual, unusual, half] {
-        for formulation in group.into_iter().map(rounded).filter(|&other| other != first) {
+        for formulation in group.into_iter().map(rounded).filter(may_explain) {
             let other = judge(formulation, &as_it_is)?;
             tried += 1;
             if agrees(&other) {
@@ -125,10 +162,14 @@ pub(super) fn judge_in(
             break;
         }
     }
-    let others = if agreeing.is_empty() {
-        format!("formulation: agrees under none of the {tried} others either")
-    } else {
-        format!("formulation: agrees under {}", agreeing.join("; under "))
+    let others = match (agreeing.is_empty(), differs) {
+        (false, _) => Some(format!("formulation: agrees under {}", agreeing.join("; under "))),
+        (true, true) => Some(format!(
+            "formulation: agrees under none of the {tried} others that a kernel with these parameters \
+             may have either"
+        )),
+        // A misuse speaks for itself.
+        (true, false) => None,
     };
-    Ok(Judged { formulation: first, reports, others: Some(others) })
+    Ok(Judged { formulation: first, reports, others })
 }

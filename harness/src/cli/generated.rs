@@ -43,8 +43,8 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let seconds = start.elapsed().as_secs_f64();
     bar.finish_and_clear();
     if let Some(own) = &plan.own {
-        let setting = own.own.setting;
-        writeln!(out, "{}\n", ptx::heading(&own.own.kernel, &own.file, setting, own.named))?;
+        let run = (own.own.stage, own.own.setting);
+        writeln!(out, "{}\n", ptx::heading(&own.own.kernel, &own.file, run, own.named))?;
         if hunted.records.is_empty() {
             return wrong_itself(&hunted, own, out);
         }

@@ -1,4 +1,4 @@
-//! `splatcheck ptx`: judges a user's own kernel with the interface of `rasterize_backward`.
+//! `splatcheck ptx`: judges a user's own kernel of the backward rasterization.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rayon::prelude::*;
 use splatcheck_gpu::artifact::Architecture;
-use splatcheck_gpu::emulator::OwnKernel;
-use splatcheck_gpu::{Engine, Reduction, Setting};
+use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
+use splatcheck_gpu::{Engine, Reduction, Setting, Stage};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 
 use super::case::read_case;
@@ -25,8 +25,7 @@ use crate::gate::Evidence;
 use crate::report::report;
 use crate::workload::views;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::formulated::judged_in;
-use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+use crate::workloads::splat::formulated::{judged_in, stage_of};
 
 /// Lanes of a warp.
 const LANES: u32 = 32;
@@ -48,7 +47,8 @@ pub struct PtxArgs {
     #[command(flatten)]
     pub judged: JudgedAs,
     /// The expression that it computes alpha's gradient by: a project (3dgs, gsplat-1.5, gsplat-main,
-    /// slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'
+    /// brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'. It decides
+    /// which parameters the kernel has
     #[arg(long, value_name = "NAME", default_value = "3dgs", value_parser = asked)]
     pub formulation: Asked,
     /// How often your source rounds a term on its way into an intermediate of that expression, where it
@@ -100,27 +100,52 @@ impl JudgedAs {
     }
 }
 
-/// Reads a user's kernel that fits the interface. `option` is what the file was given as.
+/// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
+/// `option` is what the file was given as.
 ///
 /// # Errors
-/// What in the program does not fit, and where.
-pub fn read_kernel(option: &str, file: &Path, entry: String) -> Result<OwnKernel, CliError> {
+/// What in the program does not fit the first, and where.
+pub fn read_kernel(
+    option: &str,
+    file: &Path,
+    entry: String,
+    interfaces: &[Interface],
+) -> Result<OwnKernel, CliError> {
     let file = paths::readable_file(option, file)?;
     let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
     let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|_| bad("not PTX: not a text".to_owned()))?;
-    OwnKernel::new(text, entry).map_err(|error| bad(error.to_string()))
+    let read = |interface| OwnKernel::new(interface, text.clone(), entry.clone());
+    let first = interfaces.first().copied().unwrap_or(Interface::Standard);
+    let error = match read(first) {
+        Err(error @ OwnKernelError::Parameters { .. }) => error,
+        other => return other.map_err(|error| bad(error.to_string())),
+    };
+    let fitting = |those: &[Interface]| those.iter().find_map(|one| Some((*one, read(*one).ok()?)));
+    if let Some((_, kernel)) = fitting(interfaces) {
+        return Ok(kernel);
+    }
+    let hint = fitting(&Interface::ALL).map_or_else(String::new, |(interface, _)| {
+        let names = formulation::named_by(interface);
+        format!("\nIts parameters are those of a kernel under --formulation {names}")
+    });
+    Err(bad(format!("{error}{hint}")))
 }
 
 /// Which program is judged, and by which bounds.
 #[must_use]
-pub fn heading(kernel: &OwnKernel, file: &Path, setting: Setting, named: bool) -> String {
+pub fn heading(
+    kernel: &OwnKernel,
+    file: &Path,
+    (stage, setting): (Stage, Setting),
+    named: bool,
+) -> String {
     let sums = if named {
         format!("bounds for {setting}")
     } else {
         "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
     };
-    format!("rasterize_backward is {} of {}, {sums}", kernel.entry(), file.display())
+    format!("{stage} is {} of {}, {sums}", kernel.entry(), file.display())
 }
 
 /// What a user's kernel gets, for `--help`.
@@ -140,8 +165,25 @@ pairs and an image of H x W pixels:
   const float* v_render_colors       [H,W,D]
   const float* v_render_alphas       [H,W]
   float* gradients                   [N,6+D] rows as in gaussians: holds zeros, to be added to
-Under a --formulation with final_t = one-minus-alpha (gsplat's), render_transmittance holds the rendered
-opacities instead.
+Under a --formulation with final_t = one-minus-alpha (gsplat-1.5, gsplat-main), render_transmittance
+holds the rendered opacities instead.
+Under brush and taichi (fields: image,final_t=one-minus-alpha), where the walk begins at the front again,
+the kernel stands in for the stage rasterize_backward_image. After flatten_ids it has
+  const float* image                 [H,W,1+D] rows: rendered opacity, rendered colour
+  const float* v_image               [H,W,1+D] rows: gradients of the opacity and of the colour
+  float* gradients                   as above
+Under fastgs (fields: image), where the walk begins at checkpoints of the forward pass, it stands in for
+rasterize_backward_replay:
+  const unsigned* tile_offsets       [2(T+1)] as above, then tile t owns checkpoints
+                                     [offsets[t]..offsets[t+1]], one for every begun 32 entries
+  const unsigned* flatten_ids        as above
+  const float* image                 [H,W,1+D] rows: transmittance after the last contributor, colour
+  const int* last_ids                as above
+  const float* v_image               [H,W,1+D] rows: gradients of the opacity and of the colour
+  const float* checkpoints           [S,256,1+D] for each of S checkpoints and pixel of the tile,
+                                     transmittance and colour in front of the checkpoint's first entry
+  float* gradients                   as above
+Under 'any' the kernel may have any of these; formulations whose parameters it has not are not tried.
 With terms=f16 in it, each term may be rounded to half precision before it is added.
 With --extra-roundings K the bounds of every intermediate grow by K u times the magnitudes of the terms
 that it is a sum of (u: the rounding of one operation): the power, alpha, the transmittance, the weight,
@@ -180,7 +222,8 @@ impl PtxArgs {
     /// # Errors
     /// The first that cannot be followed: what in the program does not fit, and where.
     pub fn resolve(self) -> Result<PtxPlan, CliError> {
-        let kernel = read_kernel("ptx", &self.file, self.kernel)?;
+        let interfaces = self.formulation.interfaces();
+        let kernel = read_kernel("ptx", &self.file, self.kernel, &interfaces)?;
         paths::expect_extension("--case", &self.case, &EXTENSIONS)?;
         let case = paths::readable_file("--case", &self.case)?;
         let setting = self.judged.setting()?;
@@ -215,19 +258,22 @@ impl PtxArgs {
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let case = read_case(&plan.case)?.case;
-    let judged = judge_in(&plan.formulation, plan.extra_roundings, |formulation, minimize| {
+    let (asked, extra) = (&plan.formulation, plan.extra_roundings);
+    let judged = judge_in(&plan.kernel, asked, extra, |formulation, minimize| {
+        let stage = stage_of(formulation);
         let case = judged_in(&case, formulation).map_err(CliError::of)?;
         let items = views([case])
-            .map(|(case, camera)| Item::new(case, camera).map_err(CliError::of))
+            .map(|(case, camera)| Item::of(case, camera, &|of| of == stage).map_err(CliError::of))
             .collect::<Result<Vec<_>, _>>()?;
         plan.emulations
             .par_iter()
-            .map(|&emulation| run_one(plan, emulation, &items, minimize))
+            .map(|&emulation| run_one(plan, (stage, emulation), &items, minimize))
             .collect::<Result<Vec<_>, _>>()
     })?;
     let mut reports = join_seeds(judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
-    let heading = heading(&plan.kernel, &plan.file, plan.setting, plan.named);
+    let run = (stage_of(judged.formulation), plan.setting);
+    let heading = heading(&plan.kernel, &plan.file, run, plan.named);
     let formulation = formulation::described(judged.formulation);
     writeln!(out, "{heading}; formulation {formulation}\n")?;
     if let Some(repeats) = &plan.repeats {
@@ -243,11 +289,11 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
 
 fn run_one(
     plan: &PtxPlan,
-    emulation: Emulation,
+    (stage, emulation): (Stage, Emulation),
     items: &[Item],
     minimize: &Minimizer<'_>,
 ) -> Result<EngineReport, CliError> {
-    let run = (RASTERIZE_BACKWARD, plan.setting.reduction);
+    let run = (stage, plan.setting.reduction);
     let open = |emulation| emulated::open_own(emulation, &plan.kernel, run, items);
     let engine: Box<dyn Engine + Send> = match &plan.repeats {
         Some(repeats) => Box::new(expect::emulator(emulation, repeats, open)?),
@@ -261,7 +307,7 @@ fn run_one(
         id: emulation.to_string(),
         emulation: Some(emulation),
         engine,
-        stages: vec![RASTERIZE_BACKWARD],
+        stages: vec![stage],
         settings,
     };
     Ok(judge(contender, items, Hooks::new(minimize)))

@@ -153,7 +153,8 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     })?;
     if let Some(recording) = recording.filter(|_| plan.engines.is_none()) {
         let item = Item::new(case, recorded.camera).map_err(CliError::of)?;
-        return replay_trace::run(&recording, recorded.run(&item)?, &item, out);
+        let run = recorded.run(&item, recording.kernel.is_some())?;
+        return replay_trace::run(&recording, run, &item, out);
     }
     let program = Program::find().map_err(CliError::of)?;
     let noted = Noted::new(&notes)?;
@@ -179,8 +180,9 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
 }
 
 impl Recorded {
-    /// The one run that a trace was recorded of.
-    fn run(&self, item: &Item) -> Result<(Stage, Option<Setting>), CliError> {
+    /// The one run that a trace was recorded of. A user's `own` kernel has the reduction that it was
+    /// judged by, which need not be one of ours.
+    fn run(&self, item: &Item, own: bool) -> Result<(Stage, Option<Setting>), CliError> {
         let stage = self.stage.ok_or_else(|| CliError::new("splatcheck.stage is missing"))?;
         if item.job(stage).is_none() {
             let camera = self.camera;
@@ -189,6 +191,9 @@ impl Recorded {
         let settings: Vec<Setting> = self.setting.into_iter().collect();
         for setting in &settings {
             setting.check(LANES).map_err(|e| CliError::new(format!("the reproducer: {e}")))?;
+        }
+        if own && stage.accumulates() && self.setting.is_some() {
+            return Ok((stage, self.setting));
         }
         let setting = stage.settings(&settings).first().copied();
         let setting = setting.ok_or_else(|| {
@@ -217,7 +222,7 @@ impl Recorded {
         let mut contender = expect::contender(found, program, settings, &noted.repeats)?;
         if let (Some(kernel), Some(emulation)) = (&noted.kernel, found.emulation()) {
             let item = Item::new(Arc::clone(case), self.camera).map_err(CliError::of)?;
-            let (stage, setting) = self.run(&item)?;
+            let (stage, setting) = self.run(&item, true)?;
             let reduction = setting.map_or(Reduction::BASELINE, |setting| setting.reduction);
             let own = |emulation| {
                 let items = std::slice::from_ref(&item);

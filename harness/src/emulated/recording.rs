@@ -10,7 +10,7 @@ use crate::engines::Emulation;
 use crate::io::Problem;
 use crate::workload::NOTE_PREFIX;
 use splatcheck_emulator::Trace;
-use splatcheck_gpu::emulator::OwnKernel;
+use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -68,7 +68,7 @@ impl Recording {
         let kernel = match (text("kernel"), text("ptx")) {
             (None, None) => None,
             _ => Some(
-                OwnKernel::new(need("ptx")?.to_owned(), need("kernel")?.to_owned())
+                own_kernel(notes, need("ptx")?.to_owned(), need("kernel")?.to_owned())
                     .map_err(|error| problem("ptx", error.to_string()))?,
             ),
         };
@@ -82,6 +82,20 @@ impl Recording {
             failure: need("failure")?.to_owned(),
         }))
     }
+}
+
+/// A user's kernel with the parameters of the stage that a file's notes name.
+///
+/// # Errors
+/// As [`OwnKernel::new`].
+pub fn own_kernel(
+    notes: &BTreeMap<String, String>,
+    ptx: String,
+    entry: String,
+) -> Result<OwnKernel, OwnKernelError> {
+    let stage = notes.get(&format!("{NOTE_PREFIX}stage")).and_then(|name| name.parse().ok());
+    let interface = stage.and_then(Interface::of).unwrap_or(Interface::Standard);
+    OwnKernel::new(interface, ptx, entry)
 }
 
 #[cfg(test)]

@@ -98,6 +98,10 @@ impl Engine for Repeated<'_> {
         self.engine().supports(stage, reduction)
     }
 
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        self.engine().reduces_by(stage, reduction)
+    }
+
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
         let mut first: Option<(String, Vec<Vec<Tensors>>)> = None;
         self.runs(|engine, name| {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use splatcheck_gpu::emulator::Interface;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
 use super::MutantsArgs;
@@ -57,7 +58,7 @@ impl OwnArgs {
             let what = format!("--kernel: {} names, expected one kernel of --ptx", kernels.len());
             return Err(CliError::new(what));
         };
-        let kernel = read_kernel("--ptx", &file, entry.clone())?;
+        let kernel = read_kernel("--ptx", &file, entry.clone(), &[Interface::Standard])?;
         for case in &self.case {
             paths::expect_extension("--case", case, &EXTENSIONS)?;
             paths::readable_file("--case", case)?;

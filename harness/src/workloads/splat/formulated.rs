@@ -9,7 +9,13 @@ use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 use splatcheck_gpu::Stage;
-use splatcheck_reference::splat::formulation::{Formulation, FormulationError, WalkOrder};
+use splatcheck_gpu::stages::splat::{
+    RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
+    RASTERIZE_BACKWARD_REPLAY,
+};
+use splatcheck_reference::splat::formulation::{
+    Divide, FinalT, Formulation, FormulationError, WalkOrder,
+};
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,14 +29,6 @@ pub enum FormulationUse {
     /// There is no such formulation.
     #[error(transparent)]
     Unknown(#[from] FormulationError),
-    /// The kernel would lack an input.
-    #[error(
-        "formulation {formulation}: it reads render_colors, which the interface of rasterize_backward does not hand to a kernel: choose one whose remainder is behind, buffer or state"
-    )]
-    ReadsTheImage {
-        /// What was asked for.
-        formulation: Formulation,
-    },
     /// Only splats have formulations.
     #[error(
         "formulation {formulation}: it is one of the stage rasterize_backward, which case {case} does not have: leave the formulation out, or name a case of splats"
@@ -43,14 +41,19 @@ pub enum FormulationUse {
     },
 }
 
-/// Whether a kernel with the interface of `rasterize_backward` can have this formulation.
-///
-/// # Errors
-/// [`FormulationUse::ReadsTheImage`].
-pub fn check(formulation: Formulation) -> Result<(), FormulationUse> {
-    match formulation.walk() {
-        WalkOrder::Back => Ok(()),
-        WalkOrder::Front => Err(FormulationUse::ReadsTheImage { formulation }),
+/// The stage that gives a kernel of this formulation its arrays. A walk from the last contributor needs
+/// what lies there: it gets that of `rasterize_backward`, with the rendered opacities for transmittances
+/// where the formulation says so. A walk from the front needs the rendered image, and either the opacity
+/// or, where the transmittance was stored, the states that were stored with it every 32 entries.
+#[must_use]
+pub fn stage_of(formulation: Formulation) -> Stage {
+    match (formulation.walk(), formulation.final_t(), formulation.divide()) {
+        (WalkOrder::Back, _, _) => RASTERIZE_BACKWARD,
+        (WalkOrder::Front, FinalT::Stored, _) => RASTERIZE_BACKWARD_REPLAY,
+        (WalkOrder::Front, FinalT::OneMinusAlpha, Divide::Reciprocal) => RASTERIZE_BACKWARD_IMAGE,
+        (WalkOrder::Front, FinalT::OneMinusAlpha, Divide::Direct) => {
+            RASTERIZE_BACKWARD_IMAGE_DIRECT
+        }
     }
 }
 
@@ -59,7 +62,6 @@ pub fn check(formulation: Formulation) -> Result<(), FormulationUse> {
 /// # Errors
 /// [`FormulationUse`].
 pub fn judged_in(case: &AnyCase, formulation: Formulation) -> Result<AnyCase, FormulationUse> {
-    check(formulation)?;
     if formulation == Formulation::STANDARD {
         return Ok(Arc::clone(case));
     }
@@ -147,7 +149,7 @@ mod tests {
     use super::*;
     use crate::io::source_tree::folder;
     use crate::workloads::splat::files::corpus::read_any_case;
-    use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+    use crate::workloads::splat::stage::{FORMULATED, STANDARD};
 
     fn case() -> AnyCase {
         let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
@@ -176,11 +178,24 @@ mod tests {
         assert!(given.iter().any(|&alpha| alpha > 0.0), "the case shows something");
     }
 
+    /// Each formulation that has kernels of ours is judged by the stage of those kernels' arrays.
     #[test]
-    fn what_a_kernel_cannot_have_is_refused_with_a_reason() {
-        let brush = "brush".parse().expect("it exists");
-        let error = judged_in(&case(), brush).expect_err("no image").to_string();
-        assert!(error.contains("it reads render_colors, which the interface"), "{error}");
+    fn a_formulation_has_the_arrays_of_its_own_kernels() {
+        for (stage, formulation) in [STANDARD].into_iter().chain(FORMULATED) {
+            let given = stage_of(formulation);
+            let expected =
+                if formulation.walk() == WalkOrder::Back { RASTERIZE_BACKWARD } else { stage };
+            assert_eq!(given, expected, "{formulation}");
+            let judged = judged_in(&case(), formulation).expect("splats have formulations");
+            let jobs = judged.jobs(0).expect("jobs");
+            let of = |wanted: Stage| jobs.iter().filter(|job| job.stage == wanted).count();
+            assert!(Stage::all().all(|stage| of(stage) <= 1), "{formulation}: one job a stage");
+            assert_eq!(of(given), 1, "{formulation}");
+        }
+    }
+
+    #[test]
+    fn a_formulation_that_does_not_exist_is_refused_with_a_reason() {
         let notes = Notes::from([(format!("{NOTE_PREFIX}{NOTE}"), "mine".to_owned())]);
         let error = as_noted(case(), &notes).expect_err("unknown").to_string();
         assert!(error.contains("unknown formulation 'mine'"), "{error}");

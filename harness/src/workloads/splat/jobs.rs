@@ -2,17 +2,18 @@
 
 use super::contributions::Contributions;
 use super::expectation;
-use super::stage::{FORMULATED, Judged, ProjectStage, RasterStage};
+use super::formulated::stage_of;
+use super::stage::{FORMULATED, Judged, ProjectStage, RasterStage, STANDARD};
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
 use crate::workload::{Job, Oracle};
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE};
 use splatcheck_gpu::{EngineError, Stage, TensorError};
 use splatcheck_reference::splat::Formulation;
 use std::sync::Arc;
 
-/// The wanted jobs of one camera's image: `rasterize`, `rasterize_backward` in this formulation, and the
-/// stages that have one of their own.
+/// The wanted jobs of one camera's image: `rasterize`, and every backward stage; the one that kernels of
+/// this formulation stand in for is judged in it, the others in their own.
 ///
 /// # Errors
 /// [`TensorError`] where the stage contradicts itself.
@@ -31,8 +32,10 @@ pub(super) fn raster_jobs(
         let oracle = Box::new(Rasterize(Arc::clone(&stage)));
         jobs.push(Job::new(RASTERIZE, forward, lanes, oracle)?);
     }
-    let all = [(RASTERIZE_BACKWARD, formulation)].into_iter().chain(FORMULATED);
-    for judged in all.filter(|(stage, _)| wanted(*stage)) {
+    let given = stage_of(formulation);
+    let all = [STANDARD].into_iter().chain(FORMULATED);
+    for (run, usual) in all.filter(|(run, _)| wanted(*run)) {
+        let judged = (run, if run == given { formulation } else { usual });
         let oracle = Box::new(RasterizeBackward { stage: Arc::clone(&stage), judged });
         jobs.push(Job::new(judged.0, stage.inputs_of(judged, &backward)?, lanes, oracle)?);
     }

@@ -30,8 +30,8 @@ fn failed(case: &Case, error: &dyn Display) -> CaseError {
 }
 
 impl Case {
-    /// Of the wanted stages: the rasterization of one camera, its backward stage in this formulation
-    /// and in those that have a stage of their own, and with the first camera the projection by all.
+    /// Of the wanted stages: the rasterization of one camera, its backward stages, of which the one that
+    /// has this formulation's arrays is judged in it, and with the first camera the projection by all.
     pub(super) fn jobs_as(
         &self,
         view: usize,
