@@ -30,6 +30,7 @@ mod undecided;
 mod unordered;
 mod unwalk;
 mod walk;
+mod ways;
 
 pub use backward::{GradientBounds, backward, backward_as};
 pub use forward::{RasterBounds, forward};

@@ -1,5 +1,6 @@
 //! One pixel on its way back, along every path that undecided comparisons leave open.
 
+use super::ways::Ways;
 use super::{BoundedAlpha, MAX_PATHS, stops, value_stops};
 use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Truth};
 use crate::splat::backward::rasterize::GEOMETRY;
@@ -19,11 +20,13 @@ pub(super) struct Path<M> {
     pub(super) remainder: Vec<Bounded<M>>,
     /// Whether the pixel has stopped, which a walk from the front decides again.
     stopped: bool,
+    /// The [`Ways`] that it may still be; all bits where none are known.
+    ways: u64,
 }
 
 impl<M> Path<M> {
     fn new(t: Bounded<M>, remainder: Vec<Bounded<M>>) -> Self {
-        Self { t, remainder, stopped: false }
+        Self { t, remainder, stopped: false, ways: u64::MAX }
     }
 }
 
@@ -32,6 +35,8 @@ pub(super) struct Walk<'a, M> {
     pub(super) paths: Vec<Path<M>>,
     formulation: Formulation,
     decides_stops: bool,
+    /// What the program's own forward pass may have decided, where that is known.
+    ways: Option<Ways>,
     v_pixel: &'a [Bounded<M>],
     ends: Ends<Bounded<M>>,
     /// `[6 + D]` the terms of the last step, over all paths.
@@ -64,6 +69,7 @@ impl<'a, M: Model> Walk<'a, M> {
             paths: vec![Path::new(t, remainder)],
             formulation: inputs.formulation(),
             decides_stops: inputs.decides_stops(),
+            ways: None,
             v_pixel: inputs.v_pixel(pixel, channels),
             ends,
             terms: vec![Bounded::from_f64(0.0); GEOMETRY + channels],
@@ -89,12 +95,22 @@ impl<'a, M: Model> Walk<'a, M> {
             paths: vec![Path::new(start.t, remainder)],
             formulation,
             decides_stops: false,
+            ways: None,
             v_pixel,
             ends: start.ends,
             terms: vec![Bounded::from_f64(0.0); GEOMETRY + channels],
             v_color: vec![Bounded::from_f64(0.0); channels],
             undecided: 0,
         }
+    }
+
+    /// With what the program's own forward pass may have decided.
+    pub(super) fn along(mut self, ways: Option<Ways>) -> Self {
+        if let Some(ways) = &ways {
+            self.paths.iter_mut().for_each(|path| path.ways = ways.all());
+        }
+        self.ways = ways;
+        self
     }
 
     /// Goes on from a checkpoint, whatever the paths were: it is the same for all of them.
@@ -116,6 +132,13 @@ impl<'a, M: Model> Walk<'a, M> {
         pair: &BoundedAlpha<M>,
     ) -> bool {
         let taken = match self.formulation.walk() {
+            WalkOrder::Back if pair.visible == Truth::Always => {
+                for i in 0..self.paths.len() {
+                    self.take(view, entry, pair, i, i > 0);
+                }
+                true
+            }
+            WalkOrder::Back if self.ways.is_some() => self.step_along(view, entry, pair),
             WalkOrder::Back => {
                 self.step_back(view, entry, pair);
                 true
@@ -128,18 +151,13 @@ impl<'a, M: Model> Walk<'a, M> {
         taken
     }
 
+    /// An undecided pair, skipped and taken along every path.
     fn step_back(
         &mut self,
         view: &RasterView<'_, Bounded<M>>,
         entry: &Entry<Bounded<M>>,
         pair: &BoundedAlpha<M>,
     ) {
-        if pair.visible == Truth::Always {
-            for i in 0..self.paths.len() {
-                self.take(view, entry, pair, i, i > 0);
-            }
-            return;
-        }
         self.undecided += 1;
         // Skipping: the paths as they are, and zero terms.
         let skipping = self.paths.clone();
@@ -155,6 +173,36 @@ impl<'a, M: Model> Walk<'a, M> {
             let taken = std::mem::replace(&mut self.paths, skipping);
             self.paths.extend(taken);
         }
+    }
+
+    /// An undecided pair, skipped and taken as far as the forward pass may have skipped or taken it. What
+    /// f64 does comes first where it is possible, and the first path's terms are the values.
+    fn step_along(
+        &mut self,
+        view: &RasterView<'_, Bounded<M>>,
+        entry: &Entry<Bounded<M>>,
+        pair: &BoundedAlpha<M>,
+    ) -> bool {
+        self.undecided += 1;
+        let (before, mut taken) = (std::mem::take(&mut self.paths), false);
+        for takes in [pair.value_visible, !pair.value_visible] {
+            for path in &before {
+                let fork = |ways: &Ways| ways.fork(path.ways, entry.depth)[usize::from(takes)];
+                let ways = self.ways.as_ref().map_or(path.ways, fork);
+                if ways == 0 {
+                    continue;
+                }
+                self.paths.push(Path { ways, ..path.clone() });
+                let (i, widen) = (self.paths.len() - 1, self.paths.len() > 1);
+                if takes {
+                    self.take(view, entry, pair, i, widen);
+                    taken = true;
+                } else {
+                    self.nothing(widen);
+                }
+            }
+        }
+        taken
     }
 
     /// A step of a walk from the front: each path skips the pair, stops at it or takes it, as far as
@@ -271,6 +319,7 @@ impl<'a, M: Model> Walk<'a, M> {
             let mut merged = first.clone();
             for path in same {
                 merged.t = merged.t.or(path.t);
+                merged.ways |= path.ways;
                 for (mine, &theirs) in merged.remainder.iter_mut().zip(&path.remainder) {
                     *mine = mine.or(theirs);
                 }

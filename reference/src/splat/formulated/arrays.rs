@@ -15,6 +15,7 @@ pub(crate) struct BackwardArrays<'a, S> {
     v_render_alphas: Vec<S>,
     render_colors: Vec<S>,
     checkpoints: Option<CheckpointArrays<S>>,
+    of_one_program: bool,
 }
 
 impl<'a, S: Scalar> BackwardView<'a, S> {
@@ -34,6 +35,7 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
                 first: noted.first.to_vec(),
                 states: map(noted.states),
             }),
+            of_one_program: self.knows_the_ways(),
         }
     }
 }
@@ -48,5 +50,6 @@ impl<S: Scalar> BackwardArrays<'_, S> {
         };
         let checkpoints = self.checkpoints.as_ref().map(CheckpointArrays::view);
         BackwardView::with_checked(self.formulation, loss, &self.render_colors, checkpoints)
+            .of_one_program(self.of_one_program)
     }
 }

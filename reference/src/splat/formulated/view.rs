@@ -73,6 +73,7 @@ pub struct BackwardView<'a, S> {
     /// `[H,W,D]`, background included; empty where it is not read.
     render_colors: &'a [S],
     checkpoints: Option<Checkpoints<'a, S>>,
+    of_one_program: bool,
 }
 
 impl<'a, S: Scalar> BackwardView<'a, S> {
@@ -80,7 +81,7 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
     #[must_use]
     pub fn standard(loss: LossView<'a, S>) -> Self {
         let formulation = Formulation::STANDARD;
-        Self { formulation, loss, render_colors: &[], checkpoints: None }
+        Self { formulation, loss, render_colors: &[], checkpoints: None, of_one_program: false }
     }
 
     /// What `formulation` reads. `loss.transmittance` is what its kernels find there: stored, or
@@ -120,7 +121,8 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
             image = render_colors.unwrap_or(&[]);
             reads("render_colors", image.len(), loss.v_render_colors.len())?;
         }
-        Ok(Self { formulation, loss, render_colors: image, checkpoints })
+        let of_one_program = false;
+        Ok(Self { formulation, loss, render_colors: image, checkpoints, of_one_program })
     }
 
     /// As [`Self::new`] was found to be complete.
@@ -130,7 +132,21 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
         render_colors: &'a [S],
         checkpoints: Option<Checkpoints<'a, S>>,
     ) -> Self {
-        Self { formulation, loss, render_colors, checkpoints }
+        Self { formulation, loss, render_colors, checkpoints, of_one_program: false }
+    }
+
+    /// As the forward outputs of the very program whose backward pass is bounded: what it decided on
+    /// its way forward it must decide again. A walk back then drops what contradicts its last
+    /// contributor and final transmittance (`bounds/ways.rs`). A walk from the front reads neither in
+    /// place of its own decisions, and stays as it is.
+    #[must_use]
+    pub fn of_one_program(self, of_one_program: bool) -> Self {
+        Self { of_one_program, ..self }
+    }
+
+    /// See [`Self::of_one_program`].
+    pub(crate) fn knows_the_ways(&self) -> bool {
+        self.of_one_program && !self.starts_in_front()
     }
 
     pub(super) fn loss(&self) -> &LossView<'a, S> {

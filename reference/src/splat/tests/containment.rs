@@ -198,7 +198,7 @@ fn check_forward<M: Model>(
 }
 
 /// The stage's gradients as [N, 6 + D].
-pub(super) fn rows<S: Scalar>(g: &SplatGradients<S>) -> Vec<S> {
+pub(crate) fn rows<S: Scalar>(g: &SplatGradients<S>) -> Vec<S> {
     let colors = g.v_colors.chunks(g.v_colors.len() / g.v_opacities.len());
     let rows = g.v_means2d.iter().zip(&g.v_conics).zip(&g.v_opacities).zip(colors);
     rows.flat_map(|(((mean, conic), &opacity), color)| {

@@ -7,7 +7,9 @@ use crate::splat::bounds::alpha_at;
 use crate::splat::bounds::backward::TileSums;
 use crate::splat::bounds::lanes::{Cells, samples};
 use crate::splat::bounds::unwalk::Walk;
+use crate::splat::bounds::ways::{Stored, Ways};
 use crate::splat::formulated::{BackwardView, Start};
+use crate::splat::reach::Footprint;
 use crate::splat::tile::{BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
 use crate::splat::view::RasterView;
 
@@ -36,6 +38,9 @@ pub(super) struct Channel {
 pub(super) struct TileState<'a, M> {
     pub(super) view: &'a RasterView<'a, Bounded<M>>,
     pub(super) inputs: &'a BackwardView<'a, Bounded<M>>,
+    footprints: &'a [Footprint<Bounded<M>>],
+    /// Where the tile's list begins.
+    list: usize,
     /// Entries that may be walked.
     pub(super) length: usize,
     pub(super) tile: Tile<Bounded<M>>,
@@ -78,7 +83,20 @@ impl<'a, M: Model> TileState<'a, M> {
         let sums = TileSums { elements: Vec::new(), counts: Vec::new(), undecided: 0 };
         let walks = (0..tile.len() * BLOCK).map(|_| None).collect();
         let samples = samples(&tile);
-        Self { view, inputs, length, tile, samples, blocks, channels, walks, sums }
+        let (footprints, list) = (job.footprints, list.start);
+        Self {
+            view,
+            inputs,
+            footprints,
+            list,
+            length,
+            tile,
+            samples,
+            blocks,
+            channels,
+            walks,
+            sums,
+        }
     }
 
     /// Makes room for the sums of the first `length` entries: a walk from the front may end early.
@@ -125,12 +143,36 @@ impl<'a, M: Model> TileState<'a, M> {
         for pixel in self.tile.pixels(width).filter(|p| p.block == at && flags[p.lane] > 0.0) {
             let channels = &self.channels[at * d..(at + 1) * d];
             let rest = channels.iter().map(|channel| channel.remainder.get(pixel.lane)).collect();
-            let block = &mut self.blocks[at];
+            let block = &self.blocks[at];
             let (t, end) = (block.t.get(pixel.lane), block.last[pixel.lane]);
-            let walk = Walk::at(self.view, self.inputs, pixel.index, t, rest);
+            let mut walk = Walk::at(self.view, self.inputs, pixel.index, t, rest);
+            if self.inputs.knows_the_ways() {
+                walk = walk.along(self.ways(&pixel, end, at));
+            }
             self.walks[at * BLOCK + pixel.lane] = Some((end, walk));
-            block.last[pixel.lane] = 0.0;
+            self.blocks[at].last[pixel.lane] = 0.0;
         }
+    }
+
+    /// What the pixel's own forward pass may have decided, which ended in front of depth `end`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a depth of the tile's list"
+    )]
+    fn ways(&self, pixel: &Pixel, end: f64, at: usize) -> Option<Ways> {
+        let [row, column] = [at / self.tile.blocks[0], at % self.tile.blocks[0]];
+        let [x, y] = &self.tile.samples;
+        let sample = [x[column][pixel.lane], y[row][pixel.lane]];
+        let ids = &self.view.lists.flatten_ids[self.list..self.list + end as usize];
+        let footprints = ids.iter().map(|&id| &self.footprints[id as usize]);
+        let formulation = self.inputs.formulation();
+        let stored = Stored {
+            t: self.blocks[at].t_final.get(pixel.lane),
+            as_what: formulation.final_t(),
+            extra: formulation.extra_roundings(),
+        };
+        Ways::new(self.view, footprints, sample, stored)
     }
 
     /// Differentiates one Gaussian's blending into the pixels that have left the lanes.
