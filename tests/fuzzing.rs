@@ -61,7 +61,7 @@ fn victim() {
         stages: vec![RASTERIZE_BACKWARD],
         settings: Setting::all(8),
     };
-    let hooks = Hooks { minimize: &as_it_is, policy: &watch, observer: &watch };
+    let hooks = Hooks { policy: &watch, observer: &watch, ..Hooks::new(&as_it_is) };
     // It is killed long before.
     let cases = plan.cases(Shard::WHOLE).take(100_000);
     run_in_chunks((8, Share::Everyone), cases, vec![contender], hooks)

@@ -156,6 +156,21 @@ impl Text {
     pub const fn of(name: &'static str) -> Self {
         Self { name, constants: &[], formulation_of: None }
     }
+
+    /// The fields of its formulation, as the oracle names them; `None` where there is but one.
+    #[must_use]
+    pub fn formulation(&self) -> Option<String> {
+        let field = |(name, value): &(&str, &str)| {
+            let value = match *value {
+                "0.0f" => "none".to_owned(),
+                "1e-6f" => "1e-6".to_owned(),
+                value => value.to_lowercase().replace('_', "-"),
+            };
+            format!("{} = {value}", name.to_lowercase())
+        };
+        let fields: Vec<_> = self.constants.iter().map(field).collect();
+        (!fields.is_empty()).then(|| fields.join(", "))
+    }
 }
 
 /// A stage.

@@ -5,6 +5,7 @@
 //! all engines, or to the next one that asks. Nothing that an engine does stops the campaign: a
 //! fault is a finding of its own.
 
+mod chain;
 mod finding;
 mod hooks;
 mod item;
@@ -14,6 +15,7 @@ pub mod once;
 mod rows;
 mod run_stage;
 
+pub use chain::Chain;
 pub use finding::{Fault, Finding};
 pub use hooks::{
     Everything, Exercised, Hooks, Minimizer, Observer, OneFormulation, Policy, as_it_is, has_turn,
@@ -151,10 +153,13 @@ struct Served {
 
 impl Served {
     /// Computes the bounds that the engine's outputs will be judged by.
-    fn bounds(&self, item: &Item) {
+    fn bounds(&self, item: &Item, chain: Chain) {
         let arithmetic = Arithmetic::of(&self.info);
         for job in item.jobs.iter().filter(|job| self.stages.contains(&job.stage)) {
-            job.expectation(arithmetic);
+            // What goes on from an engine's own forward pass has bounds when that was run.
+            if chain == Chain::Oracle || item.case.forward_of(job.stage).is_none() {
+                job.expectation(arithmetic);
+            }
         }
     }
 }
@@ -199,7 +204,7 @@ fn feed(
             let wanted = |stage| hooks.policy.runs(stage, case.as_ref());
             let item = Item::of(Arc::clone(&case), view, &wanted)?;
             hooks.observer.prepared(&item);
-            customers.iter().for_each(|engine| engine.bounds(&item));
+            customers.iter().for_each(|engine| engine.bounds(&item, hooks.chain));
             Ok(item)
         };
         let items = chunk.into_par_iter().map(prepare).collect::<Result<Vec<_>, CaseError>>()?;

@@ -8,6 +8,7 @@
 pub mod acceptance;
 pub mod args;
 pub mod case;
+pub mod chain;
 pub mod check;
 pub mod contender;
 pub mod coverage;

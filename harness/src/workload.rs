@@ -188,6 +188,18 @@ pub trait Case: fmt::Debug + Send + Sync {
     /// Its size in words, as a run of a stage on one view has it.
     fn describe(&self, stage: Stage, view: usize) -> String;
 
+    /// The stage of which outputs are inputs of `stage`, a backward pass that may go on from the forward
+    /// pass of the program that is judged; `None` where it goes on from none.
+    fn forward_of(&self, _stage: Stage) -> Option<Stage> {
+        None
+    }
+
+    /// The case with what a program's own forward pass gave for a view, in place of the oracle's; `None`
+    /// where no stage reads it, or it is none of this view.
+    fn after(&self, _view: usize, _outputs: &Tensors) -> Option<AnyCase> {
+        None
+    }
+
     /// The same case under another name, and perhaps as that drawn case.
     fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase;
 

@@ -47,6 +47,8 @@ pub enum Defect {
     NoPhase,
     /// The harmonics of the highest degree are left out.
     LowerDegree,
+    /// The backward pass compares alpha with a threshold so many ulp above that of the forward pass.
+    BackwardThreshold(u32),
     /// Every request fails.
     Broken,
 }
@@ -144,6 +146,11 @@ impl Mirror {
         };
         if let Some(lane) = lost {
             lose_lane(&mut stage.inputs, lane);
+        }
+        if let Defect::BackwardThreshold(ulps) = self.defect {
+            #[expect(clippy::cast_possible_truncation, reason = "already rounded to f32")]
+            let alpha_min = stage.convention.alpha_min as f32;
+            stage.convention.alpha_min = f64::from(f32::from_bits(alpha_min.to_bits() + ulps));
         }
         let SplatGradients { mut v_means2d, mut v_conics, v_opacities, mut v_colors, .. } =
             stage.mirror_backward(judged);

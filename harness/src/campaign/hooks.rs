@@ -1,7 +1,7 @@
 //! What the caller of a campaign decides ([`Policy`], [`Minimizer`]) and what it is told while the
 //! campaign runs ([`Observer`]).
 
-use super::{Finding, Item};
+use super::{Chain, Finding, Item};
 use crate::workload::{AnyCase, Case, Job};
 use splatcheck_emulator::mix;
 use splatcheck_gpu::{Setting, Stage};
@@ -117,13 +117,15 @@ pub struct Hooks<'a> {
     pub policy: &'a dyn Policy,
     /// Is told of progress and findings.
     pub observer: &'a dyn Observer,
+    /// Whose forward pass backward stages go on from.
+    pub chain: Chain,
 }
 
 impl<'a> Hooks<'a> {
     /// Everything is run, and nobody is told before the end.
     #[must_use]
     pub fn new(minimize: &'a Minimizer<'a>) -> Self {
-        Self { minimize, policy: &Everything, observer: &|_| () }
+        Self { minimize, policy: &Everything, observer: &|_| (), chain: Chain::Oracle }
     }
 
     /// With this observer.

@@ -1,8 +1,9 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
+use super::chain::{NO_FORWARD, after_own};
 use super::once::once;
 use super::run_stage::{Runs, tallies};
-use super::{Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited};
+use super::{Chain, Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited};
 use crate::verdict::{Tally, Verdict};
 use crate::workload::Job;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
@@ -48,7 +49,7 @@ struct Entry<'i> {
 
 impl<'a, 'm> Judge<'a, 'm> {
     pub(super) fn new(contender: Contender<'a>, hooks: Hooks<'m>) -> Self {
-        let report = EngineReport::new(&contender);
+        let report = EngineReport::new(&contender, hooks.chain);
         let known = BTreeMap::new();
         Self { contender, hooks, report, known, faults_in_a_row: 0 }
     }
@@ -56,16 +57,42 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// Runs the small jobs of a chunk in one request a stage; large ones, and all where that fails,
     /// one by one.
     pub(super) fn chunk(&mut self, items: &[Item]) {
+        let own = self.after_own(items);
         for stage in self.contender.stages.clone() {
-            let entry = |item| Some(Entry { item, job: item.job(stage)? });
-            let entries = items.iter().filter_map(entry);
+            let mut entries = Vec::with_capacity(items.len());
+            for (i, item) in items.iter().enumerate() {
+                let Some(job) = item.job(stage) else { continue };
+                let chained = !own.is_empty() && item.case.forward_of(stage).is_some();
+                let after = if chained { own[i].as_ref() } else { Some(item) };
+                match after.and_then(|item| Some(Entry { item, job: item.job(stage)? })) {
+                    Some(entry) => entries.push(entry),
+                    None => self.without_forward(Entry { item, job }),
+                }
+            }
             let (large, small): (Vec<_>, Vec<_>) =
-                entries.partition(|entry| entry.job.lanes > LARGE);
+                entries.into_iter().partition(|entry| entry.job.lanes > LARGE);
             if self.report.given_up.is_some() || self.together(stage, &small).is_err() {
                 small.iter().for_each(|&entry| self.one_by_one(entry));
             }
             large.iter().for_each(|&entry| self.one_by_one(entry));
         }
+    }
+
+    /// The items after the engine's own forward pass; none where backward stages go on from the oracle's.
+    fn after_own(&mut self, items: &[Item]) -> Vec<Option<Item>> {
+        if self.hooks.chain == Chain::Oracle {
+            return Vec::new();
+        }
+        let Contender { engine, stages, .. } = &mut self.contender;
+        items.iter().map(|item| after_own(engine.as_mut(), item, stages)).collect()
+    }
+
+    /// What has no forward pass to go on from is not exercised.
+    fn without_forward(&mut self, entry: Entry<'_>) {
+        let Settings { short, long, .. } = self.settings(entry);
+        let lacking = short.into_iter().chain(long);
+        let lacking = lacking.map(|setting| (setting, NO_FORWARD.to_owned())).collect();
+        self.note_unsupported(entry, lacking);
     }
 
     fn together(&mut self, stage: Stage, entries: &[Entry<'_>]) -> Result<(), EngineError> {
@@ -247,9 +274,14 @@ impl<'a, 'm> Judge<'a, 'm> {
         let kind = discriminant(&finding.fault);
         let mut smallest = None;
         minimize(item, &mut |case| {
-            let Ok(item) = Item::of(Arc::clone(case), view, &|of| of == stage) else {
-                return false;
-            };
+            let forward = case.forward_of(stage).filter(|_| self.hooks.chain == Chain::Own);
+            let wanted = |of| of == stage || Some(of) == forward;
+            let Ok(mut item) = Item::of(Arc::clone(case), view, &wanted) else { return false };
+            if forward.is_some() {
+                let own = after_own(self.contender.engine.as_mut(), &item, &[stage]);
+                let Some(own) = own else { return false };
+                item = own;
+            }
             let Some(job) = item.job(stage) else { return false };
             let fault = match once(self.contender.engine.as_mut(), job, setting) {
                 Ok(tally) => tally.worst.map(Fault::Difference),

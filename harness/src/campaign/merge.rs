@@ -78,7 +78,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::Limited;
+    use crate::campaign::{Chain, Limited};
     use crate::verdict::Verdict;
     use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
     use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics, Reduction, Setting};
@@ -100,6 +100,7 @@ mod tests {
             id: id.to_owned(),
             emulation: id.parse().ok(),
             info,
+            chain: Chain::Oracle,
             rows: BTreeMap::new(),
             unsupported: BTreeMap::new(),
             limited: BTreeMap::new(),

@@ -1,6 +1,6 @@
 //! The counts of an engine's part of a campaign, row by row of the report.
 
-use super::{Contender, Finding};
+use super::{Chain, Contender, Finding};
 use crate::engines::Emulation;
 use crate::io::serde_forms::furthest;
 use crate::verdict::{Difference, Tally, Verdict};
@@ -90,6 +90,8 @@ pub struct EngineReport {
     pub emulation: Option<Emulation>,
     /// Its device.
     pub info: DeviceInfo,
+    /// Whose forward pass its backward stages went on from.
+    pub chain: Chain,
     /// By stage and reduction (none for the forward stages), in the order of reports.
     pub rows: BTreeMap<(Stage, Option<Reduction>), Row>,
     /// What the engine has no kernel for, and why: not exercised.
@@ -103,11 +105,12 @@ pub struct EngineReport {
 }
 
 impl EngineReport {
-    pub(super) fn new(contender: &Contender<'_>) -> Self {
+    pub(super) fn new(contender: &Contender<'_>, chain: Chain) -> Self {
         Self {
             id: contender.id.clone(),
             emulation: contender.emulation,
             info: contender.engine.info().clone(),
+            chain,
             rows: BTreeMap::new(),
             unsupported: BTreeMap::new(),
             limited: BTreeMap::new(),

@@ -22,6 +22,7 @@ use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
+use crate::campaign::Chain;
 use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
 use crate::gate::Evidence;
 use crate::report::devices::describe;
@@ -326,6 +327,7 @@ fn check(
         convention: Convention::of(Profile::Inria),
         gate: GatePlan::default(),
         repeats: None,
+        chain: Chain::Oracle,
     };
     let mut reports = judge(&check)?;
     let mut files = reproducer::write_all(&folder.join("findings"), &mut reports, None)?;

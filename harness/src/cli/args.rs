@@ -9,6 +9,7 @@ use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 
 use super::acceptance::AcceptanceArgs;
+use super::chain::ChainArgs;
 use super::exit::CliError;
 use super::expect::ExpectArgs;
 use super::gate::{GateArgs, GatePlan};
@@ -16,6 +17,7 @@ use super::paths;
 use super::ptx::PtxArgs;
 use super::schedule::{EmulationArgs, ScheduleArgs};
 use super::schedules::SchedulesArgs;
+use crate::campaign::Chain;
 use crate::engines::repeated::Repeats;
 use crate::engines::{Discovery, Found};
 use crate::workload::Workload;
@@ -176,6 +178,9 @@ pub struct CheckArgs {
     /// What is demanded besides the bounds.
     #[command(flatten)]
     pub expect: ExpectArgs,
+    /// Whose forward pass backward stages go on from.
+    #[command(flatten)]
+    pub chain: ChainArgs,
     /// What is judged beside a case or scene that is named: splat or scatter
     #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
     #[arg(conflicts_with_all = ["ply", "case"])]
@@ -305,6 +310,8 @@ pub struct CheckPlan {
     pub gate: GatePlan,
     /// How often every run is made, where equal bits are demanded.
     pub repeats: Option<Repeats>,
+    /// Whose forward pass backward stages go on from.
+    pub chain: Chain,
 }
 
 /// A checked `render`.
@@ -405,6 +412,7 @@ impl CheckArgs {
             convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,
             repeats,
+            chain: self.chain.resolve(),
         })
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
+use super::chain;
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::expect;
@@ -54,7 +55,8 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
         Subject::Campaign { .. } if cases.count() >= MANY => &OneFormulation,
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
-    let hooks = Hooks { policy, ..Hooks::new(&minimize).observed(&progress) };
+    let chain = plan.chain;
+    let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
     let mut reports = Vec::new();
     let lots = at_once(&plan.engines)?;
     let program = Program::find().map_err(CliError::of)?;
@@ -82,6 +84,9 @@ fn conclude(
     let files = reproducer::write_all(&plan.out, reports, None)?;
     if let Some(repeats) = &plan.repeats {
         writeln!(out, "{}\n", expect::described(repeats))?;
+    }
+    if let Some(chain) = chain::described(plan.chain) {
+        writeln!(out, "{chain}\n")?;
     }
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
     if let Subject::Campaign { corpus: None, .. } = plan.subject {

@@ -250,7 +250,7 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
         Limit::Time(time) => started.elapsed() < time,
         Limit::Cases(cases) => fuzz.plan.index(case.as_ref()).is_some_and(|index| index < cases),
     });
-    let hooks = Hooks { minimize: &minimize, policy: &fuzz.plan, observer: &watch };
+    let hooks = Hooks { policy: &fuzz.plan, observer: &watch, ..Hooks::new(&minimize) };
     let reports = pool
         .install(|| run_in_chunks((CHUNK, fuzz.share), cases, contenders, hooks))
         .map_err(CliError::of)?;

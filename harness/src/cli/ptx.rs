@@ -11,6 +11,7 @@ use splatcheck_gpu::{Engine, Reduction, Setting, Stage};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 
 use super::case::read_case;
+use super::chain::ChainArgs;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{self, Asked, asked, judge_in};
@@ -62,6 +63,9 @@ pub struct PtxArgs {
     /// What is demanded besides the bounds.
     #[command(flatten)]
     pub expect: ExpectArgs,
+    /// Whose forward pass it goes on from.
+    #[command(flatten)]
+    pub chain: ChainArgs,
     /// Folder for reproducers
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
@@ -222,6 +226,7 @@ impl PtxArgs {
     /// # Errors
     /// The first that cannot be followed: what in the program does not fit, and where.
     pub fn resolve(self) -> Result<PtxPlan, CliError> {
+        self.chain.without_forward()?;
         let interfaces = self.formulation.interfaces();
         let kernel = read_kernel("ptx", &self.file, self.kernel, &interfaces)?;
         paths::expect_extension("--case", &self.case, &EXTENSIONS)?;
@@ -275,7 +280,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let run = (stage_of(judged.formulation), plan.setting);
     let heading = heading(&plan.kernel, &plan.file, run, plan.named);
     let formulation = formulation::described(judged.formulation);
-    writeln!(out, "{heading}; formulation {formulation}\n")?;
+    writeln!(out, "{heading}; formulation {formulation}; chain oracle\n")?;
     if let Some(repeats) = &plan.repeats {
         writeln!(out, "{}\n", expect::described(repeats))?;
     }

@@ -20,6 +20,7 @@ use crate::gate::Evidence;
 use crate::report::report;
 use crate::workload::{AnyCase, CaseFile};
 use crate::workloads;
+use crate::workloads::splat::chained;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use crate::workloads::splat::formulated::as_noted;
 use splatcheck_gpu::Stage;
@@ -138,8 +139,8 @@ impl Recorded {
 pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let CaseFile { case, notes } = workloads::read_case(&plan.file)
         .map_err(|error| CliError::caused("cannot read the reproducer", error))?;
-    let case = as_noted(case, &notes).map_err(CliError::of)?;
     let recorded = Recorded::new(&notes)?;
+    let case = as_noted(case, &notes).map_err(CliError::of)?;
     if recorded.camera >= case.views() {
         return Err(CliError::new(format!(
             "{}: splatcheck.camera is {} but the case has {} camera(s)",
@@ -148,6 +149,9 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
             case.views()
         )));
     }
+    let case = chained::as_noted(case, recorded.camera, &notes).map_err(|problem| {
+        CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
+    })?;
     let recording = Recording::of_notes(&notes).map_err(|problem| {
         CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
     })?;

@@ -2,7 +2,7 @@
 
 use super::results::RESULT;
 use super::{AimError, Plan, Results, Shard};
-use crate::campaign::{EngineReport, Fault, Finding, Limited, Row};
+use crate::campaign::{Chain, EngineReport, Fault, Finding, Limited, Row};
 use crate::case_space::CaseSpace;
 use crate::coverage::Coverage;
 use crate::engines::{Emulation, Missing};
@@ -359,6 +359,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             id,
             emulation,
             info,
+            chain: Chain::Oracle,
             rows,
             unsupported,
             limited,

@@ -28,6 +28,7 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
         ("backend", &engine.backend),
         ("lane width", &engine.lane_width.to_string()),
         ("loop limit", &engine.loop_limit),
+        ("chain", engine.chain),
     ] {
         suite.add_property(Property::new(name, value));
     }
@@ -46,6 +47,9 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
         let limited = engine.limited.iter().find(same);
         let mut case = TestCase::new(name, status(row, &findings, limited));
         case.set_classname(engine.id.as_str());
+        if let Some(formulation) = &row.formulation {
+            case.add_property(Property::new("formulation", formulation.as_str()));
+        }
         if let Some(limited) = limited {
             case.set_system_out(limited_text(limited));
         }

@@ -45,6 +45,8 @@ pub struct EngineSummary {
     pub lane_width: u32,
     /// How many steps the driver lets a kernel's loops make, in words.
     pub loop_limit: String,
+    /// Whose forward pass its backward stages went on from: `oracle` or `own`.
+    pub chain: &'static str,
     /// Why it was given up, if it was.
     pub given_up: Option<String>,
     /// By stage and reduction.
@@ -62,6 +64,8 @@ pub struct RowSummary {
     pub stage: &'static str,
     /// Name of the reduction; "-" for a stage without one.
     pub reduction: &'static str,
+    /// The expression of the gradient that it is judged as, where the stage has several.
+    pub formulation: Option<String>,
     /// Runs by verdict.
     pub runs: BTreeMap<String, u64>,
     /// Elements compared.
@@ -193,6 +197,7 @@ impl EngineSummary {
             backend: report.info.backend.clone(),
             lane_width: report.info.lane_width,
             loop_limit: report.info.loop_limit.to_string(),
+            chain: report.chain.name(),
             given_up: report.given_up.clone(),
             rows: report
                 .named_rows()
@@ -223,6 +228,7 @@ impl RowSummary {
         Self {
             stage,
             reduction,
+            formulation: stage.parse().ok().and_then(|stage: Stage| stage.text.formulation()),
             runs: row.runs.iter().map(|(verdict, &runs)| (verdict.to_string(), runs)).collect(),
             elements: row.tally.elements(),
             undecided: row.tally.undecided,

@@ -3,6 +3,7 @@
 
 pub mod accuracy;
 pub mod case;
+pub mod chained;
 pub mod contributions;
 mod drawing;
 pub mod expectation;

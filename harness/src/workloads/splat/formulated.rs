@@ -107,7 +107,7 @@ impl crate::workload::Case for Formulated {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        self.case.jobs_as(view, self.formulation, wanted)
+        self.case.jobs_as(view, (self.formulation, None), wanted)
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {

@@ -2,6 +2,7 @@
 //! written.
 
 use super::case::Case;
+use super::chained;
 use super::files::case_file;
 use super::jobs::{project_jobs, raster_jobs};
 use super::minimize::reduce;
@@ -10,8 +11,8 @@ use super::stage::{ProjectStage, RasterStage};
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
-use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
+use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
@@ -31,15 +32,19 @@ fn failed(case: &Case, error: &dyn Display) -> CaseError {
 
 impl Case {
     /// Of the wanted stages: the rasterization of one camera, its backward stages, of which the one that
-    /// has this formulation's arrays is judged in it, and with the first camera the projection by all.
+    /// has this formulation's arrays is judged in it and all go on from the program's `own` image where
+    /// there is one, and with the first camera the projection by all.
     pub(super) fn jobs_as(
         &self,
         view: usize,
-        formulation: Formulation,
+        (formulation, own): (Formulation, Option<&RasterOutputs>),
         wanted: &dyn Fn(Stage) -> bool,
     ) -> Result<Vec<Job>, CaseError> {
         let failed = |error: &dyn Display| failed(self, error);
-        let raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
+        let mut raster = RasterStage::new(self, view).map_err(|error| failed(&error))?;
+        if let Some(own) = own {
+            raster = raster.after(own);
+        }
         let mut jobs = raster_jobs(raster, formulation, wanted).map_err(|error| failed(&error))?;
         if view == 0 && (wanted(PROJECT) || wanted(PROJECT_BACKWARD)) {
             let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
@@ -67,7 +72,7 @@ impl crate::workload::Case for Case {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        self.jobs_as(view, Formulation::STANDARD, wanted)
+        self.jobs_as(view, (Formulation::STANDARD, None), wanted)
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {
@@ -90,6 +95,14 @@ impl crate::workload::Case for Case {
             format!("camera {view}")
         };
         format!("{} Gaussians, {width}x{height} pixels, {camera}", gaussians.len())
+    }
+
+    fn forward_of(&self, stage: Stage) -> Option<Stage> {
+        chained::forward_of(stage)
+    }
+
+    fn after(&self, view: usize, outputs: &Tensors) -> Option<AnyCase> {
+        chained::after(self, view, outputs)
     }
 
     fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {

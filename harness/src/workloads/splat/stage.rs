@@ -3,8 +3,9 @@
 //! A device's stage gets bit for bit the inputs that the oracle's stage gets, so the bounds cover
 //! that stage's own arithmetic only and stay tight. What lies before a stage is computed by the
 //! oracle's f32 instance: projection and binning before the rasterization, the forward image's
-//! transmittance and last contributors before its backward stage, the rasterization's gradients
-//! before the projection's backward stage.
+//! transmittance and last contributors before its backward stage (or those of the program that is
+//! judged: [`RasterStage::after`]), the rasterization's gradients before the projection's backward
+//! stage.
 
 mod formulations;
 mod project;

@@ -77,6 +77,8 @@ mod tests {
             let compiled =
                 stage.text.constants.iter().map(|(name, value)| (*name, (*value).to_owned()));
             assert!(compiled.eq(expected), "{stage}: {:?}", stage.text.constants);
+            let named = stage.text.formulation().expect("it has several");
+            assert_eq!(named.parse(), Ok(formulation), "{stage}: {named}");
             let front = formulation.walk() == WalkOrder::Front;
             assert_eq!(front, stage.reads("render_colors"), "{stage} walks as its inputs allow");
         }

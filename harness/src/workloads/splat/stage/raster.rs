@@ -4,7 +4,9 @@ use super::Judged;
 use crate::workloads::splat::case::Case;
 use splatcheck_gpu::stages::splat::CHECKPOINT_EVERY;
 use splatcheck_gpu::tensor::Data;
-use splatcheck_gpu::{BackwardInputs, RasterConstants, RasterInputs, TensorError, Tensors};
+use splatcheck_gpu::{
+    BackwardInputs, RasterConstants, RasterInputs, RasterOutputs, TensorError, Tensors,
+};
 use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::{SplatGradients, rasterize_as};
 use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
@@ -28,6 +30,8 @@ pub struct RasterStage {
     pub inputs: BackwardInputs,
     /// `[H,W,D]`, for formulations that read the image; empty where none was rendered.
     render_colors: Vec<f32>,
+    /// `[H,W]` as the program that is judged rendered them itself; `None` where the image is the oracle's.
+    own_alphas: Option<Vec<f32>>,
     /// For kernels that begin at checkpoints; noted when one asks.
     checkpoints: OnceLock<CheckpointArrays<f32>>,
 }
@@ -87,12 +91,33 @@ impl RasterStage {
                 v_render_alphas: slices.v_render_alphas.to_vec(),
             },
             render_colors: forward.render_colors,
+            own_alphas: None,
             checkpoints: OnceLock::new(),
         })
     }
 
+    /// The stage where the program that is judged has rendered the image itself: its backward pass must
+    /// decide as that did.
+    #[must_use]
+    pub fn after(self, own: &RasterOutputs) -> Self {
+        let inputs = BackwardInputs {
+            render_transmittance: own.render_transmittance.clone(),
+            last_ids: own.last_ids.clone(),
+            ..self.inputs
+        };
+        Self {
+            inputs,
+            render_colors: own.render_colors.clone(),
+            own_alphas: Some(own.render_alphas.clone()),
+            ..self
+        }
+    }
+
     /// The rendered opacities `[H,W]`: one minus the transmittances, as the walk forward rounds it.
     fn render_alphas(&self) -> Vec<f32> {
+        if let Some(own) = &self.own_alphas {
+            return own.clone();
+        }
         self.inputs.render_transmittance.iter().map(|t| 1.0 - t).collect()
     }
 
@@ -170,6 +195,7 @@ impl RasterStage {
             convention,
             inputs: inputs.clone(),
             render_colors: Vec::new(),
+            own_alphas: None,
             checkpoints: OnceLock::new(),
         }
     }
@@ -247,7 +273,8 @@ impl RasterStage {
         let noted = judged.reads("checkpoints").then(|| self.checkpoints().map(S::from_f32));
         let noted = noted.as_ref().map(CheckpointArrays::view);
         let inputs = BackwardView::new(formulation, loss, image.as_deref(), noted)
-            .expect("what the formulation reads is rendered where it is not given");
+            .expect("what the formulation reads is rendered where it is not given")
+            .of_one_program(self.own_alphas.is_some());
         evaluate(&stage.view(self), &inputs)
     }
 

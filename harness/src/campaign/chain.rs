@@ -1,0 +1,52 @@
+//! Whose forward pass a backward stage goes on from.
+//!
+//! A backward stage reads what a forward pass stored: final transmittances or opacities, last
+//! contributors, the image. With the oracle's, every program is judged on the same inputs, and a backward
+//! pass that decides a threshold otherwise than its own forward pass passes: rounding leaves that open.
+//! With its own, once those are judged to agree, it does not (gsplat aab3b8f: 1 to 2 ulp between the two,
+//! T > 1 and NaN after 600 steps of training).
+
+use super::Item;
+use super::once::{judged, outputs_of};
+use crate::verdict::Verdict;
+use splatcheck_gpu::{Engine, Stage};
+
+/// Whose forward outputs are the inputs of backward stages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Chain {
+    /// The oracle's, in f32: the same for every engine.
+    #[default]
+    Oracle,
+    /// The engine's own, once they agree.
+    Own,
+}
+
+impl Chain {
+    /// Its name on the command line and in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Oracle => "oracle",
+            Self::Own => "own",
+        }
+    }
+}
+
+/// Why a stage of an item is not run where its own forward pass was to be its input.
+pub(super) const NO_FORWARD: &str =
+    "--chain own: the engine's own forward pass gave no result that agrees";
+
+/// The jobs of these stages that go on from the engine's own forward pass, with what that gives for the
+/// item; `None` where it gives nothing, or nothing that agrees.
+pub(super) fn after_own(engine: &mut dyn Engine, item: &Item, stages: &[Stage]) -> Option<Item> {
+    let forward = stages.iter().find_map(|&stage| item.case.forward_of(stage))?;
+    let job = item.job(forward)?;
+    let outputs = outputs_of(engine, job, None).ok()?;
+    let tally = judged(engine, job, None, &outputs, None).ok()?;
+    if tally.verdict() != Verdict::Agree {
+        return None;
+    }
+    let case = item.case.after(item.view, &outputs)?;
+    let wanted = |stage| stages.contains(&stage) && item.case.forward_of(stage) == Some(forward);
+    Item::of(case, item.view, &wanted).ok()
+}

@@ -1,0 +1,61 @@
+//! `--chain`: whose forward pass a backward stage goes on from.
+
+use clap::{Args, ValueEnum};
+
+use super::exit::CliError;
+use crate::campaign::Chain;
+
+/// Whose forward outputs backward stages are given, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ChainName {
+    /// The oracle's, in f32: the same for every engine
+    #[default]
+    Oracle,
+    /// The engine's own, once they agree
+    Own,
+}
+
+/// Whose forward pass backward stages go on from, as typed.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct ChainArgs {
+    /// Whose image, final transmittances and last contributors the backward rasterization is given. 'own'
+    /// finds a backward pass that decides a threshold otherwise than its own forward pass
+    #[arg(long, value_name = "WHOSE", default_value = "oracle")]
+    pub chain: ChainName,
+}
+
+impl ChainArgs {
+    /// As a campaign takes it.
+    #[must_use]
+    pub fn resolve(self) -> Chain {
+        match self.chain {
+            ChainName::Oracle => Chain::Oracle,
+            ChainName::Own => Chain::Own,
+        }
+    }
+
+    /// For a kernel that has no forward pass.
+    ///
+    /// # Errors
+    /// Where its own was asked for.
+    pub(super) fn without_forward(self) -> Result<(), CliError> {
+        match self.chain {
+            ChainName::Oracle => Ok(()),
+            ChainName::Own => Err(CliError::new(
+                "--chain own: a kernel of your own comes without a forward pass, whose outputs it could \
+                 be given: leave the option out ('check --chain own' judges engines that have both)",
+            )),
+        }
+    }
+}
+
+/// What a report says of it; nothing where it is as usual.
+pub(super) fn described(chain: Chain) -> Option<&'static str> {
+    match chain {
+        Chain::Oracle => None,
+        Chain::Own => Some(
+            "chain own: backward stages go on from each engine's own image, once that agrees; \
+             rasterize_backward_replay, which begins at checkpoints, from the oracle's",
+        ),
+    }
+}

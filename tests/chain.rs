@@ -1,0 +1,189 @@
+//! `--chain own`: a backward pass that goes on from its own forward pass must decide as that did.
+
+use splatcheck::campaign::{Chain, Contender, EngineReport, Fault, Hooks, Item, judge, smaller};
+use splatcheck::gate::{Evidence, Gate, Summary, junit};
+use splatcheck::verdict::Verdict;
+use splatcheck::workload::{AnyCase, Notes};
+use splatcheck::workloads::read_case;
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::chained::as_noted;
+use splatcheck::workloads::splat::stage::{FORMULATED, STANDARD};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
+use splatcheck_gpu::stages::splat::{
+    RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_REPLAY,
+};
+use splatcheck_gpu::{Engine, Reduction, Setting, Stage};
+use splatcheck_tests::{Defect, Mirror, corpus, root, say};
+use std::fs;
+use std::sync::Arc;
+
+/// The threshold that a nudged backward pass has, above its forward pass's.
+const ULPS: u32 = 2;
+
+/// A case in which a Gaussian of opacity `alpha_min` is so wide that its alpha is that, up to the roundings
+/// of an exponential, at every pixel: it is visible or not, as the threshold has it.
+fn on_the_edge() -> Case {
+    let mut case = corpus().into_iter().find(|case| case.name == "opacity-at-the-cut").expect("it");
+    case.scene.gaussians.scales[0] = [2e4, 2e4, 0.75];
+    case
+}
+
+/// Judges an engine on a case.
+fn judged_on(
+    engine: Box<dyn Engine + Send>,
+    reduction: Reduction,
+    case: &AnyCase,
+    (chain, stages): (Chain, &[Stage]),
+) -> EngineReport {
+    let contender = Contender {
+        id: "planted".to_owned(),
+        emulation: None,
+        engine,
+        stages: stages.to_vec(),
+        settings: vec![Setting { reduction, threshold: 0 }],
+    };
+    let item = Item::new(Arc::clone(case), 0).expect("few pairs");
+    judge(contender, &[item], Hooks { chain, ..Hooks::new(&smaller) })
+}
+
+/// Judges a mirror on a case.
+fn judged(defect: Defect, case: &AnyCase, chain: Chain, stages: &[Stage]) -> EngineReport {
+    let mirror = Box::new(Mirror::new(8, defect));
+    judged_on(mirror, Reduction::Subgroup, case, (chain, stages))
+}
+
+fn runs(report: &EngineReport, stage: Stage, verdict: Verdict) -> u64 {
+    let rows = report.named_rows().filter(|(name, ..)| *name == stage.name);
+    rows.map(|(.., row)| row.count(verdict)).sum()
+}
+
+/// Its numbers lie within the bounds of the oracle's forward pass, and its forward pass is right: only
+/// together are they wrong.
+#[test]
+fn a_backward_pass_with_another_threshold_shows_after_its_own_forward_pass_only() {
+    let case: AnyCase = Arc::new(on_the_edge());
+    let stages = [RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER];
+    let nudged = Defect::BackwardThreshold(ULPS);
+    for (defect, chain, expected) in [
+        (Defect::None, Chain::Oracle, Verdict::Agree),
+        (Defect::None, Chain::Own, Verdict::Agree),
+        (nudged, Chain::Oracle, Verdict::Agree),
+        (nudged, Chain::Own, Verdict::Disagree),
+    ] {
+        let report = judged(defect, &case, chain, &stages);
+        assert_eq!(runs(&report, RASTERIZE, Verdict::Agree), 1, "{defect:?}: the image is right");
+        for stage in &stages[1..] {
+            assert_eq!(runs(&report, *stage, expected), 1, "{defect:?}, {chain:?}, {stage}");
+        }
+        assert_eq!(report.findings.is_empty(), expected == Verdict::Agree, "{:?}", report.findings);
+    }
+}
+
+/// The same of our own kernels on the emulator: one constant of the backward pass is 2 ulp larger.
+#[test]
+fn a_kernel_with_another_threshold_shows_after_its_own_forward_pass_only() {
+    let case: AnyCase = Arc::new(on_the_edge());
+    let file = "gpu/kernels/ptx/splat/rasterize_backward_atomic.d3.compute_75.ptx";
+    let text = fs::read_to_string(root().join(file)).expect("it is there");
+    let load = "ld.param.f32 \t%f15, [%rd1+-8];";
+    let more = format!("{load}\n\tmul.rn.f32 \t%f15, %f15, 0f3F800002;");
+    let nudged = text.replace(load, &more);
+    assert_ne!(text, nudged, "alpha_min is loaded there");
+    for (ptx, chain, expected) in [
+        (&text, Chain::Oracle, Verdict::Agree),
+        (&text, Chain::Own, Verdict::Agree),
+        (&nudged, Chain::Oracle, Verdict::Agree),
+        (&nudged, Chain::Own, Verdict::Disagree),
+    ] {
+        let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("built in");
+        let (stage, entry) = (RASTERIZE_BACKWARD.spec().name, "rasterize_backward_atomic");
+        let replaced = engine.replace(stage, Some(Reduction::Atomic), ptx, entry);
+        replaced.expect("the artifact, or one constant of it changed");
+        let stages = [RASTERIZE, RASTERIZE_BACKWARD];
+        let report = judged_on(Box::new(engine), Reduction::Atomic, &case, (chain, &stages));
+        assert_eq!(runs(&report, RASTERIZE, Verdict::Agree), 1, "{chain:?}: the image is right");
+        let seen = runs(&report, RASTERIZE_BACKWARD, expected);
+        assert_eq!(seen, 1, "{chain:?}, nudged {}: {:?}", *ptx == nudged, report.findings);
+    }
+}
+
+/// The finding holds the image that it was made from: it is seen again without the engine's own forward
+/// pass.
+#[test]
+fn a_finding_is_replayed_with_the_image_that_it_was_made_from() {
+    let case: AnyCase = Arc::new(on_the_edge());
+    let stages = [RASTERIZE, RASTERIZE_BACKWARD];
+    let nudged = Defect::BackwardThreshold(ULPS);
+    let report = judged(nudged, &case, Chain::Own, &stages);
+    let finding = report.findings.first().expect("it disagrees");
+    let words = finding.case.describe(finding.stage, 0);
+    assert!(
+        words.ends_with("chain own") && words.starts_with("1 Gaussians"),
+        "made small: {words}"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("it.safetensors");
+    finding.case.write(&file, &Notes::new()).expect("written");
+    let read = read_case(&file).expect("a case");
+    let plain = judged(nudged, &read.case, Chain::Oracle, &stages);
+    assert!(plain.findings.is_empty(), "without its image nothing is wrong: {:?}", plain.findings);
+    let again = as_noted(read.case, 0, &read.notes).expect("the image is there");
+    let replayed = judged(nudged, &again, Chain::Oracle, &[RASTERIZE_BACKWARD]);
+    let [Fault::Difference(seen), Fault::Difference(before)] =
+        [&replayed.findings.first().expect("it disagrees again").fault, &finding.fault]
+    else {
+        panic!("a number is wrong");
+    };
+    assert_eq!(seen, before, "the same element, number and bound");
+}
+
+/// What a wrong image would make of the gradients says nothing of them.
+#[test]
+fn nothing_goes_on_from_a_forward_pass_that_disagrees() {
+    let case = corpus().into_iter().find(|case| case.name == "tile-corner").expect("it is there");
+    let stages: Vec<_> = [RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_REPLAY].into();
+    let report = judged(Defect::NoBackground, &(Arc::new(case) as AnyCase), Chain::Own, &stages);
+    assert_eq!(runs(&report, RASTERIZE, Verdict::Disagree), 1, "no background");
+    assert_eq!(
+        runs(&report, RASTERIZE_BACKWARD, Verdict::NotExercised),
+        1,
+        "nothing to go on from"
+    );
+    let told = report.unsupported.values().any(|reason| reason.starts_with("--chain own: "));
+    assert!(told, "{:?}", report.unsupported);
+    let summary = {
+        let conclusion =
+            Gate::default().conclude(&Evidence::new(std::slice::from_ref(&report), &[]));
+        let files = vec![vec!["out/it.safetensors".to_owned(); report.findings.len()]];
+        Summary::new(&Gate::default(), &conclusion, &[report], &[], &files)
+    };
+    let (json, xml) = (summary.json(), junit(&summary));
+    assert!(json.contains("\"chain\": \"own\""), "{json}");
+    assert!(json.contains("\"formulation\": \"remainder = behind, final_t = stored,"), "{json}");
+    assert!(xml.contains("name=\"chain\" value=\"own\""), "{xml}");
+    assert!(xml.contains("name=\"formulation\" value=\"remainder = behind,"), "{xml}");
+}
+
+#[test]
+fn the_command_line_says_whose_forward_pass_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |below: &str| root().join(below).to_str().expect("a plain name").to_owned();
+    let case = path("corpora/splat/checkerboard.toml");
+    let words = ["check", "--engine", "emulator", "--case", &case, "--chain", "own"];
+    let said = say(folder.path(), &[&words[..], &["--schedule", "random:4"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("chain own: backward stages go on from "), "{said:?}");
+    for (stage, _) in [STANDARD].iter().chain(&FORMULATED) {
+        let judged = said.out.lines().any(|line| line.contains(&format!(" {stage} ")));
+        assert!(judged, "{stage}: {said:?}");
+    }
+    assert!(!said.out.contains("--chain own:"), "every image agrees: {said:?}");
+    let kernel = path("gpu/tests/kernels/own_backward.ptx");
+    let words = ["ptx", &kernel, "--kernel", "own_backward", "--case", &case];
+    let said = say(folder.path(), &[&words[..], &["--chain", "own"]].concat());
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("comes without a forward pass"), "{said:?}");
+    let said = say(folder.path(), &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("; formulation behind (3dgs); chain oracle"), "{said:?}");
+}
