@@ -12,7 +12,7 @@
 //! kernels take the number as a parameter. The stages of the projection hold no array of channels
 //! and exist once for every D.
 
-use crate::reduction::{Kernel, Reduction, Setting};
+use crate::reduction::{Ending, Kernel, Reduction, Setting};
 use crate::stage::{Sizes, StageSpec, Text};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
@@ -215,8 +215,8 @@ impl Artifact {
     #[must_use]
     pub fn source(&self) -> String {
         self.in_folder(&match self.kernel() {
-            Some(Kernel::Own) => format!("{}.cu", self.of_reduction(self.text().name)),
-            Some(Kernel::Ending { .. }) | None => format!("{}.cu", self.text().name),
+            Some(Kernel::Own { file, .. }) => format!("{}_{file}.cu", self.text().name),
+            Some(Kernel::Any(_)) | None => format!("{}.cu", self.text().name),
         })
     }
 
@@ -273,8 +273,11 @@ impl Artifact {
         }
         let constants = self.text().constants.iter();
         options.extend(constants.map(|(name, value)| format!("--define-macro={name}={value}")));
-        if let Some(Kernel::Ending { cuda, .. }) = self.kernel() {
+        if let Some(Ending { cuda, .. }) = self.kernel().and_then(Kernel::ending) {
             options.push(format!("--define-macro=REDUCTION=\"{cuda}\""));
+        }
+        if let Some(per_lane @ 2..) = self.reduction.map(|reduction| reduction.row().per_lane) {
+            options.push(format!("--define-macro=PER_LANE={per_lane}"));
         }
         if self.fast_math {
             options.push("--use_fast_math".to_owned());

@@ -19,11 +19,15 @@ pub(crate) struct Geometry {
 const MOST_ROWS: u32 = 65_535;
 
 impl Geometry {
-    /// The launch of a stage.
+    /// The launch of a stage under a setting.
     ///
     /// # Errors
     /// [`EngineError::Input`] for more rows of blocks than CUDA launches.
-    pub(crate) fn new(stage: &StageSpec, sizes: &Sizes) -> Result<Self, EngineError> {
+    pub(crate) fn new(
+        stage: &StageSpec,
+        setting: Option<Setting>,
+        sizes: &Sizes,
+    ) -> Result<Self, EngineError> {
         let [x, y] = stage.workgroups(sizes)?;
         if y > MOST_ROWS {
             return Err(EngineError::Input(format!(
@@ -31,7 +35,8 @@ impl Geometry {
                 stage.name
             )));
         }
-        Ok(Self { grid: [x, y], block: stage.launch.workgroup_size })
+        let block = stage.workgroup_size(setting.map(|setting| setting.reduction));
+        Ok(Self { grid: [x, y], block })
     }
 }
 
@@ -101,7 +106,7 @@ impl PtxJob<'_> {
         }
         Ok(Prepared {
             artifact: device.build().artifact(stage, setting, sizes),
-            geometry: Geometry::new(stage, sizes)?,
+            geometry: Geometry::new(stage, setting, sizes)?,
             record: stage.record(inputs, sizes, threshold, Language::Ptx)?,
             inputs: read,
             outputs: written,

@@ -24,19 +24,45 @@ pub const WORKGROUP_SIZE: u32 = 256;
 /// (`maxComputeWorkgroupStorageSize`).
 pub const BLOCK_BATCH_SIZE: u32 = 32;
 
+/// How a warp adds up at a step and sends: the end of a kernel that accumulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Its text in WGSL.
+    pub wgsl: &'static str,
+    /// Its header in CUDA.
+    pub cuda: &'static str,
+}
+
 /// Where the kernels of a reduction are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// It ends any kernel that accumulates: the kernel's text and this text are one program.
-    Ending {
-        /// Its text in WGSL.
-        wgsl: &'static str,
-        /// Its header in CUDA.
-        cuda: &'static str,
-    },
+    Any(Ending),
     /// It is a kernel of its own, which not every stage that accumulates has.
-    Own,
+    Own {
+        /// What its file is called after the stage's.
+        file: &'static str,
+        /// How it ends, where its warps add up as those of another reduction do.
+        ending: Option<Ending>,
+    },
 }
+
+impl Kernel {
+    /// How a warp adds up and sends, where that is a text that kernels share.
+    #[must_use]
+    pub const fn ending(self) -> Option<Ending> {
+        match self {
+            Self::Any(ending) => Some(ending),
+            Self::Own { ending, .. } => ending,
+        }
+    }
+}
+
+/// DISTWAR's butterfly, which several rows end with.
+const BUTTERFLY: Ending = Ending {
+    wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"),
+    cuda: "reduce_sw_b.cuh",
+};
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +75,9 @@ pub struct Row {
     pub kernel: Kernel,
     /// Destinations that a workgroup takes up at a time.
     pub batch_size: u32,
+    /// Contributors (pixels) that a lane has at a step: it adds up what they contribute before the
+    /// warp adds up its lanes, and a workgroup has so many times fewer lanes.
+    pub per_lane: u32,
     /// How a warp adds up in registers.
     pub in_registers: InRegisters,
     /// What a warp sends out of its registers.
@@ -92,11 +121,12 @@ reductions! {
     Atomic: Row {
         name: "atomic",
         spelling: "atomic",
-        kernel: Kernel::Ending {
+        kernel: Kernel::Any(Ending {
             wgsl: include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
             cuda: "reduce_atomic.cuh",
-        },
+        }),
         batch_size: WORKGROUP_SIZE,
+        per_lane: 1,
         in_registers: InRegisters::Nothing,
         sends: Sends::EveryLane,
         of_workgroup: OfWorkgroup::Nothing,
@@ -107,11 +137,12 @@ reductions! {
     SwS: Row {
         name: "sw-s",
         spelling: "sw_s",
-        kernel: Kernel::Ending {
+        kernel: Kernel::Any(Ending {
             wgsl: include_str!("../kernels/wgsl/reduce_sw_s.wgsl"),
             cuda: "reduce_sw_s.cuh",
-        },
+        }),
         batch_size: WORKGROUP_SIZE,
+        per_lane: 1,
         in_registers: InRegisters::Chain,
         sends: Sends::OneOfGroup,
         of_workgroup: OfWorkgroup::Nothing,
@@ -122,11 +153,9 @@ reductions! {
     SwB: Row {
         name: "sw-b",
         spelling: "sw_b",
-        kernel: Kernel::Ending {
-            wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"),
-            cuda: "reduce_sw_b.cuh",
-        },
+        kernel: Kernel::Any(BUTTERFLY),
         batch_size: WORKGROUP_SIZE,
+        per_lane: 1,
         in_registers: InRegisters::Tree,
         sends: Sends::OneOfWarp,
         of_workgroup: OfWorkgroup::Nothing,
@@ -137,11 +166,12 @@ reductions! {
     Subgroup: Row {
         name: "subgroup",
         spelling: "subgroup",
-        kernel: Kernel::Ending {
+        kernel: Kernel::Any(Ending {
             wgsl: include_str!("../kernels/wgsl/reduce_subgroup.wgsl"),
             cuda: "reduce_subgroup.cuh",
-        },
+        }),
         batch_size: WORKGROUP_SIZE,
+        per_lane: 1,
         in_registers: InRegisters::AnyOrder,
         sends: Sends::OneOfWarp,
         of_workgroup: OfWorkgroup::Nothing,
@@ -152,11 +182,12 @@ reductions! {
     Block: Row {
         name: "block",
         spelling: "block",
-        kernel: Kernel::Ending {
+        kernel: Kernel::Any(Ending {
             wgsl: include_str!("../kernels/wgsl/reduce_block.wgsl"),
             cuda: "reduce_block.cuh",
-        },
+        }),
         batch_size: BLOCK_BATCH_SIZE,
+        per_lane: 1,
         in_registers: InRegisters::Tree,
         sends: Sends::OneOfWarp,
         of_workgroup: OfWorkgroup::InMemory,
@@ -167,8 +198,9 @@ reductions! {
     PerGaussian: Row {
         name: "per-gaussian",
         spelling: "per_gaussian",
-        kernel: Kernel::Own,
+        kernel: Kernel::Own { file: "per_gaussian", ending: None },
         batch_size: WORKGROUP_SIZE,
+        per_lane: 1,
         in_registers: InRegisters::Chain,
         sends: Sends::AlwaysOne,
         of_workgroup: OfWorkgroup::Nothing,
@@ -179,13 +211,36 @@ reductions! {
     Replay: Row {
         name: "replay",
         spelling: "replay",
-        kernel: Kernel::Own,
+        kernel: Kernel::Own { file: "replay", ending: None },
         batch_size: WORKGROUP_SIZE,
+        per_lane: 1,
         in_registers: InRegisters::Chain,
         sends: Sends::AlwaysOne,
         of_workgroup: OfWorkgroup::InRegisters,
         of_distwar: false,
     },
+    /// A kernel of its own: a lane has two neighbouring pixels and adds up what they contribute; then
+    /// the butterfly of `sw-b`, whose threshold counts the lanes that have something to add.
+    #[serde(rename = "multi-pixel-2")]
+    MultiPixel2: multi_pixel("multi-pixel-2", "multi_pixel_2", 2),
+    /// The same with four pixels a lane.
+    #[serde(rename = "multi-pixel-4")]
+    MultiPixel4: multi_pixel("multi-pixel-4", "multi_pixel_4", 4),
+}
+
+/// A row of `multi-pixel`. A batch has a Gaussian for each lane that loads one.
+const fn multi_pixel(name: &'static str, spelling: &'static str, pixels: u32) -> Row {
+    Row {
+        name,
+        spelling,
+        kernel: Kernel::Own { file: "multi_pixel", ending: Some(BUTTERFLY) },
+        batch_size: WORKGROUP_SIZE / pixels,
+        per_lane: pixels,
+        in_registers: InRegisters::Tree,
+        sends: Sends::OneOfWarp,
+        of_workgroup: OfWorkgroup::Nothing,
+        of_distwar: false,
+    }
 }
 
 impl Reduction {
@@ -228,7 +283,13 @@ impl Reduction {
     /// Whether it is a kernel of its own instead of the end of another.
     #[must_use]
     pub const fn is_own_kernel(self) -> bool {
-        matches!(self.row().kernel, Kernel::Own)
+        matches!(self.row().kernel, Kernel::Own { .. })
+    }
+
+    /// Lanes of a workgroup that has so many without it: each takes as many contributors as it has.
+    #[must_use]
+    pub const fn lanes(self, without: u32) -> u32 {
+        without / self.row().per_lane
     }
 }
 

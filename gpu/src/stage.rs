@@ -106,7 +106,7 @@ pub enum Reductions {
 /// The size of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
-    /// Lanes of a workgroup.
+    /// Lanes of a workgroup, where each has one contributor ([`StageSpec::workgroup_size`]).
     pub workgroup_size: u32,
     /// Workgroups in x and y; at least one, because none cannot be launched.
     pub workgroups: fn(&Sizes) -> [usize; 2],
@@ -254,6 +254,13 @@ impl StageSpec {
     #[must_use]
     pub fn compiled_size(&self, sizes: &Sizes) -> u32 {
         self.compiled_for.map_or(1, |symbol| u32::try_from(sizes.get(symbol)).unwrap_or(u32::MAX))
+    }
+
+    /// Lanes of a workgroup of the kernel with a reduction.
+    #[must_use]
+    pub fn workgroup_size(&self, reduction: Option<Reduction>) -> u32 {
+        let lanes = self.launch.workgroup_size;
+        reduction.map_or(lanes, |reduction| reduction.lanes(lanes))
     }
 
     /// Workgroups of the launch in x and y.

@@ -8,7 +8,7 @@
 pub(crate) mod guard;
 
 use crate::engine::FloatAtomics;
-use crate::reduction::{Kernel, OfWorkgroup, Reduction};
+use crate::reduction::{Ending, OfWorkgroup, Reduction};
 use crate::stage::{Buffer, Role, StageSpec};
 
 /// What is compiled into a kernel beside its text.
@@ -107,7 +107,7 @@ impl StageSpec {
                 FloatAtomics::CompareExchange => include_str!("../kernels/wgsl/atomic_cas.wgsl"),
             });
             add(include_str!("../kernels/wgsl/group.wgsl"));
-            if let Kernel::Ending { wgsl, .. } = reduction.row().kernel {
+            if let Some(Ending { wgsl, .. }) = reduction.row().kernel.ending() {
                 add(include_str!("../kernels/wgsl/reduce.wgsl"));
                 add(match reduction.row().of_workgroup {
                     OfWorkgroup::InMemory => include_str!("../kernels/wgsl/sums_workgroup.wgsl"),
@@ -125,7 +125,10 @@ impl StageSpec {
 
     fn constants(&self, variant: Variant) -> String {
         let batch = variant.reduction.map_or(self.launch.workgroup_size, Reduction::batch_size);
-        let mut constants = vec![("WORKGROUP_SIZE", self.launch.workgroup_size)];
+        let mut constants = vec![("WORKGROUP_SIZE", self.workgroup_size(variant.reduction))];
+        if let Some(per_lane @ 2..) = variant.reduction.map(|reduction| reduction.row().per_lane) {
+            constants.push(("PER_LANE", per_lane));
+        }
         constants.extend((self.wgsl.constants)(variant.size, batch));
         let sizes =
             constants.into_iter().map(|(name, value)| format!("const {name}: u32 = {value}u;\n"));

@@ -3,8 +3,8 @@
 //! A *cell* is what a warp may meet at one step ([`ScatterStep`]): how many lanes add to one row,
 //! which is the first, where in its batch the step is, and whether a lane of the warp has stopped. A
 //! step with several rows is a cell for each. Cells are counted for every setting (reduction and
-//! threshold) that was run; the path taken follows from lanes and threshold. A reduction that is a
-//! kernel of its own has warps of another kind and is not in the map.
+//! threshold) that was run; the path taken follows from lanes and threshold. A kernel of its own that
+//! ends as no other does has warps of another kind and is not in the map.
 //!
 //! Unreachable, and so not counted as empty: a first lane beyond W - lanes, because the other
 //! contributing lanes come after it; a stopped lane beside W contributing ones, because it does not
@@ -14,6 +14,7 @@
 use crate::io::serde_forms::pairs;
 use crate::scatter_step::{Scatter, ScatterStep};
 use serde::{Deserialize, Serialize};
+use splatcheck_gpu::reduction::Row;
 use splatcheck_gpu::{Reduction, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -91,22 +92,38 @@ impl Cells {
     }
 }
 
-/// The cells of one input of a stage, for each of the batch sizes.
+/// What the steps of a reduction's warps depend on beside the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Shape {
+    per_lane: u32,
+    batch_size: u32,
+}
+
+impl Shape {
+    /// That of a reduction; `None` for one that is not in the map.
+    fn of(reduction: Reduction) -> Option<Self> {
+        let Row { kernel, per_lane, batch_size, .. } = *reduction.row();
+        kernel.ending().map(|_| Self { per_lane, batch_size })
+    }
+}
+
+/// The cells of one input of a stage, for each of the reductions' shapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Met(Vec<(u32, Cells)>);
+pub struct Met(Vec<(Shape, Cells)>);
 
 impl Met {
     /// Walks the stage.
     pub fn new(scatter: &dyn Scatter) -> Self {
-        let mut sizes = Reduction::ENDINGS.map(|reduction| reduction.row().batch_size).to_vec();
-        sizes.sort_unstable();
-        sizes.dedup();
-        let mut met: Vec<_> = sizes.into_iter().map(|size| (size, Cells::default())).collect();
+        let mut shapes: Vec<_> = Reduction::ALL.into_iter().filter_map(Shape::of).collect();
+        shapes.sort_unstable();
+        shapes.dedup();
+        let mut met: Vec<_> = shapes.into_iter().map(|shape| (shape, Cells::default())).collect();
         let width = scatter.lane_width();
         for workgroup in 0..scatter.workgroups() {
             scatter.workgroup(workgroup, &mut |step| {
-                for (size, cells) in &mut met {
-                    for_each_cell(step, *size, |cell| cells.insert(cell.index(width)));
+                let alike = met.iter_mut().filter(|(shape, _)| shape.per_lane == step.per_lane);
+                for (Shape { batch_size, .. }, cells) in alike {
+                    for_each_cell(step, *batch_size, |cell| cells.insert(cell.index(width)));
                 }
             });
         }
@@ -119,10 +136,10 @@ impl Met {
         self.of(reduction).is_some_and(|cells| cells.has(cell.index(width)))
     }
 
-    /// Nothing for a reduction that is a kernel of its own.
+    /// Nothing for a reduction that is not in the map.
     fn of(&self, reduction: Reduction) -> Option<&Cells> {
-        let size = (!reduction.is_own_kernel()).then_some(reduction.row().batch_size)?;
-        self.0.iter().find(|(there, _)| *there == size).map(|(_, cells)| cells)
+        let shape = Shape::of(reduction)?;
+        self.0.iter().find(|(there, _)| *there == shape).map(|(_, cells)| cells)
     }
 }
 
@@ -228,7 +245,7 @@ impl Coverage {
                 let _ = writeln!(text, "    EMPTY at every threshold: {}", listed(&empty));
             }
         }
-        let own = Reduction::ALL.into_iter().filter(|reduction| reduction.is_own_kernel());
+        let own = Reduction::ALL.into_iter().filter(|&reduction| Shape::of(reduction).is_none());
         let own: Vec<_> = own.map(Reduction::name).collect();
         let _ = writeln!(
             text,
@@ -333,15 +350,16 @@ mod tests {
     #[test]
     fn every_reachable_cell_is_met_at_lane_width_4() {
         let mut coverage = Coverage::new(4);
-        let block = Setting { reduction: Reduction::Block, ..SETTING };
-        // An aim has a list with batches of the size of the other reductions in one pass of four.
-        for turn in 0..16 * Aim::all(4).count() as u64 {
+        let in_the_map =
+            || Reduction::ALL.into_iter().filter(|&reduction| Shape::of(reduction).is_some());
+        // An aim has a list with batches of the size of the other reductions in one pass of four, and
+        // lanes with several pixels in two of six.
+        for turn in 0..24 * Aim::all(4).count() as u64 {
             let met = met("lanes", turn, 4);
-            coverage.add(&met, SETTING);
-            coverage.add(&met, block);
+            in_the_map().for_each(|reduction| coverage.add(&met, Setting { reduction, ..SETTING }));
         }
-        for reduction in [Reduction::SwB, Reduction::Block] {
-            assert_eq!(coverage.empty(reduction), [], "cells that no turn meets");
+        for reduction in in_the_map() {
+            assert_eq!(coverage.empty(reduction), [], "cells of {reduction} that no turn meets");
         }
         assert!(!coverage.text().contains("EMPTY"), "the report says otherwise");
     }

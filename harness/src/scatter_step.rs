@@ -40,6 +40,9 @@ pub struct Destination {
 /// One warp at one place of its workgroup's walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScatterStep<'a> {
+    /// Contributors that each lane has: one, unless the kernel is of a reduction whose lanes add up
+    /// several before the warp adds up its lanes ([`splatcheck_gpu::reduction::Row::per_lane`]).
+    pub per_lane: u32,
     /// The warp in its workgroup.
     pub warp: u32,
     /// Steps that this warp's workgroup walked before this one.
@@ -67,10 +70,16 @@ pub trait Scatter: Sync {
     /// Number of workgroups.
     fn workgroups(&self) -> u32;
 
+    /// How many contributors the lanes of the stage's kernels have, by the reduction.
+    fn per_lane(&self) -> Vec<u32> {
+        vec![1]
+    }
+
     /// Atomics on shared memory, of one lane each, that the kernel itself issues beside what this
     /// reduction does.
     fn shared_of_kernel(&self, reduction: Reduction) -> u64;
 
-    /// Shows every step of one workgroup: place by place, at each warp by warp.
+    /// Shows every step of one workgroup: place by place, at each warp by warp, for every number of
+    /// contributors that a lane may have.
     fn workgroup(&self, workgroup: u32, visit: &mut dyn FnMut(&ScatterStep<'_>));
 }

@@ -13,6 +13,7 @@
 //! | `sw-b`, `subgroup` | 1 | c below the threshold or beside other rows, else 1 | sum of those |
 //! | `block` | none | | its workgroups: one addition for each |
 //! | `per-gaussian` | 1 | 1 | its steps |
+//! | `multi-pixel-P` | as `sw-b`, with c the lanes that have a pixel which contributes | | |
 //!
 //! `block` adds to shared memory what `sw-b` adds to global memory, and ends a batch with one pass
 //! over its slots, neighbouring threads at neighbouring slots: a warp of it issues V atomics with as
@@ -112,6 +113,16 @@ fn ratio(total: u64, count: u64) -> f64 {
 pub struct Counts {
     lane_width: u32,
     values: u32,
+    /// By the contributors that a lane has ([`Scatter::per_lane`]).
+    steps: Vec<(u32, Steps)>,
+    /// By reduction: see [`Scatter::shared_of_kernel`].
+    shared_of_kernel: [u64; Reduction::ALL.len()],
+}
+
+/// The counts of warps whose lanes have the same number of contributors.
+#[derive(Clone, Debug)]
+struct Steps {
+    lane_width: u32,
     /// `[R,W]`: steps in which 1, 2, ... W lanes add to the row and none to another.
     alone: Vec<u32>,
     /// `[R,W]`: the same for steps in which other lanes add to other rows; empty if there is none.
@@ -122,8 +133,6 @@ pub struct Counts {
     workgroups: Vec<u32>,
     /// `[0..=W]`: warps of the passes over a workgroup's sums, by the slots with a sum.
     passes: Vec<u64>,
-    /// By reduction: see [`Scatter::shared_of_kernel`].
-    shared_of_kernel: [u64; Reduction::ALL.len()],
 }
 
 impl Counts {
@@ -131,22 +140,29 @@ impl Counts {
     #[must_use]
     pub fn new(scatter: &dyn Scatter) -> Self {
         let lane_width = scatter.lane_width();
-        let tally = Tally::new(scatter.rows(), lane_width);
+        let tally = |per_lane| (per_lane, Tally::new(scatter.rows(), lane_width));
+        let tallies: Vec<_> = scatter.per_lane().into_iter().map(tally).collect();
         let all = (0..scatter.workgroups())
             .into_par_iter()
-            .map(|workgroup| tally.workgroup(scatter, workgroup))
-            .reduce(|| Workgroup::new(lane_width), Workgroup::joined);
-        let [alone, beside, workgroups] = tally.finish();
+            .map(|workgroup| Tally::workgroup(&tallies, scatter, workgroup))
+            .reduce(|| Workgroup::none(tallies.len(), lane_width), Workgroup::all_joined);
+        let steps = tallies.into_iter().zip(all).map(|((per_lane, tally), all)| {
+            let Workgroup { parted, passes } = all;
+            let [alone, beside, workgroups] = tally.finish();
+            (per_lane, Steps { lane_width, alone, beside, parted, workgroups, passes })
+        });
         Self {
             lane_width,
             values: scatter.values(),
-            alone,
-            beside,
-            parted: all.parted,
-            workgroups,
-            passes: all.passes,
+            steps: steps.collect(),
             shared_of_kernel: Reduction::ALL.map(|reduction| scatter.shared_of_kernel(reduction)),
         }
+    }
+
+    /// The steps of warps whose lanes have so many contributors; `None` where the stage has no kernel
+    /// with such lanes.
+    fn steps(&self, per_lane: u32) -> Option<&Steps> {
+        self.steps.iter().find(|(there, _)| *there == per_lane).map(|(_, steps)| steps)
     }
 
     /// The lane width that was counted for.
@@ -155,23 +171,25 @@ impl Counts {
         self.lane_width
     }
 
-    /// Contributions: lanes that add to a row, over all steps.
+    /// Contributions: lanes with one contributor each that add to a row, over all steps.
     #[must_use]
     pub fn contributing(&self) -> u64 {
+        let Some(steps) = self.steps(1) else { return 0 };
         let of = |steps: &[u32]| -> u64 {
             let lanes = (1..=self.lane_width).cycle();
             steps.iter().zip(lanes).map(|(&steps, c)| u64::from(steps) * u64::from(c)).sum()
         };
-        of(&self.alone) + of(&self.beside)
+        of(&steps.alone) + of(&steps.beside)
     }
 
     /// Rows that something is added to.
     #[must_use]
     pub fn touched(&self) -> u64 {
-        self.workgroups.iter().filter(|&&workgroups| workgroups > 0).count() as u64
+        let workgroups = self.steps(1).map_or(&[][..], |steps| &steps.workgroups);
+        workgroups.iter().filter(|&&workgroups| workgroups > 0).count() as u64
     }
 
-    /// The traffic of one setting.
+    /// The traffic of one setting: none where the stage has no kernel with such lanes.
     ///
     /// # Errors
     /// A threshold that is out of range, where the reduction has one.
@@ -179,16 +197,21 @@ impl Counts {
         if setting.reduction.has_threshold() {
             setting.check(self.lane_width)?;
         }
-        let of_warps = self.of_warps(setting);
         let mut shared = Atomics::none(self.lane_width);
         shared.add(1, self.shared_of_kernel[setting.reduction as usize]);
+        let row = setting.reduction.row();
+        let Some(steps) = self.steps(row.per_lane) else {
+            let (global, chains) = (Atomics::none(self.lane_width), Vec::new());
+            return Ok(Traffic { setting, global, shared, chains, values: self.values });
+        };
+        let of_warps = steps.of_warps(setting, self.values);
         // One value a workgroup, which a warp's lanes send for neighbouring destinations.
         let of_workgroups = || {
-            let issued = self.passes.iter().map(|warps| warps * u64::from(self.values));
-            (Atomics { lanes: issued.collect() }, self.workgroups.clone())
+            let issued = steps.passes.iter().map(|warps| warps * u64::from(self.values));
+            (Atomics { lanes: issued.collect() }, steps.workgroups.clone())
         };
-        let (global, chains) = match setting.reduction.row().of_workgroup {
-            OfWorkgroup::Nothing => (of_warps, self.chains(setting)),
+        let (global, chains) = match row.of_workgroup {
+            OfWorkgroup::Nothing => (of_warps, steps.chains(setting)),
             OfWorkgroup::InMemory => {
                 shared.lanes = added(shared.lanes, of_warps.lanes);
                 of_workgroups()
@@ -197,7 +220,9 @@ impl Counts {
         };
         Ok(Traffic { setting, global, shared, chains, values: self.values })
     }
+}
 
+impl Steps {
     /// The number of steps with one row, by its lanes.
     fn histogram(&self) -> Vec<u64> {
         let mut all = vec![0; self.lane_width as usize];
@@ -208,10 +233,10 @@ impl Counts {
     }
 
     /// What warps issue: the lanes of all rows of a step take part in one instruction.
-    fn of_warps(&self, setting: Setting) -> Atomics {
+    fn of_warps(&self, setting: Setting, values: u32) -> Atomics {
         let mut atomics = Atomics::none(self.lane_width);
         let mut add = |lanes: u32, steps| {
-            atomics.add(lanes as usize, steps * u64::from(self.values));
+            atomics.add(lanes as usize, steps * u64::from(values));
         };
         for (lanes, steps) in (1..).zip(self.histogram()) {
             add(setting.sends(Group { lanes, alone: true }), steps);

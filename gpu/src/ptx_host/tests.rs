@@ -186,7 +186,7 @@ fn image(width: u32, height: u32, channels: u32) -> Tensors {
 }
 
 fn launched(stage: Stage, inputs: &Tensors) -> Result<Geometry, EngineError> {
-    Geometry::new(&stage, &stage_sizes(stage, inputs))
+    Geometry::new(&stage, None, &stage_sizes(stage, inputs))
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_block_a_tile() {
     let one = launched(RASTERIZE, &image(1, 1, 32)).expect("it fits");
     assert_eq!(one.grid, [1, 1], "a part of a tile is a tile");
     let sizes = stage_sizes(RASTERIZE, &image(1920, 1080, 3));
-    let backward = Geometry::new(&RASTERIZE_BACKWARD, &sizes).expect("it fits");
+    let backward = Geometry::new(&RASTERIZE_BACKWARD, None, &sizes).expect("it fits");
     assert_eq!(backward, geometry, "forward and backward walk the same tiles");
 }
 
@@ -205,9 +205,9 @@ fn a_thread_a_gaussian_and_a_row_a_camera() {
     for (n, blocks) in [(0, 1), (1, 1), (256, 1), (257, 2), (100_000, 391)] {
         let inputs = gaussians(n, 3).tensors().expect("the arrays fill their shapes");
         let sizes = stage_sizes(PROJECT, &inputs);
-        let forward = Geometry::new(&PROJECT, &sizes).expect("it fits");
+        let forward = Geometry::new(&PROJECT, None, &sizes).expect("it fits");
         assert_eq!(forward, Geometry { grid: [blocks, 3], block: 256 }, "{n} Gaussians");
-        let backward = Geometry::new(&PROJECT_BACKWARD, &sizes).expect("it fits");
+        let backward = Geometry::new(&PROJECT_BACKWARD, None, &sizes).expect("it fits");
         assert_eq!(backward, Geometry { grid: [blocks, 1], block: 256 }, "{n} Gaussians");
     }
 }

@@ -16,6 +16,7 @@
 //! | `per-gaussian` | a lane's chain over W pixels: W - 1    | the same, one value a warp        |
 //! | `block`        | a tree over W lanes: log2 W            | a tile's values, then the tiles'  |
 //! | `replay`       | a lane's chain over a tile's m terms: m - 1 | the tiles' values, one after another |
+//! | `multi-pixel-P`| a lane's chain over P pixels and a tree over W lanes: P - 1 + log2 W | as `sw-b`, from 256 / P lanes a tile |
 //!
 //! `subgroup`: WGSL promises no order for `subgroupAdd` (the WebGPU CTS tests its accuracy as
 //! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
@@ -123,23 +124,27 @@ impl Row {
     /// Bounds the longest chain of rounding additions to one destination whose workgroups have
     /// `counts` contributing lanes, for warps of `width` lanes which hold one destination at a time.
     fn depth(&self, counts: &[u32], threshold: u32, width: u32) -> u64 {
-        let width = width.clamp(1, WORKGROUP_SIZE);
-        let warps = u64::from(WORKGROUP_SIZE.div_ceil(width));
+        let lanes = WORKGROUP_SIZE / self.per_lane;
+        let width = width.clamp(1, lanes);
+        let warps = u64::from(lanes.div_ceil(width));
+        // Each lane adds up its own contributors, one after another, then the warp its lanes.
+        let of_lane = u64::from(self.per_lane) - 1;
+        let of_warp = |width| of_lane + self.in_registers.depth(width);
         let most = self.sends.most(threshold).map_or(u64::MAX, |most| warps * u64::from(most));
         // What a workgroup's warps send out of their registers.
         let sent = counts.iter().map(|&count| u64::from(count).min(most));
         let workgroups = counts.iter().map(|&count| u64::from(count.min(1))).sum::<u64>();
         let chain = match self.of_workgroup {
             OfWorkgroup::Nothing => {
-                self.in_registers.depth(width) + sent.sum::<u64>().saturating_sub(1)
+                of_warp(width) + sent.sum::<u64>().saturating_sub(1)
             }
             OfWorkgroup::InMemory => {
                 let in_workgroup = sent.max().unwrap_or(0).saturating_sub(1);
-                self.in_registers.depth(width) + in_workgroup + workgroups.saturating_sub(1)
+                of_warp(width) + in_workgroup + workgroups.saturating_sub(1)
             }
             OfWorkgroup::InRegisters => {
                 let most = counts.iter().copied().max().unwrap_or(0).min(WORKGROUP_SIZE);
-                self.in_registers.depth(most.max(1)) + workgroups.saturating_sub(1)
+                of_warp(most.max(1)) + workgroups.saturating_sub(1)
             }
         };
         // Whatever the grouping: m terms take m - 1 additions.

@@ -28,7 +28,7 @@ fn sweep_has_the_ends_and_no_repetition() {
 #[test]
 fn all_settings_are_every_threshold_once() {
     let all = Setting::all(4);
-    assert_eq!(all.len(), 4 * 6 + 3, "0 to 5 where there is a threshold");
+    assert_eq!(all.len(), 6 * 6 + 3, "0 to 5 where there is a threshold");
     let unique: HashSet<_> = all.iter().collect();
     assert_eq!(unique.len(), all.len(), "a setting is repeated");
     assert!(all.iter().all(|setting| setting.check(4).is_ok()), "out of range");
@@ -88,18 +88,18 @@ fn every_reduction_has_its_kernels_in_every_language() {
         let stages = accumulating.iter().filter(|stage| has(stage, reduction));
         let stages: Vec<_> = stages.map(|stage| stage.text.name).collect();
         match reduction.row().kernel {
-            Kernel::Ending { wgsl, cuda: header } => {
-                assert!(!stages.is_empty(), "{reduction} ends no kernel");
-                assert!(wgsl.contains("fn "), "{reduction} has no text in WGSL");
-                assert!(has_file(&cuda, header), "{header} of {reduction} is missing");
-            }
-            Kernel::Own => {
+            Kernel::Any(_) => assert!(!stages.is_empty(), "{reduction} ends no kernel"),
+            Kernel::Own { file, .. } => {
                 assert!(!stages.is_empty(), "no stage has a kernel in WGSL for {reduction}");
                 for stage in stages {
-                    let source = format!("{stage}_{}.cu", reduction.row().spelling);
+                    let source = format!("{stage}_{file}.cu");
                     assert!(has_file(&cuda, &source), "{source} is missing");
                 }
             }
+        }
+        if let Some(Ending { wgsl, cuda: header }) = reduction.row().kernel.ending() {
+            assert!(wgsl.contains("fn "), "{reduction} has no text in WGSL");
+            assert!(has_file(&cuda, header), "{header} of {reduction} is missing");
         }
         assert_eq!(
             Reduction::ENDINGS.contains(&reduction),
@@ -133,6 +133,17 @@ fn the_most_that_a_warp_sends_is_the_most_of_all_groups() {
             assert_eq!(most, Some(said), "{config} at lane width {width}");
         }
     }
+}
+
+#[test]
+fn a_workgroup_has_fewer_lanes_where_each_has_more() {
+    for reduction in Reduction::ALL {
+        let Row { per_lane, batch_size, .. } = *reduction.row();
+        let lanes = reduction.lanes(WORKGROUP_SIZE);
+        assert_eq!(lanes * per_lane, WORKGROUP_SIZE, "{reduction}: lanes of a workgroup");
+        assert!(batch_size <= lanes, "{reduction}: each lane loads one destination of a batch");
+    }
+    assert_eq!(Reduction::MultiPixel4.lanes(WORKGROUP_SIZE), 64, "four pixels a lane");
 }
 
 #[test]

@@ -166,7 +166,8 @@ pub struct CheckArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block or per-gaussian; repeatable
+    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block, per-gaussian, replay,
+    /// multi-pixel-2 or multi-pixel-4; repeatable
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Vec<Reduction>,
     /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable

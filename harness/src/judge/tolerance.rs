@@ -75,6 +75,10 @@ mod tests {
         assert_eq!(streamed.depth, 31 + 15, "32 pixels, then 16 warps' values; no threshold");
         let block = Summation::new(&full, config(Reduction::Block, 1), 32);
         assert_eq!(block.depth, 5 + 7 + 1, "a tree, then 8 warps' values, then 2 tiles'");
+        let four_pixels = Summation::new(&full, config(Reduction::MultiPixel4, 1), 32);
+        assert_eq!(four_pixels.depth, 3 + 5 + 3, "a lane's pixels, a tree, then 4 warps' values");
+        let four_never = Summation::new(&full, config(Reduction::MultiPixel4, 33), 32);
+        assert_eq!(four_never.depth, 3 + 5 + 127, "64 lanes of each tile send");
         let lane_by_lane = Summation::new(&[256, 0, 256], config(Reduction::Block, 33), 32);
         assert_eq!(lane_by_lane.depth, 5 + 255 + 1, "256 values of a tile, then 2 tiles'");
     }
@@ -144,14 +148,16 @@ mod tests {
         }
     }
 
-    /// The whole sum of one Gaussian, over tiles of 256 lanes.
+    /// The whole sum of one Gaussian, over tiles of 256 pixels.
     fn sum(tiles: &[Vec<Partial>], config: Setting, width: usize, rng: &mut TestRng) -> Partial {
         let reduction = config.reduction;
         let how = reduction.row().in_registers;
         let mut sent = Vec::new();
         for tile in tiles {
             let mut values = Vec::new();
-            for warp in tile.chunks(width) {
+            let pixels = tile.chunks(reduction.row().per_lane as usize);
+            let own: Vec<_> = pixels.map(|own| own.iter().copied().fold(None, plus)).collect();
+            for warp in own.chunks(width) {
                 let lanes = warp.iter().flatten().count();
                 let reduces = how != InRegisters::Nothing
                     && (!reduction.has_threshold() || lanes >= config.threshold as usize);

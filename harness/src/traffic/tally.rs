@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 
 use super::added;
-use crate::scatter_step::{Destination, Scatter};
+use crate::scatter_step::{Destination, Scatter, ScatterStep};
 
 /// Counts that many workgroups add to. They are whole numbers, so that the order does not matter.
 pub(super) struct Tally {
@@ -33,28 +33,44 @@ impl Tally {
         }
     }
 
-    /// Counts one workgroup; returns its part of what is no row's.
-    pub(super) fn workgroup(&self, scatter: &dyn Scatter, workgroup: u32) -> Workgroup {
-        let mut found = Workgroup::new(self.lane_width);
-        let mut slots = Slots::default();
+    /// Counts one workgroup for each of the `tallies`, which are by the contributors of a lane; returns
+    /// its parts of what is no row's.
+    pub(super) fn workgroup(
+        tallies: &[(u32, Self)],
+        scatter: &dyn Scatter,
+        workgroup: u32,
+    ) -> Vec<Workgroup> {
+        let mut found = Workgroup::none(tallies.len(), scatter.lane_width());
+        let mut slots: Vec<_> = tallies.iter().map(|_| Slots::default()).collect();
         scatter.workgroup(workgroup, &mut |step| {
-            match step.destinations {
-                [] => {}
-                [one] => self.count(&self.alone, one),
-                several => {
-                    let beside = self.beside.get_or_init(|| counters(self.alone.len()));
-                    several.iter().for_each(|one| self.count(beside, one));
-                    *found.parted.entry(parts(several)).or_default() += 1;
-                }
-            }
-            for destination in step.destinations {
-                if slots.touch(destination.slot) {
-                    self.workgroups[destination.row as usize].fetch_add(1, Ordering::Relaxed);
+            let parts = tallies.iter().zip(&mut found).zip(&mut slots);
+            for (((per_lane, tally), found), slots) in parts {
+                if *per_lane == step.per_lane {
+                    tally.step(step, found, slots);
                 }
             }
         });
-        slots.count_passes(self.lane_width, &mut found.passes);
+        for (found, slots) in found.iter_mut().zip(&slots) {
+            slots.count_passes(scatter.lane_width(), &mut found.passes);
+        }
         found
+    }
+
+    fn step(&self, step: &ScatterStep<'_>, found: &mut Workgroup, slots: &mut Slots) {
+        match step.destinations {
+            [] => {}
+            [one] => self.count(&self.alone, one),
+            several => {
+                let beside = self.beside.get_or_init(|| counters(self.alone.len()));
+                several.iter().for_each(|one| self.count(beside, one));
+                *found.parted.entry(parts(several)).or_default() += 1;
+            }
+        }
+        for destination in step.destinations {
+            if slots.touch(destination.slot) {
+                self.workgroups[destination.row as usize].fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     fn count(&self, steps: &[AtomicU32], destination: &Destination) {
@@ -87,11 +103,18 @@ pub(super) struct Workgroup {
 }
 
 impl Workgroup {
-    pub(super) fn new(lane_width: u32) -> Self {
-        Self { parted: BTreeMap::new(), passes: vec![0; lane_width as usize + 1] }
+    /// Nothing yet, for so many tallies.
+    pub(super) fn none(tallies: usize, lane_width: u32) -> Vec<Self> {
+        let none = || Self { parted: BTreeMap::new(), passes: vec![0; lane_width as usize + 1] };
+        std::iter::repeat_with(none).take(tallies).collect()
     }
 
-    pub(super) fn joined(mut self, other: Self) -> Self {
+    /// Those of some workgroups and those of others, tally by tally.
+    pub(super) fn all_joined(some: Vec<Self>, others: Vec<Self>) -> Vec<Self> {
+        some.into_iter().zip(others).map(|(one, other)| one.joined(other)).collect()
+    }
+
+    fn joined(mut self, other: Self) -> Self {
         for (parts, steps) in other.parted {
             *self.parted.entry(parts).or_default() += steps;
         }

@@ -170,7 +170,14 @@ impl Scatter for Keyed {
                 .filter(|destination| destination.lanes != 0)
                 .collect();
             let destinations = &destinations[..];
-            visit(&ScatterStep { warp, place: 0, length: 1, stopped: 0, destinations });
+            visit(&ScatterStep {
+                per_lane: 1,
+                warp,
+                place: 0,
+                length: 1,
+                stopped: 0,
+                destinations,
+            });
         }
     }
 }

@@ -48,6 +48,18 @@ pub const CHECKPOINT_EVERY: u32 = 32;
 pub(super) static ALL: [&StageSpec; 7] =
     [&STANDARD, &BUFFER, &BUFFER_FLOOR, &STATE, &IMAGE, &IMAGE_DIRECT, &REPLAY];
 
+/// Every reduction of kernels that walk back to front in the standard formulation.
+const OF_THE_STANDARD: Reductions = Reductions::Only(&[
+    Reduction::Atomic,
+    Reduction::SwS,
+    Reduction::SwB,
+    Reduction::Subgroup,
+    Reduction::Block,
+    Reduction::PerGaussian,
+    Reduction::MultiPixel2,
+    Reduction::MultiPixel4,
+]);
+
 /// The reductions of kernels that walk back to front, lane by lane or streaming the pixels.
 const BACK_TO_FRONT: Reductions = Reductions::Only(&[
     Reduction::Atomic,
@@ -216,10 +228,16 @@ const IMAGE_BUFFERS: &[Buffer] = &[
 const KERNEL: &str = include_str!("../../../kernels/wgsl/splat/rasterize_backward.wgsl");
 const IMAGE_KERNEL: &str =
     include_str!("../../../kernels/wgsl/splat/rasterize_backward_image.wgsl");
-const OWN: &[(Reduction, &str)] = &[(
-    Reduction::PerGaussian,
-    include_str!("../../../kernels/wgsl/splat/rasterize_backward_per_gaussian.wgsl"),
-)];
+const MULTI_PIXEL: &str =
+    include_str!("../../../kernels/wgsl/splat/rasterize_backward_multi_pixel.wgsl");
+const OWN: &[(Reduction, &str)] = &[
+    (
+        Reduction::PerGaussian,
+        include_str!("../../../kernels/wgsl/splat/rasterize_backward_per_gaussian.wgsl"),
+    ),
+    (Reduction::MultiPixel2, MULTI_PIXEL),
+    (Reduction::MultiPixel4, MULTI_PIXEL),
+];
 
 static STANDARD: StageSpec = Row {
     name: "rasterize_backward",
@@ -229,7 +247,7 @@ static STANDARD: StageSpec = Row {
     },
     inputs: STANDARD_INPUTS,
     buffers: BUFFERS,
-    reductions: BACK_TO_FRONT,
+    reductions: OF_THE_STANDARD,
     kernel: KERNEL,
     own: OWN,
     loop_steps: steps::rasterize_backward,

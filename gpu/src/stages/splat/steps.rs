@@ -27,7 +27,7 @@ fn longest_list(run: &LoopRun<'_>) -> Result<u64, TensorError> {
     Ok(longest.unwrap_or(0))
 }
 
-/// Either kernel of `rasterize_backward` that walks back to front, at the tile with the longest walk.
+/// Every kernel of `rasterize_backward` that walks back to front, at the tile with the longest walk.
 pub(super) fn rasterize_backward(run: &LoopRun<'_>) -> Result<u64, TensorError> {
     let walk = longest_walk(run)?;
     let channels = over(run.size("D"), 0);
@@ -36,7 +36,14 @@ pub(super) fn rasterize_backward(run: &LoopRun<'_>) -> Result<u64, TensorError> 
     if setting.reduction == Reduction::PerGaussian {
         return Ok(per_gaussian(run, walk, channels, row));
     }
-    Ok(channels.saturating_add(batches(run, setting, walk, (channels, row))))
+    // What a lane does for a pixel: once in `rasterize_backward.wgsl`, in
+    // `rasterize_backward_multi_pixel.wgsl` in a loop over its pixels.
+    let of_lane = |pixel| match setting.reduction.row().per_lane {
+        1 => pixel,
+        pixels => over(u64::from(pixels), pixel),
+    };
+    let place = of_lane(channels + over(COLOR, 0));
+    Ok(of_lane(channels).saturating_add(batches(run, setting, walk, (place, row))))
 }
 
 /// `rasterize_backward_image.wgsl`, at the tile with the longest list: the pixel's channels twice, and
@@ -45,14 +52,16 @@ pub(super) fn rasterize_backward_image(run: &LoopRun<'_>) -> Result<u64, TensorE
     let (list, channels) = (longest_list(run)?, over(run.size("D"), 0));
     let Some(setting) = run.setting else { return Ok(0) };
     let row = u64::from(values(u32::try_from(run.size("D")).unwrap_or(u32::MAX)));
-    Ok((2 * channels).saturating_add(batches(run, setting, list, (channels, row))))
+    let place = channels + over(COLOR, 0);
+    Ok((2 * channels).saturating_add(batches(run, setting, list, (place, row))))
 }
 
 /// The batches of a walk over so many places, in each the sums of the reduction, a step a place and the
-/// one that ends it, at each place the channels, the values before the colour and the reduction.
-fn batches(run: &LoopRun<'_>, setting: Setting, walk: u64, (channels, row): (u64, u64)) -> u64 {
+/// one that ends it, at each place what its lanes do (the channels, the values before the colour) and
+/// the reduction.
+fn batches(run: &LoopRun<'_>, setting: Setting, walk: u64, (of_lane, row): (u64, u64)) -> u64 {
     let batch = u64::from(setting.reduction.batch_size());
-    let place = (channels + over(COLOR, 0)).saturating_add(setting.add_up_steps(run, row));
+    let place = of_lane.saturating_add(setting.add_up_steps(run, row));
     let each_batch = setting.batch_steps(run, batch, row).saturating_add(1);
     over(walk.div_ceil(batch), each_batch)
         .saturating_add(walk.saturating_mul(place.saturating_add(1)))

@@ -57,6 +57,7 @@ impl Scatter for Steps<'_> {
             let all = u64::MAX >> (MOST_LANES - self.lane_width);
             let there = all.checked_shr(self.lane_width - lanes(keys)).unwrap_or(0);
             visit(&ScatterStep {
+                per_lane: 1,
                 warp,
                 place: 0,
                 length: 1,

@@ -6,7 +6,8 @@
 //! [`ScatterStep`] its lanes have one destination, the Gaussian, and its tile is a workgroup.
 //!
 //! Threads are mapped to pixels as in `pair.cuh` and `pair.wgsl`: thread t of a tile is the pixel
-//! (t mod 16, t / 16), and warps are runs of threads. Whether a pair contributes is decided by the
+//! (t mod 16, t / 16), and warps are runs of threads. Where a lane has P pixels, lane t has those of
+//! the threads P t to P t + P - 1, and contributes where one of them does. Whether a pair contributes is decided by the
 //! kernels' own expressions in f32, without contraction and with the oracle's exp: comparisons that
 //! rounding leaves open may be decided otherwise on a device.
 
@@ -28,9 +29,12 @@ const WORDS: usize = THREADS / MOST_LANES as usize;
 type Threads = [u64; WORDS];
 
 /// One warp at one position of its tile's list. Lane l is bit l of the masks, which are disjoint; a
-/// lane in none of them skips the pair because its power is above 0 or its alpha below `alpha_min`.
+/// lane in none of them skips the pair because its power is above 0 or its alpha below `alpha_min`, at
+/// all of its pixels that the walk has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
+    /// Pixels that each lane has.
+    pub per_lane: u32,
     /// The tile, row-major.
     pub tile: u32,
     /// The warp in the tile.
@@ -45,21 +49,21 @@ pub struct Step {
     pub gaussian: u32,
     /// Lanes that contribute.
     pub contributing: u64,
-    /// Lanes whose pixel stopped in front of this position (or has no contributor).
+    /// Lanes whose pixels stopped in front of this position (or have no contributor).
     pub stopped: u64,
-    /// Lanes whose pixel lies outside the image.
+    /// Lanes whose pixels lie outside the image.
     pub outside: u64,
 }
 
-/// Calls `f` with every step of the standard formulation: tile by tile, each back to front, at each
-/// position warp by warp.
+/// Calls `f` with every step of the standard formulation whose lanes have one pixel: tile by tile, each
+/// back to front, at each position warp by warp.
 #[cfg(test)]
 pub(crate) fn for_each_step(
     stage: &RasterStage,
     lane_width: u32,
     mut f: impl FnMut(&Step),
 ) -> Result<(), EngineError> {
-    let contributions = Contributions::new(stage, lane_width)?;
+    let contributions = Contributions { per_lane: vec![1], ..Contributions::new(stage, lane_width)? };
     (0..contributions.tiles()).for_each(|tile| contributions.tile(tile, &mut f));
     Ok(())
 }
@@ -70,6 +74,8 @@ pub struct Contributions<'a> {
     inputs: &'a BackwardInputs,
     walk: WalkOrder,
     lane_width: u32,
+    /// See [`Scatter::per_lane`], in ascending order.
+    per_lane: Vec<u32>,
     /// Per Gaussian: the largest sigma with which it may contribute.
     reach: Vec<f32>,
 }
@@ -87,7 +93,11 @@ impl<'a> Contributions<'a> {
         let raster = &inputs.raster;
         let least = f64::from(raster.constants.alpha_min);
         let reach = raster.opacities.iter().map(|&o| reach(f64::from(o), least)).collect();
-        Ok(Self { inputs, walk: WalkOrder::Back, lane_width, reach })
+        let mut per_lane: Vec<_> =
+            RASTERIZE_BACKWARD.reductions().map(|reduction| reduction.row().per_lane).collect();
+        per_lane.sort_unstable();
+        per_lane.dedup();
+        Ok(Self { inputs, walk: WalkOrder::Back, lane_width, per_lane, reach })
     }
 
     /// The same pairs in the order of another walk.
@@ -103,8 +113,8 @@ impl<'a> Contributions<'a> {
         x * y
     }
 
-    /// Calls `f` with every step of one tile: in the order of the walk, at each position warp by warp.
-    /// All warps of the tile are there at all positions, also those whose lanes have all stopped.
+    /// Calls `f` with every step of one tile: in the order of the walk, at each position warp by warp,
+    /// for every number of pixels that a lane may have. All warps of the tile are there at all positions, also those whose lanes have all stopped.
     ///
     /// # Panics
     /// For a tile that the stage does not have.
@@ -121,23 +131,34 @@ impl<'a> Contributions<'a> {
             let gaussian = raster.flatten_ids[position as usize];
             let reached = pixels.reached(position);
             let visible = self.visible(&pixels, &reached, gaussian as usize);
-            for warp in 0..WORKGROUP_SIZE / self.lane_width {
-                let reached = self.lanes(&reached, warp);
-                let outside = self.lanes(&pixels.outside, warp);
-                let all = u64::MAX >> (MOST_LANES - self.lane_width);
-                f(&Step {
-                    tile,
-                    warp,
-                    position,
-                    walked,
-                    length,
-                    gaussian,
-                    contributing: self.lanes(&visible, warp),
-                    stopped: all & !reached & !outside,
-                    outside,
-                });
+            for &per_lane in &self.per_lane {
+                let [visible, reached, inside] =
+                    [&visible, &reached, &pixels.inside].map(|set| lanes_with(set, per_lane));
+                for warp in 0..self.warps(per_lane) {
+                    let [contributing, reached, inside] =
+                        [&visible, &reached, &inside].map(|set| self.lanes(set, warp));
+                    let all = u64::MAX >> (MOST_LANES - self.lane_width);
+                    let (stopped, outside) = (inside & !reached, all & !inside);
+                    f(&Step {
+                        per_lane,
+                        tile,
+                        warp,
+                        position,
+                        walked,
+                        length,
+                        gaussian,
+                        contributing,
+                        stopped,
+                        outside,
+                    });
+                }
             }
         }
+    }
+
+    /// Warps of a tile.
+    fn warps(&self, per_lane: u32) -> u32 {
+        WORKGROUP_SIZE / per_lane / self.lane_width
     }
 
     /// The threads of one warp.
@@ -190,12 +211,17 @@ impl Scatter for Contributions<'_> {
         self.tiles()
     }
 
+    fn per_lane(&self) -> Vec<u32> {
+        self.per_lane.clone()
+    }
+
     /// The end of a tile's walk is found by an atomic maximum for each warp where it begins there, but
-    /// by the kernel that has a lane for each Gaussian.
+    /// by the kernels that have a lane for each Gaussian, which end as no others do.
     fn shared_of_kernel(&self, reduction: Reduction) -> u64 {
-        let warps = u64::from(self.tiles()) * u64::from(WORKGROUP_SIZE / self.lane_width);
+        let row = reduction.row();
+        let warps = u64::from(self.tiles()) * u64::from(self.warps(row.per_lane));
         match self.walk {
-            WalkOrder::Back if !reduction.is_own_kernel() => warps,
+            WalkOrder::Back if row.kernel.ending().is_some() => warps,
             WalkOrder::Back | WalkOrder::Front => 0,
         }
     }
@@ -205,6 +231,7 @@ impl Scatter for Contributions<'_> {
             let Step { gaussian: row, walked: slot, contributing: lanes, .. } = *step;
             let destination = [Destination { row, slot, lanes }];
             visit(&ScatterStep {
+                per_lane: step.per_lane,
                 warp: step.warp,
                 place: step.walked,
                 length: step.length,
@@ -239,6 +266,23 @@ fn threads(is: impl Fn(usize) -> bool) -> Threads {
     all
 }
 
+/// The lanes that have a thread's pixel of `threads`, where each has so many of them.
+fn lanes_with(threads: &Threads, per_lane: u32) -> Threads {
+    if per_lane == 1 {
+        return *threads;
+    }
+    let mut lanes = Threads::default();
+    for (word, &bits) in (0..).zip(threads) {
+        let mut rest = bits;
+        while rest != 0 {
+            let lane = (word * MOST_LANES + rest.trailing_zeros()) / per_lane;
+            lanes[(lane / MOST_LANES) as usize] |= 1 << (lane % MOST_LANES);
+            rest &= rest - 1;
+        }
+    }
+    lanes
+}
+
 /// The pixels of a tile's threads.
 struct Pixels {
     /// Sample points, pixels.
@@ -246,7 +290,7 @@ struct Pixels {
     y: [f32; THREADS],
     /// One more than the position of the last contributor; 0 for none and outside the image.
     end: [u32; THREADS],
-    outside: Threads,
+    inside: Threads,
     /// The largest `end`.
     walk_end: u32,
 }
@@ -269,7 +313,7 @@ impl Pixels {
             }
         }
         let walk_end = end.iter().copied().max().unwrap_or(0);
-        Self { x, y, end, outside: threads(|t| !inside[t]), walk_end }
+        Self { x, y, end, inside: threads(|t| inside[t]), walk_end }
     }
 
     /// The threads whose pixels' walks reach this position.

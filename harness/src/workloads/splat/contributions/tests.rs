@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use splatcheck_reference::splat::convention::Convention;
@@ -72,6 +72,55 @@ fn steps_are_what_a_plain_walk_finds_at_every_lane_width() {
             })
             .expect("the stage is valid");
             assert!(found == expected, "{name} at {lane_width} lanes: not the plain walk");
+        }
+    }
+}
+
+/// The places of a walk where lanes contribute, and where they have stopped or lie outside: by the
+/// pixels of a lane, the tile, the position and the lane in its tile.
+fn lanes_at_places(stage: &RasterStage, lane_width: u32) -> [BTreeSet<[u32; 4]>; 2] {
+    let contributions = Contributions::new(stage, lane_width).expect("a valid stage");
+    let mut sets = [BTreeSet::new(), BTreeSet::new()];
+    (0..contributions.tiles()).for_each(|tile| {
+        contributions.tile(tile, |step| {
+            assert_eq!(step.stopped & step.outside, 0, "masks overlap: {step:?}");
+            let masks = [step.contributing, step.stopped | step.outside];
+            for (set, mask) in sets.iter_mut().zip(masks) {
+                let lanes = (0..lane_width).filter(|lane| mask >> lane & 1 == 1);
+                let of_tile = lanes.map(|lane| step.warp * lane_width + lane);
+                set.extend(of_tile.map(|lane| [step.per_lane, tile, step.position, lane]));
+            }
+        });
+    });
+    sets
+}
+
+#[test]
+fn a_lane_with_several_pixels_contributes_where_one_does_and_is_done_where_all_are() {
+    for (name, stage) in stages() {
+        for lane_width in [4, 64] {
+            let [contributing, done] = lanes_at_places(&stage, lane_width);
+            let single = |set: &BTreeSet<[u32; 4]>| -> Vec<[u32; 4]> {
+                set.iter().copied().filter(|[per_lane, ..]| *per_lane == 1).collect()
+            };
+            let (one_does, one_is) = (single(&contributing), single(&done));
+            for per_lane in [2, 4] {
+                let of_pixels = |&[_, tile, position, pixel]: &[u32; 4]| {
+                    [per_lane, tile, position, pixel / per_lane]
+                };
+                let found = |set: &BTreeSet<[u32; 4]>| -> BTreeSet<[u32; 4]> {
+                    set.iter().copied().filter(|lane| lane[0] == per_lane).collect()
+                };
+                let expected: BTreeSet<_> = one_does.iter().map(of_pixels).collect();
+                assert!(found(&contributing) == expected, "{name}: {per_lane} pixels contribute");
+                let mut pixels = BTreeMap::new();
+                for lane in one_is.iter().map(of_pixels) {
+                    *pixels.entry(lane).or_insert(0) += 1;
+                }
+                pixels.retain(|_, count| *count == per_lane);
+                let expected: BTreeSet<_> = pixels.into_keys().collect();
+                assert!(found(&done) == expected, "{name}: {per_lane} pixels are done");
+            }
         }
     }
 }

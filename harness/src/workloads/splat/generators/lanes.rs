@@ -48,24 +48,41 @@ impl Aim {
     }
 }
 
+/// Pixels of the lanes that are aimed at, in one pass over all aims after another.
+const PIXELS: [u32; 6] = [1, 1, 1, 1, 2, 4];
+
+/// The pixels of the lanes that this turn aims at, and the length of the batch.
+fn kind(draw: Draw) -> (u32, u32) {
+    let aims = Aim::all(draw.lane_width).count() as u64;
+    let (pass, all) = (draw.turn / aims, PIXELS.len() as u64);
+    let pixels = PIXELS[usize::try_from(pass % all).unwrap_or(0)];
+    if pixels > 1 {
+        return (pixels, WORKGROUP_SIZE / pixels);
+    }
+    // Long lists take long: the whole batch of the other reductions is the rarer kind, for every aim
+    // in another pass over all aims.
+    let singles = PIXELS.iter().filter(|&&pixels| pixels == 1).count() as u64;
+    let long = (draw.turn % aims + pass / all * singles + pass % all).is_multiple_of(4);
+    (1, if long { WORKGROUP_SIZE } else { BLOCK_BATCH_SIZE })
+}
+
 /// The aim of this turn in the first place of a batch, in the last, and in between.
 pub(super) fn lanes(draw: Draw) -> BoxedStrategy<Case> {
     let aim = Aim::number(draw.turn, draw.lane_width);
-    let warp = 0..WORKGROUP_SIZE / draw.lane_width;
-    // Long lists take long: the whole batch of the other reductions is the rarer kind, for every aim
-    // in another pass over all aims.
-    let aims = Aim::all(draw.lane_width).count() as u64;
-    let long = (draw.turn % aims + draw.turn / aims).is_multiple_of(4);
-    let batch = if long { WORKGROUP_SIZE } else { BLOCK_BATCH_SIZE };
+    let (pixels, batch) = kind(draw);
+    let warp = 0..WORKGROUP_SIZE / pixels / draw.lane_width;
     (prop::array::uniform3(warp), height(), strips(0..4), random_loss(), any::<u64>())
         .prop_map(move |(warps, height, extra, loss, seed)| {
-            let [first, inner, last] = warps
-                .map(|warp| Mark::strip(warp * draw.lane_width + aim.leader, aim.lanes, height));
+            let first_pixel = |warp: u32, lane| (warp * draw.lane_width + lane) * pixels;
+            let [first, inner, last] = warps.map(|warp| {
+                Mark::strip(first_pixel(warp, aim.leader), aim.lanes * pixels, height)
+            });
             let marks = if aim.stop {
                 // The last contributor of a tile opens its first batch, the list's front ends the
                 // last one; what contributes nowhere else has stopped there.
-                let stop = [Mark::opaque(warps[1] * draw.lane_width + aim.other()); 2];
-                [vec![last], stop.to_vec(), vec![inner, first]].concat()
+                let stopped = first_pixel(warps[1], aim.other());
+                let stop = (stopped..stopped + pixels).flat_map(|pixel| [Mark::opaque(pixel); 2]);
+                [vec![last], stop.collect(), vec![inner, first]].concat()
             } else {
                 veiled([first, inner, last], &extra, batch as usize)
             };
