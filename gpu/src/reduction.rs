@@ -59,10 +59,8 @@ impl Kernel {
 }
 
 /// DISTWAR's butterfly, which several rows end with.
-const BUTTERFLY: Ending = Ending {
-    wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"),
-    cuda: "reduce_sw_b.cuh",
-};
+const BUTTERFLY: Ending =
+    Ending { wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"), cuda: "reduce_sw_b.cuh" };
 
 /// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -244,10 +244,13 @@ impl Policy for Plan {
         has_turn(stage, case) && promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
     }
 
-    /// The next ones in turn, of all that a device has.
+    /// The next ones in turn, of all that a device has. After as many cases as there are settings the
+    /// turns are shifted by one: else an aim that comes back after so many cases, or a part of them,
+    /// would meet the same settings for ever.
     fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
-        let turn = self.index(case).unwrap_or(0).wrapping_mul(self.settings as u64);
-        let first = usize::try_from(turn % all.len().max(1) as u64).unwrap_or(0);
+        let (index, count) = (self.index(case).unwrap_or(0), all.len().max(1) as u64);
+        let turn = index.wrapping_mul(self.settings as u64).wrapping_add(index / count);
+        let first = usize::try_from(turn % count).unwrap_or(0);
         all.iter().cycle().skip(first).take(self.settings.min(all.len())).copied().collect()
     }
 }
@@ -340,8 +343,9 @@ mod tests {
             plan.settings(case.as_ref(), &all)
         };
         assert_eq!([of(0), of(1)].concat(), all[..6], "the next ones");
-        let met: Vec<_> = (0..9).flat_map(of).collect();
-        assert!(all.iter().all(|setting| met.contains(setting)), "27 turns, 26 settings");
+        let met: Vec<_> = (0..13).flat_map(of).collect();
+        assert!(all.iter().all(|setting| met.contains(setting)), "39 turns, 39 settings");
+        assert_eq!([of(39), of(40)].concat(), all[1..7], "shifted by one after 39 cases");
     }
 
     #[test]

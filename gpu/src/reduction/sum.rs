@@ -135,9 +135,7 @@ impl Row {
         let sent = counts.iter().map(|&count| u64::from(count).min(most));
         let workgroups = counts.iter().map(|&count| u64::from(count.min(1))).sum::<u64>();
         let chain = match self.of_workgroup {
-            OfWorkgroup::Nothing => {
-                of_warp(width) + sent.sum::<u64>().saturating_sub(1)
-            }
+            OfWorkgroup::Nothing => of_warp(width) + sent.sum::<u64>().saturating_sub(1),
             OfWorkgroup::InMemory => {
                 let in_workgroup = sent.max().unwrap_or(0).saturating_sub(1);
                 of_warp(width) + in_workgroup + workgroups.saturating_sub(1)

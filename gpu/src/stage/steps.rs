@@ -66,7 +66,9 @@ impl StageSpec {
         device: &DeviceInfo,
     ) -> Result<u64, EngineError> {
         let [x, y] = self.workgroups(sizes)?;
-        let lanes = u64::from(x) * u64::from(y) * u64::from(self.workgroup_size(setting.map(|setting| setting.reduction)));
+        let lanes = u64::from(x)
+            * u64::from(y)
+            * u64::from(self.workgroup_size(setting.map(|setting| setting.reduction)));
         let DeviceInfo { lane_width, float_atomics: atomics, .. } = *device;
         let run = LoopRun { inputs, sizes, setting, lane_width, atomics, lanes };
         Ok((self.wgsl.loop_steps)(&run).map_err(|error: TensorError| error)?)

@@ -300,7 +300,9 @@ fn settings_without_a_kernel_are_left_out() {
     let all = Reduction::ALL.map(|reduction| Setting { reduction, threshold: 0 });
     assert_eq!(PROJECT.settings(&all), [None], "it reduces nothing and runs once");
     let walked = RASTERIZE_BACKWARD.settings(&all);
-    assert_eq!(walked, all.map(Some)[..6], "all but the one that begins at checkpoints");
+    let at_checkpoints = Setting { reduction: Reduction::Replay, threshold: 0 };
+    let others: Vec<_> = all.into_iter().filter(|other| *other != at_checkpoints).collect();
+    assert_eq!(walked, others.into_iter().map(Some).collect::<Vec<_>>(), "all but that one");
     let kept: Vec<_> = PROJECT_BACKWARD.settings(&all).into_iter().flatten().collect();
     let names: Vec<_> = kept.iter().map(|setting| setting.reduction).collect();
     assert_eq!(names, Reduction::ENDINGS, "all but the kernels of their own");

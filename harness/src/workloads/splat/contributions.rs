@@ -63,7 +63,8 @@ pub(crate) fn for_each_step(
     lane_width: u32,
     mut f: impl FnMut(&Step),
 ) -> Result<(), EngineError> {
-    let contributions = Contributions { per_lane: vec![1], ..Contributions::new(stage, lane_width)? };
+    let contributions =
+        Contributions { per_lane: vec![1], ..Contributions::new(stage, lane_width)? };
     (0..contributions.tiles()).for_each(|tile| contributions.tile(tile, &mut f));
     Ok(())
 }

@@ -128,7 +128,7 @@ fn a_lane_with_several_pixels_contributes_where_one_does_and_is_done_where_all_a
 #[test]
 fn walks_begin_at_the_last_contributor() {
     for (name, stage) in stages() {
-        let mut first = std::collections::BTreeMap::new();
+        let mut first = BTreeMap::new();
         for_each_step(&stage, 32, |step| {
             let [batch, place] = [step.walked / 256, step.walked % 256];
             assert_eq!(256 * batch + place, step.walked, "{name}: place in the batch");

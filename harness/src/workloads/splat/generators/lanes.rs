@@ -74,9 +74,8 @@ pub(super) fn lanes(draw: Draw) -> BoxedStrategy<Case> {
     (prop::array::uniform3(warp), height(), strips(0..4), random_loss(), any::<u64>())
         .prop_map(move |(warps, height, extra, loss, seed)| {
             let first_pixel = |warp: u32, lane| (warp * draw.lane_width + lane) * pixels;
-            let [first, inner, last] = warps.map(|warp| {
-                Mark::strip(first_pixel(warp, aim.leader), aim.lanes * pixels, height)
-            });
+            let [first, inner, last] = warps
+                .map(|warp| Mark::strip(first_pixel(warp, aim.leader), aim.lanes * pixels, height));
             let marks = if aim.stop {
                 // The last contributor of a tile opens its first batch, the list's front ends the
                 // last one; what contributes nowhere else has stopped there.
