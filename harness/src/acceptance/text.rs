@@ -156,6 +156,8 @@ fn traffic_at_a_glance(scenes: &[SceneReport]) -> String {
         Setting { reduction: Reduction::SwB, threshold: 16 },
         Setting { reduction: Reduction::Block, threshold: 0 },
         Setting { reduction: Reduction::PerGaussian, threshold: 0 },
+        Setting { reduction: Reduction::MultiPixel2, threshold: 0 },
+        Setting { reduction: Reduction::MultiPixel4, threshold: 0 },
     ];
     let mut head = vec!["scene".to_owned(), "atomic".to_owned()];
     // What a workgroup sends does not depend on the threshold.
