@@ -142,6 +142,16 @@ pub trait Arith:
         let _ = (extra, terms);
         self
     }
+
+    /// A term that stands for an intermediate that another program may never form: the sum of the
+    /// magnitudes of its own terms. Only [`Bounded`] over [`Extra`] reads it in
+    /// [`Self::rounded_again`]; for every other instance it is 0.
+    #[must_use]
+    #[inline(always)]
+    fn spread<const N: usize>(self, terms: [Self; N]) -> Self {
+        let _ = terms;
+        self.like(0.0)
+    }
 }
 
 /// One number.

@@ -21,6 +21,7 @@ mod reach;
 pub mod render;
 pub mod scene;
 pub mod sh;
+pub mod spelled;
 pub mod synthetic;
 #[cfg(test)]
 mod tests;

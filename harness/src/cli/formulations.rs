@@ -1,4 +1,5 @@
-//! `splatcheck formulations`: how accurate each expression of `rasterize_backward` is.
+//! `splatcheck formulations`: how accurate each expression of `rasterize_backward` is, and how far inside
+//! the bounds the projection lies as public programs spell it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use clap::Args;
 use rayon::prelude::*;
 use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_reference::splat::Formulation;
+use splatcheck_reference::splat::spelled::{PRACTISED, Spelling};
 
 use super::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use super::exit::{CliError, Outcome};
@@ -18,7 +20,7 @@ use crate::table::table;
 use crate::workloads::splat::accuracy::{Accuracy, Sample};
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::corpus;
-use crate::workloads::splat::stage::RasterStage;
+use crate::workloads::splat::stage::{Margins, ProjectStage, RasterStage};
 
 /// Depths between which the digits lost are told apart.
 const DEPTHS: [(f64, f64); 4] = [(0.0, 8.0), (8.0, 32.0), (32.0, 128.0), (128.0, f64::INFINITY)];
@@ -108,9 +110,50 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
         out,
         "\nbound: how far a conforming f32 kernel may lie from the value, sums in any order (IEEE). \
          error: how far this program's f32 evaluation lies from it.\ndigits lost: log10 of the error \
-         that 99 % stay below, by the mean number of Gaussians in front; '-' where there are none."
+         that 99 % stay below, by the mean number of Gaussians in front; '-' where there are none.\n"
     )?;
-    Ok(Outcome::Agree)
+    spellings(&cases, out)
+}
+
+/// The projection's second table.
+fn spellings(cases: &[Case], out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let stages = cases
+        .par_iter()
+        .map(ProjectStage::new)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(CliError::of)?;
+    let names =
+        ["spelling", "K", "elements", "median", "99 %", "worst", "unbounded", "outside for K = 0"];
+    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    let mut inside = true;
+    for spelling in &PRACTISED {
+        let margins: Vec<_> = stages.par_iter().map(|stage| stage.spelled(spelling)).collect();
+        rows.push(spelling_row(spelling, &margins));
+        inside &= margins.iter().flat_map(|one| &one.ratios).all(|&ratio| ratio <= 1.0);
+    }
+    writeln!(
+        out,
+        "project and project_backward as public programs spell them, in f32: error / bound with K extra \
+         roundings of {} cases, of the elements that are not exact\n",
+        stages.len()
+    )?;
+    out.write_all(table(&rows).as_bytes())?;
+    writeln!(out, "\nK, the most roundings of a term on its way into an intermediate:")?;
+    for Spelling { name, roundings, counted, .. } in &PRACTISED {
+        writeln!(out, "  {name}: {roundings}; {counted}")?;
+    }
+    Ok(if inside { Outcome::Agree } else { Outcome::Disagree })
+}
+
+fn spelling_row(spelling: &Spelling, margins: &[Margins]) -> Vec<String> {
+    let ratios = sorted(margins.iter().flat_map(|one| one.ratios.iter().copied()));
+    let short = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{x:.1e}"));
+    let mut cells =
+        vec![spelling.name.to_owned(), spelling.roundings.to_string(), ratios.len().to_string()];
+    cells.extend([50, 99, 100].map(|percent| short(percentile(&ratios, percent))));
+    let sum = |of: &dyn Fn(&Margins) -> usize| margins.iter().map(of).sum::<usize>().to_string();
+    cells.extend([sum(&|one| one.unbounded), sum(&|one| one.outside_without)]);
+    cells
 }
 
 fn head() -> Vec<String> {

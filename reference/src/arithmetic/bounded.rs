@@ -363,6 +363,11 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
     }
 
     #[inline(always)]
+    fn spread<const N: usize>(self, terms: [Self; N]) -> Self {
+        if M::COUNTS_EXTRA_ROUNDINGS { Self::magnitudes(terms) } else { self.like(0.0) }
+    }
+
+    #[inline(always)]
     fn min(self, other: Self) -> Self {
         let Decided { always, never } = self.decide(other);
         // min is 1-Lipschitz in the larger of its arguments' distances. A device that flushes may

@@ -271,7 +271,7 @@ impl Of<'_> {
     fn color(&mut self, gaussians: &Gaussians<f32>, id: usize, lens: &Lens<f32>) {
         let Colors::Harmonics { values, .. } = &gaussians.colors else { return };
         let stride = gaussians.colors.stride();
-        let (d, _) = direction(gaussians, id, lens.position());
+        let (d, _) = direction(gaussians, id, lens.eye());
         let unclamped = sh::unclamped(&values[id * stride..(id + 1) * stride], d);
         for (channel, color) in unclamped.into_iter().enumerate() {
             self.add(Decision::Color(channel), color, 0.0);

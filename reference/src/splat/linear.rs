@@ -1,6 +1,6 @@
 //! 3-vectors and 3x3 matrices over any scalar; row-major.
 
-use crate::arithmetic::Arith;
+use crate::arithmetic::{Arith, ExtraRoundings, rounded};
 
 /// A vector.
 pub(crate) type V3<A> = [A; 3];
@@ -12,9 +12,19 @@ pub(crate) fn dot<A: Arith>(a: V3<A>, b: V3<A>) -> A {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
+/// a . b, rounded so often besides.
+pub(crate) fn dot_again<A: Arith>(a: V3<A>, b: V3<A>, extra: ExtraRoundings) -> A {
+    rounded!(dot(a, b), extra, [a[0] * b[0], a[1] * b[1], a[2] * b[2]])
+}
+
 /// M v
 pub(crate) fn mul_vec<A: Arith>(m: &M3<A>, v: V3<A>) -> V3<A> {
     m.map(|row| dot(row, v))
+}
+
+/// M v, rounded so often besides.
+pub(crate) fn mul_vec_again<A: Arith>(m: &M3<A>, v: V3<A>, extra: ExtraRoundings) -> V3<A> {
+    m.map(|row| dot_again(row, v, extra))
 }
 
 /// M^T v
@@ -43,16 +53,21 @@ pub(crate) fn scale<A: Arith>(s: A, v: V3<A>) -> V3<A> {
     v.map(|x| s * x)
 }
 
-/// |v|
-pub(crate) fn norm<A: Arith>(v: V3<A>) -> A {
-    dot(v, v).sqrt()
-}
-
-/// The gradient of v where only n = v/|v| is used: (g - n (n . g))/|v|.
-pub(crate) fn normalize_vjp<A: Arith, const N: usize>(n: [A; N], length: A, g: [A; N]) -> [A; N] {
+/// The gradient of v where only n = v/|v| is used: (g - n (n . g))/|v|. Where g is rounded besides,
+/// `spread` are the magnitudes of its terms.
+pub(crate) fn normalize_vjp<A: Arith, const N: usize>(
+    n: [A; N],
+    length: A,
+    g: [A; N],
+    (spread, extra): ([A; N], ExtraRoundings),
+) -> [A; N] {
     let mut along = length.like(0.0);
     for (&n, &g) in n.iter().zip(&g) {
         along = along + n * g;
     }
-    std::array::from_fn(|i| (g[i] - n[i] * along) / length)
+    std::array::from_fn(|i| {
+        let v = (g[i] - n[i] * along) / length;
+        let v = rounded!(v, extra, [spread[i] / length]);
+        rounded!(v, extra, std::array::from_fn::<_, N, _>(|j| n[i] * n[j] * spread[j] / length))
+    })
 }

@@ -4,16 +4,31 @@
 //! the mean in camera axes, J the Jacobian of the pinhole projection at p (x/z and y/z limited by
 //! the convention) and M = R(q) diag(s), the 2D covariance is A A^T + eps2d I with A = J `R_w` M. It
 //! is written as A A^T, not as a triple product, so that it is positive semidefinite by construction.
+//!
+//! Public programs spell these expressions otherwise: by reciprocals, with the covariance in world or
+//! camera axes first, with other polynomials of the harmonics. With extra roundings
+//! ([`Lens::extra_roundings`]) the bounds hold those as well, as `arithmetic/extra.rs` derives: the
+//! radius of each intermediate that has a name grows by K u times the magnitudes of its terms. Names
+//! have the mean in camera axes, the quaternion's length, the unit quaternion, R(q), x/z and y/z, J, the
+//! 2D covariance, its determinants, the conic, the projected mean, the compensation, the direction of
+//! view with its length, each of the harmonics, and the colour. What another program need not form, J
+//! `R_w` and A, counts by the magnitudes of its own terms ([`Spread`]).
 
-use crate::arithmetic::{Scalar, Truth};
+mod spread;
+
+use crate::arithmetic::{ExtraRoundings, Scalar, Truth, rounded};
 use crate::splat::bin::Listing;
 use crate::splat::camera::Camera;
 use crate::splat::convention::{Convention, FieldOfViewClamp, FovClampGradient, NearRule};
-use crate::splat::linear::{M3, V3, add, dot, mul_vec, norm, rows_mul, scale};
+use crate::splat::linear::{
+    M3, V3, add, dot, dot_again, mul_vec, rows_mul, scale, transpose, transpose_mul_vec,
+};
+use crate::splat::pair::one_term;
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
 use crate::splat::view::Splats;
 use rayon::prelude::*;
+pub(crate) use spread::{Spread, product};
 
 /// One Gaussian as one camera sees it, with what the backward stage needs again.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +48,9 @@ pub struct Projection<S> {
     pub(crate) jacobian: [V3<S>; 2],
     /// J `R_w` R(q) diag(s).
     pub(crate) root: [V3<S>; 2],
-    /// 2D covariance with the blur: xx, xy, yy, pixels^2.
+    /// 2D covariance without the blur: xx, xy, yy, pixels^2.
+    pub(crate) sharp: V3<S>,
+    /// The same with the blur.
     pub covariance: V3<S>,
     /// Determinants of the 2D covariance without and with the blur.
     pub(crate) dets: [S; 2],
@@ -65,6 +82,9 @@ pub struct Lens<S> {
     pub principal: [S; 2],
     /// Lower and upper limits of x/z, then of y/z, for the Jacobian.
     pub limits: [[S; 2]; 2],
+    /// How often a program rounds a term besides, on its way into an intermediate; read by bounds that
+    /// count it ([`Bounded::counting`](crate::arithmetic::Bounded::counting)) and by nothing else.
+    pub extra_roundings: ExtraRoundings,
 }
 
 impl<S: Copy> Lens<S> {
@@ -76,6 +96,7 @@ impl<S: Copy> Lens<S> {
             focal: self.focal.map(&mut f),
             principal: self.principal.map(&mut f),
             limits: self.limits.map(|pair| pair.map(&mut f)),
+            extra_roundings: self.extra_roundings,
         }
     }
 }
@@ -109,23 +130,59 @@ impl<S: Scalar> Lens<S> {
             focal: f,
             principal: c.map(|c| c - shift),
             limits,
+            extra_roundings: ExtraRoundings::NONE,
         }
     }
 
-    /// The camera's position in the world: -R^T t.
-    pub(crate) fn position(&self) -> V3<S> {
-        crate::splat::linear::transpose_mul_vec(&self.rotation, self.translation).map(|x| -x)
+    /// What the Gaussians are seen from.
+    pub(crate) fn eye(&self) -> Eye<S> {
+        let (t, extra) = (self.translation, self.extra_roundings);
+        let back = transpose_mul_vec(&self.rotation, t).map(|x| -x);
+        let columns = transpose(&self.rotation);
+        let position = std::array::from_fn(|i| {
+            let column = columns[i];
+            rounded!(back[i], extra, [column[0] * t[0], column[1] * t[1], column[2] * t[2]])
+        });
+        Eye { position, extra }
     }
+
+    /// The Jacobian of the projection at depth z, with x/z and y/z as they are limited for it: a row for
+    /// each axis of the image.
+    pub(crate) fn on_screen(&self, slope: [S; 2], z: S) -> [V3<S>; 2] {
+        let ([fx, fy], zero, extra) = (self.focal, S::from_f64(0.0), self.extra_roundings);
+        let one = |x: S| one_term(x, extra);
+        [
+            [one(fx / z), zero, one(-(fx * slope[0]) / z)],
+            [zero, one(fy / z), one(-(fy * slope[1]) / z)],
+        ]
+    }
+}
+
+/// The camera's position in the world, -R^T t, and how often a program rounds a term besides.
+#[derive(Clone, Copy)]
+pub(crate) struct Eye<S> {
+    pub(crate) position: V3<S>,
+    pub(crate) extra: ExtraRoundings,
 }
 
 /// The rotation matrix of a unit quaternion w x y z.
 #[must_use]
-pub fn rotation<S: Scalar>([w, x, y, z]: [S; 4]) -> M3<S> {
+pub fn rotation<S: Scalar>(quat: [S; 4]) -> M3<S> {
+    rotation_again(quat, ExtraRoundings::NONE)
+}
+
+/// The same, rounded so often besides.
+fn rotation_again<S: Scalar>([w, x, y, z]: [S; 4], extra: ExtraRoundings) -> M3<S> {
     let (one, two) = (S::from_f64(1.0), S::from_f64(2.0));
+    let diagonal = |[a, b]: [S; 2]| {
+        rounded!(one - two * (a * a + b * b), extra, [one, two * (a * a), two * (b * b)])
+    };
+    let sum = |a: S, b: S| rounded!(two * (a + b), extra, [two * a, two * b]);
+    let difference = |a: S, b: S| rounded!(two * (a - b), extra, [two * a, two * b]);
     [
-        [one - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)],
-        [two * (x * y + w * z), one - two * (x * x + z * z), two * (y * z - w * x)],
-        [two * (x * z - w * y), two * (y * z + w * x), one - two * (x * x + y * y)],
+        [diagonal([y, z]), difference(x * y, w * z), sum(x * z, w * y)],
+        [sum(x * y, w * z), diagonal([x, z]), difference(y * z, w * x)],
+        [difference(x * z, w * y), sum(y * z, w * x), diagonal([x, y])],
     ]
 }
 
@@ -145,7 +202,27 @@ pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> T
 
 /// The mean in camera axes.
 pub(crate) fn camera_mean<S: Scalar>(gaussians: &Gaussians<S>, id: usize, lens: &Lens<S>) -> V3<S> {
-    add(mul_vec(&lens.rotation, gaussians.means[id]), lens.translation)
+    let (mean, extra) = (gaussians.means[id], lens.extra_roundings);
+    let sum = add(mul_vec(&lens.rotation, mean), lens.translation);
+    std::array::from_fn(|i| {
+        let ([x, y, z], t) = (lens.rotation[i], lens.translation[i]);
+        rounded!(sum[i], extra, [x * mean[0], y * mean[1], z * mean[2], t])
+    })
+}
+
+/// The length of a quaternion and the unit quaternion.
+fn normalized<S: Scalar>(quat: [S; 4], extra: ExtraRoundings) -> (S, [S; 4]) {
+    let square = quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3];
+    let length = one_term(rounded!(square, extra, quat.map(|q| q * q)).sqrt(), extra);
+    (length, quat.map(|q| one_term(q / length, extra)))
+}
+
+/// A A^T for the rows of A, of whose terms `spread` are the magnitudes.
+fn gram<S: Scalar>(root: &[V3<S>; 2], spread: &Spread<S>, extra: ExtraRoundings) -> V3<S> {
+    [[0, 0], [0, 1], [1, 1]].map(|[a, b]| {
+        let terms = || std::array::from_fn::<_, 3, _>(|k| spread.root[a][k] * spread.root[b][k]);
+        dot(root[a], root[b]).rounded_again(extra, terms)
+    })
 }
 
 /// Projects Gaussian `id`; `None` where it is certainly culled by depth or without area.
@@ -162,25 +239,21 @@ pub(crate) fn project_one<S: Scalar>(
     if culled == Truth::Always {
         return None;
     }
-    let quat = gaussians.quats[id];
-    let quat_norm =
-        (quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3]).sqrt();
-    let unit_quat = quat.map(|q| q / quat_norm);
-    let rotation = rotation(unit_quat);
-    let scaled = rotation.map(|row| {
-        let s = gaussians.scales[id];
-        [row[0] * s[0], row[1] * s[1], row[2] * s[2]]
-    });
+    let extra = lens.extra_roundings;
+    let (quat_norm, unit_quat) = normalized(gaussians.quats[id], extra);
+    let rotation = rotation_again(unit_quat, extra);
+    let scaled = scaled(&rotation, gaussians.scales[id]);
     let (slope, limited) = limited_slopes([x, y], z, lens, convention.fov_clamp_gradient);
     let [fx, fy] = lens.focal;
     let zero = S::from_f64(0.0);
-    let on_screen = [[fx / z, zero, -(fx * slope[0]) / z], [zero, fy / z, -(fy * slope[1]) / z]];
+    let on_screen = lens.on_screen(slope, z);
     let jacobian = rows_mul(&on_screen, &lens.rotation);
     let root = rows_mul(&jacobian, &scaled);
-    let sharp = [dot(root[0], root[0]), dot(root[0], root[1]), dot(root[1], root[1])];
+    let sharp = gram(&root, &Spread::new(&on_screen, lens, &scaled), extra);
     let blur = S::from_f64(convention.eps2d);
-    let covariance = [sharp[0] + blur, sharp[1], sharp[2] + blur];
-    let det = |[a, b, c]: V3<S>| a * c - b * b;
+    let blurred = |x: S| rounded!(x + blur, extra, [x, blur]);
+    let covariance = [blurred(sharp[0]), sharp[1], blurred(sharp[2])];
+    let det = |[a, b, c]: V3<S>| rounded!(a * c - b * b, extra, [a * c, b * b]);
     let dets = [det(sharp), det(covariance)];
     let left_out = culled | !zero.less(dets[1]);
     if left_out == Truth::Always {
@@ -189,6 +262,8 @@ pub(crate) fn project_one<S: Scalar>(
     let value_seen =
         culled != Truth::Undecided || culled_by_depth(z.value(), convention) == Truth::Never;
     let w = z + S::from_f64(convention.w_eps);
+    let pixel =
+        |f: S, x: S, center: S| rounded!(f * (x / w) + center, extra, [f * (x / w), center]);
     Some(Projection {
         camera_mean,
         unit_quat,
@@ -198,11 +273,12 @@ pub(crate) fn project_one<S: Scalar>(
         limited,
         jacobian,
         root,
+        sharp,
         covariance,
         dets,
-        mean2d: [fx * (x / w) + lens.principal[0], fy * (y / w) + lens.principal[1]],
-        conic: conic(covariance, dets[1], convention.inverse_eps),
-        opacity: opacity(gaussians.opacities[id], dets, convention),
+        mean2d: [pixel(fx, x, lens.principal[0]), pixel(fy, y, lens.principal[1])],
+        conic: conic(covariance, dets[1], convention.inverse_eps, extra),
+        opacity: opacity(gaussians.opacities[id], dets, convention, extra),
         depth: z,
         seen: !left_out,
         value_seen: value_seen && dets[1].value() > 0.0,
@@ -211,22 +287,33 @@ pub(crate) fn project_one<S: Scalar>(
 
 /// The opacity to blend with: antialiased mode multiplies it by `sqrt(det/det_blurred)`, which keeps
 /// the integral of a splat narrower than the blur (Yu et al. 2024, Mip-Splatting).
-fn opacity<S: Scalar>(opacity: S, dets: [S; 2], convention: &Convention) -> S {
-    if convention.antialiased { opacity * compensation(dets) } else { opacity }
+fn opacity<S: Scalar>(
+    opacity: S,
+    dets: [S; 2],
+    convention: &Convention,
+    extra: ExtraRoundings,
+) -> S {
+    if convention.antialiased { opacity * compensation(dets, extra) } else { opacity }
 }
 
 /// sqrt(max(0, `det/det_blurred`)).
-pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2]) -> S {
-    (sharp / blurred).root_above(0.0)
+pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2], extra: ExtraRoundings) -> S {
+    let root = (sharp / blurred).root_above(0.0);
+    one_term(root, extra)
+}
+
+/// R(q) diag(s)
+pub(crate) fn scaled<S: Scalar>(rotation: &M3<S>, s: V3<S>) -> M3<S> {
+    rotation.map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]])
 }
 
 /// The inverse of the covariance with determinant `det`. Its gradient is by convention the
 /// derivative times det^2/(det^2 + `inverse_eps`).
-fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64) -> V3<S> {
+fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64, extra: ExtraRoundings) -> V3<S> {
     let square = det * det;
     let factor = square / (square + S::from_f64(inverse_eps));
     let factor = factor.with_gradient_of(S::from_f64(0.0));
-    [c / det, -b / det, a / det].map(|x| x.with_gradient_of(x * factor))
+    [c / det, -b / det, a / det].map(|x| one_term(x.with_gradient_of(x * factor), extra))
 }
 
 /// x/z and y/z within the lens' limits, and whether each was changed.
@@ -242,7 +329,7 @@ fn limited_slopes<S: Scalar>(
     let mut limited = [Truth::Never; 2];
     let slope = std::array::from_fn(|i| {
         let [low, high] = lens.limits[i];
-        let slope = mean[i] / z;
+        let slope = one_term(mean[i] / z, lens.extra_roundings);
         limited[i] = slope.less(low) | high.less(slope);
         let within = high.min(low.max(slope));
         if limited[i] == Truth::Always && gradient == FovClampGradient::Constant {
@@ -259,11 +346,14 @@ fn limited_slopes<S: Scalar>(
 pub(crate) fn direction<S: Scalar>(
     gaussians: &Gaussians<S>,
     id: usize,
-    position: V3<S>,
+    Eye { position, extra }: Eye<S>,
 ) -> (V3<S>, S) {
-    let offset = add(gaussians.means[id], position.map(|x| -x));
-    let length = norm(offset);
-    (scale(S::from_f64(1.0) / length, offset), length)
+    let mean = gaussians.means[id];
+    let offset = add(mean, position.map(|x| -x));
+    let offset = std::array::from_fn(|i| rounded!(offset[i], extra, [mean[i], position[i]]));
+    let length = one_term(dot_again(offset, offset, extra).sqrt(), extra);
+    let unit = scale(S::from_f64(1.0) / length, offset);
+    (unit.map(|x| one_term(x, extra)), length)
 }
 
 /// What the stage gives for one camera; zeros for the Gaussians that are certainly left out.
@@ -325,14 +415,14 @@ pub(crate) fn splats<S: Scalar>(
     lens: &Lens<S>,
     projections: &[Option<Projection<S>>],
 ) -> Splats<S> {
-    let (position, channels) = (lens.position(), gaussians.colors.channels());
+    let (eye, channels) = (lens.eye(), gaussians.colors.channels());
     let mut splats = Splats::zeros(gaussians.len(), channels);
     for (id, p) in projections.iter().enumerate() {
         let Some(p) = p else { continue };
         (splats.means2d[id], splats.conics[id]) = (p.mean2d, p.conic);
         splats.opacities[id] = p.opacity;
         let color = &mut splats.colors[id * channels..(id + 1) * channels];
-        write_color(gaussians, id, position, color);
+        write_color(gaussians, id, eye, color);
     }
     splats
 }
@@ -351,7 +441,7 @@ pub(crate) fn project<S: Scalar>(
     let (n, channels) = (gaussians.len(), gaussians.colors.channels());
     let mut splats = Splats::zeros(n, channels);
     let mut listings = vec![None; n];
-    let position = lens.position();
+    let eye = lens.eye();
     (splats.means2d.par_chunks_mut(PART))
         .zip(splats.conics.par_chunks_mut(PART))
         .zip(splats.opacities.par_chunks_mut(PART))
@@ -363,18 +453,18 @@ pub(crate) fn project<S: Scalar>(
                 let id = part * PART + i;
                 let Some(p) = project_one(gaussians, id, lens, convention) else { continue };
                 (means2d[i], conics[i], opacities[i]) = (p.mean2d, p.conic, p.opacity);
-                write_color(gaussians, id, position, color);
+                write_color(gaussians, id, eye, color);
                 listings[i] = Some(Listing::new(&p, convention, tiles));
             }
         });
     (splats, listings)
 }
 
-/// The colour of one Gaussian seen from `position`: given directly, or max(0, harmonics + 0.5).
+/// The colour of one Gaussian as it is seen: given directly, or max(0, harmonics + 0.5).
 pub(crate) fn write_color<S: Scalar>(
     gaussians: &Gaussians<S>,
     id: usize,
-    position: V3<S>,
+    eye: Eye<S>,
     out: &mut [S],
 ) {
     let stride = gaussians.colors.stride();
@@ -382,9 +472,9 @@ pub(crate) fn write_color<S: Scalar>(
     match gaussians.colors {
         Colors::Direct { .. } => out.copy_from_slice(values),
         Colors::Harmonics { .. } => {
-            let (d, _) = direction(gaussians, id, position);
+            let (d, _) = direction(gaussians, id, eye);
             let zero = S::from_f64(0.0);
-            out.copy_from_slice(&sh::unclamped(values, d).map(|c| c.max(zero)));
+            out.copy_from_slice(&sh::unclamped_again(values, d, eye.extra).map(|c| c.max(zero)));
         }
     }
 }

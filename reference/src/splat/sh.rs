@@ -5,7 +5,9 @@
 //! l = 0..3, m = -l..l; its constants are sqrt of rational multiples of 1/pi (Sloan, Efficient
 //! Spherical Harmonic Evaluation, JCGT 2013, appendix A2).
 
-use crate::arithmetic::{Arith, Scalar};
+pub(crate) mod spelled;
+
+use crate::arithmetic::{Arith, ExtraRoundings, Scalar, rounded};
 use crate::splat::linear::V3;
 
 /// Most coefficients per channel: degree 3.
@@ -101,14 +103,62 @@ pub(crate) fn basis_gradient<A: Arith>(
 /// The colour before the clamp, for coefficients `sh` `[K,3]` in direction `d`.
 #[must_use]
 pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
-    let b = basis(d, sh.len() / 3);
+    unclamped_again(sh, d, ExtraRoundings::NONE)
+}
+
+/// The same, rounded so often besides.
+pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, extra: ExtraRoundings) -> V3<S> {
+    let b = basis_again(d, sh.len() / 3, extra);
     let mut color = [S::from_f64(0.0); 3];
     for (row, &b) in sh.chunks_exact(3).zip(&b) {
         for (slot, &coefficient) in color.iter_mut().zip(row) {
-            *slot = *slot + b * coefficient;
+            *slot = rounded!(*slot + b * coefficient, extra, [b * coefficient]);
         }
     }
-    color.map(|c| c + S::from_f64(0.5))
+    let half = S::from_f64(0.5);
+    color.map(|c| rounded!(c + half, extra, [half]))
+}
+
+/// [`basis`] with each function rounded so often besides, whichever polynomial of its degree a program
+/// takes that is the same on the unit sphere: those differ by a multiple of |d|^2 - 1, which is the
+/// roundings of d times no more than the terms here.
+pub(crate) fn basis_again<A: Arith>(
+    d: V3<A>,
+    coefficients: usize,
+    extra: ExtraRoundings,
+) -> [A; MAX_COEFFICIENTS] {
+    let mut b = basis(d, coefficients);
+    if extra.is_none() {
+        return b;
+    }
+    // Each function is homogeneous, so that d times its gradient is its degree times it, term by term.
+    let spread = gradient_spread(d, coefficients);
+    for (b, spread) in b.iter_mut().zip(spread) {
+        *b = rounded!(*b, extra, [*b, d[0] * spread[0], d[1] * spread[1], d[2] * spread[2]]);
+    }
+    b
+}
+
+/// The magnitudes of the terms of [`basis_gradient`].
+pub(crate) fn gradient_spread<A: Arith>(
+    [x, y, z]: V3<A>,
+    coefficients: usize,
+) -> [V3<A>; MAX_COEFFICIENTS] {
+    let size = |x: A| x.spread([x]);
+    let mut s = basis_gradient([x, y, z], coefficients).map(|row| row.map(size));
+    if coefficients > 9 {
+        // Where a derivative is a difference: its terms with one sign.
+        let c = |value| x.like(value);
+        let [k0, _, k2, k3, k4] = C3;
+        let (xx, yy, zz) = (x * x, y * y, z * z);
+        s[9][1] = x.spread([c(3.0 * k0) * xx, c(3.0 * k0) * yy]);
+        s[11][1] = x.spread([c(4.0 * k2) * zz, c(k2) * xx, c(3.0 * k2) * yy]);
+        s[12][2] = x.spread([c(6.0 * k3) * zz, c(3.0 * k3) * xx, c(3.0 * k3) * yy]);
+        s[13][0] = x.spread([c(4.0 * k2) * zz, c(3.0 * k2) * xx, c(k2) * yy]);
+        s[14][2] = x.spread([c(k4) * xx, c(k4) * yy]);
+        s[15][0] = s[9][1];
+    }
+    s
 }
 
 #[cfg(test)]

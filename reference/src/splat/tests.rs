@@ -11,5 +11,6 @@ pub(crate) mod identity;
 mod pipeline;
 mod planted;
 pub(crate) mod projection_containment;
+mod projection_spellings;
 pub(crate) mod roundoff;
 pub(crate) mod scenes;

@@ -12,5 +12,5 @@ mod project;
 mod raster;
 
 pub use formulations::{FORMULATED, Judged, STANDARD};
-pub use project::ProjectStage;
+pub use project::{Margins, ProjectStage};
 pub use raster::RasterStage;

@@ -21,14 +21,27 @@ impl<M: Model, L: Lanes<Elem = f64>> Bounded<M, L> {
         let ku = times * M::TABLE.basic_ulp * ULP;
         let smallest = times * (Self::FLUSH + (M::TABLE.basic_ulp + 1.0) * SUBNORMAL_STEP);
         let zero = v.like(0.0);
+        let sum = Self::sum_of_magnitudes(zero, terms);
+        let grown = sum * v.like(ku * (1.0 + 2.0 * ku)) + v.like(smallest);
+        let grown = zero.or_else(Self::is_zero(sum), grown);
+        Self::known(v, (self.radius + grown) * v.like(INFLATE))
+    }
+
+    /// The sum of the terms' magnitudes, as a number that is known exactly.
+    #[inline(always)]
+    pub(super) fn magnitudes<const N: usize>(terms: [Self; N]) -> Self {
+        let zero = terms[0].value.like(0.0);
+        Self::with(Self::sum_of_magnitudes(zero, terms), zero)
+    }
+
+    /// N magnitudes are added in f64: each rounding is 2^-53 of the sum, and INFLATE, 2^-48, has room
+    /// for the few terms of an intermediate.
+    #[inline(always)]
+    fn sum_of_magnitudes<const N: usize>(zero: L, terms: [Self; N]) -> L {
         let mut sum = zero;
         for term in terms {
             sum = sum + term.magnitude();
         }
-        let grown = sum * v.like(ku * (1.0 + 2.0 * ku)) + v.like(smallest);
-        let grown = zero.or_else(Self::is_zero(sum), grown);
-        // N magnitudes were added in f64: each rounding is 2^-53 of the sum, and INFLATE has room for
-        // the few terms of an intermediate.
-        Self::known(v, (self.radius + grown) * v.like(INFLATE))
+        sum * zero.like(INFLATE)
     }
 }

@@ -1,13 +1,22 @@
 //! Backward projection: the vector-Jacobian product of the stage `project`, spherical harmonics
 //! included.
+//!
+//! With extra roundings ([`Lens::extra_roundings`]) each intermediate that has a name grows as those of
+//! the stage do (see `splat/project.rs`): the gradients by the covariance, by R(q) diag(s), R(q), the
+//! scales, both quaternions, J, the mean in camera axes, the camera, the mean, the direction of view and
+//! the harmonics. What a program that forms the covariance in other axes never has, the gradients by the
+//! covariance's root and by J `R_w`, counts by the magnitudes of its own terms.
 
-use crate::arithmetic::{Scalar, Truth};
+use crate::arithmetic::{ExtraRoundings, Scalar, Truth, rounded};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
-    M3, V3, add, dot, normalize_vjp, rows_mul, scale, transpose, transpose_mul_vec,
+    M3, V3, add, dot, dot_again, mul_vec, mul_vec_again, normalize_vjp, rows_mul, scale, transpose,
 };
-use crate::splat::project::{Lens, Projection, compensation, direction, project_one};
+use crate::splat::pair::one_term;
+use crate::splat::project::{
+    Lens, Projection, Spread, compensation, direction, product, project_one, scaled,
+};
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
 use rayon::prelude::*;
@@ -130,12 +139,15 @@ fn geometry<S: Scalar>(
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> Row<S> {
+    let extra = lens.extra_roundings;
     let v_opacity = splats.v_opacities[id];
-    let mut v_cov = covariance(p, splats.v_conics[id], convention.inverse_eps);
+    let mut v_cov = covariance(p, splats.v_conics[id], convention.inverse_eps, extra);
     let mut opacity = v_opacity;
     if convention.antialiased {
-        opacity = v_opacity * compensation(p.dets);
-        v_cov = add(v_cov, antialias(p, gaussians.opacities[id] * v_opacity));
+        opacity = one_term(v_opacity * compensation(p.dets, extra), extra);
+        let through = antialias(p, gaussians.opacities[id] * v_opacity, extra);
+        let sum = add(v_cov, through);
+        v_cov = std::array::from_fn(|i| rounded!(sum[i], extra, [v_cov[i], through[i]]));
     }
     // covariance = root root^T + blur
     let two = S::from_f64(2.0);
@@ -146,26 +158,33 @@ fn geometry<S: Scalar>(
     ];
     // root = jacobian M, M = R(q) diag(s)
     let s = gaussians.scales[id];
-    let scaled = p.rotation.map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]]);
-    let v_jacobian = rows_mul(&v_root, &transpose(&scaled));
+    let scaled_rotation = scaled(&p.rotation, s);
+    let spread = GradientSpread::new(lens, p, &scaled_rotation, v_cov);
+    let v_jacobian = rows_mul(&v_root, &transpose(&scaled_rotation));
     let v_scaled: M3<S> = std::array::from_fn(|i| {
-        add(scale(p.jacobian[0][i], v_root[0]), scale(p.jacobian[1][i], v_root[1]))
+        let v = add(scale(p.jacobian[0][i], v_root[0]), scale(p.jacobian[1][i], v_root[1]));
+        std::array::from_fn(|k| {
+            rounded!(v[k], extra, [0, 1].map(|a| spread.jacobian[a][i] * spread.v_root[a][k]))
+        })
     });
-    let scale_gradient = std::array::from_fn(|k| {
-        dot(
-            [v_scaled[0][k], v_scaled[1][k], v_scaled[2][k]],
-            [p.rotation[0][k], p.rotation[1][k], p.rotation[2][k]],
-        )
-    });
-    let v_rotation = v_scaled.map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]]);
-    let v_unit = unit_quat(p.unit_quat, &v_rotation);
-    let (v_camera_mean, v_lens) = screen(lens, p, &v_jacobian, splats.v_means2d[id], convention);
+    let column = |m: &M3<S>, k: usize| [m[0][k], m[1][k], m[2][k]];
+    let scale_gradient =
+        std::array::from_fn(|k| dot_again(column(&v_scaled, k), column(&p.rotation, k), extra));
+    let v_rotation = scaled(&v_scaled, s).map(|row| row.map(|x| one_term(x, extra)));
+    let v_unit = unit_quat(p.unit_quat, &v_rotation, extra);
+    let v_jacobian = (&v_jacobian, &spread.v_jacobian);
+    let (v_camera_mean, v_lens) = screen(lens, p, v_jacobian, splats.v_means2d[id], convention);
     // camera_mean = R_w mean + t
     let mean = gaussians.means[id];
-    let rotation = std::array::from_fn(|i| add(v_lens[i], scale(v_camera_mean[i], mean)));
+    let rotation = std::array::from_fn(|i| {
+        let sum = add(v_lens[i], scale(v_camera_mean[i], mean));
+        let term = |k: usize| v_camera_mean[i] * mean[k];
+        std::array::from_fn(|k| rounded!(sum[k], extra, [v_lens[i][k], term(k)]))
+    });
+    let spread_of_unit = v_unit.map(|x| x.spread([x]));
     Row {
-        mean: transpose_mul_vec(&lens.rotation, v_camera_mean),
-        quat: normalize_vjp(p.unit_quat, p.quat_norm, v_unit),
+        mean: mul_vec_again(&transpose(&lens.rotation), v_camera_mean, extra),
+        quat: normalize_vjp(p.unit_quat, p.quat_norm, v_unit, (spread_of_unit, extra)),
         scale: scale_gradient,
         opacity,
         rotation,
@@ -173,53 +192,106 @@ fn geometry<S: Scalar>(
     }
 }
 
+/// The magnitudes of the terms of what not every program forms; zeros where extra roundings are not
+/// counted.
+struct GradientSpread<S> {
+    /// Of J `R_w`.
+    jacobian: [V3<S>; 2],
+    /// Of the gradient by the covariance's root.
+    v_root: [V3<S>; 2],
+    /// Of the gradient by J `R_w`.
+    v_jacobian: [V3<S>; 2],
+}
+
+impl<S: Scalar> GradientSpread<S> {
+    fn new(lens: &Lens<S>, p: &Projection<S>, scaled: &M3<S>, v_cov: V3<S>) -> Self {
+        if lens.extra_roundings.is_none() {
+            let zero = [[S::from_f64(0.0); 3]; 2];
+            return Self { jacobian: zero, v_root: zero, v_jacobian: zero };
+        }
+        let Spread { jacobian, root } =
+            Spread::new(&lens.on_screen(p.slope, p.depth), lens, scaled);
+        let two = S::from_f64(2.0);
+        let v_root = [(v_cov[0], 0), (v_cov[2], 1)].map(|(own, a)| {
+            std::array::from_fn(|k| own.spread([two * own * root[a][k], v_cov[1] * root[1 - a][k]]))
+        });
+        Self { jacobian, v_root, v_jacobian: v_root.map(|row| product(row, &transpose(scaled))) }
+    }
+}
+
 /// From the conic (a, b, c) = (C, -B, A)/det to the covariance (A, B, C), det = AC - B^2:
 /// da/dA = -C^2/det^2, da/dB = 2BC/det^2, da/dC = -B^2/det^2, db/dA = BC/det^2,
 /// db/dB = -(AC + B^2)/det^2, and the rest by symmetry.
-fn covariance<S: Scalar>(p: &Projection<S>, [va, vb, vc]: V3<S>, inverse_eps: f64) -> V3<S> {
+fn covariance<S: Scalar>(
+    p: &Projection<S>,
+    [va, vb, vc]: V3<S>,
+    inverse_eps: f64,
+    extra: ExtraRoundings,
+) -> V3<S> {
     let [a, b, c] = p.covariance;
     let det = p.dets[1];
-    let k = det.divides_by_square(S::from_f64(1.0), Some(inverse_eps));
+    let k = one_term(det.divides_by_square(S::from_f64(1.0), Some(inverse_eps)), extra);
     let two = S::from_f64(2.0);
+    let first = k * (b * c * vb - c * c * va - b * b * vc);
+    let second = k * (two * b * c * va - (a * c + b * b) * vb + two * a * b * vc);
+    let third = k * (a * b * vb - b * b * va - a * a * vc);
+    let around = |x: S| [k * two * b * x * va, k * a * c * vb, k * b * b * vb];
     [
-        k * (b * c * vb - c * c * va - b * b * vc),
-        k * (two * b * c * va - (a * c + b * b) * vb + two * a * b * vc),
-        k * (a * b * vb - b * b * va - a * a * vc),
+        rounded!(first, extra, [k * b * c * vb, k * c * c * va, k * b * b * vc]),
+        rounded!(rounded!(second, extra, around(c)), extra, [k * two * a * b * vc]),
+        rounded!(third, extra, [k * a * b * vb, k * b * b * va, k * a * a * vc]),
     ]
 }
 
 /// From the compensation sqrt(ratio), ratio = `det/det_blurred`, to the covariance without blur:
 /// d ratio/dA = (C `det_blurred` - `C_blurred` `det)/det_blurred^2`, d ratio/dB = 2B (det -
 /// `det_blurred)/det_blurred^2`.
-fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S) -> V3<S> {
-    let factor = compensation(p.dets);
+fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S, extra: ExtraRoundings) -> V3<S> {
+    let [sharp_a, _, sharp_c] = p.sharp;
+    antialias_of(p.dets, [sharp_a, sharp_c], p.covariance, v_compensation, extra)
+}
+
+/// The same from the determinants, the diagonal without blur and the covariance.
+pub(crate) fn antialias_of<S: Scalar>(
+    dets: [S; 2],
+    [sharp_a, sharp_c]: [S; 2],
+    [a, b, c]: V3<S>,
+    v_compensation: S,
+    extra: ExtraRoundings,
+) -> V3<S> {
+    let factor = compensation(dets, extra);
     let zero = S::from_f64(0.0);
     if zero.less(factor) == Truth::Never {
         return [zero; 3];
     }
-    let [sharp, blurred] = p.dets;
-    let sharp_diagonal = [dot(p.root[0], p.root[0]), dot(p.root[1], p.root[1])];
-    let v_factor = v_compensation.over_positive(S::from_f64(2.0) * factor);
-    let v_ratio = blurred.divides_by_square(v_factor, None);
-    let [a, b, c] = p.covariance;
+    let [sharp, blurred] = dets;
+    let two = S::from_f64(2.0);
+    let v_factor = v_compensation.over_positive(two * factor);
+    let v_ratio = one_term(blurred.divides_by_square(v_factor, None), extra);
+    let [first, second, third] = [
+        v_ratio * (sharp_c * blurred - c * sharp),
+        v_ratio * (two * b * (sharp - blurred)),
+        v_ratio * (sharp_a * blurred - a * sharp),
+    ];
     [
-        v_ratio * (sharp_diagonal[1] * blurred - c * sharp),
-        v_ratio * (S::from_f64(2.0) * b * (sharp - blurred)),
-        v_ratio * (sharp_diagonal[0] * blurred - a * sharp),
+        rounded!(first, extra, [v_ratio * sharp_c * blurred, v_ratio * c * sharp]),
+        rounded!(second, extra, [v_ratio * two * b * sharp, v_ratio * two * b * blurred]),
+        rounded!(third, extra, [v_ratio * sharp_a * blurred, v_ratio * a * sharp]),
     ]
 }
 
 /// From the on-screen Jacobian and the projected mean to the mean in camera axes, and from
-/// `jacobian` = on-screen Jacobian x `R_w` to `R_w`.
+/// `jacobian` = on-screen Jacobian x `R_w` to `R_w`. With the gradient by `jacobian` come the magnitudes
+/// of its terms.
 fn screen<S: Scalar>(
     lens: &Lens<S>,
     p: &Projection<S>,
-    v_jacobian: &[V3<S>; 2],
+    (v_jacobian, spread): (&[V3<S>; 2], &[V3<S>; 2]),
     v_mean2d: [S; 2],
     convention: &Convention,
 ) -> (V3<S>, M3<S>) {
     let [x, y, z] = p.camera_mean;
-    let zero = S::from_f64(0.0);
+    let (zero, two, extra) = (S::from_f64(0.0), S::from_f64(2.0), lens.extra_roundings);
     let inverse = S::from_f64(1.0) / z;
     let w = z + S::from_f64(convention.w_eps);
     let mut v = [zero; 3];
@@ -228,37 +300,76 @@ fn screen<S: Scalar>(
         let f = lens.focal[i];
         // Row i of the on-screen Jacobian is f/z at column i and -f slope/z at column 2, with
         // slope = q/z and q the limited coordinate.
-        let v_row = crate::splat::linear::mul_vec(&lens.rotation, v_jacobian[i]);
-        v_rotation[i] = add(v_rotation[i], scale(f * inverse, v_jacobian[i]));
-        v_rotation[2] = add(v_rotation[2], scale(-(f * p.slope[i]) * inverse, v_jacobian[i]));
-        let per_depth = f * inverse * inverse;
-        v[2] = v[2] - v_row[i] * per_depth + v_row[2] * (S::from_f64(2.0) * per_depth * p.slope[i]);
+        let v_row = mul_vec(&lens.rotation, v_jacobian[i]);
+        let v_row: V3<S> = std::array::from_fn(|k| {
+            let ([a, b, c], s) = (lens.rotation[k], spread[i]);
+            rounded!(v_row[k], extra, [a * s[0], b * s[1], c * s[2]])
+        });
+        let across = f * inverse;
+        let along = -(f * p.slope[i]) * inverse;
+        for (row, by) in [(i, across), (2, along)] {
+            let sum = add(v_rotation[row], scale(by, v_jacobian[i]));
+            v_rotation[row] = std::array::from_fn(|k| rounded!(sum[k], extra, [by * spread[i][k]]));
+        }
+        let per_depth = one_term(f * inverse * inverse, extra);
+        let of_slope = v_row[2] * (two * per_depth * p.slope[i]);
+        v[2] = v[2] - v_row[i] * per_depth + of_slope;
+        v[2] = rounded!(v[2], extra, [v_row[i] * per_depth, of_slope]);
         let v_limited = -(v_row[2] * per_depth);
-        v[i] = S::choose(p.limited[i], v[i], v[i] + v_limited);
+        let passed = rounded!(v[i] + v_limited, extra, [v_limited]);
+        v[i] = S::choose(p.limited[i], v[i], passed);
         if convention.fov_clamp_gradient == FovClampGradient::Included {
             // The limited coordinate is limit z.
-            v[2] = S::choose(p.limited[i], v[2] + v_limited * p.slope[i], v[2]);
+            let of_limit = v_limited * p.slope[i];
+            let passed = rounded!(v[2] + of_limit, extra, [of_limit]);
+            v[2] = S::choose(p.limited[i], passed, v[2]);
         }
         // mean2d = f (q/w) + c with the coordinate as it is
         let coordinate = if i == 0 { x } else { y };
-        v[i] = v[i] + v_mean2d[i] * (f / w);
-        v[2] = v[2] - v_mean2d[i] * (f * (coordinate / (w * w)));
+        let of_mean = v_mean2d[i] * (f / w);
+        v[i] = rounded!(v[i] + of_mean, extra, [of_mean]);
+        let of_depth = v_mean2d[i] * (f * (coordinate / (w * w)));
+        v[2] = rounded!(v[2] - of_depth, extra, [of_depth]);
     }
     (v, v_rotation)
 }
 
 /// From the rotation matrix to the unit quaternion, by differentiating its entries.
-fn unit_quat<S: Scalar>([w, x, y, z]: [S; 4], v: &M3<S>) -> [S; 4] {
+pub(crate) fn unit_quat<S: Scalar>(
+    [w, x, y, z]: [S; 4],
+    v: &M3<S>,
+    extra: ExtraRoundings,
+) -> [S; 4] {
     let two = S::from_f64(2.0);
     let four = S::from_f64(4.0);
     let (d21, d02, d10) = (v[2][1] - v[1][2], v[0][2] - v[2][0], v[1][0] - v[0][1]);
     let (s01, s02, s12) = (v[0][1] + v[1][0], v[0][2] + v[2][0], v[1][2] + v[2][1]);
-    [
+    let sums = [
         two * (x * d21 + y * d02 + z * d10),
         two * (w * d21 + y * s01 + z * s02) - four * (x * (v[1][1] + v[2][2])),
         two * (w * d02 + x * s01 + z * s12) - four * (y * (v[0][0] + v[2][2])),
         two * (w * d10 + x * s02 + y * s12) - four * (z * (v[0][0] + v[1][1])),
-    ]
+    ];
+    // The factor of each entry off the diagonal, whatever its sign, then those of the diagonal.
+    let others = [[x, y, z], [w, y, z], [w, x, z], [w, x, y]];
+    let pairs = [
+        [[2, 1], [0, 2], [1, 0]],
+        [[2, 1], [0, 1], [0, 2]],
+        [[0, 2], [0, 1], [1, 2]],
+        [[1, 0], [0, 2], [1, 2]],
+    ];
+    std::array::from_fn(|i| {
+        let size = |k: usize| {
+            let [a, b] = pairs[i][k];
+            two * others[i][k] * two.spread([v[a][b], v[b][a]])
+        };
+        let sum = rounded!(sums[i], extra, [size(0), size(1), size(2)]);
+        if i == 0 {
+            return sum;
+        }
+        let (own, [a, b]) = ([w, x, y, z][i], [[1, 2], [0, 2], [0, 1]][i - 1]);
+        rounded!(sum, extra, [four * own * v[a][a], four * own * v[b][b]])
+    })
 }
 
 /// The colour's gradient: to `v_color` as the colours were given, and through the direction of
@@ -279,27 +390,47 @@ fn color<S: Scalar>(
     };
     let stride = gaussians.colors.stride();
     let values = &gaussians.colors.values()[id * stride..(id + 1) * stride];
-    let (d, length) = direction(gaussians, id, lens.position());
+    let extra = lens.extra_roundings;
+    let (d, length) = direction(gaussians, id, lens.eye());
     let zero = S::from_f64(0.0);
-    let unclamped = sh::unclamped(values, d);
+    let unclamped = sh::unclamped_again(values, d, extra);
     // max(0, .): zero gradient where clamped.
     let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));
-    let basis = sh::basis(d, coefficients);
+    let basis = sh::basis_again(d, coefficients, extra);
     let gradient = sh::basis_gradient(d, coefficients);
     let mut v_direction = [zero; 3];
     for (k, (sh, out)) in values.chunks_exact(3).zip(v_color.chunks_exact_mut(3)).enumerate() {
         for (out, &v) in out.iter_mut().zip(&v) {
-            *out = basis[k] * v;
+            *out = one_term(basis[k] * v, extra);
         }
         let along = dot([sh[0], sh[1], sh[2]], v);
         v_direction = add(v_direction, scale(along, gradient[k]));
     }
-    let v_offset = normalize_vjp(d, length, v_direction);
-    row.mean = add(row.mean, v_offset);
+    let spread = direction_spread(values, v, d, extra);
+    let v_offset = normalize_vjp(d, length, v_direction, (spread, extra));
+    let both = |sum: S, term: S| rounded!(sum + term, extra, [sum, term]);
+    row.mean = std::array::from_fn(|i| both(row.mean[i], v_offset[i]));
     // offset = mean + R_w^T t, so R_w[i][j] gets t[i] v[j] and t gets R_w v.
-    let turned = crate::splat::linear::mul_vec(&lens.rotation, v_offset);
-    row.translation = add(row.translation, turned);
+    let turned = mul_vec_again(&lens.rotation, v_offset, extra);
+    row.translation = std::array::from_fn(|i| both(row.translation[i], turned[i]));
     for (target, &t) in row.rotation.iter_mut().zip(&lens.translation) {
-        *target = add(*target, scale(t, v_offset));
+        *target = std::array::from_fn(|k| both(target[k], t * v_offset[k]));
     }
+}
+
+/// The magnitudes of the terms of the gradient by the direction of view: each coefficient times the
+/// gradient of its channel's colour times each term of its function's derivative. They also are what the
+/// derivatives of other polynomials differ by that are the same on the unit sphere: multiples of the
+/// direction, which its length takes out again.
+fn direction_spread<S: Scalar>(values: &[S], v: V3<S>, d: V3<S>, extra: ExtraRoundings) -> V3<S> {
+    let mut spread = [S::from_f64(0.0); 3];
+    if extra.is_none() {
+        return spread;
+    }
+    let gradient = sh::gradient_spread(d, values.len() / 3);
+    for (sh, gradient) in values.chunks_exact(3).zip(gradient) {
+        let along = v[0].spread([sh[0] * v[0], sh[1] * v[1], sh[2] * v[2]]);
+        spread = std::array::from_fn(|i| along.spread([spread[i], along * gradient[i]]));
+    }
+    spread
 }

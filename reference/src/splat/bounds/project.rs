@@ -213,7 +213,7 @@ fn count<M: Model>(
     if let Colors::Harmonics { .. } = gaussians.colors {
         let stride = gaussians.colors.stride();
         let values = &gaussians.colors.values()[id * stride..(id + 1) * stride];
-        let (d, _) = direction(gaussians, id, lens.position());
+        let (d, _) = direction(gaussians, id, lens.eye());
         undecided.color_clamp += open(&sh::unclamped(values, d).map(|c| zero.less(c)));
     }
 }

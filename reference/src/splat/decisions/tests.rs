@@ -16,10 +16,10 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
             "NearRule::LessOrEqual => !near.less(depth),", // Near(LessOrEqual)
             "in_front | S::from_f64(convention.far).less(depth)", // Far
             "let left_out = culled | !zero.less(dets[1]);", // Determinant
-            "(sharp / blurred).root_above(0.0)",           // SharpDeterminant
+            "let root = (sharp / blurred).root_above(0.0);", // SharpDeterminant
             "limited[i] = slope.less(low) | high.less(slope);", // SlopeLow, SlopeHigh
             "let within = high.min(low.max(slope));",      // the same two
-            "out.copy_from_slice(&sh::unclamped(values, d).map(|c| c.max(zero)));", // Color
+            "out.copy_from_slice(&sh::unclamped_again(values, d, eye.extra).map(|c| c.max(zero)));", // Color
         ],
     ),
     (

@@ -25,9 +25,9 @@ pub(crate) type Ratios = BTreeMap<&'static str, Observed>;
 #[derive(Default)]
 pub(crate) struct Observed {
     /// Error over bound where the bound is finite; 0 where both are 0.
-    ratios: Vec<f64>,
+    pub(super) ratios: Vec<f64>,
     /// Elements of which nothing is known.
-    unbounded: usize,
+    pub(super) unbounded: usize,
 }
 
 /// Inputs of the rasterization stages in f32, the same for every scalar.

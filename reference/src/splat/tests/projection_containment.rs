@@ -48,7 +48,7 @@ fn outputs<S: Scalar>(
     ]
 }
 
-fn random_gradients(channels: usize, random: &mut Random) -> SplatGradients<f32> {
+pub(super) fn random_gradients(channels: usize, random: &mut Random) -> SplatGradients<f32> {
     let mut numbers = |n: usize| -> Vec<f32> { (0..n).map(|_| random.within(-1.0, 1.0)).collect() };
     SplatGradients {
         v_means2d: numbers(2 * COUNT).as_chunks().0.to_vec(),
@@ -104,7 +104,7 @@ fn at_the_near_plane(layout: Layout, convention: &Convention) -> Scene<f32> {
 }
 
 /// A camera's projection and its gradients, perturbed.
-type OneCamera<S> = (Projections<S>, ProjectionGradients<S>);
+pub(super) type OneCamera<S> = (Projections<S>, ProjectionGradients<S>);
 
 fn perturbed_camera<S: Scalar>(
     scene: &Scene<S>,
@@ -117,7 +117,7 @@ fn perturbed_camera<S: Scalar>(
     (forward, backward::project::project(&scene.gaussians, &lens, v, convention))
 }
 
-fn lifted<S: Scalar>(v: &SplatGradients<f32>) -> SplatGradients<S> {
+pub(super) fn lifted<S: Scalar>(v: &SplatGradients<f32>) -> SplatGradients<S> {
     let row = |x: &[f32]| x.iter().map(|&x| S::from_f32(x)).collect::<Vec<S>>();
     SplatGradients {
         v_means2d: row(v.v_means2d.as_flattened()).as_chunks().0.to_vec(),
@@ -136,7 +136,7 @@ fn numbers<S: Scalar>(p: &Projections<S>, g: usize) -> Vec<S> {
 
 /// Where the kernel projects a Gaussian its numbers are within their radii; where it does not, that
 /// is allowed and they are zero. Counts the Gaussians that roundings culled or did not cull.
-fn check_forward<M: Model>(
+pub(super) fn check_forward<M: Model>(
     bounds: &ProjectionBounds<M>,
     found: &Projections<Perturbed<M>>,
     place: &str,
@@ -165,7 +165,7 @@ fn check_forward<M: Model>(
 }
 
 /// The sums over cameras, beginning with the camera `first`, and over Gaussians.
-fn check_backward<M: Model>(
+pub(super) fn check_backward<M: Model>(
     bounds: &ProjectionGradientBounds,
     found: &[OneCamera<Perturbed<M>>],
     first: usize,

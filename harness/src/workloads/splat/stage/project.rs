@@ -1,10 +1,14 @@
 //! The projection stages of one case, for all its cameras.
 
+mod spelled;
+
+pub use spelled::Margins;
+
 use crate::workloads::splat::case::Case;
 use splatcheck_gpu::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients, ProjectInputs,
 };
-use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, ExtraRoundings, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::convention::{Convention, FovClampGradient, NearRule};
 use splatcheck_reference::splat::rasterize::rasterize;
@@ -168,6 +172,7 @@ impl ProjectStage {
                 focal: camera.focal,
                 principal: camera.principal,
                 limits: [0, 1].map(|i| [camera.low[i], camera.high[i]]),
+                extra_roundings: ExtraRoundings::NONE,
             };
             lens.map(S::from_f32)
         };

@@ -1,0 +1,180 @@
+//! The stage `project`, spelled otherwise.
+
+use super::{CovarianceIn, Spelling, covariances, sandwich, turned};
+use crate::arithmetic::{Scalar, Truth};
+use crate::splat::convention::Convention;
+use crate::splat::linear::{M3, V3, dot};
+use crate::splat::project::{
+    Lens, Projections, camera_mean, compensation, culled_by_depth, rotation, scaled,
+};
+use crate::splat::scene::{Colors, Gaussians};
+use crate::splat::sh::{self, MAX_COEFFICIENTS, spelled};
+use crate::splat::view::Splats;
+
+/// What a program keeps of one Gaussian and one camera.
+pub(super) struct Step<S> {
+    pub(super) mean: V3<S>,
+    pub(super) unit_quat: [S; 4],
+    /// 1/|q|
+    pub(super) inverse_length: S,
+    pub(super) rotation: M3<S>,
+    /// R(q) diag(s)
+    pub(super) scaled: M3<S>,
+    pub(super) slope: [S; 2],
+    pub(super) limited: [Truth; 2],
+    pub(super) on_screen: [V3<S>; 2],
+    /// M M^T, in world and in camera axes.
+    pub(super) covariances: [M3<S>; 2],
+    /// The 2D covariance without the blur and with it.
+    pub(super) sharp: V3<S>,
+    pub(super) covariance: V3<S>,
+    pub(super) dets: [S; 2],
+    pub(super) conic: V3<S>,
+    pub(super) mean2d: [S; 2],
+}
+
+impl Spelling {
+    /// One Gaussian; `None` where it is culled.
+    pub(super) fn step<S: Scalar>(
+        &self,
+        gaussians: &Gaussians<S>,
+        id: usize,
+        lens: &Lens<S>,
+        convention: &Convention,
+    ) -> Option<Step<S>> {
+        let mean = camera_mean(gaussians, id, lens);
+        let z = mean[2];
+        if culled_by_depth(z, convention) == Truth::Always {
+            return None;
+        }
+        let (unit_quat, inverse_length) = self.normalized(gaussians.quats[id]);
+        let rotation = rotation(unit_quat);
+        let scaled = scaled(&rotation, gaussians.scales[id]);
+        let (slope, limited) = self.slopes(mean, lens);
+        let on_screen = self.jacobian(slope, z, lens);
+        let covariances = covariances(&lens.rotation, &scaled);
+        let sharp = match self.covariance {
+            CovarianceIn::Root => {
+                let root = crate::splat::linear::rows_mul(&turned(&on_screen, lens), &scaled);
+                [dot(root[0], root[0]), dot(root[0], root[1]), dot(root[1], root[1])]
+            }
+            CovarianceIn::World => sandwich(&turned(&on_screen, lens), &covariances[0]),
+            CovarianceIn::Camera => sandwich(&on_screen, &covariances[1]),
+        };
+        let blur = S::from_f64(convention.eps2d);
+        let covariance = [sharp[0] + blur, sharp[1], sharp[2] + blur];
+        let dets = [sharp, covariance].map(|[a, b, c]| a * c - b * b);
+        if S::from_f64(0.0).less(dets[1]) == Truth::Never {
+            return None;
+        }
+        let [a, b, c] = covariance;
+        let w = z + S::from_f64(convention.w_eps);
+        let pixel = |i: usize| {
+            let f = lens.focal[i];
+            if self.reciprocals {
+                f * mean[i] * (S::from_f64(1.0) / w) + lens.principal[i]
+            } else {
+                f * (mean[i] / w) + lens.principal[i]
+            }
+        };
+        Some(Step {
+            mean,
+            unit_quat,
+            inverse_length,
+            rotation,
+            scaled,
+            slope,
+            limited,
+            on_screen,
+            covariances,
+            sharp,
+            covariance,
+            dets,
+            conic: [c, -b, a].map(|x| self.over(x, dets[1])),
+            mean2d: [pixel(0), pixel(1)],
+        })
+    }
+
+    fn slopes<S: Scalar>(&self, mean: V3<S>, lens: &Lens<S>) -> ([S; 2], [Truth; 2]) {
+        let slopes = [0, 1].map(|i| self.over(mean[i], mean[2]));
+        let limited =
+            [0, 1].map(|i| slopes[i].less(lens.limits[i][0]) | lens.limits[i][1].less(slopes[i]));
+        ([0, 1].map(|i| lens.limits[i][1].min(lens.limits[i][0].max(slopes[i]))), limited)
+    }
+
+    /// Rows (f/z, 0, -f q/z^2) with q = z times the slope, by reciprocals; else the oracle's.
+    fn jacobian<S: Scalar>(&self, slope: [S; 2], z: S, lens: &Lens<S>) -> [V3<S>; 2] {
+        if !self.reciprocals {
+            return lens.on_screen(slope, z);
+        }
+        let (zero, rz) = (S::from_f64(0.0), S::from_f64(1.0) / z);
+        let [[fx, fy], square] = [lens.focal, [rz * rz; 2]];
+        let along = |f: S, slope: S| -(f * (z * slope)) * square[0];
+        [[fx * rz, zero, along(fx, slope[0])], [zero, fy * rz, along(fy, slope[1])]]
+    }
+
+    /// The direction of view, and one over the distance.
+    pub(super) fn direction<S: Scalar>(
+        &self,
+        gaussians: &Gaussians<S>,
+        id: usize,
+        lens: &Lens<S>,
+    ) -> (V3<S>, S) {
+        let position = lens.eye().position;
+        self.normalized(std::array::from_fn(|i| gaussians.means[id][i] - position[i]))
+    }
+
+    /// The harmonics at a direction.
+    pub(super) fn basis<S: Scalar>(&self, d: V3<S>, coefficients: usize) -> [S; MAX_COEFFICIENTS] {
+        if self.sloan { spelled::basis(d, coefficients) } else { sh::basis(d, coefficients) }
+    }
+
+    /// The colour before its clamp, the constant first.
+    pub(super) fn unclamped<S: Scalar>(&self, sh: &[S], d: V3<S>) -> V3<S> {
+        let basis = self.basis(d, sh.len() / 3);
+        std::array::from_fn(|channel| {
+            let terms = sh.chunks_exact(3).zip(&basis).map(|(row, &b)| b * row[channel]);
+            terms.fold(S::from_f64(0.5), |sum, term| sum + term)
+        })
+    }
+}
+
+/// The stage for one camera as `spelling` writes it.
+#[must_use]
+pub fn project<S: Scalar>(
+    spelling: &Spelling,
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    convention: &Convention,
+) -> Projections<S> {
+    let (n, channels, zero) = (gaussians.len(), gaussians.colors.channels(), S::from_f64(0.0));
+    let mut out = Projections {
+        splats: Splats::zeros(n, channels),
+        covars2d: vec![[zero; 3]; n],
+        depths: vec![zero; n],
+        visible: vec![Truth::Never; n],
+    };
+    let stride = gaussians.colors.stride();
+    for id in 0..n {
+        let Some(step) = spelling.step(gaussians, id, lens, convention) else { continue };
+        let none = lens.extra_roundings;
+        let opacity = gaussians.opacities[id];
+        let opacity = match convention.antialiased {
+            true => opacity * compensation(step.dets, none),
+            false => opacity,
+        };
+        (out.splats.means2d[id], out.splats.conics[id]) = (step.mean2d, step.conic);
+        (out.splats.opacities[id], out.covars2d[id]) = (opacity, step.covariance);
+        (out.depths[id], out.visible[id]) = (step.mean[2], Truth::Always);
+        let values = &gaussians.colors.values()[id * stride..(id + 1) * stride];
+        let color = &mut out.splats.colors[id * channels..(id + 1) * channels];
+        match gaussians.colors {
+            Colors::Direct { .. } => color.copy_from_slice(values),
+            Colors::Harmonics { .. } => {
+                let (d, _) = spelling.direction(gaussians, id, lens);
+                color.copy_from_slice(&spelling.unclamped(values, d).map(|c| c.max(zero)));
+            }
+        }
+    }
+    out
+}
