@@ -37,6 +37,8 @@ pub(super) struct Walk<'a, M> {
     decides_stops: bool,
     /// What the program's own forward pass may have decided, where that is known.
     ways: Option<Ways>,
+    /// The depth in front of which that ended, likewise.
+    end: Option<usize>,
     v_pixel: &'a [Bounded<M>],
     ends: Ends<Bounded<M>>,
     /// `[6 + D]` the terms of the last step, over all paths.
@@ -70,6 +72,7 @@ impl<'a, M: Model> Walk<'a, M> {
             formulation: inputs.formulation(),
             decides_stops: inputs.decides_stops(),
             ways: None,
+            end: None,
             v_pixel: inputs.v_pixel(pixel, channels),
             ends,
             terms: vec![Bounded::from_f64(0.0); GEOMETRY + channels],
@@ -96,6 +99,7 @@ impl<'a, M: Model> Walk<'a, M> {
             formulation,
             decides_stops: false,
             ways: None,
+            end: None,
             v_pixel,
             ends: start.ends,
             terms: vec![Bounded::from_f64(0.0); GEOMETRY + channels],
@@ -104,8 +108,9 @@ impl<'a, M: Model> Walk<'a, M> {
         }
     }
 
-    /// With what the program's own forward pass may have decided.
-    pub(super) fn along(mut self, ways: Option<Ways>) -> Self {
+    /// With what the program's own forward pass may have decided, which ended in front of depth `end`.
+    pub(super) fn along(mut self, ways: Option<Ways>, end: usize) -> Self {
+        self.end = Some(end);
         if let Some(ways) = &ways {
             self.paths.iter_mut().for_each(|path| path.ways = ways.all());
         }
@@ -232,15 +237,25 @@ impl<'a, M: Model> Walk<'a, M> {
             } else {
                 Outcome::Takes
             };
-            let others = [Outcome::Skips, Outcome::Stops, Outcome::Takes].into_iter();
             let may = |outcome| match outcome {
                 Outcome::Skips => pair.visible != Truth::Always,
                 Outcome::Stops => stop != Truth::Never,
                 Outcome::Takes => stop != Truth::Always,
             };
-            let possible = others.filter(|&outcome| outcome != oracle && may(outcome));
-            for outcome in std::iter::once(oracle).chain(possible) {
-                self.paths.push(path.clone());
+            let others = [Outcome::Skips, Outcome::Stops, Outcome::Takes].into_iter();
+            let others = others.filter(|&outcome| outcome != oracle && may(outcome));
+            let mut possible: Vec<_> = std::iter::once(oracle).chain(others).collect();
+            let as_before =
+                |&outcome: &Outcome| self.as_before(path.ways, outcome, entry.depth) != 0;
+            if possible.iter().any(as_before) {
+                possible.retain(as_before);
+            }
+            for outcome in possible {
+                let ways = match self.as_before(path.ways, outcome, entry.depth) {
+                    0 => path.ways,
+                    ways => ways,
+                };
+                self.paths.push(Path { ways, ..path.clone() });
                 let (i, widen) = (self.paths.len() - 1, self.paths.len() > 1);
                 match outcome {
                     Outcome::Skips => self.nothing(widen),
@@ -256,6 +271,19 @@ impl<'a, M: Model> Walk<'a, M> {
             }
         }
         taken
+    }
+
+    /// Which of the ways `left` the program's own forward pass may have gone that did this with the pair at
+    /// `depth`: it took none from its end on, and did not stop before. All of them where it is not known.
+    fn as_before(&self, left: u64, outcome: Outcome, depth: usize) -> u64 {
+        let [skips, takes] = self.ways.as_ref().map_or([left; 2], |ways| ways.fork(left, depth));
+        match (outcome, self.end) {
+            (_, None) => left,
+            (Outcome::Skips, Some(_)) => skips,
+            (Outcome::Takes, Some(end)) if depth < end => takes,
+            (Outcome::Stops, Some(end)) if depth >= end => left,
+            (Outcome::Takes | Outcome::Stops, Some(_)) => 0,
+        }
     }
 
     /// Terms of 0, which replace `terms` or widen them.

@@ -1,6 +1,6 @@
 //! Which of a pixel's undecided pairs its own forward pass can have taken.
 //!
-//! A pair whose visibility rounding leaves open is followed both ways on the way back, since the numbers
+//! A pair whose visibility rounding leaves open is followed both ways by a backward pass, since the numbers
 //! that the walk starts with are as a rule another program's: that one may have decided otherwise. Where
 //! they are the forward outputs of the program that is judged, it has decided already, and a backward
 //! pass that decides otherwise divides the transmittance by other factors than it was multiplied by: the
@@ -23,6 +23,9 @@
 //! Each S with none of these contradictions is a *way*. The program's own S is always one: it meets 1 to
 //! 3 by what a forward pass is, and 4 by the bounds that its transmittance was judged by. A backward pass
 //! that takes the same pairs so stays within the bounds, which follow every way.
+//!
+//! A walk from the front, which decides the stop again, takes no pair behind `last` either and stops
+//! at none in front of it, by point 1 and what a stop is.
 //!
 //! An undecided pair has alpha near `alpha_min` as a rule, and a factor of 1 - 1/255 is thousands of
 //! roundings of T: point 4 tells how many such pairs were taken. Which of several it cannot tell where

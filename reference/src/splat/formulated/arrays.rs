@@ -35,7 +35,7 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
                 first: noted.first.to_vec(),
                 states: map(noted.states),
             }),
-            of_one_program: self.knows_the_ways(),
+            of_one_program: self.is_of_one_program(),
         }
     }
 }

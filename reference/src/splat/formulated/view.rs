@@ -136,17 +136,27 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
     }
 
     /// As the forward outputs of the very program whose backward pass is bounded: what it decided on
-    /// its way forward it must decide again. A walk back then drops what contradicts its last
-    /// contributor and final transmittance (`bounds/ways.rs`). A walk from the front reads neither in
-    /// place of its own decisions, and stays as it is.
+    /// its way forward it must decide again. The bounds then drop what contradicts its last contributor
+    /// and final transmittance (`bounds/ways.rs`), of a walk from the front as well, although that reads
+    /// no last contributors: `loss.last_ids` are needed for it.
     #[must_use]
     pub fn of_one_program(self, of_one_program: bool) -> Self {
         Self { of_one_program, ..self }
     }
 
-    /// See [`Self::of_one_program`].
-    pub(crate) fn knows_the_ways(&self) -> bool {
-        self.of_one_program && !self.starts_in_front()
+    /// Where the forward pass of the same program ended, behind a pixel's last contributor, as a depth of
+    /// the list that begins at `list`; `None` where the numbers may be another program's, and for walks
+    /// that begin at checkpoints, which are.
+    pub(crate) fn own_end(&self, pixel: usize, list: usize) -> Option<usize> {
+        if !self.of_one_program || self.checkpoints.is_some() {
+            return None;
+        }
+        let last = *self.loss.last_ids.get(pixel)?;
+        Some(usize::try_from(last).map_or(0, |last| last + 1 - list))
+    }
+
+    pub(super) fn is_of_one_program(&self) -> bool {
+        self.of_one_program
     }
 
     pub(super) fn loss(&self) -> &LossView<'a, S> {

@@ -146,8 +146,8 @@ impl<'a, M: Model> TileState<'a, M> {
             let block = &self.blocks[at];
             let (t, end) = (block.t.get(pixel.lane), block.last[pixel.lane]);
             let mut walk = Walk::at(self.view, self.inputs, pixel.index, t, rest);
-            if self.inputs.knows_the_ways() {
-                walk = walk.along(self.ways(&pixel, end, at));
+            if let Some(end) = self.inputs.own_end(pixel.index, self.list) {
+                walk = walk.along(self.ways(&pixel, end, at), end);
             }
             self.walks[at * BLOCK + pixel.lane] = Some((end, walk));
             self.blocks[at].last[pixel.lane] = 0.0;
@@ -155,16 +155,11 @@ impl<'a, M: Model> TileState<'a, M> {
     }
 
     /// What the pixel's own forward pass may have decided, which ended in front of depth `end`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a depth of the tile's list"
-    )]
-    fn ways(&self, pixel: &Pixel, end: f64, at: usize) -> Option<Ways> {
+    fn ways(&self, pixel: &Pixel, end: usize, at: usize) -> Option<Ways> {
         let [row, column] = [at / self.tile.blocks[0], at % self.tile.blocks[0]];
         let [x, y] = &self.tile.samples;
         let sample = [x[column][pixel.lane], y[row][pixel.lane]];
-        let ids = &self.view.lists.flatten_ids[self.list..self.list + end as usize];
+        let ids = &self.view.lists.flatten_ids[self.list..self.list + end];
         let footprints = ids.iter().map(|&id| &self.footprints[id as usize]);
         let formulation = self.inputs.formulation();
         let stored = Stored {

@@ -158,7 +158,8 @@ impl TestView {
             v_render_colors: &v_render_colors,
             v_render_alphas: &v_render_alphas,
         };
-        let inputs = BackwardView::new(formulation, loss, None, None).expect("it walks back");
+        let image: Vec<f32> = self.image().into_iter().map(plain).collect();
+        let inputs = BackwardView::new(formulation, loss, Some(&image), None).expect("all inputs");
         rows(&rasterize_as(&view, &inputs))
     }
 

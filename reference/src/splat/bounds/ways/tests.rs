@@ -3,14 +3,15 @@ use crate::arithmetic::Wgsl;
 use crate::splat::bounds::tests::views::TestView;
 use crate::splat::bounds::{GradientBounds, backward_as};
 use crate::splat::formulated::BackwardView;
-use crate::splat::formulation::{Formulation, WalkOrder};
+use crate::splat::formulation::Formulation;
 use crate::splat::view::LossView;
 
 /// The bounds of a backward pass that goes on from the scene's forward pass, its own or another's.
 fn bounds(test: &TestView, formulation: Formulation, own: bool) -> GradientBounds {
     let transmittance = test.loss_of(formulation);
     let loss = LossView { transmittance: &transmittance, ..test.loss() };
-    let inputs = BackwardView::new(formulation, loss, None, None).expect("it walks back");
+    let image = test.image();
+    let inputs = BackwardView::new(formulation, loss, Some(&image), None).expect("all inputs");
     backward_as(&test.view(), &inputs.of_one_program(own))
 }
 
@@ -30,7 +31,7 @@ fn outside(bounds: &GradientBounds, gradients: &[f32]) -> usize {
 #[test]
 fn a_backward_pass_that_decides_otherwise_than_its_forward_pass_is_outside() {
     for test in TestView::on_edges() {
-        for formulation in Formulation::practised().filter(|one| one.walk() == WalkOrder::Back) {
+        for formulation in Formulation::practised() {
             let [any, own] = [false, true].map(|own| bounds(&test, formulation, own));
             let right = test.gradients(formulation, 0);
             assert_eq!(outside(&any, &right), 0, "{formulation}: it conforms");
