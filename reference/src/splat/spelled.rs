@@ -59,44 +59,46 @@ const OURS: Spelling = Spelling {
 };
 
 /// What public programs write, one difference at a time, then all of gsplat's together.
+///
+/// A division or a root counts 5, which is what it may cost in fast CUDA in units of one rounding. A sum that
+/// the oracle adds up in the same order counts nothing: its roundings are the oracle's own.
 pub const PRACTISED: [Spelling; 6] = [
     Spelling {
         name: "reciprocal",
         reciprocals: true,
-        roundings: 12,
-        counted: "v_z by J: 2 f q rz^3 v with rz = 1/z: z times the slope 1, rz 3, its powers 2, \
-                  products 4, sums 2",
+        roundings: 26,
+        counted: "the gradient by the covariance: both conics 6 each, two matrix products 2 each, the \
+                  share that inverse_eps leaves 9, its product 1",
         ..OURS
     },
     Spelling {
         name: "world covariance",
         covariance: CovarianceIn::World,
         roundings: 16,
-        counted: "the covariance: M M^T 3, both T 2 each, two matrix products 3 each, the blur 1, and \
-                  where it is symmetric by name only, the sum of both halves 2",
+        counted: "the covariance: M M^T 3, both T 3 each, two matrix products 3 each, the blur 1",
         ..OURS
     },
     Spelling {
         name: "camera covariance",
         covariance: CovarianceIn::Camera,
-        roundings: 18,
-        counted: "v_R_w by the covariance: M M^T 3, J^T v J 6, two matrix products 3 each, the factor 2 \
-                  and the sum with v of the mean 3",
+        roundings: 16,
+        counted: "the covariance: M M^T 3, by R_w and by J from both sides 3 each, the blur 1",
         ..OURS
     },
     Spelling {
         name: "rsqrt",
         rsqrt: true,
         roundings: 6,
-        counted: "the unit quaternion: the squares' sum 4, halved by the root to 2, the root 1, its \
-                  reciprocal 1, the product 1, one where a model's root errs by two units",
+        counted: "a unit vector: the reciprocal of its length 5, the product 1",
         ..OURS
     },
     Spelling {
         name: "sloan",
         sloan: true,
-        roundings: 16,
-        counted: "the harmonics: |d|^2 is 1 but for twice d's 5, and 6 of the polynomial",
+        roundings: 36,
+        counted: "the gradient by the direction of view: a derivative 5, its products 2, the sum over 16 \
+                  coefficients and 3 channels 17, through the normalization 11; no less than the 24 by \
+                  which |d|^2 may be off 1 and the 6 of a polynomial, or the 6 of the projection off d",
         ..OURS
     },
     Spelling {
@@ -105,7 +107,7 @@ pub const PRACTISED: [Spelling; 6] = [
         covariance: CovarianceIn::Camera,
         rsqrt: true,
         sloan: true,
-        roundings: 18,
+        roundings: 36,
         counted: "the largest of reciprocal, camera covariance, rsqrt and sloan, since they round the \
                   terms of different intermediates",
     },

@@ -141,7 +141,8 @@ fn geometry<S: Scalar>(
 ) -> Row<S> {
     let extra = lens.extra_roundings;
     let v_opacity = splats.v_opacities[id];
-    let mut v_cov = covariance(p, splats.v_conics[id], convention.inverse_eps, extra);
+    let v_conic = splats.v_conics[id];
+    let mut v_cov = covariance_of(p.covariance, p.dets[1], v_conic, convention.inverse_eps, extra);
     let mut opacity = v_opacity;
     if convention.antialiased {
         opacity = one_term(v_opacity * compensation(p.dets, extra), extra);
@@ -222,14 +223,13 @@ impl<S: Scalar> GradientSpread<S> {
 /// From the conic (a, b, c) = (C, -B, A)/det to the covariance (A, B, C), det = AC - B^2:
 /// da/dA = -C^2/det^2, da/dB = 2BC/det^2, da/dC = -B^2/det^2, db/dA = BC/det^2,
 /// db/dB = -(AC + B^2)/det^2, and the rest by symmetry.
-fn covariance<S: Scalar>(
-    p: &Projection<S>,
+pub(crate) fn covariance_of<S: Scalar>(
+    [a, b, c]: V3<S>,
+    det: S,
     [va, vb, vc]: V3<S>,
     inverse_eps: f64,
     extra: ExtraRoundings,
 ) -> V3<S> {
-    let [a, b, c] = p.covariance;
-    let det = p.dets[1];
     let k = one_term(det.divides_by_square(S::from_f64(1.0), Some(inverse_eps)), extra);
     let two = S::from_f64(2.0);
     let first = k * (b * c * vb - c * c * va - b * b * vc);

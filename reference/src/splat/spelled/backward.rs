@@ -3,7 +3,9 @@
 use super::forward::Step;
 use super::{CovarianceIn, Spelling, product, turned};
 use crate::arithmetic::{ExtraRoundings, Scalar};
-use crate::splat::backward::project::{ProjectionGradients, antialias_of, unit_quat};
+use crate::splat::backward::project::{
+    ProjectionGradients, antialias_of, covariance_of, unit_quat,
+};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
@@ -24,13 +26,18 @@ struct Inner<S> {
 }
 
 impl Spelling {
-    /// -C V C for the conic C and the gradient V by it, symmetric matrices both.
+    /// -C V C for the conic C and the gradient V by it, symmetric matrices both, where the conic is a
+    /// product with a reciprocal; else the oracle's.
     fn covariance_vjp<S: Scalar>(
         &self,
         step: &Step<S>,
         [va, vb, vc]: V3<S>,
         inverse_eps: f64,
     ) -> V3<S> {
+        if !self.reciprocals {
+            let none = ExtraRoundings::NONE;
+            return covariance_of(step.covariance, step.dets[1], [va, vb, vc], inverse_eps, none);
+        }
         let half = S::from_f64(0.5) * vb;
         let [a, b, c] = step.conic;
         // V C, row by row.
@@ -130,6 +137,27 @@ impl Spelling {
             (v[i], v[2]) = (v[i] + of_mean, v[2] - of_depth);
         }
         v
+    }
+
+    /// The gradient by the direction of view: the oracle's sum over the coefficients, or in Sloan's form
+    /// one for each channel, the last coefficient first.
+    fn direction_vjp<S: Scalar>(&self, sh: &[S], v: V3<S>, d: V3<S>) -> V3<S> {
+        let (zero, coefficients) = ([S::from_f64(0.0); 3], sh.len() / 3);
+        if !self.sloan {
+            let gradient = sh::basis_gradient(d, coefficients);
+            let rows = sh.chunks_exact(3).zip(gradient);
+            return rows.fold(zero, |sum, (row, gradient)| {
+                add(sum, scale(dot([row[0], row[1], row[2]], v), gradient))
+            });
+        }
+        let gradient = spelled::basis_gradient(d, coefficients);
+        let of_channel = |channel: usize| {
+            let rows = sh.chunks_exact(3).zip(gradient).rev();
+            rows.fold(zero, |sum, (row, gradient)| {
+                add(sum, scale(row[channel] * v[channel], gradient))
+            })
+        };
+        add(add(of_channel(0), of_channel(1)), of_channel(2))
     }
 
     /// (v - n (n . v)) times one over the length.
@@ -244,20 +272,10 @@ impl<S: Scalar> One<'_, S> {
         let (zero, unclamped) = (S::from_f64(0.0), spelling.unclamped(values, d));
         let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));
         let basis = spelling.basis(d, coefficients);
-        let gradient = if spelling.sloan {
-            spelled::basis_gradient(d, coefficients)
-        } else {
-            sh::basis_gradient(d, coefficients)
-        };
-        let mut v_direction = [zero; 3];
-        // Channel by channel, the last coefficient first.
-        for (channel, &v) in v.iter().enumerate() {
-            for k in (0..coefficients).rev() {
-                v_color[3 * k + channel] = v * basis[k];
-                let by = values[3 * k + channel] * v;
-                v_direction = add(v_direction, scale(by, gradient[k]));
-            }
+        for (k, row) in v_color.chunks_exact_mut(3).enumerate() {
+            row.iter_mut().zip(&v).for_each(|(slot, &v)| *slot = v * basis[k]);
         }
+        let v_direction = spelling.direction_vjp(values, v, d);
         let v_offset = spelling.unit_vjp(d, inverse, v_direction);
         out.v_means[id] = add(out.v_means[id], v_offset);
         let turned = mul_vec(&lens.rotation, v_offset);

@@ -129,8 +129,11 @@ impl Spelling {
         if self.sloan { spelled::basis(d, coefficients) } else { sh::basis(d, coefficients) }
     }
 
-    /// The colour before its clamp, the constant first.
+    /// The colour before its clamp, in Sloan's form the constant first.
     pub(super) fn unclamped<S: Scalar>(&self, sh: &[S], d: V3<S>) -> V3<S> {
+        if !self.sloan {
+            return sh::unclamped(sh, d);
+        }
         let basis = self.basis(d, sh.len() / 3);
         std::array::from_fn(|channel| {
             let terms = sh.chunks_exact(3).zip(&basis).map(|(row, &b)| b * row[channel]);
