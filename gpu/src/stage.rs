@@ -242,12 +242,20 @@ impl StageSpec {
     /// reduced.
     #[must_use]
     pub fn settings(&self, settings: &[Setting]) -> Vec<Option<Setting>> {
+        self.settings_by(settings, &|reduction| self.reduces_by(reduction))
+    }
+
+    /// The same for an engine that `has` kernels for these reductions.
+    #[must_use]
+    pub fn settings_by(
+        &self,
+        settings: &[Setting],
+        has: &dyn Fn(Reduction) -> bool,
+    ) -> Vec<Option<Setting>> {
         if !self.accumulates() {
             return vec![None];
         }
-        let known: Vec<_> = self.reductions().collect();
-        let some = settings.iter().filter(|setting| known.contains(&setting.reduction));
-        some.copied().map(Some).collect()
+        settings.iter().filter(|setting| has(setting.reduction)).copied().map(Some).collect()
     }
 
     /// The size that a kernel is compiled for; 1 where one kernel serves all.

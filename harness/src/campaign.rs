@@ -78,11 +78,7 @@ impl Contender<'_> {
     /// Those of `settings` that the engine has kernels of the stage for; one run without a setting where
     /// nothing is reduced.
     fn settings_of(&self, stage: Stage, settings: &[Setting]) -> Vec<Option<Setting>> {
-        if !stage.accumulates() {
-            return vec![None];
-        }
-        let has = |setting: &&Setting| self.engine.reduces_by(stage, setting.reduction);
-        settings.iter().filter(has).copied().map(Some).collect()
+        stage.settings_by(settings, &|reduction| self.engine.reduces_by(stage, reduction))
     }
 }
 

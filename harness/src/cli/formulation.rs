@@ -110,8 +110,8 @@ fn agrees(reports: &[EngineReport]) -> bool {
         && rows().any(|(.., row)| row.count(Verdict::Agree) > 0)
 }
 
-/// Judges a user's kernel as was asked, with so many extra roundings where a number is given, in place of the
-/// formulation's own; `judge` runs all of it in one formulation, with the inputs that a
+/// Judges a user's kernel as was asked, with so many extra roundings where a number is given, in place
+/// of the formulation's own; `judge` runs all of it in one formulation, with the inputs that a
 /// kernel of that formulation is given, and is told how to make a failing case small. Where it
 /// disagrees, the other formulations are tried, the unusual ones where no usual one agrees, and
 /// then those with terms of f16.

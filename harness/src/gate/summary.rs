@@ -199,10 +199,7 @@ impl EngineSummary {
             loop_limit: report.info.loop_limit.to_string(),
             chain: report.chain.name(),
             given_up: report.given_up.clone(),
-            rows: report
-                .named_rows()
-                .map(|(stage, reduction, row)| RowSummary::new(stage, reduction, row))
-                .collect(),
+            rows: report.rows.iter().map(RowSummary::new).collect(),
             limited: report.limited.iter().map(LimitedSummary::new).collect(),
             findings: findings
                 .map(|(finding, file)| {
@@ -223,12 +220,12 @@ impl LimitedSummary {
 }
 
 impl RowSummary {
-    fn new(stage: &'static str, reduction: &'static str, row: &Row) -> Self {
+    fn new((&(stage, reduction), row): (&(Stage, Option<Reduction>), &Row)) -> Self {
         let sharpness = &row.tally.sharpness;
         Self {
-            stage,
-            reduction,
-            formulation: stage.parse().ok().and_then(|stage: Stage| stage.text.formulation()),
+            stage: stage.spec().name,
+            reduction: reduction.map_or("-", Reduction::name),
+            formulation: stage.text.formulation(),
             runs: row.runs.iter().map(|(verdict, &runs)| (verdict.to_string(), runs)).collect(),
             elements: row.tally.elements(),
             undecided: row.tally.undecided,

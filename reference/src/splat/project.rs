@@ -287,7 +287,7 @@ pub(crate) fn project_one<S: Scalar>(
 
 /// The opacity to blend with: antialiased mode multiplies it by `sqrt(det/det_blurred)`, which keeps
 /// the integral of a splat narrower than the blur (Yu et al. 2024, Mip-Splatting).
-fn opacity<S: Scalar>(
+pub(crate) fn opacity<S: Scalar>(
     opacity: S,
     dets: [S; 2],
     convention: &Convention,

@@ -11,8 +11,8 @@ mod forward;
 pub use backward::project_backward;
 pub use forward::project;
 
-use crate::arithmetic::{Arith, ExtraRoundings};
-use crate::splat::linear::{M3, V3, dot, mul_vec, transpose};
+use crate::arithmetic::{Arith, ExtraRoundings, Scalar};
+use crate::splat::linear::{M3, V3, dot, mul_vec, rows_mul, transpose};
 use crate::splat::project::Lens;
 
 /// Where a program forms the covariance before it is projected.
@@ -41,8 +41,8 @@ pub struct Spelling {
     /// sphere (Sloan, JCGT 2013, appendix A2).
     pub sloan: bool,
     /// The most roundings of a term on its way into an intermediate that the oracle's expression does not
-    /// have, as `counted` counts them.
-    pub roundings: u8,
+    /// have, as `counted` counts them: what bounds are to count.
+    pub extra_roundings: ExtraRoundings,
     /// The intermediate with that many, and what rounds.
     pub counted: &'static str,
 }
@@ -54,9 +54,14 @@ const OURS: Spelling = Spelling {
     covariance: CovarianceIn::Root,
     rsqrt: false,
     sloan: false,
-    roundings: 0,
+    extra_roundings: ExtraRoundings::NONE,
     counted: "the expression itself",
 };
+
+/// So many roundings; more than can be counted do not compile.
+const fn counted(roundings: u8) -> ExtraRoundings {
+    ExtraRoundings::new(roundings).expect("few enough to count")
+}
 
 /// What public programs write, one difference at a time, then all of gsplat's together.
 ///
@@ -66,7 +71,7 @@ pub const PRACTISED: [Spelling; 6] = [
     Spelling {
         name: "reciprocal",
         reciprocals: true,
-        roundings: 26,
+        extra_roundings: counted(26),
         counted: "the gradient by the covariance: both conics 6 each, two matrix products 2 each, the \
                   share that inverse_eps leaves 9, its product 1",
         ..OURS
@@ -74,28 +79,28 @@ pub const PRACTISED: [Spelling; 6] = [
     Spelling {
         name: "world covariance",
         covariance: CovarianceIn::World,
-        roundings: 16,
+        extra_roundings: counted(16),
         counted: "the covariance: M M^T 3, both T 3 each, two matrix products 3 each, the blur 1",
         ..OURS
     },
     Spelling {
         name: "camera covariance",
         covariance: CovarianceIn::Camera,
-        roundings: 16,
+        extra_roundings: counted(16),
         counted: "the covariance: M M^T 3, by R_w and by J from both sides 3 each, the blur 1",
         ..OURS
     },
     Spelling {
         name: "rsqrt",
         rsqrt: true,
-        roundings: 6,
+        extra_roundings: counted(6),
         counted: "a unit vector: the reciprocal of its length 5, the product 1",
         ..OURS
     },
     Spelling {
         name: "sloan",
         sloan: true,
-        roundings: 36,
+        extra_roundings: counted(36),
         counted: "the gradient by the direction of view: a derivative 5, its products 2, the sum over 16 \
                   coefficients and 3 channels 17, through the normalization 11; no less than the 24 by \
                   which |d|^2 may be off 1 and the 6 of a polynomial, or the 6 of the projection off d",
@@ -107,19 +112,13 @@ pub const PRACTISED: [Spelling; 6] = [
         covariance: CovarianceIn::Camera,
         rsqrt: true,
         sloan: true,
-        roundings: 36,
+        extra_roundings: counted(36),
         counted: "the largest of reciprocal, camera covariance, rsqrt and sloan, since they round the \
                   terms of different intermediates",
     },
 ];
 
 impl Spelling {
-    /// [`Self::roundings`] as bounds count them.
-    #[must_use]
-    pub fn extra_roundings(&self) -> ExtraRoundings {
-        ExtraRoundings::new(self.roundings).unwrap_or_default()
-    }
-
     /// a / b
     fn over<A: Arith>(&self, a: A, b: A) -> A {
         if self.reciprocals { a * (b.like(1.0) / b) } else { a / b }
@@ -135,17 +134,6 @@ impl Spelling {
     }
 }
 
-/// A B
-fn product<A: Arith>(a: &M3<A>, b: &M3<A>) -> M3<A> {
-    let columns = transpose(b);
-    a.map(|row| columns.map(|column| dot(row, column)))
-}
-
-/// A A^T
-fn square<A: Arith>(a: &M3<A>) -> M3<A> {
-    product(a, &transpose(a))
-}
-
 /// R S R^T for two rows of R and a symmetric S: xx, xy, yy.
 fn sandwich<A: Arith>(rows: &[V3<A>; 2], s: &M3<A>) -> V3<A> {
     let [first, second] = rows.map(|row| mul_vec(s, row));
@@ -154,11 +142,11 @@ fn sandwich<A: Arith>(rows: &[V3<A>; 2], s: &M3<A>) -> V3<A> {
 
 /// What a lens makes of a Gaussian's M: the covariance in world and in camera axes.
 fn covariances<A: Arith>(rotation: &M3<A>, scaled: &M3<A>) -> [M3<A>; 2] {
-    let world = square(scaled);
-    [world, product(&product(rotation, &world), &transpose(rotation))]
+    let world = rows_mul(scaled, &transpose(scaled));
+    [world, rows_mul(&rows_mul(rotation, &world), &transpose(rotation))]
 }
 
 /// J `R_w`
-fn turned<S: crate::arithmetic::Scalar>(on_screen: &[V3<S>; 2], lens: &Lens<S>) -> [V3<S>; 2] {
-    crate::splat::linear::rows_mul(on_screen, &lens.rotation)
+fn turned<S: Scalar>(on_screen: &[V3<S>; 2], lens: &Lens<S>) -> [V3<S>; 2] {
+    rows_mul(on_screen, &lens.rotation)
 }

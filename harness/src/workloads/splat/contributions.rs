@@ -7,8 +7,8 @@
 //!
 //! Threads are mapped to pixels as in `pair.cuh` and `pair.wgsl`: thread t of a tile is the pixel
 //! (t mod 16, t / 16), and warps are runs of threads. Where a lane has P pixels, lane t has those of
-//! the threads P t to P t + P - 1, and contributes where one of them does. Whether a pair contributes is decided by the
-//! kernels' own expressions in f32, without contraction and with the oracle's exp: comparisons that
+//! the threads P t to P t + P - 1, and contributes where one of them does. Whether a pair contributes
+//! is decided by the kernels' own expressions in f32, without contraction and with the oracle's exp: comparisons that
 //! rounding leaves open may be decided otherwise on a device.
 
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
@@ -115,7 +115,8 @@ impl<'a> Contributions<'a> {
     }
 
     /// Calls `f` with every step of one tile: in the order of the walk, at each position warp by warp,
-    /// for every number of pixels that a lane may have. All warps of the tile are there at all positions, also those whose lanes have all stopped.
+    /// for every number of pixels that a lane may have. All warps of the tile are there at all positions,
+    /// also those whose lanes have all stopped.
     ///
     /// # Panics
     /// For a tile that the stage does not have.

@@ -38,6 +38,20 @@ pub struct ProjectionGradients<S> {
     pub v_viewmat: [[S; 4]; 4],
 }
 
+impl<S: Scalar> ProjectionGradients<S> {
+    pub(crate) fn zeros(gaussians: &Gaussians<S>) -> Self {
+        let (n, zero) = (gaussians.len(), S::from_f64(0.0));
+        Self {
+            v_means: vec![[zero; 3]; n],
+            v_quats: vec![[zero; 4]; n],
+            v_scales: vec![[zero; 3]; n],
+            v_opacities: vec![zero; n],
+            v_colors: vec![zero; n * gaussians.colors.stride()],
+            v_viewmat: [[zero; 4]; 4],
+        }
+    }
+}
+
 /// What one Gaussian gets, and its part of the camera's gradient.
 pub(crate) struct Row<S> {
     pub(crate) mean: V3<S>,
@@ -75,15 +89,8 @@ pub fn project<S: Scalar>(
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> ProjectionGradients<S> {
-    let (n, stride, zero) = (gaussians.len(), gaussians.colors.stride(), S::from_f64(0.0));
-    let mut out = ProjectionGradients {
-        v_means: vec![[zero; 3]; n],
-        v_quats: vec![[zero; 4]; n],
-        v_scales: vec![[zero; 3]; n],
-        v_opacities: vec![zero; n],
-        v_colors: vec![zero; n * stride],
-        v_viewmat: [[zero; 4]; 4],
-    };
+    let (stride, zero) = (gaussians.colors.stride(), S::from_f64(0.0));
+    let mut out = ProjectionGradients::zeros(gaussians);
     let cameras: Vec<[[S; 4]; 3]> = (out.v_means.par_chunks_mut(PART))
         .zip(out.v_quats.par_chunks_mut(PART))
         .zip(out.v_scales.par_chunks_mut(PART))

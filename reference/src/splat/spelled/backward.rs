@@ -1,7 +1,7 @@
 //! The stage `project_backward`, spelled otherwise.
 
 use super::forward::Step;
-use super::{CovarianceIn, Spelling, product, turned};
+use super::{CovarianceIn, Spelling, turned};
 use crate::arithmetic::{ExtraRoundings, Scalar};
 use crate::splat::backward::project::{
     ProjectionGradients, antialias_of, covariance_of, unit_quat,
@@ -78,7 +78,7 @@ impl Spelling {
                 let v_turned = rows_mul(&v, &step.covariances[0]);
                 let twice_world = outer(&jacobian, &v);
                 Inner {
-                    scaled: product(&twice_world, &step.scaled),
+                    scaled: rows_mul(&twice_world, &step.scaled),
                     on_screen: v_turned.map(|row| mul_vec(rotation, row)),
                     rotation: outer(&step.on_screen, &v_turned),
                 }
@@ -87,11 +87,11 @@ impl Spelling {
                 let v = doubled(&step.on_screen);
                 let twice_camera = outer(&step.on_screen, &v);
                 let back = transpose(rotation);
-                let twice_world = product(&product(&back, &twice_camera), rotation);
+                let twice_world = rows_mul(&rows_mul(&back, &twice_camera), rotation);
                 Inner {
-                    scaled: product(&twice_world, &step.scaled),
+                    scaled: rows_mul(&twice_world, &step.scaled),
                     on_screen: rows_mul(&v, &step.covariances[1]),
-                    rotation: product(&product(&twice_camera, rotation), &step.covariances[0]),
+                    rotation: rows_mul(&rows_mul(&twice_camera, rotation), &step.covariances[0]),
                 }
             }
         }
@@ -185,16 +185,8 @@ pub fn project_backward<S: Scalar>(
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> ProjectionGradients<S> {
-    let (n, stride, zero) = (gaussians.len(), gaussians.colors.stride(), S::from_f64(0.0));
-    let mut out = ProjectionGradients {
-        v_means: vec![[zero; 3]; n],
-        v_quats: vec![[zero; 4]; n],
-        v_scales: vec![[zero; 3]; n],
-        v_opacities: vec![zero; n],
-        v_colors: vec![zero; n * stride],
-        v_viewmat: [[zero; 4]; 4],
-    };
-    for id in 0..n {
+    let mut out = ProjectionGradients::zeros(gaussians);
+    for id in 0..gaussians.len() {
         let Some(step) = spelling.step(gaussians, id, lens, convention) else { continue };
         let one = One { spelling, gaussians, id, lens, convention };
         let mut camera = one.geometry(&step, splats, &mut out);

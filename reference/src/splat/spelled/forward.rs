@@ -1,11 +1,11 @@
 //! The stage `project`, spelled otherwise.
 
 use super::{CovarianceIn, Spelling, covariances, sandwich, turned};
-use crate::arithmetic::{Scalar, Truth};
+use crate::arithmetic::{ExtraRoundings, Scalar, Truth};
 use crate::splat::convention::Convention;
-use crate::splat::linear::{M3, V3, dot};
+use crate::splat::linear::{M3, V3, dot, rows_mul};
 use crate::splat::project::{
-    Lens, Projections, camera_mean, compensation, culled_by_depth, rotation, scaled,
+    Lens, Projections, camera_mean, culled_by_depth, opacity, rotation, scaled,
 };
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh::{self, MAX_COEFFICIENTS, spelled};
@@ -55,7 +55,7 @@ impl Spelling {
         let covariances = covariances(&lens.rotation, &scaled);
         let sharp = match self.covariance {
             CovarianceIn::Root => {
-                let root = crate::splat::linear::rows_mul(&turned(&on_screen, lens), &scaled);
+                let root = rows_mul(&turned(&on_screen, lens), &scaled);
                 [dot(root[0], root[0]), dot(root[0], root[1]), dot(root[1], root[1])]
             }
             CovarianceIn::World => sandwich(&turned(&on_screen, lens), &covariances[0]),
@@ -108,8 +108,8 @@ impl Spelling {
             return lens.on_screen(slope, z);
         }
         let (zero, rz) = (S::from_f64(0.0), S::from_f64(1.0) / z);
-        let [[fx, fy], square] = [lens.focal, [rz * rz; 2]];
-        let along = |f: S, slope: S| -(f * (z * slope)) * square[0];
+        let ([fx, fy], square) = (lens.focal, rz * rz);
+        let along = |f: S, slope: S| -(f * (z * slope)) * square;
         [[fx * rz, zero, along(fx, slope[0])], [zero, fy * rz, along(fy, slope[1])]]
     }
 
@@ -160,12 +160,7 @@ pub fn project<S: Scalar>(
     let stride = gaussians.colors.stride();
     for id in 0..n {
         let Some(step) = spelling.step(gaussians, id, lens, convention) else { continue };
-        let none = lens.extra_roundings;
-        let opacity = gaussians.opacities[id];
-        let opacity = match convention.antialiased {
-            true => opacity * compensation(step.dets, none),
-            false => opacity,
-        };
+        let opacity = opacity(gaussians.opacities[id], step.dets, convention, ExtraRoundings::NONE);
         (out.splats.means2d[id], out.splats.conics[id]) = (step.mean2d, step.conic);
         (out.splats.opacities[id], out.covars2d[id]) = (opacity, step.covariance);
         (out.depths[id], out.visible[id]) = (step.mean[2], Truth::Always);

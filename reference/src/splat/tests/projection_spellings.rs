@@ -87,7 +87,7 @@ impl Case {
 fn every_spelling_has_the_oracles_numbers_in_f64() {
     for case in cases() {
         for spelling in &PRACTISED {
-            let (forward, sums) = case.bounds::<Extra<Ieee>>(spelling.extra_roundings());
+            let (forward, sums) = case.bounds::<Extra<Ieee>>(spelling.extra_roundings);
             let found = case.spelled::<f64>(spelling);
             let scene = case.scene.map(f64::from);
             let lenses = case.lenses(&scene, ExtraRoundings::NONE);
@@ -132,7 +132,7 @@ fn containment<M: Model>() {
         for (turn, spelling) in PRACTISED.iter().enumerate() {
             let mut of_spelling = Ratios::new();
             for case in cases() {
-                let (forward, sums) = case.bounds::<Extra<M>>(spelling.extra_roundings());
+                let (forward, sums) = case.bounds::<Extra<M>>(spelling.extra_roundings);
                 for (seed, luck) in
                     [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down].into_iter().enumerate()
                 {
@@ -148,7 +148,7 @@ fn containment<M: Model>() {
             }
             let worst = of_spelling.values().flat_map(|observed| &observed.ratios);
             let worst = worst.copied().fold(0.0, f64::max);
-            let (name, k) = (spelling.name, spelling.roundings);
+            let (name, k) = (spelling.name, spelling.extra_roundings.count());
             println!("{:25} {name:18} K = {k:2}: {worst:.2} of its bounds", M::TABLE.name);
             for (output, Observed { ratios: more, unbounded }) in of_spelling {
                 let all = ratios.entry(output).or_default();
@@ -197,7 +197,7 @@ fn a_covariance_formed_first_needs_its_roundings_for_a_needle_along_the_view() {
             [error(0), error(1), error(2)].into_iter().fold(0.0, f64::max)
         };
         let without = outside(case.bounds(ExtraRoundings::NONE));
-        let with = outside(case.bounds(spelling.extra_roundings()));
+        let with = outside(case.bounds(spelling.extra_roundings));
         println!("{}: {without:.1e} bounds without roundings, {with:.1e} with", spelling.name);
         assert!(without > 10.0, "{}: {without} bounds without any", spelling.name);
         assert!(with <= 1.0, "{}: {with} bounds with its roundings", spelling.name);

@@ -112,7 +112,7 @@ fn long(i: u32, count: u32) -> Mark {
 }
 
 /// One of the list of the second tile, eight of whose pixels see every eighth. A ninth pixel ends at
-/// the fourth of those that it sees, in the first half of the list, and has more behind that.
+/// the second of those that it sees, in the first half of the list, and has more behind that.
 fn behind(i: u32) -> Mark {
     if i % 50 == 49 {
         return Mark::round([small(TILE + 2), 0.0], 1.0 / 64.0, 0.98);

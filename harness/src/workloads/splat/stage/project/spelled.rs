@@ -2,7 +2,7 @@
 
 use super::ProjectStage;
 use splatcheck_reference::arithmetic::{
-    Bounded, Extra, ExtraRoundings, Ieee, Model, Scalar, Truth,
+    Bounded, ElementBound, Extra, ExtraRoundings, Ieee, Model, Scalar, Truth,
 };
 use splatcheck_reference::splat::backward::project::ProjectionGradients;
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
@@ -31,23 +31,27 @@ struct Bounds<M> {
 }
 
 impl ProjectStage {
-    /// Runs a spelling in f32 and judges it by IEEE's bounds.
+    /// Runs each spelling in f32 and judges it by IEEE's bounds.
     #[must_use]
-    pub fn spelled(&self, spelling: &Spelling) -> Margins {
-        let found = self.found(spelling);
-        let with = self.bounds::<Extra<Ieee>>(spelling.extra_roundings());
+    pub fn spelled(&self, spellings: &[Spelling]) -> Vec<Margins> {
         let without = self.bounds::<Ieee>(ExtraRoundings::NONE);
-        let mut margins = Margins::default();
-        for [error, bound] in with.errors(&found) {
-            if !bound.is_finite() {
-                margins.unbounded += 1;
-            } else if error > 0.0 {
-                margins.ratios.push(error / bound);
+        let margins = |spelling: &Spelling| {
+            let found = self.found(spelling);
+            let mut margins = Margins::default();
+            for [error, bound] in
+                self.bounds::<Extra<Ieee>>(spelling.extra_roundings).errors(&found)
+            {
+                if !bound.is_finite() {
+                    margins.unbounded += 1;
+                } else if error > 0.0 {
+                    margins.ratios.push(error / bound);
+                }
             }
-        }
-        let outside = without.errors(&found).into_iter().filter(|[error, bound]| error > bound);
-        margins.outside_without = outside.count();
-        margins
+            let outside = without.errors(&found).into_iter().filter(|[error, bound]| error > bound);
+            margins.outside_without = outside.count();
+            margins
+        };
+        spellings.iter().map(margins).collect()
     }
 
     fn found(&self, spelling: &Spelling) -> Found {
@@ -80,6 +84,10 @@ impl<M: Model> Bounds<M> {
             forward.flat_map(|(bounds, (found, _))| forward_errors(bounds, found)).collect();
         let Self { backward: sums, .. } = self;
         let gaussians = sums.elements.len() / sums.stride;
+        let of_sum = |x: f32, element: &ElementBound, terms: u64| {
+            let tolerance = element.tolerance(terms.saturating_sub(1), terms, &M::TABLE);
+            [(f64::from(x) - element.value).abs(), tolerance]
+        };
         for g in 0..gaussians {
             let terms = sums.cameras_of(g);
             let mut values = vec![0.0_f32; sums.stride];
@@ -88,19 +96,16 @@ impl<M: Model> Bounds<M> {
             }
             let elements = &sums.elements[g * sums.stride..(g + 1) * sums.stride];
             all.extend(values.iter().zip(elements).map(|(&x, element)| {
-                let tolerance = element.tolerance(terms.saturating_sub(1), terms, &M::TABLE);
-                let bound = if sums.is_open(g) { f64::INFINITY } else { tolerance };
-                [(f64::from(x) - element.value).abs(), bound]
+                let [error, bound] = of_sum(x, element, terms);
+                [error, if sums.is_open(g) { f64::INFINITY } else { bound }]
             }));
         }
         for (camera, (_, one)) in found.iter().enumerate() {
             let seen = &sums.seen[camera * gaussians..(camera + 1) * gaussians];
             let terms = seen.iter().filter(|&&seen| seen != Truth::Never).count() as u64;
             let elements = sums.viewmats.chunks_exact(12).nth(camera).unwrap_or_default();
-            all.extend(one.v_viewmat.as_flattened().iter().zip(elements).map(|(&x, element)| {
-                let tolerance = element.tolerance(terms.saturating_sub(1), terms, &M::TABLE);
-                [(f64::from(x) - element.value).abs(), tolerance]
-            }));
+            let numbers = one.v_viewmat.as_flattened().iter().zip(elements);
+            all.extend(numbers.map(|(&x, element)| of_sum(x, element, terms)));
         }
         all
     }
