@@ -97,7 +97,7 @@ impl FromStr for Architecture {
 /// One kernel, compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Artifact {
-    /// The stage's name: one of [`Stage::all`]'s, or the probe's.
+    /// The stage's name: one of [`Stage::all`]'s, the probe's, or a second launch's.
     pub stage: &'static str,
     /// For the stages that accumulate.
     pub reduction: Option<Reduction>,
@@ -128,9 +128,10 @@ impl Build {
         setting: Option<Setting>,
         sizes: &Sizes,
     ) -> Artifact {
+        let reduction = setting.map(|setting| setting.reduction);
         Artifact {
             stage: stage.name,
-            reduction: setting.map(|setting| setting.reduction),
+            reduction,
             channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(sizes))),
             architecture: self.architecture,
             fast_math: self.fast_math,
@@ -138,14 +139,38 @@ impl Build {
     }
 }
 
+impl Build {
+    /// The artifacts of all launches of such a run: [`Self::artifact`], and that of the second where
+    /// there are two.
+    #[must_use]
+    pub fn artifacts(
+        self,
+        stage: &'static StageSpec,
+        setting: Option<Setting>,
+        sizes: &Sizes,
+    ) -> Vec<Artifact> {
+        let twice = stage.two_launches(setting.map(|setting| setting.reduction));
+        let second = twice.map(|twice| self.artifact(twice.second, None, sizes));
+        [self.artifact(stage, setting, sizes)].into_iter().chain(second).collect()
+    }
+}
+
 /// The numbers of channels that kernels are compiled for.
 const CHANNELS: [Option<Channels>; 2] = [Some(Channels::Exactly(3)), Some(Channels::UpTo(32))];
 
-/// Every artifact: the probe's, then those of the stages in their order.
+/// Every artifact: the probe's, then those of the stages in their order, each with those of its second
+/// launches.
 #[must_use]
 pub fn all() -> Vec<Artifact> {
+    rows().flat_map(artifacts).collect()
+}
+
+/// Every row that kernels are compiled for by themselves: first launches have their stage's name.
+fn rows() -> impl Iterator<Item = &'static StageSpec> {
     let stages = Stage::all().map(Stage::spec);
-    [&PROBE].into_iter().chain(stages).flat_map(artifacts).collect()
+    let with_second =
+        |stage: &'static StageSpec| [stage].into_iter().chain(stage.twice.iter().map(|t| t.second));
+    [&PROBE].into_iter().chain(stages.flat_map(with_second))
 }
 
 /// Everything that a stage is compiled for.
@@ -232,15 +257,32 @@ impl Artifact {
         self.of_reduction(self.standard_stage())
     }
 
-    /// The row of its stage.
-    fn spec(&self) -> Option<&'static StageSpec> {
-        let stages = Stage::all().map(Stage::spec);
-        stages.chain([&PROBE]).find(|stage| stage.name == self.stage)
+    /// The row of its launch.
+    #[must_use]
+    pub fn spec(&self) -> Option<&'static StageSpec> {
+        rows().find(|row| row.name == self.stage).map(|row| row.launched(self.reduction))
+    }
+
+    /// The stage and reduction that a run must ask for to launch it; `None` for the probe.
+    #[must_use]
+    pub fn judged(&self) -> Option<(Stage, Option<Reduction>)> {
+        let second = |stage: &Stage| {
+            let twice = stage.twice.iter().find(|twice| twice.second.name == self.stage);
+            twice.map(|twice| (*stage, Some(twice.reduction)))
+        };
+        let named = |stage: &Stage| (stage.name == self.stage).then_some((*stage, self.reduction));
+        Stage::all().find_map(|stage| named(&stage).or_else(|| second(&stage)))
     }
 
     /// The text of its stage.
     fn text(&self) -> Text {
         self.spec().map_or(Text::of(self.stage), |stage| stage.text)
+    }
+
+    /// Whether it makes the outputs of what another launch has added up.
+    #[must_use]
+    pub fn is_second_launch(&self) -> bool {
+        self.judged().is_some_and(|(stage, _)| stage.name != self.stage)
     }
 
     /// A name with that of its reduction.

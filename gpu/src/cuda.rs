@@ -204,16 +204,18 @@ impl Engine for CudaEngine {
     }
 
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let sizes = stage.check_work(work, self.info.lane_width)?;
-        no_panic("CUDA's driver", || {
-            let mut results = Vec::with_capacity(work.len());
-            for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
-                let stage = stage.spec();
-                let run =
-                    |&setting: &Option<Setting>| PtxJob { stage, inputs, sizes, setting }.run(self);
-                results.push(settings.iter().map(run).collect::<Result<_, _>>()?);
-            }
-            Ok(results)
+        stage.spec().in_launches(work, |stage, work| {
+            let sizes = stage.check_work(work, self.info.lane_width)?;
+            no_panic("CUDA's driver", || {
+                let mut results = Vec::with_capacity(work.len());
+                for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
+                    let run = |&setting: &Option<Setting>| {
+                        PtxJob { stage, inputs, sizes, setting }.run(self)
+                    };
+                    results.push(settings.iter().map(run).collect::<Result<_, _>>()?);
+                }
+                Ok(results)
+            })
         })
     }
 

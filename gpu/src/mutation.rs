@@ -212,7 +212,6 @@ mod tests {
     /// A mutant that is no program would not be caught but refused.
     #[test]
     fn wgsl_mutants_are_other_valid_programs() {
-        use crate::stages::Stage;
         use crate::wgsl::Variant;
         use wgpu::naga::front::wgsl;
         use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -225,8 +224,7 @@ mod tests {
             let mutant = Mutation::parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
             let edit = mutant.wgsl_edit().unwrap_or_else(|e| panic!("{e}"));
             for kernel in &mutant.kernels {
-                let stage = Stage::all().find(|stage| stage.name == kernel.stage);
-                let stage = stage.expect("every artifact's stage is one of WGSL's");
+                let stage = kernel.spec().expect("every artifact has a row");
                 let reduction = kernel.reduction;
                 let atomics = mutant.needs.unwrap_or(FloatAtomics::CompareExchange);
                 let right = stage.source(Variant { size: 5, reduction, atomics });

@@ -10,7 +10,7 @@ mod steps;
 pub mod sum;
 
 pub use setting::{Setting, ThresholdError};
-pub use sum::{Group, InRegisters, OfWorkgroup, Sends};
+pub use sum::{Group, InMemory, InRegisters, OfWorkgroup, Sends};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -36,7 +36,8 @@ pub struct Ending {
 /// Where the kernels of a reduction are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// It ends any kernel that accumulates: the kernel's text and this text are one program.
+    /// It ends a kernel that accumulates: the kernel's text and this text are one program. Any kernel,
+    /// unless a second launch must follow, which not every stage has.
     Any(Ending),
     /// It is a kernel of its own, which not every stage that accumulates has.
     Own {
@@ -58,6 +59,15 @@ impl Kernel {
     }
 }
 
+/// What a lane of a kernel goes through the walk with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaneHas {
+    /// Contributors (pixels): all lanes of a warp are at the same destination.
+    Contributors,
+    /// A destination (a Gaussian), through which contributors are streamed.
+    Destination,
+}
+
 /// DISTWAR's butterfly, which several rows end with.
 const BUTTERFLY: Ending =
     Ending { wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"), cuda: "reduce_sw_b.cuh" };
@@ -73,6 +83,8 @@ pub struct Row {
     pub kernel: Kernel,
     /// Destinations that a workgroup takes up at a time.
     pub batch_size: u32,
+    /// What a lane has.
+    pub lane_has: LaneHas,
     /// Contributors (pixels) that a lane has at a step: it adds up what they contribute before the
     /// warp adds up its lanes, and a workgroup has so many times fewer lanes.
     pub per_lane: u32,
@@ -82,6 +94,8 @@ pub struct Row {
     pub sends: Sends,
     /// Whether and where a workgroup adds up what its warps have.
     pub of_workgroup: OfWorkgroup,
+    /// How sums come together in memory.
+    pub in_memory: InMemory,
     /// Whether it is one of the two that DISTWAR proposes (arXiv 2401.05345).
     pub of_distwar: bool,
 }
@@ -124,10 +138,12 @@ reductions! {
             cuda: "reduce_atomic.cuh",
         }),
         batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Contributors,
         per_lane: 1,
         in_registers: InRegisters::Nothing,
         sends: Sends::EveryLane,
         of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: false,
     },
     /// DISTWAR's serialized reduction: the lowest lane of the group that matches on the Gaussian's
@@ -140,10 +156,12 @@ reductions! {
             cuda: "reduce_sw_s.cuh",
         }),
         batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Contributors,
         per_lane: 1,
         in_registers: InRegisters::Chain,
         sends: Sends::OneOfGroup,
         of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: true,
     },
     /// DISTWAR's butterfly: a shuffle tree over the whole warp, in which lanes that do not
@@ -153,10 +171,12 @@ reductions! {
         spelling: "sw_b",
         kernel: Kernel::Any(BUTTERFLY),
         batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Contributors,
         per_lane: 1,
         in_registers: InRegisters::Tree,
         sends: Sends::OneOfWarp,
         of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: true,
     },
     /// What the language offers for adding up a warp (`subgroupAdd`), in whatever order it adds;
@@ -169,10 +189,12 @@ reductions! {
             cuda: "reduce_subgroup.cuh",
         }),
         batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Contributors,
         per_lane: 1,
         in_registers: InRegisters::AnyOrder,
         sends: Sends::OneOfWarp,
         of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: false,
     },
     /// Each warp adds up in registers, the warps of a tile in workgroup memory; one atomic per
@@ -185,10 +207,12 @@ reductions! {
             cuda: "reduce_block.cuh",
         }),
         batch_size: BLOCK_BATCH_SIZE,
+        lane_has: LaneHas::Contributors,
         per_lane: 1,
         in_registers: InRegisters::Tree,
         sends: Sends::OneOfWarp,
         of_workgroup: OfWorkgroup::InMemory,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: false,
     },
     /// A kernel of its own: one lane per Gaussian, through which the pixels of the warp are
@@ -198,10 +222,12 @@ reductions! {
         spelling: "per_gaussian",
         kernel: Kernel::Own { file: "per_gaussian", ending: None },
         batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Destination,
         per_lane: 1,
         in_registers: InRegisters::Chain,
         sends: Sends::AlwaysOne,
         of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: false,
     },
     /// A kernel of its own: one lane per Gaussian, through which all pixels of the tile are streamed,
@@ -211,10 +237,12 @@ reductions! {
         spelling: "replay",
         kernel: Kernel::Own { file: "replay", ending: None },
         batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Destination,
         per_lane: 1,
         in_registers: InRegisters::Chain,
         sends: Sends::AlwaysOne,
         of_workgroup: OfWorkgroup::InRegisters,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: false,
     },
     /// A kernel of its own: a lane has two neighbouring pixels and adds up what they contribute; then
@@ -224,6 +252,41 @@ reductions! {
     /// The same with four pixels a lane.
     #[serde(rename = "multi-pixel-4")]
     MultiPixel4: multi_pixel("multi-pixel-4", "multi_pixel_4", 4),
+    /// A kernel of its own without float atomics: a workgroup adds up what its tile contributes to a
+    /// Gaussian in a fixed order, and writes the sum to a row of its own; the rows lie sorted by
+    /// Gaussian, and a second launch adds up those of each. The same bits under every schedule.
+    Sorted: Row {
+        name: "sorted",
+        spelling: "sorted",
+        kernel: Kernel::Own { file: "sorted", ending: None },
+        batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Contributors,
+        per_lane: 1,
+        in_registers: InRegisters::Tree,
+        sends: Sends::AlwaysOne,
+        of_workgroup: OfWorkgroup::InOrder,
+        in_memory: InMemory::InOrder,
+        of_distwar: false,
+    },
+    /// Every contributing lane adds to integers in fixed point, of which a second launch makes floats.
+    /// Integer additions do not round, so that their order changes no bit; what is below the quantum is
+    /// lost.
+    Fixed: Row {
+        name: "fixed",
+        spelling: "fixed",
+        kernel: Kernel::Any(Ending {
+            wgsl: include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
+            cuda: "reduce_fixed.cuh",
+        }),
+        batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Contributors,
+        per_lane: 1,
+        in_registers: InRegisters::Nothing,
+        sends: Sends::EveryLane,
+        of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FixedPoint,
+        of_distwar: false,
+    },
 }
 
 /// A row of `multi-pixel`. A batch has a Gaussian for each lane that loads one.
@@ -233,10 +296,12 @@ const fn multi_pixel(name: &'static str, spelling: &'static str, pixels: u32) ->
         spelling,
         kernel: Kernel::Own { file: "multi_pixel", ending: Some(BUTTERFLY) },
         batch_size: WORKGROUP_SIZE / pixels,
+        lane_has: LaneHas::Contributors,
         per_lane: pixels,
         in_registers: InRegisters::Tree,
         sends: Sends::OneOfWarp,
         of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FloatAtomics,
         of_distwar: false,
     }
 }
@@ -250,7 +315,7 @@ impl Reduction {
         let mut chosen = [Self::BASELINE; endings()];
         let (mut from, mut to) = (0, 0);
         while from < Self::ALL.len() {
-            if !Self::ALL[from].is_own_kernel() {
+            if Self::ALL[from].ends_any_kernel() {
                 chosen[to] = Self::ALL[from];
                 to += 1;
             }
@@ -278,10 +343,20 @@ impl Reduction {
         self.row().sends.has_threshold()
     }
 
-    /// Whether it is a kernel of its own instead of the end of another.
+    /// Whether it ends any kernel that accumulates: it is no kernel of its own and no second launch
+    /// follows.
     #[must_use]
-    pub const fn is_own_kernel(self) -> bool {
-        matches!(self.row().kernel, Kernel::Own { .. })
+    pub const fn ends_any_kernel(self) -> bool {
+        matches!(self.row().kernel, Kernel::Any(_)) && !self.launches_twice()
+    }
+
+    /// Whether a second launch makes the outputs of what the first has added up.
+    #[must_use]
+    pub const fn launches_twice(self) -> bool {
+        match self.row().in_memory {
+            InMemory::FloatAtomics => false,
+            InMemory::FixedPoint | InMemory::InOrder => true,
+        }
     }
 
     /// Lanes of a workgroup that has so many without it: each takes as many contributors as it has.
@@ -291,11 +366,11 @@ impl Reduction {
     }
 }
 
-/// Number of the reductions that are no kernel of their own.
+/// Number of the reductions that end any kernel.
 const fn endings() -> usize {
     let (mut at, mut count) = (0, 0);
     while at < Reduction::ALL.len() {
-        count += !Reduction::ALL[at].is_own_kernel() as usize;
+        count += Reduction::ALL[at].ends_any_kernel() as usize;
         at += 1;
     }
     count

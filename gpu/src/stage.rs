@@ -7,11 +7,13 @@
 
 mod buffer;
 mod check;
+mod launches;
 mod record;
 mod shape;
 mod steps;
 
 pub use buffer::{Buffer, Buffers};
+pub use launches::TwoLaunches;
 pub use record::{Language, Param, Value};
 pub use shape::{Dim, Sizes};
 pub use steps::LoopRun;
@@ -198,23 +200,28 @@ pub struct StageSpec {
     pub wgsl: Wgsl,
     /// The kernels in PTX.
     pub ptx: Ptx,
+    /// Its reductions that take two launches.
+    pub twice: &'static [TwoLaunches],
     /// What shapes do not say: whether the values would lead a kernel outside of an array, or are
     /// more than it is written for. Other values are not judged; NaN and infinities are inputs.
     pub check: fn(&Tensors, &Sizes) -> Result<(), EngineError>,
 }
 
 impl StageSpec {
-    /// Whether the stage adds to memory by atomics, so that its kernel depends on the reduction.
+    /// Whether the stage adds up what its lanes have, so that its kernel depends on the reduction.
     #[must_use]
     pub fn accumulates(&self) -> bool {
-        self.outputs.iter().any(|port| port.role.accumulates())
+        match self.reductions {
+            Reductions::None => false,
+            Reductions::Endings | Reductions::Only(_) => true,
+        }
     }
 
     /// The reductions that it has kernels for, in the order of reports.
     pub fn reductions(&self) -> impl Iterator<Item = Reduction> {
         let has = |reduction: &Reduction| match self.reductions {
             Reductions::None => false,
-            Reductions::Endings => !reduction.is_own_kernel(),
+            Reductions::Endings => reduction.ends_any_kernel(),
             Reductions::Only(these) => these.contains(reduction),
         };
         Reduction::ALL.into_iter().filter(has)

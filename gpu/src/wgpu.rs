@@ -115,13 +115,16 @@ impl Engine for WgpuEngine {
         &self.info
     }
 
-    fn supports(&self, stage: Stage, _reduction: Option<Reduction>) -> Support {
+    fn supports(&self, stage: Stage, reduction: Option<Reduction>) -> Support {
         let limit = self.gpu.limits.max_storage_buffers_per_shader_stage;
-        supported(&stage, usize::from(self.guard.is_some()), limit)
+        let row = stage.spec().launched(reduction);
+        supported(row, usize::from(self.guard.is_some()), limit)
     }
 
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let sizes = stage.check_work(work, self.info.lane_width)?;
-        no_panic("wgpu", || self.run_all(stage.spec(), work, &sizes))
+        stage.spec().in_launches(work, |row, work| {
+            let sizes = row.check_work(work, self.info.lane_width)?;
+            no_panic("wgpu", || self.run_all(row, work, &sizes))
+        })
     }
 }

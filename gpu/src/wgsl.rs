@@ -8,7 +8,7 @@
 pub(crate) mod guard;
 
 use crate::engine::FloatAtomics;
-use crate::reduction::{Ending, OfWorkgroup, Reduction};
+use crate::reduction::{Ending, InMemory, OfWorkgroup, Reduction};
 use crate::stage::{Buffer, Role, StageSpec};
 
 /// What is compiled into a kernel beside its text.
@@ -102,16 +102,25 @@ impl StageSpec {
         };
         self.wgsl.shared.iter().for_each(|part| add(part));
         if let Some(reduction) = variant.reduction {
-            add(match variant.atomics {
-                FloatAtomics::Native => include_str!("../kernels/wgsl/atomic_native.wgsl"),
-                FloatAtomics::CompareExchange => include_str!("../kernels/wgsl/atomic_cas.wgsl"),
-            });
+            match reduction.row().in_memory {
+                InMemory::FloatAtomics => add(match variant.atomics {
+                    FloatAtomics::Native => include_str!("../kernels/wgsl/atomic_native.wgsl"),
+                    FloatAtomics::CompareExchange => {
+                        include_str!("../kernels/wgsl/atomic_cas.wgsl")
+                    }
+                }),
+                InMemory::FixedPoint => {
+                    add(include_str!("../kernels/wgsl/fixed_point.wgsl"));
+                    add(include_str!("../kernels/wgsl/atomic_fixed.wgsl"));
+                }
+                InMemory::InOrder => add(include_str!("../kernels/wgsl/write_sum.wgsl")),
+            }
             add(include_str!("../kernels/wgsl/group.wgsl"));
             if let Some(Ending { wgsl, .. }) = reduction.row().kernel.ending() {
                 add(include_str!("../kernels/wgsl/reduce.wgsl"));
                 add(match reduction.row().of_workgroup {
                     OfWorkgroup::InMemory => include_str!("../kernels/wgsl/sums_workgroup.wgsl"),
-                    OfWorkgroup::Nothing | OfWorkgroup::InRegisters => {
+                    OfWorkgroup::Nothing | OfWorkgroup::InRegisters | OfWorkgroup::InOrder => {
                         include_str!("../kernels/wgsl/sums_memory.wgsl")
                     }
                 });

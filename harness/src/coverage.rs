@@ -3,8 +3,8 @@
 //! A *cell* is what a warp may meet at one step ([`ScatterStep`]): how many lanes add to one row,
 //! which is the first, where in its batch the step is, and whether a lane of the warp has stopped. A
 //! step with several rows is a cell for each. Cells are counted for every setting (reduction and
-//! threshold) that was run; the path taken follows from lanes and threshold. A kernel of its own that
-//! ends as no other does has warps of another kind and is not in the map.
+//! threshold) that was run; the path taken follows from lanes and threshold. A kernel whose lanes
+//! have a destination each has warps of another kind and is not in the map.
 //!
 //! Unreachable, and so not counted as empty: a first lane beyond W - lanes, because the other
 //! contributing lanes come after it; a stopped lane beside W contributing ones, because it does not
@@ -14,7 +14,7 @@
 use crate::io::serde_forms::pairs;
 use crate::scatter_step::{Scatter, ScatterStep};
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::reduction::Row;
+use splatcheck_gpu::reduction::{LaneHas, Row};
 use splatcheck_gpu::{Reduction, Setting};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -102,8 +102,11 @@ struct Shape {
 impl Shape {
     /// That of a reduction; `None` for one that is not in the map.
     fn of(reduction: Reduction) -> Option<Self> {
-        let Row { kernel, per_lane, batch_size, .. } = *reduction.row();
-        kernel.ending().map(|_| Self { per_lane, batch_size })
+        let Row { lane_has, per_lane, batch_size, .. } = *reduction.row();
+        match lane_has {
+            LaneHas::Contributors => Some(Self { per_lane, batch_size }),
+            LaneHas::Destination => None,
+        }
     }
 }
 

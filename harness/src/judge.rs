@@ -109,7 +109,7 @@ fn compare(
                         }
                         (OutputBound::OneOf(allowed), _) => element.one_of(allowed, &mut tally),
                         (OutputBound::Sum(elements), sum) => {
-                            let sum = sum.unwrap_or(Summation { depth: 0, terms: 1 });
+                            let sum = sum.unwrap_or(Summation::of_one_term());
                             let bound = sum.tolerance(&elements[place], &expectation.model);
                             element.sums_to(&elements[place], sum, bound, &mut tally);
                         }

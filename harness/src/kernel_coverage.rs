@@ -125,8 +125,10 @@ fn run(
     scope: Scope<'_>,
 ) -> Result<(), EngineError> {
     let mut settings = job.stage.settings(&Setting::sweep(engine.info().lane_width));
-    settings
-        .retain(|&setting| (scope.wanted)(&build.artifact(job.stage.spec(), setting, &job.sizes)));
+    settings.retain(|&setting| {
+        let all = build.artifacts(job.stage.spec(), setting, &job.sizes);
+        all.iter().any(|artifact| (scope.wanted)(artifact))
+    });
     if settings.is_empty() {
         return Ok(());
     }

@@ -14,6 +14,8 @@
 //! | `block` | none | | its workgroups: one addition for each |
 //! | `per-gaussian` | 1 | 1 | its steps |
 //! | `multi-pixel-P` | as `sw-b`, with c the lanes that have a pixel which contributes | | |
+//! | `fixed` | 2: both words of an integer | c | sum of c over its steps, at either word |
+//! | `sorted` | none: sums are written | | none |
 //!
 //! `block` adds to shared memory what `sw-b` adds to global memory, and ends a batch with one pass
 //! over its slots, neighbouring threads at neighbouring slots: a warp of it issues V atomics with as
@@ -29,7 +31,7 @@ mod tally;
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use splatcheck_gpu::reduction::{Group, OfWorkgroup};
+use splatcheck_gpu::reduction::{Group, InMemory, OfWorkgroup};
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
 use crate::scatter_step::Scatter;
@@ -77,7 +79,7 @@ pub struct Traffic {
     /// Per row: additions to each of its values, which all go to one address. 0 for a row to which
     /// nothing is sent.
     pub chains: Vec<u32>,
-    /// Values of a row.
+    /// Numbers in memory for a row: its values, in fixed point two words each.
     pub values: u32,
 }
 
@@ -200,14 +202,19 @@ impl Counts {
         let mut shared = Atomics::none(self.lane_width);
         shared.add(1, self.shared_of_kernel[setting.reduction as usize]);
         let row = setting.reduction.row();
-        let Some(steps) = self.steps(row.per_lane) else {
-            let (global, chains) = (Atomics::none(self.lane_width), Vec::new());
-            return Ok(Traffic { setting, global, shared, chains, values: self.values });
+        let values = match row.in_memory {
+            InMemory::FloatAtomics | InMemory::InOrder => self.values,
+            InMemory::FixedPoint => 2 * self.values,
         };
-        let of_warps = steps.of_warps(setting, self.values);
+        let none = || (Atomics::none(self.lane_width), Vec::new());
+        let Some(steps) = self.steps(row.per_lane) else {
+            let (global, chains) = none();
+            return Ok(Traffic { setting, global, shared, chains, values });
+        };
+        let of_warps = steps.of_warps(setting, values);
         // One value a workgroup, which a warp's lanes send for neighbouring destinations.
         let of_workgroups = || {
-            let issued = steps.passes.iter().map(|warps| warps * u64::from(self.values));
+            let issued = steps.passes.iter().map(|warps| warps * u64::from(values));
             (Atomics { lanes: issued.collect() }, steps.workgroups.clone())
         };
         let (global, chains) = match row.of_workgroup {
@@ -217,8 +224,9 @@ impl Counts {
                 of_workgroups()
             }
             OfWorkgroup::InRegisters => of_workgroups(),
+            OfWorkgroup::InOrder => none(),
         };
-        Ok(Traffic { setting, global, shared, chains, values: self.values })
+        Ok(Traffic { setting, global, shared, chains, values })
     }
 }
 

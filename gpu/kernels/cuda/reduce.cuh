@@ -9,6 +9,7 @@
 //                  add_up      makes the sum in that lane; the whole warp calls it
 //   Destination  where a sum goes, at once (`Memory`) or by way of the block (`SharedSums`):
 //                  Shared      what the block keeps in shared memory
+//                  Sum         what a sum in memory is
 //                  begin, end  before and after a batch; all threads of the block call them
 //                  send        takes one lane's values
 //
@@ -21,6 +22,7 @@
 template <unsigned N, typename InWarp, typename Destination>
 struct WarpReduction {
     using Shared = typename Destination::Shared;
+    using Sum = typename Destination::Sum;
 
     __device__ static void begin(Shared& shared, unsigned used) {
         Destination::begin(shared, used);
@@ -31,7 +33,7 @@ struct WarpReduction {
     __device__ static void add_up(
         Shared& shared,
         unsigned row,
-        float* target,
+        Sum* target,
         unsigned group,
         unsigned threshold,
         float (&values)[N],
@@ -54,6 +56,18 @@ struct WarpReduction {
     __device__ static void end(Shared& shared, unsigned rows, unsigned used, Target target) {
         Destination::end(shared, rows, used, target);
     }
+};
+
+// The part InWarp of kernels that add nothing up in registers: every lane sends.
+struct NoSum {
+    enum : bool { ADDS = false };
+
+    __device__ static unsigned leader(unsigned) {
+        return 0;
+    }
+
+    template <unsigned N>
+    __device__ static void add_up(unsigned, bool, float (&)[N], unsigned) {}
 };
 
 // The part InWarp of sums over all lanes of the warp, contributing or not: lane 0 holds the sum
@@ -83,6 +97,7 @@ struct Tree : LaneZeroLeads {
 template <unsigned ROWS, unsigned N>
 struct Memory {
     struct Shared {};
+    using Sum = float;
 
     __device__ static void begin(Shared&, unsigned) {}
 
@@ -106,6 +121,7 @@ struct SharedSums {
     struct Shared {
         float sums[N * ROWS];
     };
+    using Sum = float;
 
     // Every row is cleared, before a barrier of the caller: sums are written over whatever shared
     // memory held (hazards 17, 19).

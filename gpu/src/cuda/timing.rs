@@ -4,8 +4,10 @@ use super::failure::failed;
 use super::{CudaEngine, Record, arguments, config};
 use crate::engine::{EngineError, Work};
 use crate::ptx_host::{Prepared, PtxJob};
-use crate::stage::{Role, Sizes};
+use crate::reduction::Setting;
+use crate::stage::{Role, Sizes, TwoLaunches};
 use crate::stages::Stage;
+use crate::tensor::Tensors;
 use crate::timing::Timing;
 use cudarc::driver::CudaSlice;
 use cudarc::driver::sys::CUevent_flags;
@@ -21,13 +23,43 @@ impl CudaEngine {
     ) -> Result<Timing, EngineError> {
         let mut milliseconds = Vec::with_capacity(work.settings.len());
         for &setting in work.settings {
-            let job = PtxJob { stage: stage.spec(), inputs: work.inputs, sizes, setting };
-            let mut prepared = job.prepare(self)?;
-            self.timed(&job, &mut prepared)?;
-            let runs = (0..repeats).map(|_| self.timed(&job, &mut prepared));
-            milliseconds.push(runs.collect::<Result<_, _>>()?);
+            let twice = stage.spec().two_launches(setting.map(|setting| setting.reduction));
+            milliseconds.push(match twice {
+                None => {
+                    let job = PtxJob { stage: stage.spec(), inputs: work.inputs, sizes, setting };
+                    self.times(&job, repeats)?
+                }
+                Some(twice) => self.times_of_two(twice, (work.inputs, setting), repeats)?,
+            });
         }
         Ok(Timing { milliseconds, peak: self.peak })
+    }
+
+    /// So many launches of one kernel, after one that is not counted.
+    fn times(&mut self, job: &PtxJob<'_>, repeats: u32) -> Result<Vec<f32>, EngineError> {
+        let mut prepared = job.prepare(self)?;
+        self.timed(job, &mut prepared)?;
+        (0..repeats).map(|_| self.timed(job, &mut prepared)).collect()
+    }
+
+    /// The same of two kernels one after the other: the sum of their times. What the host derives and
+    /// what lies between them is not counted.
+    fn times_of_two(
+        &mut self,
+        twice: &TwoLaunches,
+        (inputs, setting): (&Tensors, Option<Setting>),
+        repeats: u32,
+    ) -> Result<Vec<f32>, EngineError> {
+        let first = twice.of_first(inputs)?;
+        let sizes = &twice.first.sizes(&first)?;
+        let job = PtxJob { stage: twice.first, inputs: &first, sizes, setting };
+        let written = job.run(self)?;
+        let of_first = self.times(&job, repeats)?;
+        let second = twice.of_second(inputs, &written)?;
+        let sizes = &twice.second.sizes(&second)?;
+        let job = PtxJob { stage: twice.second, inputs: &second, sizes, setting: None };
+        let of_second = self.times(&job, repeats)?;
+        Ok(of_first.iter().zip(of_second).map(|(first, second)| first + second).collect())
     }
 
     /// One launch; the time is that of the kernel by the device's events.

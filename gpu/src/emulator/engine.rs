@@ -14,6 +14,7 @@ use crate::engine::{
 };
 use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
 use crate::reduction::{Reduction, Setting};
+use crate::stage::StageSpec;
 use crate::stages::Stage;
 use crate::tensor::Tensors;
 
@@ -148,7 +149,7 @@ impl EmulatorEngine {
         std::mem::take(&mut self.coverage)
     }
 
-    /// What the latest launch did.
+    /// What the latest launch did, of two the first.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
@@ -169,7 +170,7 @@ impl EmulatorEngine {
         fault.or(self.unwritten.then_some("output not written"))
     }
 
-    /// The decisions of the latest launch, also if it failed.
+    /// The decisions of the latest launch, also if it failed; of two the first.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -193,11 +194,16 @@ impl EmulatorEngine {
         let Geometry { grid: [x, y], block } = geometry;
         let launch = Launch { grid: [x, y, 1], block: [block, 1, 1], dynamic_shared: 0, arguments };
         let EmulatorOptions { schedule, observers, .. } = &self.options;
-        let (memory, trace) = (&mut self.memory, &mut self.trace);
+        let memory = &mut self.memory;
         self.fault = None;
         self.unwritten = false;
+        // In a second launch no lane meets another: what is told of a run is the first's.
+        let second = artifact.is_second_launch();
+        let (lockstep, mut no_trace) = (Schedule::lockstep(), Trace::new());
+        let (schedule, trace) =
+            if second { (&lockstep, &mut no_trace) } else { (schedule, &mut self.trace) };
         let result = run_traced(module, entry, &launch, memory, schedule, *observers, trace);
-        self.report = result.map_err(|error| {
+        let report = result.map_err(|error| {
             let text = error.to_string();
             match error {
                 RunError::Launch(_) => return EngineError::Input(text),
@@ -206,12 +212,16 @@ impl EmulatorEngine {
             }
             EngineError::Device(text)
         })?;
-        self.count(artifact)
+        self.count(artifact, &report)?;
+        if !second {
+            self.report = report;
+        }
+        Ok(())
     }
 
-    /// Adds the coverage of the latest launch, if it was counted.
-    fn count(&mut self, artifact: Artifact) -> Result<(), EngineError> {
-        let Some(latest) = &self.report.coverage else { return Ok(()) };
+    /// Adds the coverage of a launch, if it was counted.
+    fn count(&mut self, artifact: Artifact, report: &Report) -> Result<(), EngineError> {
+        let Some(latest) = &report.coverage else { return Ok(()) };
         match self.coverage.entry(artifact) {
             Entry::Occupied(mut sum) => {
                 let added = sum.get_mut().merge(latest);
@@ -308,22 +318,37 @@ impl Engine for EmulatorEngine {
     }
 
     fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
-        stage.reduces_by(reduction) || self.replaced.contains_key(&(stage.name, Some(reduction)))
+        self.has(stage.spec(), reduction)
     }
 
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let has = |reduction| self.reduces_by(stage, reduction);
-        let sizes = stage.check_work_by(work, self.info.lane_width, &has)?;
+        stage.spec().in_launches(work, |row, work| self.run_row(row, work))
+    }
+}
+
+impl EmulatorEngine {
+    /// Launches a row on every job with every one of its settings.
+    fn run_row(
+        &mut self,
+        row: &'static StageSpec,
+        work: &[Work<'_>],
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let has = |reduction| self.has(row, reduction);
+        let sizes = row.check_work_by(work, self.info.lane_width, &has)?;
         let mut results = Vec::with_capacity(work.len());
         for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
-            let stage = stage.spec();
             let mut run = |&setting: &Option<Setting>| {
                 self.memory = DeviceMemory::new();
-                PtxJob { stage, inputs, sizes, setting }.run(self)
+                PtxJob { stage: row, inputs, sizes, setting }.run(self)
             };
             results.push(settings.iter().map(&mut run).collect::<Result<_, _>>()?);
         }
         Ok(results)
+    }
+
+    /// Whether it has a kernel of a row with a reduction.
+    fn has(&self, row: &StageSpec, reduction: Reduction) -> bool {
+        row.reduces_by(reduction) || self.replaced.contains_key(&(row.name, Some(reduction)))
     }
 }
 

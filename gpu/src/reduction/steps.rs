@@ -1,7 +1,7 @@
 //! How many loop steps the reductions' WGSL texts make at most, for one subgroup: `reduce.wgsl`,
 //! `reduce_NAME.wgsl`, `sums_PLACE.wgsl` and `group.wgsl`. What a step is says [`crate::stage`].
 
-use super::{InRegisters, OfWorkgroup, Row, Setting, WORKGROUP_SIZE};
+use super::{InMemory, InRegisters, OfWorkgroup, Row, Setting, WORKGROUP_SIZE};
 use crate::stage::{LoopRun, over};
 
 impl InRegisters {
@@ -36,7 +36,13 @@ impl Row {
     fn deliver(&self, run: &LoopRun<'_>, values: u64, senders: u64) -> u64 {
         let turns = match self.of_workgroup {
             OfWorkgroup::InMemory => senders,
-            OfWorkgroup::Nothing | OfWorkgroup::InRegisters => run.add(),
+            OfWorkgroup::Nothing | OfWorkgroup::InRegisters | OfWorkgroup::InOrder => {
+                match self.in_memory {
+                    InMemory::FloatAtomics => run.add(),
+                    // `atomic_fixed.wgsl`, `write_sum.wgsl`
+                    InMemory::FixedPoint | InMemory::InOrder => 0,
+                }
+            }
         };
         over(values, turns)
     }
@@ -64,7 +70,7 @@ impl Setting {
     pub(crate) fn batch_steps(self, run: &LoopRun<'_>, rows: u64, values: u64) -> u64 {
         let row = self.reduction.row();
         match row.of_workgroup {
-            OfWorkgroup::Nothing | OfWorkgroup::InRegisters => return 0,
+            OfWorkgroup::Nothing | OfWorkgroup::InRegisters | OfWorkgroup::InOrder => return 0,
             OfWorkgroup::InMemory => {}
         }
         let sums = |rows: u64| rows.saturating_mul(values).div_ceil(u64::from(WORKGROUP_SIZE));

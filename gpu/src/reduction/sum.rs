@@ -17,6 +17,8 @@
 //! | `block`        | a tree over W lanes: log2 W            | a tile's values, then the tiles'  |
 //! | `replay`       | a lane's chain over a tile's m terms: m - 1 | the tiles' values, one after another |
 //! | `multi-pixel-P`| a lane's chain over P pixels and a tree over W lanes: P - 1 + log2 W | as `sw-b`, from 256 / P lanes a tile |
+//! | `sorted`       | a tree over W lanes: log2 W            | a tile's warps, then the tiles    |
+//! | `fixed`        | -                                      | integers, which do not round: see [`InMemory::FixedPoint`] |
 //!
 //! `subgroup`: WGSL promises no order for `subgroupAdd` (the WebGPU CTS tests its accuracy as
 //! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
@@ -59,7 +61,27 @@ pub enum OfWorkgroup {
     InMemory,
     /// In the registers of one lane, which works through all contributions to its destination.
     InRegisters,
+    /// In workgroup memory, where one lane adds what each warp wrote, warp after warp.
+    InOrder,
 }
+
+/// How the sums that workgroups send come together in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InMemory {
+    /// By atomic additions of floats, in the order in which they come.
+    FloatAtomics,
+    /// By atomic additions of integers, whose order changes no bit: numbers in fixed point, 64 bits in
+    /// units of 2^-32 in two words each. Every term is cut off at the quantum, the sum is exact, and
+    /// the two words are made floats and added, two roundings one after another. Sums from
+    /// -2^31 to 2^31.
+    FixedPoint,
+    /// Not in memory: each is written to a place of its own, and one lane adds up those of a
+    /// destination, workgroup after workgroup.
+    InOrder,
+}
+
+/// Roundings on the way from a sum in fixed point to a float: of a word, and of the words' sum.
+const OF_FIXED_POINT: u64 = 2;
 
 /// The lanes of a warp that add to one destination at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,6 +146,13 @@ impl Row {
     /// Bounds the longest chain of rounding additions to one destination whose workgroups have
     /// `counts` contributing lanes, for warps of `width` lanes which hold one destination at a time.
     fn depth(&self, counts: &[u32], threshold: u32, width: u32) -> u64 {
+        let floats = match self.in_memory {
+            InMemory::FloatAtomics | InMemory::InOrder => true,
+            InMemory::FixedPoint => false,
+        };
+        if !floats {
+            return if counts.iter().any(|&count| count > 0) { OF_FIXED_POINT } else { 0 };
+        }
         let lanes = WORKGROUP_SIZE / self.per_lane;
         let width = width.clamp(1, lanes);
         let warps = u64::from(lanes.div_ceil(width));
@@ -136,7 +165,7 @@ impl Row {
         let workgroups = counts.iter().map(|&count| u64::from(count.min(1))).sum::<u64>();
         let chain = match self.of_workgroup {
             OfWorkgroup::Nothing => of_warp(width) + sent.sum::<u64>().saturating_sub(1),
-            OfWorkgroup::InMemory => {
+            OfWorkgroup::InMemory | OfWorkgroup::InOrder => {
                 let in_workgroup = sent.max().unwrap_or(0).saturating_sub(1);
                 of_warp(width) + in_workgroup + workgroups.saturating_sub(1)
             }

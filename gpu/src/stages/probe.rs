@@ -35,6 +35,7 @@ pub static PROBE: StageSpec = StageSpec {
         loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: Buffers { inputs: &[], outputs: &[] } },
+    twice: &[],
     check: |_, _| Ok(()),
 };
 
@@ -62,6 +63,7 @@ pub static LOOPS: StageSpec = StageSpec {
         loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: Buffers { inputs: &[], outputs: &[] } },
+    twice: &[],
     check: |_, _| Ok(()),
 };
 

@@ -78,6 +78,7 @@ static SCATTER_SPEC: StageSpec = StageSpec {
         loop_steps,
     },
     ptx: Ptx { buffers: BUFFERS },
+    twice: &[],
     check,
 };
 

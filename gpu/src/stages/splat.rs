@@ -11,6 +11,7 @@ mod raster;
 mod steps;
 #[cfg(test)]
 pub(crate) mod tests;
+mod twice;
 mod typed;
 
 pub use backward::{
@@ -207,6 +208,7 @@ static RASTERIZE_SPEC: StageSpec = StageSpec {
         loop_steps: steps::rasterize,
     },
     ptx: Ptx { buffers: RASTERIZE_BUFFERS },
+    twice: &[],
     check: check::forward,
 };
 
@@ -361,6 +363,7 @@ static PROJECT_SPEC: StageSpec = StageSpec {
             ],
         },
     },
+    twice: &[],
     check: check::projection,
 };
 
@@ -427,6 +430,7 @@ static PROJECT_BACKWARD_SPEC: StageSpec = StageSpec {
             ],
         },
     },
+    twice: &[],
     check: check::projection,
 };
 

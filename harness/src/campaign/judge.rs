@@ -4,6 +4,7 @@ use super::chain::{NO_FORWARD, after_own};
 use super::once::once;
 use super::run_stage::{Runs, tallies};
 use super::{Chain, Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited};
+use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
 use crate::workload::Job;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
@@ -38,6 +39,8 @@ struct Settings {
     long: Vec<Option<Setting>>,
     /// Those that the engine does not run.
     lacking: Lacking,
+    /// Those whose reduction's numbers end below the sums.
+    beyond: Vec<Option<Setting>>,
 }
 
 /// A job of an item.
@@ -89,8 +92,8 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     /// What has no forward pass to go on from is not exercised.
     fn without_forward(&mut self, entry: Entry<'_>) {
-        let Settings { short, long, .. } = self.settings(entry);
-        let lacking = short.into_iter().chain(long);
+        let Settings { short, long, beyond, .. } = self.settings(entry);
+        let lacking = short.into_iter().chain(long).chain(beyond);
         let lacking = lacking.map(|setting| (setting, NO_FORWARD.to_owned())).collect();
         self.note_unsupported(entry, lacking);
     }
@@ -100,8 +103,8 @@ impl<'a, 'm> Judge<'a, 'm> {
         let mut runs = Vec::with_capacity(entries.len());
         let mut others = Vec::with_capacity(entries.len());
         for &entry in entries {
-            let Settings { short, long, lacking } = self.settings(entry);
-            others.push((entry, long, lacking));
+            let Settings { short, long, lacking, beyond } = self.settings(entry);
+            others.push((entry, long, lacking, beyond));
             if !short.is_empty() {
                 taken.push(entry);
                 runs.push(Runs { job: entry.job, settings: short });
@@ -116,9 +119,10 @@ impl<'a, 'm> Judge<'a, 'm> {
                 self.exercised(entry, &runs.settings);
             }
         }
-        for (entry, long, lacking) in others {
+        for (entry, long, lacking, beyond) in others {
             long.into_iter().for_each(|setting| self.single(entry, setting));
             self.note_unsupported(entry, lacking);
+            self.note_beyond(entry, beyond);
         }
         Ok(())
     }
@@ -135,6 +139,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         let mut all = Settings::default();
         for setting in self.contender.settings_of(stage, &settings) {
             match self.contender.engine.supports(stage, setting.map(|s| s.reduction)) {
+                Support::Yes if self.is_beyond(entry, setting) => all.beyond.push(setting),
                 Support::Yes if entry.job.may_be_cut(&self.report.info, setting) => {
                     all.long.push(setting);
                 }
@@ -143,6 +148,21 @@ impl<'a, 'm> Judge<'a, 'm> {
             }
         }
         all
+    }
+
+    /// Whether sums of the job are larger than the numbers that the setting's reduction adds up.
+    fn is_beyond(&self, entry: Entry<'_>, setting: Option<Setting>) -> bool {
+        let arithmetic = Arithmetic::of(&self.report.info);
+        let expectation = || entry.job.expectation(arithmetic);
+        setting.is_some_and(|setting| !expectation().is_in_range(setting.reduction))
+    }
+
+    /// What a reduction has no numbers for is not exercised.
+    fn note_beyond(&mut self, entry: Entry<'_>, beyond: Vec<Option<Setting>>) {
+        for setting in beyond {
+            let range = "sums reach 2^31, where the numbers in fixed point end".to_owned();
+            self.note_limited(entry, setting, EngineError::TooLarge(range));
+        }
     }
 
     /// What an engine has no kernel for is not exercised, and does not cost the engine its place.
@@ -167,9 +187,10 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     fn one_by_one(&mut self, entry: Entry<'_>) {
-        let Settings { short, long, lacking } = self.settings(entry);
+        let Settings { short, long, lacking, beyond } = self.settings(entry);
         short.into_iter().chain(long).for_each(|setting| self.single(entry, setting));
         self.note_unsupported(entry, lacking);
+        self.note_beyond(entry, beyond);
     }
 
     /// One run in a request of its own.

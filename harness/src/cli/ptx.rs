@@ -96,9 +96,15 @@ impl JudgedAs {
     /// another has the longest chain.
     ///
     /// # Errors
-    /// A threshold that no warp has.
+    /// A threshold that no warp has; a reduction that one kernel alone does not make.
     pub fn setting(&self) -> Result<Setting, CliError> {
         let reduction = self.reduction.unwrap_or(Reduction::BASELINE);
+        if reduction.launches_twice() {
+            return Err(CliError::new(format!(
+                "--reduction {reduction}: it takes two launches, and a kernel of your own is one; leave \
+                 the option out to have its sums bounded in any order"
+            )));
+        }
         let setting = Setting { reduction, threshold: self.threshold.unwrap_or(0) };
         setting.check(LANES).map_err(|e| CliError::new(format!("--threshold: {e}")))
     }

@@ -2,7 +2,8 @@
 
 use super::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
-use splatcheck_gpu::{Data, Setting, TensorError, Tensors};
+use splatcheck_gpu::reduction::InMemory;
+use splatcheck_gpu::{Data, Reduction, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,20 @@ pub struct Expectation {
     pub undecided: u64,
     /// The outputs.
     pub rows: Vec<Rows>,
+}
+
+impl Expectation {
+    /// Whether a reduction's numbers hold every sum that depends on the reduction. Where they do not, what
+    /// a kernel returns is no result of it.
+    #[must_use]
+    pub fn is_in_range(&self, reduction: Reduction) -> bool {
+        match reduction.row().in_memory {
+            InMemory::FloatAtomics | InMemory::InOrder => true,
+            InMemory::FixedPoint => {
+                self.rows.iter().flat_map(|rows| &rows.outputs).all(Output::is_in_fixed_point)
+            }
+        }
+    }
 }
 
 /// Outputs with the same first dimensions. They are compared row by row, so that of elements that are
@@ -46,6 +61,15 @@ pub struct Output {
     pub shape: Vec<usize>,
     /// What its elements may be.
     pub bound: OutputBound,
+}
+
+impl Output {
+    fn is_in_fixed_point(&self) -> bool {
+        match &self.bound {
+            OutputBound::Sum(elements) => elements.iter().all(ElementBound::is_in_fixed_point),
+            OutputBound::Interval(_) | OutputBound::OneOf(_) => true,
+        }
+    }
 }
 
 /// What the elements of an output may be, one entry each.

@@ -9,6 +9,7 @@
 //! cameras by one lane; they are bounded for any order.
 
 use splatcheck_gpu::Setting;
+use splatcheck_gpu::reduction::InMemory;
 use splatcheck_reference::arithmetic::ArithmeticModel;
 use splatcheck_reference::arithmetic::ElementBound;
 
@@ -19,13 +20,21 @@ pub struct Summation {
     pub depth: u64,
     /// Number of terms.
     pub terms: u64,
+    /// How they come together.
+    pub in_memory: InMemory,
 }
 
 impl Summation {
     /// So many terms, in any order.
     #[must_use]
     pub fn in_any_order(terms: u64) -> Self {
-        Self { depth: terms.saturating_sub(1), terms }
+        Self { depth: terms.saturating_sub(1), terms, in_memory: InMemory::FloatAtomics }
+    }
+
+    /// One term, to which nothing is added.
+    #[must_use]
+    pub fn of_one_term() -> Self {
+        Self::in_any_order(1)
     }
 
     /// Bounds the chain for a Gaussian whose tiles have `tile_counts` contributing pixels, or a
@@ -33,13 +42,20 @@ impl Summation {
     #[must_use]
     pub fn new(tile_counts: &[u32], config: Setting, lane_width: u32) -> Self {
         let terms = tile_counts.iter().map(|&count| u64::from(count)).sum::<u64>();
-        Self { depth: config.depth(tile_counts, lane_width), terms }
+        let in_memory = config.reduction.row().in_memory;
+        Self { depth: config.depth(tile_counts, lane_width), terms, in_memory }
     }
 
     /// The tolerance of one element.
     #[must_use]
     pub fn tolerance(self, element: &ElementBound, model: &ArithmeticModel) -> f64 {
-        element.tolerance(self.depth, self.terms, model)
+        let Self { depth, terms, in_memory } = self;
+        match in_memory {
+            InMemory::FloatAtomics | InMemory::InOrder => element.tolerance(depth, terms, model),
+            InMemory::FixedPoint => {
+                element.of_fixed_point_terms(terms).tolerance(depth, terms, model)
+            }
+        }
     }
 }
 
@@ -79,6 +95,10 @@ mod tests {
         assert_eq!(four_pixels.depth, 3 + 5 + 3, "a lane's pixels, a tree, then 4 warps' values");
         let four_never = Summation::new(&full, config(Reduction::MultiPixel4, 33), 32);
         assert_eq!(four_never.depth, 3 + 5 + 127, "64 lanes of each tile send");
+        let sorted = Summation::new(&full, config(Reduction::Sorted, 0), 32);
+        assert_eq!(sorted.depth, 5 + 7 + 1, "a tree, then 8 warps' values, then 2 tiles'");
+        let fixed = Summation::new(&full, config(Reduction::Fixed, 0), 32);
+        assert_eq!(fixed.depth, 2, "integers do not round; their two words do");
         let lane_by_lane = Summation::new(&[256, 0, 256], config(Reduction::Block, 33), 32);
         assert_eq!(lane_by_lane.depth, 5 + 255 + 1, "256 values of a tile, then 2 tiles'");
     }
@@ -148,9 +168,19 @@ mod tests {
         }
     }
 
+    /// The sum of terms that are whole numbers, in fixed point: exact, then the words as floats.
+    fn in_fixed_point(tiles: &[Vec<Partial>]) -> Partial {
+        let terms = || tiles.iter().flatten().flatten();
+        let sum: i64 = terms().map(|&(x, _)| (x as i64) << 32).fold(0, i64::wrapping_add);
+        terms().next().map(|_| ((sum >> 32) as f32, 2))
+    }
+
     /// The whole sum of one Gaussian, over tiles of 256 pixels.
     fn sum(tiles: &[Vec<Partial>], config: Setting, width: usize, rng: &mut TestRng) -> Partial {
         let reduction = config.reduction;
+        if reduction.row().in_memory == InMemory::FixedPoint {
+            return in_fixed_point(tiles);
+        }
         let how = reduction.row().in_registers;
         let mut sent = Vec::new();
         for tile in tiles {
@@ -190,7 +220,7 @@ mod tests {
                 .iter()
                 .map(|&count| {
                     let mut lanes: Vec<Partial> = (0..256)
-                        .map(|lane| (lane < count).then(|| (rng.next_u32() as f32 - 2e9, 0)))
+                        .map(|lane| (lane < count).then(|| (((rng.next_u32() >> 10) as f32 - 2e6).round(), 0)))
                         .collect();
                     // Half of the time the lanes that contribute are scattered.
                     if rng.next_u32() % 2 == 0 {

@@ -10,7 +10,6 @@ use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::reduction::OfWorkgroup;
-use splatcheck_gpu::stages::UnknownStage;
 use splatcheck_gpu::{Engine, EngineError, Setting};
 use std::collections::BTreeMap;
 
@@ -36,12 +35,10 @@ pub fn stage_of(
     kernel: &Artifact,
     lane_width: u32,
 ) -> Result<(Stage, Vec<Option<Setting>>), EngineError> {
-    let stage: Stage = kernel
-        .stage
-        .parse()
-        .map_err(|error: UnknownStage| EngineError::Input(error.to_string()))?;
+    let missing = || EngineError::Input(format!("no stage is judged by {}", kernel.file()));
+    let (stage, reduction) = kernel.judged().ok_or_else(missing)?;
     let mut settings = Setting::sweep(lane_width);
-    settings.retain(|setting| Some(setting.reduction) == kernel.reduction);
+    settings.retain(|setting| Some(setting.reduction) == reduction);
     Ok((stage, stage.settings(&settings)))
 }
 
@@ -178,7 +175,9 @@ impl Counts {
         let same = match setting.reduction.row().of_workgroup {
             // A sum that an order of additions makes zero is not sent, one that is not zero is.
             OfWorkgroup::InMemory => found.shared_atomics.operations == self.shared,
-            OfWorkgroup::Nothing | OfWorkgroup::InRegisters => found.chains == self.chains,
+            OfWorkgroup::Nothing | OfWorkgroup::InRegisters | OfWorkgroup::InOrder => {
+                found.chains == self.chains
+            }
         };
         if same {
             return None;

@@ -28,6 +28,10 @@ pub struct ElementBound {
 }
 
 impl ElementBound {
+    /// Where the numbers in fixed point end ([`Self::of_fixed_point_terms`]): with 64 bits in units of
+    /// 2^-32 at 2^31.
+    pub const FIXED_POINT_END: f64 = 2_147_483_648.0;
+
     /// Adds one term.
     pub(crate) fn add<M: Model>(&mut self, term: Bounded<M>) {
         self.value += term.value();
@@ -76,6 +80,36 @@ impl ElementBound {
             magnitude: self.magnitude + changed,
             radius: (self.radius + changed) * (1.0 + f64::EPSILON),
         }
+    }
+
+    /// The same sum of terms in fixed point: integers of 64 bits in units of 2^-32.
+    ///
+    /// A term is cut off towards zero, which changes it by less than a unit (flushing a subnormal changes
+    /// it by less still); integers then add up exactly. No term and no sum is larger than the sum of all
+    /// magnitudes, so that below 2^31 all of them are such integers; from it on, nothing is known.
+    #[must_use]
+    pub fn of_fixed_point_terms(&self, terms: u64) -> Self {
+        const UNIT: f64 = 1.0 / 4_294_967_296.0;
+        if !self.is_in_fixed_point() {
+            return Self { magnitude: f64::INFINITY, radius: f64::INFINITY, ..*self };
+        }
+        if self.magnitude == 0.0 {
+            return *self;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 terms")]
+        let changed = terms as f64 * UNIT;
+        // Each sum is rounded once.
+        Self {
+            value: self.value,
+            magnitude: (self.magnitude + changed) * (1.0 + f64::EPSILON),
+            radius: (self.radius + changed) * (1.0 + f64::EPSILON),
+        }
+    }
+
+    /// Whether every term and every sum of terms is a number in fixed point.
+    #[must_use]
+    pub fn is_in_fixed_point(&self) -> bool {
+        self.magnitude < Self::FIXED_POINT_END
     }
 
     /// How far an f32 sum of the `terms` may lie from `value` if its longest chain has `depth`
@@ -165,6 +199,57 @@ mod tests {
             assert!(error <= bound && bound < 1.01 * error, "{t}: {error:e} of {bound:e}");
             assert!(error > single, "{t}: an f32 term has no such error");
         }
+    }
+
+    /// What the kernels compute: `fixed_point.cuh`, `fixed_point.wgsl`.
+    fn fixed_point_sum(terms: &[f32]) -> f32 {
+        let words = |t: f32| {
+            let (whole, fraction) = (t.abs().trunc(), t.abs().fract());
+            let integer = ((whole as i64) << 32) + (fraction * 2f32.powi(32)) as i64;
+            if t < 0.0 { -integer } else { integer }
+        };
+        let sum = terms.iter().fold(0i64, |sum, &t| sum.wrapping_add(words(t)));
+        let [whole, part] = [sum.unsigned_abs() >> 32, sum.unsigned_abs() & 0xffff_ffff];
+        let magnitude = whole as f32 + part as f32 * 2f32.powi(-32);
+        if sum < 0 { -magnitude } else { magnitude }
+    }
+
+    proptest! {
+        /// Terms of every size that matters beside the unit: their sum lies within the bound, and has the
+        /// same bits in any order.
+        #[test]
+        fn sums_in_fixed_point_stay_within_their_bound(
+            terms in prop::collection::vec((-1f32..1.0, -40i32..25), 1..40),
+        ) {
+            let mut terms: Vec<f32> = terms.into_iter().map(|(t, e)| t * 2f32.powi(e)).collect();
+            let sum = fixed_point_sum(&terms);
+            let count = terms.len() as u64;
+            let bound = bound(&terms).of_fixed_point_terms(count);
+            let tolerance = bound.tolerance(2, count, &Ieee::TABLE);
+            let error = (f64::from(sum) - bound.value).abs();
+            prop_assert!(error <= tolerance, "{error:e} is beyond {tolerance:e}");
+            terms.reverse();
+            prop_assert_eq!(fixed_point_sum(&terms).to_bits(), sum.to_bits(), "another order");
+        }
+    }
+
+    /// Below the unit nothing is left of a term; at the top of the range all of it is.
+    #[test]
+    fn the_bound_in_fixed_point_is_the_unit_and_ends_with_the_range() {
+        let lost = 0.999 * 2f32.powi(-32);
+        assert_eq!(fixed_point_sum(&[lost]).to_bits(), 0, "it is cut off");
+        let tolerance = bound(&[lost]).of_fixed_point_terms(1).tolerance(2, 1, &Ieee::TABLE);
+        let unit = 2f64.powi(-32);
+        assert!(f64::from(lost) <= tolerance && tolerance < 1.01 * unit, "{tolerance:e}");
+        let largest = bound(&[2_147_483_500.0]).of_fixed_point_terms(1);
+        assert!(largest.tolerance(2, 1, &Ieee::TABLE).is_finite(), "it is in the range");
+        for beyond in [2_147_483_648.0, f32::INFINITY, f32::NAN] {
+            let beyond = bound(&[beyond]).of_fixed_point_terms(1);
+            let tolerance = beyond.tolerance(2, 1, &Ieee::TABLE);
+            assert_eq!(tolerance, f64::INFINITY, "there is no such number");
+        }
+        let nothing = ElementBound::default().of_fixed_point_terms(0);
+        assert_eq!(nothing, ElementBound::default(), "zero is exact");
     }
 
     #[test]

@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     const int* __restrict__ last_ids,
     const float* __restrict__ v_render_colors,
     const float* __restrict__ v_render_alphas,
-    float* __restrict__ gradients
+    Sums::Sum* __restrict__ gradients
 ) {
     __shared__ Splat batch[BLOCK_SIZE];
     __shared__ Sums::Shared sums;

@@ -47,6 +47,7 @@ static ONTO: StageSpec = StageSpec {
         loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: BUFFERS },
+    twice: &[],
     check: |_, _| Ok(()),
 };
 

@@ -8,6 +8,7 @@
 use super::{
     D, FLATTEN_IDS, GAUSSIANS, H, LAST_IDS, M, N, NAME, OFFSETS, RASTER_PARAMS, TILE_OFFSETS,
     TILE_SIZE, TRANSMITTANCE, W, check, float, raster_constants, raster_inputs, steps, tiles,
+    twice,
 };
 use crate::engine::EngineError;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
@@ -58,6 +59,8 @@ const OF_THE_STANDARD: Reductions = Reductions::Only(&[
     Reduction::PerGaussian,
     Reduction::MultiPixel2,
     Reduction::MultiPixel4,
+    Reduction::Sorted,
+    Reduction::Fixed,
 ]);
 
 /// The reductions of kernels that walk back to front, lane by lane or streaming the pixels.
@@ -109,7 +112,7 @@ struct Row {
 }
 
 /// The texts in front of every kernel's.
-const SHARED: &[&str] = &[
+pub(super) const SHARED: &[&str] = &[
     include_str!("../../../kernels/wgsl/splat/pair.wgsl"),
     include_str!("../../../kernels/wgsl/splat/unblend.wgsl"),
 ];
@@ -150,17 +153,18 @@ impl Row {
                 loop_steps,
             },
             ptx: Ptx { buffers },
+            twice: &[],
             check,
         }
     }
 }
 
-const V_RENDER_COLORS: Port = float("v_render_colors", &[H, W, D]);
-const V_RENDER_ALPHAS: Port = float("v_render_alphas", &[H, W]);
-const LAST_IDS_PORT: Port = Port::read("last_ids", Dtype::I32, &[H, W]);
+pub(super) const V_RENDER_COLORS: Port = float("v_render_colors", &[H, W, D]);
+pub(super) const V_RENDER_ALPHAS: Port = float("v_render_alphas", &[H, W]);
+pub(super) const LAST_IDS_PORT: Port = Port::read("last_ids", Dtype::I32, &[H, W]);
 const RENDER_ALPHAS: Port = float("render_alphas", &[H, W]);
 
-const STANDARD_INPUTS: &[Port] = raster_inputs!(
+pub(super) const STANDARD_INPUTS: &[Port] = raster_inputs!(
     float("render_transmittance", &[H, W]),
     LAST_IDS_PORT,
     V_RENDER_COLORS,
@@ -212,7 +216,7 @@ macro_rules! backward_buffers {
     };
 }
 
-const BUFFERS: &[Buffer] = backward_buffers!(TRANSMITTANCE);
+pub(super) const BUFFERS: &[Buffer] = backward_buffers!(TRANSMITTANCE);
 const OPACITY_BUFFERS: &[Buffer] =
     backward_buffers!(Buffer::f32("render_transmittance", &["render_alphas"]));
 
@@ -225,7 +229,7 @@ const IMAGE_BUFFERS: &[Buffer] = &[
     Buffer::f32("v_image", &["v_render_alphas", "v_render_colors"]),
 ];
 
-const KERNEL: &str = include_str!("../../../kernels/wgsl/splat/rasterize_backward.wgsl");
+pub(super) const KERNEL: &str = include_str!("../../../kernels/wgsl/splat/rasterize_backward.wgsl");
 const IMAGE_KERNEL: &str =
     include_str!("../../../kernels/wgsl/splat/rasterize_backward_image.wgsl");
 const MULTI_PIXEL: &str =
@@ -239,21 +243,25 @@ const OWN: &[(Reduction, &str)] = &[
     (Reduction::MultiPixel4, MULTI_PIXEL),
 ];
 
-static STANDARD: StageSpec = Row {
-    name: "rasterize_backward",
-    text: Text {
-        formulation_of: None,
-        ..backward(formulation!("BEHIND", "STORED", "DIRECT", "0.0f"))
-    },
-    inputs: STANDARD_INPUTS,
-    buffers: BUFFERS,
-    reductions: OF_THE_STANDARD,
-    kernel: KERNEL,
-    own: OWN,
-    loop_steps: steps::rasterize_backward,
-    check: check::backward,
-}
-.spec();
+/// The text of the standard formulation.
+pub(super) const STANDARD_TEXT: Text =
+    Text { formulation_of: None, ..backward(formulation!("BEHIND", "STORED", "DIRECT", "0.0f")) };
+
+static STANDARD: StageSpec = StageSpec {
+    twice: twice::ALL,
+    ..Row {
+        name: "rasterize_backward",
+        text: STANDARD_TEXT,
+        inputs: STANDARD_INPUTS,
+        buffers: BUFFERS,
+        reductions: OF_THE_STANDARD,
+        kernel: KERNEL,
+        own: OWN,
+        loop_steps: steps::rasterize_backward,
+        check: check::backward,
+    }
+    .spec()
+};
 
 /// A row of a formulation that reads the rendered opacities and walks back to front.
 const fn of_opacities(

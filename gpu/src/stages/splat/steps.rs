@@ -56,6 +56,37 @@ pub(super) fn rasterize_backward_image(run: &LoopRun<'_>) -> Result<u64, TensorE
     Ok((2 * channels).saturating_add(batches(run, setting, list, (place, row))))
 }
 
+/// `rasterize_backward_sorted.wgsl`, at the tile with the longest walk: the pixel's channels; the sums that are
+/// cleared; the rows of the pairs behind, of the tile with the longest list; the batches, in each a step a place and the one that
+/// ends it, at each place the channels, the values before the colour, the tree, and the chunks of
+/// values that the subgroups hand over, in each the values and the subgroups, eight at a turn.
+pub(super) fn rasterize_backward_sorted(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let (walk, list, channels) = (longest_walk(run)?, longest_list(run)?, over(run.size("D"), 0));
+    let row = u64::from(values(u32::try_from(run.size("D")).unwrap_or(u32::MAX)));
+    let width = u64::from(run.lane_width).max(1);
+    let subgroups = u64::from(WORKGROUP_SIZE).div_ceil(width);
+    let behind = over(list.div_ceil(u64::from(WORKGROUP_SIZE)), over(row, 0));
+    let tree = over(u64::from(width.ilog2()), over(row, 0));
+    let chunk = row.min(CHUNK);
+    let handed = over(row.div_ceil(chunk), over(chunk, 0) + over(subgroups.div_ceil(8), 0));
+    let cleared =
+        over((u64::from(WORKGROUP_SIZE) / 4 * chunk).div_ceil(u64::from(WORKGROUP_SIZE)), 0);
+    let place = channels + over(COLOR, 0) + tree + handed;
+    let batches = over(walk.div_ceil(u64::from(WORKGROUP_SIZE)), 1)
+        .saturating_add(walk.saturating_mul(place.saturating_add(1)));
+    Ok((channels + cleared).saturating_add(behind).saturating_add(batches))
+}
+
+/// Values that subgroups hand over at a time: `CHUNK` in `rasterize_backward_sorted.wgsl`.
+const CHUNK: u64 = 32;
+
+/// `reduce_by_key.wgsl`: the most rows of a Gaussian.
+pub(super) fn reduce_by_key(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let offsets = run.inputs.u32("slot_offsets")?;
+    let rows = offsets.windows(2).map(|ends| u64::from(ends[1].saturating_sub(ends[0]))).max();
+    Ok(over(rows.unwrap_or(0), 0))
+}
+
 /// The batches of a walk over so many places, in each the sums of the reduction, a step a place and the
 /// one that ends it, at each place what its lanes do (the channels, the values before the colour) and
 /// the reduction.

@@ -11,7 +11,7 @@
 //! is decided by the kernels' own expressions in f32, without contraction and with the oracle's exp: comparisons that
 //! rounding leaves open may be decided otherwise on a device.
 
-use splatcheck_gpu::reduction::WORKGROUP_SIZE;
+use splatcheck_gpu::reduction::{LaneHas, WORKGROUP_SIZE};
 use splatcheck_gpu::stages::splat::{RASTERIZE_BACKWARD, TILE_SIZE, values};
 use splatcheck_gpu::{BackwardInputs, EngineError, RasterInputs, Reduction, TensorError};
 use splatcheck_reference::arithmetic::Arith;
@@ -223,7 +223,7 @@ impl Scatter for Contributions<'_> {
         let row = reduction.row();
         let warps = u64::from(self.tiles()) * u64::from(self.warps(row.per_lane));
         match self.walk {
-            WalkOrder::Back if row.kernel.ending().is_some() => warps,
+            WalkOrder::Back if row.lane_has == LaneHas::Contributors => warps,
             WalkOrder::Back | WalkOrder::Front => 0,
         }
     }

@@ -1,0 +1,141 @@
+//! Reductions that take two launches: the first adds up what it can, a second makes the outputs of it.
+//!
+//! Each launch is a row like a stage's, so that packing, checking and compiling it need nothing of their
+//! own; but only the whole is judged. The first has the stage's name and its kernels the reduction's, the
+//! second a name of its own.
+
+use super::StageSpec;
+use crate::engine::{EngineError, Work};
+use crate::reduction::{Reduction, Setting};
+use crate::tensor::{TensorError, Tensors};
+use std::collections::BTreeMap;
+
+/// The two launches of a reduction.
+#[derive(Debug)]
+pub struct TwoLaunches {
+    /// The reduction.
+    pub reduction: Reduction,
+    /// It reads the stage's inputs and what the host derives, and writes what the second reads.
+    pub first: &'static StageSpec,
+    /// It writes the stage's outputs.
+    pub second: &'static StageSpec,
+    /// What the host makes of the stage's inputs, for either launch.
+    pub derive: fn(&Tensors) -> Result<Tensors, TensorError>,
+}
+
+impl TwoLaunches {
+    /// The inputs of the first launch.
+    pub(crate) fn of_first(&self, inputs: &Tensors) -> Result<Tensors, TensorError> {
+        let derived = (self.derive)(inputs)?;
+        taken(self.first, &[inputs, &derived])
+    }
+
+    /// The inputs of the second launch, from what the first wrote.
+    pub(crate) fn of_second(
+        &self,
+        inputs: &Tensors,
+        written: &Tensors,
+    ) -> Result<Tensors, TensorError> {
+        let derived = (self.derive)(inputs)?;
+        taken(self.second, &[written, inputs, &derived])
+    }
+
+    /// Both launches of every job with every one of its settings.
+    fn run(
+        &self,
+        work: &[Work<'_>],
+        settings: &[Vec<Option<Setting>>],
+        run: &mut impl FnMut(&'static StageSpec, &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError>,
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let inputs: Vec<_> =
+            work.iter().map(|job| self.of_first(job.inputs)).collect::<Result<_, _>>()?;
+        let written = run(self.first, &with(inputs.iter(), settings))?;
+        let mut inputs = Vec::new();
+        for (job, written) in work.iter().zip(&written) {
+            for written in written {
+                inputs.push(self.of_second(job.inputs, written)?);
+            }
+        }
+        // The second reduces nothing.
+        let none = vec![vec![None]; inputs.len()];
+        let mut outputs = run(self.second, &with(inputs.iter(), &none))?.into_iter().flatten();
+        Ok(written.iter().map(|written| outputs.by_ref().take(written.len()).collect()).collect())
+    }
+}
+
+/// The inputs of a row, each from the first of `sources` that has it.
+fn taken(row: &StageSpec, sources: &[&Tensors]) -> Result<Tensors, TensorError> {
+    let mut all = Tensors::new();
+    for port in row.inputs {
+        let found = sources.iter().find_map(|source| source.find(port.name));
+        let missing = || TensorError::Missing { name: port.name.to_owned() };
+        all.insert(port.name, found.ok_or_else(missing)?.clone());
+    }
+    Ok(all)
+}
+
+impl StageSpec {
+    /// The two launches of a reduction that takes two.
+    #[must_use]
+    pub fn two_launches(&self, reduction: Option<Reduction>) -> Option<&'static TwoLaunches> {
+        self.twice.iter().find(|twice| Some(twice.reduction) == reduction)
+    }
+
+    /// The row of the launch that runs the kernels of a reduction: the first of two, or the stage's own.
+    #[must_use]
+    pub fn launched(&'static self, reduction: Option<Reduction>) -> &'static Self {
+        self.two_launches(reduction).map_or(self, |twice| twice.first)
+    }
+
+    /// Runs every job with every one of its settings, in as many launches as each takes; `run` launches
+    /// one row on some jobs. The result is indexed `[job][setting]`.
+    ///
+    /// # Errors
+    /// What `run` fails with; [`EngineError::Input`] for inputs that are not the stage's.
+    pub(crate) fn in_launches(
+        &'static self,
+        work: &[Work<'_>],
+        mut run: impl FnMut(&'static Self, &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError>,
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        if self.twice.is_empty() {
+            return run(self, work);
+        }
+        let asked = |twice: Option<&'static TwoLaunches>| -> Vec<Vec<Option<Setting>>> {
+            let is = |setting: &Option<Setting>| {
+                let found = self.two_launches(setting.map(|setting| setting.reduction));
+                found.map(|found| found.reduction) == twice.map(|twice| twice.reduction)
+            };
+            let of_job = |job: &Work<'_>| job.settings.iter().copied().filter(|s| is(s)).collect();
+            work.iter().map(of_job).collect()
+        };
+        let mut results: BTreeMap<(usize, Option<Setting>), Vec<Tensors>> = BTreeMap::new();
+        let mut keep = |settings: &[Vec<Option<Setting>>], outputs: Vec<Vec<Tensors>>| {
+            for (job, (settings, outputs)) in settings.iter().zip(outputs).enumerate() {
+                for (&setting, outputs) in settings.iter().zip(outputs).rev() {
+                    results.entry((job, setting)).or_default().push(outputs);
+                }
+            }
+        };
+        let settings = asked(None);
+        keep(&settings, run(self, &with(work.iter().map(|job| job.inputs), &settings))?);
+        for twice in self.twice {
+            let settings = asked(Some(twice));
+            if settings.iter().any(|settings| !settings.is_empty()) {
+                keep(&settings, twice.run(work, &settings, &mut run)?);
+            }
+        }
+        let mut of = |job: usize, setting| results.get_mut(&(job, setting)).and_then(Vec::pop);
+        let job = |(at, job): (usize, &Work<'_>)| {
+            job.settings.iter().filter_map(|&setting| of(at, setting)).collect()
+        };
+        Ok(work.iter().enumerate().map(job).collect())
+    }
+}
+
+/// Jobs with these inputs and settings.
+fn with<'a>(
+    inputs: impl Iterator<Item = &'a Tensors>,
+    settings: &'a [Vec<Option<Setting>>],
+) -> Vec<Work<'a>> {
+    inputs.zip(settings).map(|(inputs, settings)| Work { inputs, settings }).collect()
+}
