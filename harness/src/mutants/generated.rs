@@ -172,4 +172,7 @@ pub struct Record {
     /// Why it does what the original does, if that was argued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalent: Option<String>,
+    /// The smallest input on which it does not, where that was argued and is larger than any case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<String>,
 }

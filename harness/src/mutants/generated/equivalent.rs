@@ -1,4 +1,5 @@
-//! The arguments that a mutant does what the original does, one file for each workload
+//! The arguments that a mutant does what the original does, or differs from it only on inputs that
+//! are larger than any case, one file for each workload
 //! (`tests/mutants/<workload>/equivalent.toml`).
 
 use super::{Fate, Record};
@@ -20,7 +21,11 @@ pub struct Entry {
     /// The line of CUDA that the instruction was compiled from, without the space around it; any where
     /// there is none. It holds for every kernel that has the line.
     pub cuda: Option<String>,
-    /// Why the kernel's outputs stay within every bound whatever its inputs.
+    /// The smallest input that could show a difference, where that is legal but larger than any case:
+    /// then the mutant is not equivalent, only out of sight.
+    pub beyond: Option<String>,
+    /// Why the kernel's outputs stay within every bound whatever its inputs, or those below
+    /// [`Self::beyond`].
     pub reason: String,
 }
 
@@ -91,10 +96,10 @@ impl Argued {
         self
     }
 
-    /// Why a mutant is equivalent, if that was argued.
+    /// The argument for a mutant, if there is one.
     #[must_use]
-    pub fn reason(&self, record: &Record) -> Option<&str> {
-        self.entries.iter().find(|entry| entry.is_for(record)).map(|entry| entry.reason.as_str())
+    pub fn entry(&self, record: &Record) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is_for(record))
     }
 
     /// The entries that are for none of the mutants, in words.
@@ -156,6 +161,10 @@ mod tests {
     use super::*;
     use splatcheck_gpu::source_lines::SourceLine;
 
+    fn reason<'a>(argued: &'a Argued, record: &Record) -> Option<&'a str> {
+        argued.entry(record).map(|entry| entry.reason.as_str())
+    }
+
     #[test]
     fn stars_stand_for_any_characters() {
         for (pattern, text, expected) in [
@@ -201,28 +210,29 @@ mod tests {
             reached: true,
             runs: 1,
             equivalent: None,
+            beyond: None,
         };
-        assert_eq!(argued.reason(&record), Some("z"), "it is argued");
+        assert_eq!(reason(&argued, &record), Some("z"), "it is argued");
         assert!(argued.unused(std::slice::from_ref(&record)).is_empty(), "the entry is used");
         let line = SourceLine { file: "warp.cuh".to_owned(), line: 1 };
         let mut of_line = argued.clone();
         let text = line.text().map(str::to_owned);
         of_line.entries[0].cuda.clone_from(&text);
-        assert_eq!(of_line.reason(&record), None, "of no line");
+        assert_eq!(reason(&of_line, &record), None, "of no line");
         record.source = Some(Source { line, text });
-        assert_eq!(of_line.reason(&record), Some("z"), "of that line");
+        assert_eq!(reason(&of_line, &record), Some("z"), "of that line");
         record.kernel = "k_buffer".to_owned();
         for (kernel, expected) in [("k", Some("z")), ("k_buffer", Some("z")), ("l", None)] {
             of_line.entries[0].kernel = kernel.to_owned();
-            assert_eq!(of_line.reason(&record), expected, "an entry of {kernel}, of one text");
+            assert_eq!(reason(&of_line, &record), expected, "an entry of {kernel}, of one text");
         }
         let mut of_none = argued.clone();
         of_none.entries[0].kernel = "k".to_owned();
-        assert_eq!(of_none.reason(&record), None, "of no line, so of one kernel alone");
+        assert_eq!(reason(&of_none, &record), None, "of no line, so of one kernel alone");
         assert_eq!(of_line.for_any_kernel().entries, [], "it is of our line");
         assert_eq!(argued.clone().for_any_kernel(), argued, "it is of any kernel");
         record.change = "w".to_owned();
-        assert_eq!(argued.reason(&record), None, "another change");
+        assert_eq!(reason(&argued, &record), None, "another change");
         assert_eq!(argued.unused(&[record]).len(), 1, "the entry is for nothing");
     }
 }

@@ -175,8 +175,12 @@ fn record(subject: &Subject, argued: &Argued, mutation: &Mutation, fate: Fate) -
         reached: false,
         runs: 0,
         equivalent: None,
+        beyond: None,
     };
-    record.equivalent = argued.reason(&record).map(str::to_owned);
+    if let Some(entry) = argued.entry(&record) {
+        record.equivalent = Some(entry.reason.clone());
+        record.beyond.clone_from(&entry.beyond);
+    }
     record
 }
 

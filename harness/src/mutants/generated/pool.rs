@@ -19,9 +19,11 @@ const RANDOM: u64 = 200;
 const SEED: u64 = 1;
 
 /// The wide cases: a workload, a generator, and its turn.
-const WIDE: [(&str, &str, u64); 8] = [
+const WIDE: [(&str, &str, u64); 10] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
+    // The same the other way round.
+    ("splat", "sizes", 2),
     // One list of 65,546 Gaussians, and another behind it.
     ("splat", "wide", 11),
     // Images of 16,512 and 66,049 pixels.
@@ -35,6 +37,8 @@ const WIDE: [(&str, &str, u64); 8] = [
     ("splat", "sizes", 30),
     // 257 cameras.
     ("splat", "sizes", 33),
+    // 65,537 values of an element.
+    ("scatter", "sizes", 58),
 ];
 
 /// The cases.
@@ -94,7 +98,8 @@ mod tests {
     #[test]
     fn the_wide_cases_are_those_that_they_are_said_to_be() {
         let splat = wide(workloads::find("splat").expect("there").as_ref());
-        assert_eq!(splat.len(), WIDE.len(), "one for each");
+        let scatter = wide(workloads::find("scatter").expect("there").as_ref());
+        assert_eq!(splat.len() + scatter.len(), WIDE.len(), "one for each");
         let mut had = BTreeSet::new();
         for case in &splat {
             had.extend(case.traits(0).expect("few pairs"));

@@ -13,6 +13,8 @@ pub struct Score {
     pub killed: usize,
     /// Noticed by nobody, and argued to be equivalent.
     pub equivalent: usize,
+    /// Noticed by nobody, and argued to differ only on inputs that are larger than any case.
+    pub beyond: usize,
     /// Noticed by nobody, without an argument, though outputs differ from the right kernel's in bits.
     pub within_bounds: usize,
     /// Noticed by nobody, without an argument, and the same in bits on every case.
@@ -25,6 +27,7 @@ impl Score {
     fn add(&mut self, record: &Record) {
         match &record.fate {
             Fate::Killed { .. } => self.killed += 1,
+            Fate::Survived { .. } if record.beyond.is_some() => self.beyond += 1,
             Fate::Survived { .. } if record.equivalent.is_some() => self.equivalent += 1,
             Fate::Survived { closest: Some(_) } => self.within_bounds += 1,
             Fate::Survived { closest: None } => self.no_difference += 1,
@@ -41,14 +44,14 @@ impl Score {
     /// Mutants that were run.
     #[must_use]
     pub fn mutants(&self) -> usize {
-        self.killed + self.equivalent + self.survived()
+        self.killed + self.equivalent + self.beyond + self.survived()
     }
 
     /// The killed of those that are not equivalent, in percent; nothing to kill is all killed.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
     pub fn percent(&self) -> f64 {
-        let all = self.killed + self.survived();
+        let all = self.killed + self.beyond + self.survived();
         if all == 0 { 100.0 } else { 100.0 * self.killed as f64 / all as f64 }
     }
 }
@@ -78,6 +81,7 @@ fn scores<'r>(head: &str, records: &'r [Record], group: fn(&'r Record) -> &'r st
         "mutants",
         "killed",
         "equivalent",
+        "beyond cases",
         "within bounds",
         "no difference",
         "refused",
@@ -85,8 +89,9 @@ fn scores<'r>(head: &str, records: &'r [Record], group: fn(&'r Record) -> &'r st
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (name, score) in groups.into_iter().chain([("all", score(records))]) {
-        let Score { killed, equivalent, within_bounds, no_difference, refused } = score;
-        let counts = [score.mutants(), killed, equivalent, within_bounds, no_difference, refused];
+        let Score { killed, equivalent, beyond, within_bounds, no_difference, refused } = score;
+        let counts =
+            [score.mutants(), killed, equivalent, beyond, within_bounds, no_difference, refused];
         let mut row = vec![name.to_owned()];
         row.extend(counts.map(|count| count.to_string()));
         row.push(format!("{:.1} %", score.percent()));
@@ -214,7 +219,8 @@ mod tests {
             fate,
             reached: line != 4,
             runs: 1,
-            equivalent: (change == "same").then(|| "it is".to_owned()),
+            equivalent: ["same", "large"].contains(&change).then(|| "it is".to_owned()),
+            beyond: (change == "large").then(|| "two inputs".to_owned()),
         }
     }
 
@@ -231,16 +237,23 @@ mod tests {
             record(2, "one", survived(Some(0.25))),
             record(2, "two", survived(Some(0.0))),
             record(3, "same", survived(None)),
+            record(3, "large", survived(None)),
             record(4, "six", survived(None)),
             record(1, "three", killed()),
             record(1, "four", killed()),
             record(2, "five", refused),
         ];
         let score = score(&records);
-        let expected =
-            Score { killed: 2, equivalent: 1, within_bounds: 2, no_difference: 1, refused: 1 };
+        let expected = Score {
+            killed: 2,
+            equivalent: 1,
+            beyond: 1,
+            within_bounds: 2,
+            no_difference: 1,
+            refused: 1,
+        };
         assert_eq!(score, expected, "counts");
-        assert!((score.percent() - 40.0).abs() < 1e-9, "two of five: {}", score.percent());
+        assert!((score.percent() - 100.0 / 3.0).abs() < 1e-9, "two of six: {}", score.percent());
         let expected = "of no line of CUDA:\n    k:4: add 4; (no case gets here)\n        \
                         six: no case shows a difference\n\
                         warp.cuh:1: text\n    k:2: add 2;\n        \
@@ -248,10 +261,10 @@ mod tests {
                         would have to be 4.0 times sharper\n        \
                         two: differs (c), but not from the oracle, or where no bound is finite\n";
         assert_eq!(survivor_list(&records), expected, "by line");
-        let plain = survivor_list(&records[3..4]);
+        let plain = survivor_list(&records[4..5]);
         assert!(plain.starts_with("PTX (compiled with -lineinfo"), "no lines: {plain}");
-        assert!(kind_table(&records).contains("operation  6"), "{}", kind_table(&records));
+        assert!(kind_table(&records).contains("operation  7"), "{}", kind_table(&records));
         assert_eq!(refusals(&records), "refused 1 times: no\n", "reasons");
-        assert!(score_table(&records).ends_with("40.0 %\n"), "{}", score_table(&records));
+        assert!(score_table(&records).ends_with("33.3 %\n"), "{}", score_table(&records));
     }
 }

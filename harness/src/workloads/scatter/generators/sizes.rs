@@ -12,8 +12,14 @@ const VALUES: [usize; 7] = [1, 2, 3, 8, 31, 32, 33];
 /// Elements and values whose numbers, or those of their values, 8 or 16 bits do not hold.
 const WIDE: [[usize; 2]; 2] = [[300, 257], [65_537, 1]];
 
+/// Kinds of which every pair of regular counts has one.
+const REGULAR: usize = ELEMENTS.len() * VALUES.len();
+
+/// Elements and values of the last kind: the number of values alone is one that 16 bits do not hold.
+const MANY_VALUES: [usize; 2] = [2, 65_537];
+
 /// Kinds of cases.
-pub(super) const KINDS: u64 = (WIDE.len() + ELEMENTS.len() * VALUES.len()) as u64;
+pub(super) const KINDS: u64 = (WIDE.len() + REGULAR + 1) as u64;
 
 /// Elements that add to the first row, the last, and some between; every other row is never touched
 /// and must stay what it was. No row starts from zero.
@@ -22,7 +28,11 @@ pub(super) fn draw(kind: u64, dice: &mut Dice) -> Numbers {
     // No number divides both lengths, so that all pairs have their turn, and soon all of either.
     let regular = |kind: usize| [ELEMENTS[kind % ELEMENTS.len()], VALUES[kind % VALUES.len()]];
     let wide = WIDE.get(kind);
-    let [count, width] = wide.copied().unwrap_or_else(|| regular(kind - WIDE.len()));
+    let [count, width] = match (wide, kind.saturating_sub(WIDE.len())) {
+        (Some(&wide), _) => wide,
+        (None, kind) if kind < REGULAR => regular(kind),
+        (None, _) => MANY_VALUES,
+    };
     // An odd number, so that the last row is an even one.
     let rows = 2 * (if wide.is_some() { 150 } else { 1 } + dice.below(4)) + 1;
     let mut keys: Vec<u32> = (0..count)

@@ -49,8 +49,8 @@ const fn cameras(cameras: u32, gaussians: u32) -> Kind {
 const CHEAP_KINDS: &[Kind] = &[
     shape([4105, 17], 9, 15),
     shape([5, 1], 257, 1025),
-    shape([1, 4105], 9, 17),
-    shape([1, 2073], 9, 64),
+    shape([1, 4105], 41, 64),
+    shape([1, 2073], 9, 17),
     cameras(3, 257),
     shape([5, 1], 255, 1023),
     shape([250, 1], 511, 600),

@@ -45,7 +45,8 @@ const KINDS: [Kind; 12] = [
     Kind::Ends([65_546, 600]),
 ];
 
-/// A kind a turn. Gaussians have harmonics of degree 3 every other time, which are the widest rows.
+/// A kind a turn. Few Gaussians have harmonics of degree 3, which are the widest rows; many are
+/// antialiased, where the gradient of an opacity's factor reads the opacity again.
 pub(super) fn wide(draw: Draw) -> BoxedStrategy<Case> {
     let turn = usize::try_from(draw.turn % KINDS.len() as u64).unwrap_or(0);
     let kind = KINDS[turn];
@@ -54,9 +55,12 @@ pub(super) fn wide(draw: Draw) -> BoxedStrategy<Case> {
         .prop_map(move |(places, loss, seed)| {
             let sheet = Sheet { loss, colors: (seed, 1.0), ..kind.sheet(&places) };
             let mut case = Sheet { convention: |_| (), ..sheet }.into_case(draw.profile);
-            let cheap = case.scene.gaussians.len() < 4096;
-            if matches!(kind, Kind::Gaussians(_)) && cheap {
-                with_harmonics(&mut case, seed);
+            if matches!(kind, Kind::Gaussians(_)) {
+                if case.scene.gaussians.len() < 4096 {
+                    with_harmonics(&mut case, seed);
+                } else {
+                    case.convention.antialiased = true;
+                }
             }
             case
         })
@@ -75,10 +79,14 @@ impl Kind {
             }
             Self::Gaussians([cameras, count]) => {
                 let begin = |camera: u32| [small(camera) * 3.0, 0.0];
+                // Those that are seen have no number in common with the others.
                 let mark = |i: u32| {
                     let share = places[i as usize % places.len()];
                     let mark = Mark::round([15.0 * share, 15.0 * share], 2.0, 0.5);
-                    mark.at_depth(if i + 6 < count { -DEPTH } else { DEPTH })
+                    if i + 6 < count {
+                        return Mark { opacity: 0.75, ..mark.at_depth(-DEPTH) };
+                    }
+                    Mark { deviation: [2.5, 1.5], along: [4.0, 3.0], ..mark }
                 };
                 let cameras = (0..cameras).map(begin).collect();
                 Sheet { cameras, ..Sheet::new((0..count).map(mark).collect()) }
@@ -101,11 +109,12 @@ impl Kind {
 }
 
 /// One of a list of so many: the last is seen by the first two rows of pixels, which are a warp's, the
-/// 101st from the end by the next two, and hardly any other by anyone.
+/// 101st and the 151st from the end by the next two, and hardly any other by anyone.
 fn long(i: u32, count: u32) -> Mark {
     match count - i {
         1 => dot([2, 0]),
         101 => dot([2, 2]),
+        151 => dot([6, 2]),
         _ if i.is_multiple_of(6007) => dot([4, i % 4]),
         _ => unseen(i),
     }
