@@ -194,7 +194,7 @@ pub(super) fn load(r: &mut Registers, on: &Active, t: &Transfer, view: &mut View
 
 /// Puts what a load read into the registers of `lanes`.
 #[inline(always)]
-fn deliver(
+pub(super) fn deliver(
     r: &mut Registers,
     t: &Transfer,
     lanes: u32,
@@ -319,7 +319,7 @@ fn store_late(
 
 /// What a lane stores to each word.
 #[inline(always)]
-fn pieces(r: &Registers, t: &Transfer, address: u64, lane: usize) -> [Piece; 4] {
+pub(super) fn pieces(r: &Registers, t: &Transfer, address: u64, lane: usize) -> [Piece; 4] {
     let mut pieces = [Piece::default(); 4];
     for element in 0..usize::from(t.count) {
         let slot = t.slots[element];

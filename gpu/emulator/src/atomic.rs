@@ -1,6 +1,7 @@
 //! Atomics.
 
 use super::access::{Groups, Outcome, View, addresses, observe};
+use super::atomic64::atomic64;
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::float::flushed;
 use super::ir::{Atomic, AtomicOp, SINK, Space};
@@ -13,6 +14,9 @@ use super::registers::{Active, Bits, LANES, Registers};
 #[inline(always)]
 pub(super) fn atomic(r: &mut Registers, on: &Active, a: &Atomic, view: &mut View<'_>) -> Outcome {
     let all = addresses(r, on, a.address)?;
+    if a.b64 {
+        return atomic64(r, on.bits, a, &all, view);
+    }
     let count = usize::from(a.count);
     let mut poison = 0;
     for &slot in &a.operands[..count] {
@@ -55,7 +59,7 @@ fn disordered(
 }
 
 /// The lanes in the order of a hash (Fisher and Yates); ascending for 0.
-fn order(moment: u64) -> [u32; LANES] {
+pub(super) fn order(moment: u64) -> [u32; LANES] {
     let mut order = [0; LANES];
     order.iter_mut().zip(0_u32..).for_each(|(place, lane)| *place = lane);
     if moment != 0 {
@@ -138,6 +142,20 @@ fn combine(op: AtomicOp, space: Space, old: u32, operand: u32, swap: u32) -> u32
     match op {
         AtomicOp::AddFloat => add_float(space, old, operand),
         AtomicOp::Add => old.wrapping_add(operand),
+        AtomicOp::Increment => {
+            if old >= operand {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicOp::Decrement => {
+            if old == 0 || old > operand {
+                operand
+            } else {
+                old - 1
+            }
+        }
         AtomicOp::And => old & operand,
         AtomicOp::Or => old | operand,
         AtomicOp::Xor => old ^ operand,

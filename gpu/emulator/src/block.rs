@@ -2,8 +2,9 @@
 
 use super::delay::{Memories, StoreBuffer};
 use super::fault::{Defect, FaultKind, Trouble};
-use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel};
+use super::ir::{Barrier, BarrierReduction, BarrierReductionOp, Instruction, Kernel, SINK};
 use super::memory::{DeviceMemory, Segment};
+use super::part_barrier::Arrived;
 use super::registers::{Active, Bits, LANES};
 use super::signal::Clock;
 use super::warp::{State, Warp};
@@ -21,6 +22,8 @@ pub(super) struct Block {
     pub(super) delayed: StoreBuffer,
     /// Barriers completed.
     pub(super) epoch: u32,
+    /// Who has arrived at barriers of a part of the block and gone on.
+    pub(super) arrived: Vec<Arrived>,
     /// Whether the kernel has fences.
     fences: bool,
 }
@@ -51,6 +54,7 @@ impl Block {
             warps: (0..count).map(|index| Warp::new(index, threads, width, kernel)).collect(),
             delayed: StoreBuffer::default(),
             epoch: 0,
+            arrived: Vec::new(),
             fences: kernel.fences,
         }
     }
@@ -59,6 +63,7 @@ impl Block {
     pub(super) fn start(&mut self, linear: u32, index: [u32; 3]) {
         (self.linear, self.index, self.epoch) = (linear, index, 0);
         self.delayed.clear();
+        self.arrived.clear();
         self.shared.reset(self.fences);
         self.warps.iter_mut().for_each(Warp::reset);
     }
@@ -100,7 +105,9 @@ impl Block {
     /// Completes the barrier if every thread that has not exited waits at one. False if some
     /// thread is elsewhere.
     pub(super) fn release(&mut self, code: &[Instruction]) -> Result<bool, Stuck> {
-        if self.finished() || self.waiting().any(|(_, f)| f.state != State::AtBarrier) {
+        let part = |pc: u32| code[pc as usize].op.barrier().is_some_and(|b| b.count != SINK);
+        let elsewhere = |f: &super::warp::Fragment| f.state != State::AtBarrier || part(f.pc);
+        if self.finished() || self.waiting().any(|(_, f)| elsewhere(f)) {
             return Ok(false);
         }
         let barrier = self.agreed(code)?;
@@ -140,7 +147,7 @@ impl Block {
     }
 
     /// Threads that have met know of one another's signals.
-    fn tell(&mut self) {
+    pub(super) fn tell(&mut self) {
         let mut all = Clock::default();
         let gathered = |warp: &Warp, all: &mut Clock| warp.order.gather(warp.existing, all);
         if self.warps.iter().fold(false, |any, warp| gathered(warp, &mut all) | any) {

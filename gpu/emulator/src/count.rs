@@ -136,7 +136,9 @@ impl Counters {
             }
             let into = match atomic.space {
                 Space::Shared => &mut report.shared_atomics,
-                Space::Global | Space::Const | Space::Param => &mut report.global_atomics,
+                Space::Global | Space::Const | Space::Param | Space::Local => {
+                    &mut report.global_atomics
+                }
             };
             into.lanes.resize(LANES + 1, 0);
             for (lanes, &issued) in by_lanes.iter().enumerate() {

@@ -5,7 +5,7 @@
 //! fault gives no counts.
 
 use super::count::Executed;
-use super::ir::{Arithmetic, Control, Instruction, Kernel, Op, SINK, Slot};
+use super::ir::{Arithmetic, Control, File, Instruction, Kernel, Op, Place, Rare, SINK, Slot};
 use super::registers::Registers;
 
 /// On how many lanes a predicate was true and on how many it was false.
@@ -152,8 +152,11 @@ impl Outcome {
 fn computed(op: &Arithmetic) -> Option<Slot> {
     let slot = match op {
         Arithmetic::Setp(setp) => setp.d,
+        Arithmetic::Rare(Rare { d: Place { file: File::Predicate, slot }, .. }) => *slot,
         Arithmetic::Predicate2(_, d, _, _) => *d,
-        Arithmetic::PredicateMove { .. }
+        Arithmetic::Rare(_)
+        | Arithmetic::Split16 { .. }
+        | Arithmetic::PredicateMove { .. }
         | Arithmetic::WordUnary(..)
         | Arithmetic::WordBinary(..)
         | Arithmetic::WordTernary(..)

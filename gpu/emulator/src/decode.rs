@@ -1,51 +1,77 @@
 //! Statements to typed instructions.
 //!
 //! Every part of an opcode must be consumed by the rule that decodes it, and every operand must
-//! have the width the rule asks for; what is left over is an error with its line.
+//! have the width the rule asks for; what is left over is an error with its line. A kernel with such
+//! an error is refused with all that it lacks; the others of its module run.
 
 mod arithmetic;
+mod assemble;
 mod control;
+mod convert;
 mod data;
 mod operands;
+mod rare;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::ir::{
-    Control, Instruction, InstructionClass, Kernel, Memory, Module, Op, Parameter, Predicate, SINK,
-    Slot, Space,
-};
+use super::ir::{Kernel, Module, Parameter, Space};
 use super::memory::MODULE_BASE;
-use super::parse::{Class, Entry, Operand, ParseError, Parsed, Register, Source, Variable, parse};
+use super::parse::{Function, ParseError, Parsed, Problem, Source, Variable, parse, refusal};
 use super::registers::WARP;
+pub(super) use assemble::LOCAL_BASE;
 pub use operands::MNEMONICS;
-use operands::{Decoder, Pool, Symbol};
+use operands::Symbol;
 
 /// Shared memory of a block above which no current device goes (227 KiB on `sm_90`, rounded up).
 const MAX_SHARED: u64 = 1 << 18;
 
+type Symbols<'a> = HashMap<&'a str, Symbol>;
+
 impl Module {
-    /// Parses and decodes a PTX module.
+    /// Parses and decodes a PTX module. A kernel that uses what the emulator does not have, or calls a
+    /// function that does, is refused ([`Module::refusal`]); the others run.
     ///
     /// # Errors
-    /// [`ParseError`] names the first line that is not PTX of the known subset.
+    /// [`ParseError`] names the first line outside functions that is not PTX of the known subset, or,
+    /// where no kernel of the module can run, what each of them lacks.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
         let source = parse(source)?;
         let mut symbols = HashMap::new();
         let variables = global_variables(&source, &mut symbols)?;
-        let mut kernels = BTreeMap::new();
-        for entry in &source.entries {
-            let kernel = kernel(entry, &source, symbols.clone())?;
-            if kernels.insert(entry.name.to_owned(), kernel).is_some() {
+        let (mut kernels, mut refused) = (BTreeMap::new(), BTreeMap::new());
+        for entry in &source.kernels {
+            let name = entry.name.to_owned();
+            if kernels.contains_key(&name) || refused.contains_key(&name) {
                 let message = format!("kernel '{}' stands twice", entry.name);
-                return Err(ParseError::new(entry.line, message));
+                return Err(ParseError { line: entry.line, message });
+            }
+            match kernel(entry, &source, symbols.clone()) {
+                Ok(kernel) => drop(kernels.insert(name, kernel)),
+                Err(problems) => {
+                    let origin = |line| source.origin(entry.line, line);
+                    refused.insert(name, refusal(entry.name, &problems, origin));
+                }
             }
         }
-        Ok(Self { target: source.target.to_owned(), variables, kernels, lane_width: WARP })
+        if kernels.is_empty()
+            && let Some(error) = all_of(&refused)
+        {
+            return Err(error);
+        }
+        let target = source.target.to_owned();
+        Ok(Self { target, variables, kernels, refused, lane_width: WARP })
     }
 
-    /// Names of the kernels, sorted.
+    /// Names of the kernels that can run, sorted.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.kernels.keys().map(String::as_str)
+    }
+
+    /// Why a kernel of the module cannot run: all instructions that the emulator does not have, with
+    /// their lines. `None` if it can, or if there is no such kernel.
+    #[must_use]
+    pub fn refusal(&self, kernel: &str) -> Option<&ParseError> {
+        self.refused.get(kernel)
     }
 
     /// Bytes of each parameter of a kernel; `None` if there is no such kernel.
@@ -68,11 +94,20 @@ impl Module {
     }
 }
 
+/// The refusals of all kernels as one error, each on a line of its own.
+fn all_of(refused: &BTreeMap<String, ParseError>) -> Option<ParseError> {
+    let mut all: Vec<&ParseError> = refused.values().collect();
+    all.sort_by_key(|error| error.line);
+    let (first, others) = all.split_first()?;
+    let mut message = first.message.clone();
+    for other in others {
+        message = format!("{message}\n{other}");
+    }
+    Some(ParseError { line: first.line, message })
+}
+
 /// Lays out global and constant variables and returns their initial bytes.
-fn global_variables<'a>(
-    source: &Source<'a>,
-    symbols: &mut HashMap<&'a str, Symbol>,
-) -> Parsed<Vec<u8>> {
+fn global_variables<'a>(source: &Source<'a>, symbols: &mut Symbols<'a>) -> Parsed<Vec<u8>> {
     let mut bytes = Vec::new();
     for variable in &source.variables {
         if variable.space == Space::Shared {
@@ -80,7 +115,7 @@ fn global_variables<'a>(
         }
         let begin = (bytes.len() as u64).next_multiple_of(variable.align);
         let end = begin + variable.size;
-        let too_large = || ParseError::new(1, "module variables above 2 GiB".to_owned());
+        let too_large = || Problem::new(1, "module variables above 2 GiB".to_owned());
         let [first, last] = [begin, end].map(usize::try_from);
         let (first, last) = (first.map_err(|_| too_large())?, last.map_err(|_| too_large())?);
         if end > 1 << 31 {
@@ -99,16 +134,10 @@ const SHARED_BASE: u64 = 1024;
 
 /// Lays out shared variables, static ones first, and returns the bytes of the static ones.
 fn shared_variables<'a>(
-    entry: &Entry<'a>,
-    source: &Source<'a>,
-    symbols: &mut HashMap<&'a str, Symbol>,
+    all: &[&Variable<'a>],
+    line: u32,
+    symbols: &mut Symbols<'a>,
 ) -> Parsed<u32> {
-    let all: Vec<&Variable<'a>> = source
-        .variables
-        .iter()
-        .chain(&entry.variables)
-        .filter(|v| v.space == Space::Shared)
-        .collect();
     let mut end = if all.is_empty() { 0 } else { SHARED_BASE };
     for dynamic in [false, true] {
         for variable in all.iter().filter(|v| v.dynamic == dynamic) {
@@ -119,14 +148,11 @@ fn shared_variables<'a>(
         }
     }
     let fits = u32::try_from(end).ok().filter(|_| end <= MAX_SHARED);
-    fits.ok_or_else(|| ParseError::new(entry.line, format!("{end} bytes of shared memory")))
+    fits.ok_or_else(|| Problem::new(line, format!("{end} bytes of shared memory")))
 }
 
 /// Parameters one after the other, each at its alignment.
-fn parameters<'a>(
-    entry: &Entry<'a>,
-    symbols: &mut HashMap<&'a str, Symbol>,
-) -> Parsed<Vec<Parameter>> {
+fn parameters<'a>(entry: &Function<'a>, symbols: &mut Symbols<'a>) -> Parsed<Vec<Parameter>> {
     let mut params = Vec::with_capacity(entry.params.len());
     let mut end = 0_u64;
     for param in &entry.params {
@@ -134,7 +160,7 @@ fn parameters<'a>(
         end = begin + param.size;
         // The limit of PTX ISA, "Kernel Function Parameters", for sm_70 and later.
         if end > 32764 {
-            return Err(ParseError::new(entry.line, "parameters above 32764 bytes".to_owned()));
+            return Err(Problem::new(entry.line, "parameters above 32764 bytes".to_owned()));
         }
         symbols.insert(param.name, Symbol { space: Space::Param, at: begin });
         let [offset, size] = [begin, param.size].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -143,80 +169,41 @@ fn parameters<'a>(
     Ok(params)
 }
 
+/// A kernel with the functions that it calls, or all that is wrong with it.
 fn kernel<'a>(
-    entry: &Entry<'a>,
+    entry: &Function<'a>,
     source: &Source<'a>,
-    mut symbols: HashMap<&'a str, Symbol>,
-) -> Parsed<Kernel> {
-    let params = parameters(entry, &mut symbols)?;
-    let shared = shared_variables(entry, source, &mut symbols)?;
-    let counts = entry.registers;
-    let mut pool = Pool::new(counts);
-    let mut code = Vec::with_capacity(entry.body.len() + 1);
-    for statement in &entry.body {
-        let guard =
-            statement.guard.map(|(register, negated)| Predicate { slot: register.slot, negated });
-        let operands = &source.operands[statement.operands.clone()];
-        let mut decoder = Decoder::new((statement, operands), &symbols, &entry.labels, &mut pool);
-        let (op, class) = decoder.decode()?;
-        code.push(Instruction { op, guard, line: statement.line, class });
+    mut symbols: Symbols<'a>,
+) -> Result<Kernel, Vec<Problem>> {
+    let one = |problem| vec![problem];
+    let params = parameters(entry, &mut symbols).map_err(one)?;
+    let called = assemble::Called::by(entry, source).map_err(one)?;
+    let functions = || std::iter::once(entry).chain(called.functions());
+    let of_functions = functions().flat_map(|function| &function.variables);
+    let shared: Vec<&Variable<'a>> =
+        source.variables.iter().chain(of_functions).filter(|v| v.space == Space::Shared).collect();
+    let shared = shared_variables(&shared, entry.line, &mut symbols).map_err(one)?;
+    let assembled = assemble::assemble(entry, source, &called, symbols);
+    let mut problems: Vec<Problem> =
+        functions().flat_map(|function| &function.problems).cloned().collect();
+    problems.extend_from_slice(&assembled.problems);
+    if !problems.is_empty() {
+        return Err(problems);
     }
-    if let (Some(first), Some(last)) = (entry.body.first(), entry.body.last()) {
-        let operands = first.operands.start..last.operands.end;
-        discard_unread(&mut code, &source.operands[operands]);
-    }
-    // A body may end without ret (PTX ISA, "ret"): falling off its end is leaving it.
-    let line = entry.body.last().map_or(entry.line, |s| s.line);
-    code.push(Instruction {
-        op: Op::Control(Control::Exit),
-        guard: None,
-        line,
-        class: InstructionClass::Control,
-    });
+    let code = assembled.code;
+    let counts = called.registers();
     Ok(Kernel {
         name: entry.name.to_owned(),
         params,
         max_threads: entry.max_threads,
         shared,
-        fences: code.iter().any(|i| i.op.is_fence()),
+        local: called.local(),
+        fences: code.iter().any(|i| i.op.orders_warps()),
         code,
         predicates: counts.predicates,
         words: counts.words,
         b64: counts.b64,
-        word_constants: pool.words.values,
-        b64_constants: pool.b64.values,
+        word_constants: assembled.pool.words.values,
+        b64_constants: assembled.pool.b64.values,
     })
-}
-
-/// An `atom` whose result nobody reads is a reduction, whichever way the compiler spelt it.
-fn discard_unread(code: &mut [Instruction], operands: &[Operand<'_>]) {
-    let mut mentions = HashMap::new();
-    fn count(operand: &Operand<'_>, mentions: &mut HashMap<Slot, u32>) {
-        match operand {
-            Operand::Register(Register { class: Class::Word | Class::Half, slot }) => {
-                *mentions.entry(*slot).or_default() += 1;
-            }
-            Operand::Pair(pair) => pair.iter().for_each(|o| count(o, mentions)),
-            Operand::Vector(all) => all.iter().for_each(|o| count(o, mentions)),
-            Operand::Address(base, _) => count(base, mentions),
-            Operand::Register(Register { class: Class::Predicate | Class::B64, .. })
-            | Operand::Name(_)
-            | Operand::Not(_)
-            | Operand::Integer(_)
-            | Operand::Float(_) => {}
-        }
-    }
-    if !code.iter().filter_map(|i| i.op.atomic()).any(|a| a.results != [SINK; 4]) {
-        return;
-    }
-    operands.iter().for_each(|o| count(o, &mut mentions));
-    for instruction in code {
-        if let Op::Memory(Memory::Atomic(atomic)) = &mut instruction.op {
-            for result in &mut atomic.results {
-                if mentions.get(result) == Some(&1) {
-                    *result = SINK;
-                }
-            }
-        }
-    }
 }

@@ -101,7 +101,9 @@ impl Memories<'_> {
     ) -> Result<(&mut Segment, usize), Box<Trouble>> {
         let found = match space {
             Space::Shared => Some((&mut *self.shared, address)),
-            Space::Global | Space::Const | Space::Param => self.global.segment(address),
+            Space::Global | Space::Const | Space::Param | Space::Local => {
+                self.global.segment(address)
+            }
         };
         let Some((segment, offset)) = found else {
             let kind = super::fault::FaultKind::OutOfBounds { space, address, width };

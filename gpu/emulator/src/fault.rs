@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::ir::Space;
+use super::parse::ParseError;
 
 /// Why a launch gave no report.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -74,6 +75,9 @@ pub enum LaunchError {
         /// Lanes of the machine's warps.
         width: u32,
     },
+    /// A kernel that uses what the emulator does not have.
+    #[error(transparent)]
+    Refused(ParseError),
     /// Shared memory beyond what any device has.
     #[error("{0} bytes of shared memory are more than any device has")]
     Shared(u64),
@@ -121,6 +125,8 @@ impl Fault {
             | FaultKind::UniformBranchDiverged
             | FaultKind::BarrierAfterExit { .. }
             | FaultKind::BarrierNumber { .. }
+            | FaultKind::BarrierCount { .. }
+            | FaultKind::Trap { .. }
             | FaultKind::Budget { .. } => {}
         }
         let mut seen = Vec::new();
@@ -204,6 +210,18 @@ pub enum FaultKind {
         /// The number.
         number: u32,
     },
+    /// A barrier for a part of the block whose number of threads cannot be.
+    BarrierCount {
+        /// The number that the instruction gives.
+        count: u32,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The kernel ended itself: `trap`, or an assertion that does not hold.
+    Trap {
+        /// Whether it was an assertion of CUDA.
+        assertion: bool,
+    },
     /// Nobody can go on.
     Deadlock {
         /// Lines at which threads wait.
@@ -274,7 +292,9 @@ impl FaultKind {
             Self::UniformBranchDiverged => "uniform branch",
             Self::DivergentBarrier { .. }
             | Self::BarrierAfterExit { .. }
-            | Self::BarrierNumber { .. } => "barrier",
+            | Self::BarrierNumber { .. }
+            | Self::BarrierCount { .. } => "barrier",
+            Self::Trap { .. } => "trap",
             Self::Deadlock { .. } => "deadlock",
             Self::Budget { .. } => "budget",
             Self::Race(_) => "race",
@@ -318,6 +338,11 @@ impl fmt::Display for FaultKind {
                 write!(f, "waits at a barrier although {exited} threads of the block have exited")
             }
             Self::BarrierNumber { number } => write!(f, "barrier {number} is above 15"),
+            Self::BarrierCount { count, why } => {
+                write!(f, "a barrier for {count} threads: {why}")
+            }
+            Self::Trap { assertion: true } => f.write_str("an assertion does not hold"),
+            Self::Trap { assertion: false } => f.write_str("the kernel executes trap"),
             Self::Deadlock { waiting } => write!(f, "deadlock: threads wait at lines {waiting:?}"),
             Self::Budget { instructions } => write!(f, "more than {instructions} instructions"),
             Self::Race(race) => race.fmt(f),

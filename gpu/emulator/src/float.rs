@@ -6,6 +6,7 @@
 //! Source: PTX ISA 8.4, "Floating Point Instructions".
 
 pub(super) mod approximate;
+pub(super) mod wave;
 
 use super::ir::{Comparison, FloatFlags, Rounding};
 
@@ -137,7 +138,12 @@ pub(super) fn integral(value: f32, rounding: Rounding) -> f32 {
 /// Ordered comparisons are false for NaN, unordered ones true.
 #[inline(always)]
 pub(super) fn compare(comparison: Comparison, a: f32, b: f32) -> bool {
-    let unordered = a.is_nan() || b.is_nan();
+    compared(comparison, a, b, a.is_nan() || b.is_nan())
+}
+
+/// The same of either width; `unordered` where one is not a number.
+#[inline(always)]
+pub(super) fn compared<T: PartialOrd>(comparison: Comparison, a: T, b: T, unordered: bool) -> bool {
     match comparison {
         Comparison::Eq => a == b,
         Comparison::Ne => !unordered && a != b,

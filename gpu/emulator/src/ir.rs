@@ -5,14 +5,20 @@
 //! slot.
 
 mod arithmetic;
+mod rare;
 
 use std::collections::BTreeMap;
 
+use super::parse::ParseError;
 pub use super::parse::Space;
 pub(super) use arithmetic::{
     Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
     FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, Rounding, Setp, WordTernary, WordType,
     WordUnary,
+};
+pub(super) use rare::{
+    Convert, Double, Extract, File, Half, Number, Permutation, Place, Rare, RareOp, Saturation,
+    Test, Wave,
 };
 
 /// Index of a register or constant among those of its width.
@@ -29,6 +35,8 @@ pub struct Module {
     /// Initial contents of the module's variables in global and constant memory.
     pub(super) variables: Vec<u8>,
     pub(super) kernels: BTreeMap<String, Kernel>,
+    /// Kernels that cannot run, and why.
+    pub(super) refused: BTreeMap<String, ParseError>,
     /// Lanes of a warp of the machine it runs on.
     pub(super) lane_width: u32,
 }
@@ -41,8 +49,11 @@ pub(super) struct Kernel {
     pub(super) max_threads: Option<[u32; 3]>,
     /// Bytes of static shared memory, before the dynamic part.
     pub(super) shared: u32,
+    /// Bytes of local memory of a thread.
+    pub(super) local: u32,
     pub(super) code: Vec<Instruction>,
-    /// Whether there are fences in it.
+    /// Whether there are fences in it, or barriers of a part of the block: what orders warps
+    /// otherwise than all at once.
     pub(super) fences: bool,
     /// Registers without the constants.
     pub(super) predicates: Slot,
@@ -138,11 +149,15 @@ pub(super) struct Transfer {
     pub(super) address: Address,
 }
 
-/// What an atomic does to a word.
+/// What an atomic does to a word or a 64-bit integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOp {
     AddFloat,
     Add,
+    /// `old >= operand ? 0 : old + 1`.
+    Increment,
+    /// `old == 0 || old > operand ? operand : old - 1`.
+    Decrement,
     And,
     Or,
     Xor,
@@ -161,6 +176,8 @@ pub(super) struct Atomic {
     pub(super) space: Space,
     pub(super) scope: Scope,
     pub(super) count: u8,
+    /// Whether it is one 64-bit number.
+    pub(super) b64: bool,
     /// [`SINK`] where nobody reads the old value.
     pub(super) results: [Slot; 4],
     pub(super) operands: [Slot; 4],
@@ -244,11 +261,15 @@ impl SyncOperands {
     };
 }
 
-/// `bar.sync`, `barrier.sync` and `bar.red`.
+/// `bar.sync`, `bar.arrive`, their `barrier` forms and `bar.red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Barrier {
     /// Word holding the barrier's number.
     pub(super) number: Slot,
+    /// Word holding how many threads take part; [`SINK`] for all of the block.
+    pub(super) count: Slot,
+    /// `bar.arrive`: is counted, and does not wait.
+    pub(super) arrives: bool,
     /// `bar.*`: all lanes of a warp must execute the same one.
     pub(super) aligned: bool,
     pub(super) reduction: Option<BarrierReduction>,
@@ -281,6 +302,12 @@ pub(super) enum SpecialRegister {
     LaneMaskLe,
     LaneMaskGt,
     LaneMaskGe,
+    /// Warp of the block, and how many there are.
+    WarpId,
+    WarpCount,
+    /// The halves of [`Control::Counter`].
+    CounterLow,
+    CounterHigh,
 }
 
 /// Every operation, by who executes it: each of the four is matched without a remainder, so that an
@@ -300,7 +327,21 @@ pub(super) enum Op {
 
 impl Op {
     pub(super) fn atomic(&self) -> Option<&Atomic> {
-        if let Self::Memory(Memory::Atomic(atomic)) = self { Some(atomic) } else { None }
+        match self {
+            Self::Memory(
+                Memory::Atomic(atomic) | Memory::Rare(RareMemory::GenericAtomic(atomic)),
+            ) => Some(atomic),
+            _ => None,
+        }
+    }
+
+    pub(super) fn atomic_mut(&mut self) -> Option<&mut Atomic> {
+        match self {
+            Self::Memory(
+                Memory::Atomic(atomic) | Memory::Rare(RareMemory::GenericAtomic(atomic)),
+            ) => Some(atomic),
+            _ => None,
+        }
     }
 
     pub(super) fn barrier(&self) -> Option<&Barrier> {
@@ -319,8 +360,10 @@ impl Op {
         }
     }
 
-    pub(super) fn is_fence(&self) -> bool {
+    /// Whether it orders warps otherwise than all of a block at once.
+    pub(super) fn orders_warps(&self) -> bool {
         matches!(self, Self::Synchronization(Synchronization::Fence(_)))
+            || self.barrier().is_some_and(|barrier| barrier.count != SINK)
     }
 }
 
@@ -330,6 +373,41 @@ pub(super) enum Memory {
     Load(Transfer),
     Store(Transfer),
     Atomic(Atomic),
+    /// What few kernels do.
+    Rare(RareMemory),
+}
+
+/// Operations on memory that few kernels have.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RareMemory {
+    LoadLocal(Transfer),
+    StoreLocal(Transfer),
+    /// A function begins: its local memory, between these offsets, holds nothing.
+    ForgetLocal {
+        begin: u32,
+        end: u32,
+    },
+    /// At addresses that say themselves in which memory they are (PTX ISA, "Generic Addressing").
+    GenericLoad(Transfer),
+    GenericStore(Transfer),
+    GenericAtomic(Atomic),
+    /// `cp.async`, from global to shared memory.
+    Copy(AsyncCopy),
+    CommitCopies,
+    /// Until at most so many groups of copies are under way.
+    WaitForCopies(u32),
+    WaitForAllCopies,
+}
+
+/// `cp.async`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AsyncCopy {
+    pub(super) to: Address,
+    pub(super) from: Address,
+    /// Bytes written: 4, 8, 16.
+    pub(super) bytes: u8,
+    /// Word holding how many of them are read, the rest being zeros; [`SINK`] for all.
+    pub(super) read: Slot,
 }
 
 /// Operations of several threads.
@@ -352,6 +430,14 @@ pub(super) enum Control {
         uniform: bool,
     },
     Exit,
+    /// Hints: nanosleep, prefetch.
+    Nothing,
+    /// `trap`, or an assertion of CUDA that does not hold.
+    Trap {
+        assertion: bool,
+    },
+    /// Instructions that the launch has executed, into 64 bits.
+    Counter(Slot),
     /// Which thread, lane and block this is.
     Special(SpecialRegister, Slot),
 }

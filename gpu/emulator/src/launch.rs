@@ -164,7 +164,10 @@ impl Machine<'_> {
             if block.finished() {
                 return Ok(());
             }
-            self.release(block)?;
+            // A barrier of a part of the block may have let go a warp that had its turn.
+            if block.warps.iter().all(|warp| warp.lowest_ready().is_none()) {
+                self.release(block)?;
+            }
         }
     }
 
@@ -208,8 +211,11 @@ pub fn run_traced(
     observers: Observers,
     trace: &mut Trace,
 ) -> Result<Report, RunError> {
-    let unknown = || LaunchError::UnknownKernel(kernel.to_owned());
-    let kernel = module.kernels.get(kernel).ok_or_else(unknown)?;
+    let absent = || match module.refused.get(kernel) {
+        Some(refusal) => LaunchError::Refused(refusal.clone()),
+        None => LaunchError::UnknownKernel(kernel.to_owned()),
+    };
+    let kernel = module.kernels.get(kernel).ok_or_else(absent)?;
     let shared = check(kernel, launch)?;
     width::check(kernel, module.lane_width)?;
     memory.begin(&module.variables, observers.races, kernel.fences);

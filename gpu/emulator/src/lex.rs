@@ -1,6 +1,6 @@
 //! PTX source to tokens.
 
-use super::parse::ParseError;
+use super::parse::Problem;
 
 /// A token; words and numbers borrow the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(super) struct Located<'a> {
 /// Splits a source.
 ///
 /// # Errors
-/// A character that PTX does not know, or a comment or string without an end.
-pub(super) fn lex(source: &str) -> Result<Vec<Located<'_>>, ParseError> {
+/// A comment or string without an end.
+pub(super) fn lex(source: &str) -> Result<Vec<Located<'_>>, Problem> {
     let bytes = source.as_bytes();
     let mut tokens = Vec::with_capacity(source.len() / 4);
     let (mut at, mut line) = (0, 1);
@@ -47,9 +47,9 @@ pub(super) fn lex(source: &str) -> Result<Vec<Located<'_>>, ParseError> {
                 continue;
             }
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                let length = source[at + 2..].find("*/").ok_or_else(|| {
-                    ParseError::new(line, "a comment that does not end".to_owned())
-                })?;
+                let length = source[at + 2..]
+                    .find("*/")
+                    .ok_or_else(|| Problem::new(line, "a comment that does not end".to_owned()))?;
                 line += newlines(&bytes[at..at + 2 + length]);
                 at += length + 4;
                 continue;
@@ -57,7 +57,7 @@ pub(super) fn lex(source: &str) -> Result<Vec<Located<'_>>, ParseError> {
             b'"' => {
                 let length = run(&bytes[at + 1..], |b| b != b'"' && b != b'\n');
                 if bytes.get(at + 1 + length) != Some(&b'"') {
-                    return Err(ParseError::new(line, "a string that does not end".to_owned()));
+                    return Err(Problem::new(line, "a string that does not end".to_owned()));
                 }
                 let text = &source[at + 1..at + 1 + length];
                 at += length + 2;
@@ -79,8 +79,10 @@ pub(super) fn lex(source: &str) -> Result<Vec<Located<'_>>, ParseError> {
                 Token::Mark(char::from(byte))
             }
             _ => {
+                // No rule of the grammar has it: it is wrong where it stands, and not elsewhere.
                 let found = source[at..].chars().next().unwrap_or('?');
-                return Err(ParseError::new(line, format!("unexpected character '{found}'")));
+                at += found.len_utf8();
+                Token::Mark(found)
             }
         };
         tokens.push(Located { token, line });

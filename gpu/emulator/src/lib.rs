@@ -53,7 +53,9 @@
 
 mod access;
 mod alu;
+mod async_copy;
 mod atomic;
+mod atomic64;
 mod block;
 mod count;
 mod coverage;
@@ -65,11 +67,15 @@ mod float;
 mod ir;
 mod launch;
 mod lex;
+mod local;
 mod memory;
 mod mix;
 pub mod mutate;
 mod parse;
+mod part_barrier;
 mod race;
+mod rare;
+mod rare_memory;
 mod registers;
 mod schedule;
 mod shrink;

@@ -2,34 +2,26 @@
 //! opcodes (that is [`decode`](super::decode)).
 //!
 //! Whatever the grammar below does not name is an error with its line; nothing is skipped but
-//! `.loc`, `.file`, `.pragma` and sections for debuggers, which mean nothing to an execution.
+//! `.loc`, `.file`, `.pragma` and sections for debuggers, which mean nothing to an execution. What is
+//! wrong inside a function is wrong with that function alone: its other lines and other functions are
+//! read all the same.
 
 mod declaration;
+mod function;
+mod problem;
 mod statement;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 
 use super::lex::{Located, Token, lex};
 use declaration::Scopes;
 
-/// A PTX source that cannot be used, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("PTX line {line}: {message}")]
-pub struct ParseError {
-    /// Line of the source, from 1.
-    pub line: u32,
-    /// What is wrong there.
-    pub message: String,
-}
+pub use problem::ParseError;
+pub(super) use problem::{Problem, refusal};
 
-impl ParseError {
-    pub(super) fn new(line: u32, message: String) -> Self {
-        Self { line, message }
-    }
-}
-
-pub(super) type Parsed<T> = Result<T, ParseError>;
+pub(super) type Parsed<T> = Result<T, Problem>;
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +34,20 @@ pub enum Space {
     Shared,
     /// Read-only device memory.
     Const,
+    /// A thread's own memory.
+    Local,
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Param => "parameter",
+            Self::Global => "global",
+            Self::Shared => "shared",
+            Self::Const => "constant",
+            Self::Local => "local",
+        })
+    }
 }
 
 /// A variable outside registers.
@@ -68,6 +74,18 @@ pub(super) enum Class {
     B64,
 }
 
+impl Class {
+    /// In a message.
+    pub(super) fn described(self) -> &'static str {
+        match self {
+            Self::Predicate => "predicate",
+            Self::Half => "16-bit",
+            Self::Word => "32-bit",
+            Self::B64 => "64-bit",
+        }
+    }
+}
+
 /// A register: its slot among those of its width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Register {
@@ -87,9 +105,13 @@ pub(super) enum Operand<'a> {
     Integer(i64),
     /// Bits of an f32 (`0f...`).
     Float(u32),
+    /// Bits of an f64 (`0d...`, or digits with a point).
+    Double(u64),
     /// `a|b`, each a register or `_`.
     Pair(Box<[Self; 2]>),
     Vector(Vec<Self>),
+    /// `(a, b)`, of calls.
+    List(Vec<Self>),
     /// `[base+offset]`; an integer base of 0 is an absolute address.
     Address(Box<Self>, i64),
 }
@@ -115,42 +137,93 @@ pub(super) struct RegisterCounts {
     pub(super) b64: u16,
 }
 
-/// A kernel as written.
+/// Who calls a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FunctionKind {
+    /// `.entry`: a launch.
+    Kernel,
+    /// `.func` with a body: kernels and other functions.
+    Device,
+    /// `.func` without a body: what a linker would add.
+    External,
+}
+
+/// A kernel or device function as written.
 #[derive(Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct Function<'a> {
+    pub(super) kind: FunctionKind,
     pub(super) name: &'a str,
     pub(super) line: u32,
+    /// What it returns.
+    pub(super) results: Vec<Variable<'a>>,
     pub(super) params: Vec<Variable<'a>>,
-    /// `.maxntid`, missing dimensions 1.
+    /// `.maxntid` or `.reqntid`, missing dimensions 1.
     pub(super) max_threads: Option<[u32; 3]>,
     pub(super) registers: RegisterCounts,
     pub(super) variables: Vec<Variable<'a>>,
     pub(super) body: Vec<Statement<'a>>,
     /// Label to index in `body`.
     pub(super) labels: HashMap<&'a str, u32>,
+    /// Indices of the calls in `body`.
+    pub(super) calls: Vec<usize>,
+    /// What in it cannot be read.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// A place in CUDA source that a `.loc` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Origin {
+    /// The line of the `.loc`: those that follow are of this place.
+    ptx: u32,
+    file: u32,
+    line: u32,
 }
 
 /// A source as written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Source<'a> {
     pub(super) target: &'a str,
     pub(super) variables: Vec<Variable<'a>>,
-    pub(super) entries: Vec<Entry<'a>>,
+    pub(super) kernels: Vec<Function<'a>>,
+    /// Device functions by name, those with a body first.
+    pub(super) functions: HashMap<&'a str, Function<'a>>,
+    /// Variables of the module that cannot be read, and why.
+    pub(super) refused: HashMap<&'a str, Problem>,
     /// The operands of all statements, one after the other.
     pub(super) operands: Vec<Operand<'a>>,
+    /// In the order of the source.
+    origins: Vec<Origin>,
+    /// Names of source files by number.
+    files: HashMap<u32, &'a str>,
+}
+
+impl Source<'_> {
+    /// The CUDA file and line of a PTX line of a function that begins at `first`.
+    pub(super) fn origin(&self, first: u32, line: u32) -> Option<String> {
+        let after = self.origins.partition_point(|origin| origin.ptx <= line);
+        let origin = self.origins[..after].last().filter(|o| o.ptx >= first && o.line > 0)?;
+        let file = self.files.get(&origin.file)?;
+        Some(format!("{}:{}", file.rsplit(['/', '\\']).next().unwrap_or(file), origin.line))
+    }
 }
 
 /// Parses a module.
 ///
 /// # Errors
-/// The first line that is not in the subset.
+/// The first line outside functions that is not in the subset.
 pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
     let tokens = lex(source)?;
     // Some three tokens are an operand with what stands around it.
     let operands = Vec::with_capacity(tokens.len() / 3);
-    let mut parser = Parser { tokens: &tokens, at: 0, scopes: Scopes::default(), operands };
-    let mut module =
-        Source { target: "", variables: Vec::new(), entries: Vec::new(), operands: Vec::new() };
+    let mut parser = Parser {
+        tokens: &tokens,
+        at: 0,
+        scopes: Scopes::default(),
+        operands,
+        origins: Vec::new(),
+        files: HashMap::new(),
+    };
+    let mut module = Source::default();
     while let Some(token) = parser.peek() {
         match token {
             Token::Word(".version") => {
@@ -160,6 +233,10 @@ pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
             Token::Word(".target") => {
                 parser.at += 1;
                 module.target = parser.word()?;
+                // `sm_75, texmode_independent, debug`
+                while parser.eat(',') {
+                    parser.word()?;
+                }
             }
             Token::Word(".address_size") => {
                 parser.at += 1;
@@ -170,14 +247,21 @@ pub(super) fn parse(source: &str) -> Parsed<Source<'_>> {
             Token::Word(".loc" | ".file" | ".pragma") => parser.skip_directive(),
             Token::Word(".section") => parser.skip_debug_section()?,
             Token::Word(".visible" | ".weak") => parser.at += 1,
-            Token::Word(".entry") => module.entries.push(parser.entry()?),
-            _ => module.variables.push(parser.variable()?),
+            Token::Word(".extern") if parser.follows(".func") => parser.at += 1,
+            Token::Word(".entry") => {
+                let kernel = parser.function(FunctionKind::Kernel)?;
+                module.kernels.push(kernel);
+            }
+            Token::Word(".func") => parser.device_function(&mut module)?,
+            _ => parser.module_variable(&mut module)?,
         }
     }
     if module.target.is_empty() {
         return Err(parser.error("no .target"));
     }
     module.operands = parser.operands;
+    module.origins = parser.origins;
+    module.files = parser.files;
     Ok(module)
 }
 
@@ -187,11 +271,18 @@ struct Parser<'t, 'a> {
     at: usize,
     scopes: Scopes<'a>,
     operands: Vec<Operand<'a>>,
+    origins: Vec<Origin>,
+    files: HashMap<u32, &'a str>,
 }
 
 impl<'a> Parser<'_, 'a> {
     fn peek(&self) -> Option<Token<'a>> {
         self.tokens.get(self.at).map(|t| t.token)
+    }
+
+    /// Whether `word` stands behind the next token.
+    fn follows(&self, word: &str) -> bool {
+        self.tokens.get(self.at + 1).is_some_and(|t| t.token == Token::Word(word))
     }
 
     /// Whether the next token is `mark`.
@@ -204,11 +295,11 @@ impl<'a> Parser<'_, 'a> {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |t| t.line)
     }
 
-    fn error(&self, message: impl Into<String>) -> ParseError {
-        ParseError::new(self.line(), message.into())
+    fn error(&self, message: impl Into<String>) -> Problem {
+        Problem::new(self.line(), message.into())
     }
 
-    fn expected(&self, what: &str) -> ParseError {
+    fn expected(&self, what: &str) -> Problem {
         let found = match self.peek() {
             Some(Token::Word(text) | Token::Number(text)) => format!("'{text}'"),
             Some(Token::Text(text)) => format!("\"{text}\""),
@@ -275,9 +366,28 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// To the end of the line: `.loc`, `.file` and `.pragma` end with it.
+    /// To the end of the line: `.loc`, `.file` and `.pragma` end with it. Of the first two it is kept
+    /// which CUDA line they name.
     fn skip_directive(&mut self) {
         let line = self.line();
+        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let number = |token: Token<'a>| match token {
+            Token::Number(text) => text.parse().ok(),
+            Token::Word(_) | Token::Text(_) | Token::Mark(_) => None,
+        };
+        if let [Located { token: Token::Word(name), .. }, first, second, ..] = rest
+            && let Some(file) = number(first.token)
+        {
+            match (*name, second.token) {
+                (".file", Token::Text(path)) => drop(self.files.insert(file, path)),
+                (".loc", token) => {
+                    if let Some(cuda) = number(token) {
+                        self.origins.push(Origin { ptx: line, file, line: cuda });
+                    }
+                }
+                _ => {}
+            }
+        }
         while self.tokens.get(self.at).is_some_and(|t| t.line == line) {
             self.at += 1;
         }
@@ -308,12 +418,13 @@ mod tests {
         };
         let text = section(".debug_str", "}\n");
         let source = parse(&text).expect("what -lineinfo gives");
-        assert_eq!(source.entries[0].body.len(), 1, "one instruction");
+        assert_eq!(source.kernels[0].body.len(), 1, "one instruction");
         for (text, words) in [
             (section(".text", "}\n"), "line 11: expected the name of a debug section"),
             (section(".debug_str", ""), "expected '}' after the section, found the end"),
         ] {
-            let error = parse(&text).expect_err("it is wrong").to_string();
+            let error = parse(&text).expect_err("it is wrong");
+            let error = ParseError::from(error).to_string();
             assert!(error.contains(words), "no '{words}' in: {error}");
         }
     }

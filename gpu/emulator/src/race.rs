@@ -88,6 +88,16 @@ impl WarpOrder {
         }
     }
 
+    /// Adds to `all` what `lanes` of warp `warp` have done and know: they let others know of it.
+    pub(super) fn release(&mut self, lanes: u32, place: (u32, u32, u16), all: &mut Clock) {
+        self.time += 1;
+        for lane in Bits(lanes) {
+            let mut own = self.known.as_ref().map_or([0; LANES], |known| known[lane]);
+            own[lane] = self.time;
+            self.signals.get_or_insert_with(WarpSignals::new).release(lane, place, &own, all);
+        }
+    }
+
     /// Adds to `all` what `lanes` know by signals; false if there were none.
     pub(super) fn gather(&self, lanes: u32, all: &mut Clock) -> bool {
         self.signals.as_ref().map(|signals| signals.gather(lanes, all)).is_some()

@@ -30,7 +30,13 @@ struct Known {
 }
 
 impl Clock {
-    fn join(&mut self, other: &Self) {
+    /// What a lane of a block, epoch and warp knows of the lanes of its warp.
+    fn of((block, epoch, warp): (u32, u32, u16), own: &[u32; LANES]) -> Self {
+        let lanes = own.iter().enumerate().map(|(lane, &time)| ((warp, lane), time)).collect();
+        Self { blocks: BTreeMap::from([(block, Known { epoch, lanes })]) }
+    }
+
+    pub(super) fn join(&mut self, other: &Self) {
         for (&block, theirs) in &other.blocks {
             let known = self.blocks.entry(block).or_default();
             known.epoch = known.epoch.max(theirs.epoch);
@@ -86,7 +92,6 @@ impl WarpSignals {
         place: (u32, u32, u16),
         own: &[u32; LANES],
     ) {
-        let (block, epoch, warp) = place;
         let signals = &mut self.lanes[lane];
         let [near, far] = &signals.seen;
         signals.before.join(near);
@@ -94,12 +99,24 @@ impl WarpSignals {
             signals.before.join(far);
         }
         let mut ready = signals.before.clone();
-        let lanes = own.iter().enumerate().map(|(lane, &time)| ((warp, lane), time)).collect();
-        ready.join(&Clock { blocks: BTreeMap::from([(block, Known { epoch, lanes })]) });
+        ready.join(&Clock::of(place, own));
         signals.ready[0] = ready.clone();
         if scope == Scope::Device {
             signals.ready[1] = ready;
         }
+    }
+
+    /// Adds to `all` what `lane` knows, and what it and its warp have done; `own` is what it knows of
+    /// the lanes of its warp.
+    pub(super) fn release(
+        &self,
+        lane: usize,
+        place: (u32, u32, u16),
+        own: &[u32; LANES],
+        all: &mut Clock,
+    ) {
+        all.join(&self.lanes[lane].before);
+        all.join(&Clock::of(place, own));
     }
 
     /// Adds to `all` what `lanes` know.

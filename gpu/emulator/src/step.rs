@@ -3,19 +3,25 @@
 use pulp::{Simd, WithSimd};
 
 use super::access::{self, View};
-use super::alu;
+use super::alu::{self, high};
+use super::async_copy::Copies;
 use super::atomic;
 use super::block::Block;
 use super::delay::Memories;
 use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{
-    Control, Instruction, Memory, Op, Scope, Slot, SpecialRegister, SyncKind, Synchronization,
+    Control, Instruction, Memory, Op, RareMemory, SINK, Scope, Slot, SpecialRegister, SyncKind,
+    Synchronization,
 };
 use super::launch::Machine;
+use super::local::LocalMemory;
 use super::mix::mix;
-use super::registers::{Active, LANES};
+use super::part_barrier;
+use super::rare_memory;
+use super::registers::{Active, LANES, Registers};
 use super::sync;
 use super::warp::{Fragment, State, Warp};
+use super::wide::low;
 
 /// A fragment's turn. Dispatched by pulp, so that all that is inlined into it uses the widest
 /// registers the processor has; results do not depend on which (the arithmetic is exact or IEEE).
@@ -140,6 +146,15 @@ fn instruction(
             special(machine, block, at, *register, *d);
             Ok(Next::Advance)
         }
+        Op::Control(Control::Nothing) => Ok(Next::Advance),
+        Op::Control(Control::Trap { assertion }) => {
+            Err(Trouble::new(FaultKind::Trap { assertion: *assertion }, active))
+        }
+        Op::Control(Control::Counter(d)) => {
+            let now = [machine.counters.total; LANES];
+            warp.registers.b64.set(*d, &warp.on, &now, 0);
+            Ok(Next::Advance)
+        }
         Op::Control(Control::Exit) => {
             put_down(warp, running, active);
             warp.exited |= active;
@@ -177,12 +192,19 @@ fn synchronize(
             warp.registers.words.set(*d, &warp.on, &[active; LANES], 0);
             Ok(Next::Advance)
         }
-        Synchronization::Barrier(_) => {
+        Synchronization::Barrier(barrier) => {
             order(machine, block, at, active, Scope::Block);
+            if barrier.arrives {
+                part_barrier::arrive(block, at, barrier, &machine.kernel.code)?;
+                return Ok(Next::Advance);
+            }
             let warp = &mut block.warps[at];
             put_down(warp, running, active);
             let state = State::AtBarrier;
             warp.fragments.push(Fragment { pc: running.pc, lanes: active, state });
+            if barrier.count != SINK {
+                part_barrier::wait(block, at, barrier, &machine.kernel.code)?;
+            }
             Ok(Next::Down)
         }
         Synchronization::Fence(scope) => {
@@ -260,26 +282,62 @@ fn memory(
     running: &Running,
     op: &Memory,
 ) -> Result<(), Box<Trouble>> {
+    let line = machine.kernel.code[running.pc as usize].line;
+    match op {
+        Memory::Load(t) => {
+            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            access::load(warp.registers, warp.on, t, &mut view)
+        }
+        Memory::Store(t) => {
+            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            access::store(warp.registers, warp.on, t, &mut view)
+        }
+        Memory::Atomic(a) => {
+            machine.counters.atomic(running.pc, block.warps[at].on.bits);
+            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            atomic::atomic(warp.registers, warp.on, a, &mut view)
+        }
+        Memory::Rare(op) => {
+            if let RareMemory::GenericAtomic(_) = op {
+                machine.counters.atomic(running.pc, block.warps[at].on.bits);
+            }
+            let (warp, mut view) = reach(machine, block, at, running.moment, line);
+            rare_memory::execute(warp, op, &mut view)
+        }
+    }
+}
+
+/// The parts of a warp that an access to memory needs.
+pub(super) struct Accessing<'b> {
+    pub(super) registers: &'b mut Registers,
+    pub(super) on: &'b Active,
+    pub(super) local: &'b mut LocalMemory,
+    pub(super) copies: &'b mut Copies,
+}
+
+/// A warp, and the memories that it reaches.
+#[inline(always)]
+fn reach<'b>(
+    machine: &'b mut Machine<'_>,
+    block: &'b mut Block,
+    at: usize,
+    moment: u64,
+    line: u32,
+) -> (Accessing<'b>, View<'b>) {
     let warp = &mut block.warps[at];
-    let mut view = View {
+    let view = View {
         params: &machine.params,
         memories: Memories { shared: &mut block.shared, global: machine.memory },
         delayed: &mut block.delayed,
-        moment: running.moment,
+        moment,
         block: block.linear,
         epoch: block.epoch,
         warp: warp.index,
         order: &mut warp.order,
-        line: machine.kernel.code[running.pc as usize].line,
+        line,
     };
-    match op {
-        Memory::Load(t) => access::load(&mut warp.registers, &warp.on, t, &mut view),
-        Memory::Store(t) => access::store(&warp.registers, &warp.on, t, &mut view),
-        Memory::Atomic(a) => {
-            machine.counters.atomic(running.pc, warp.on.bits);
-            atomic::atomic(&mut warp.registers, &warp.on, a, &mut view)
-        }
-    }
+    let Warp { registers, on, local, copies, .. } = warp;
+    (Accessing { registers, on, local, copies }, view)
 }
 
 fn special(
@@ -290,6 +348,7 @@ fn special(
     d: Slot,
 ) {
     let index = block.index;
+    let warps = u32::try_from(block.warps.len()).unwrap_or(u32::MAX);
     let warp = &mut block.warps[at];
     let first = u32::from(warp.index) * machine.width;
     let mut values = [0; LANES];
@@ -306,6 +365,10 @@ fn special(
             SpecialRegister::LaneMaskLe => bit | (bit - 1),
             SpecialRegister::LaneMaskGt => !(bit | (bit - 1)),
             SpecialRegister::LaneMaskGe => !(bit - 1),
+            SpecialRegister::WarpId => u32::from(warp.index),
+            SpecialRegister::WarpCount => warps,
+            SpecialRegister::CounterLow => low(machine.counters.total),
+            SpecialRegister::CounterHigh => high(machine.counters.total),
         };
     }
     warp.registers.words.set(d, &warp.on, &values, 0);

@@ -5,7 +5,9 @@
 //! Which ready fragment goes on, for how long and whether fragments at one place merge again is
 //! the schedule's choice.
 
+use super::async_copy::Copies;
 use super::ir::Kernel;
+use super::local::LocalMemory;
 use super::race::WarpOrder;
 use super::registers::{Active, Registers, WARP};
 
@@ -39,6 +41,8 @@ pub(super) struct Warp {
     pub(super) exited: u32,
     pub(super) fragments: Vec<Fragment>,
     pub(super) order: WarpOrder,
+    pub(super) local: LocalMemory,
+    pub(super) copies: Copies,
     /// The lanes of the instruction being executed. Kept here, and not with the interpreter's other
     /// state, because an array among local variables is taken apart lane by lane by the compiler.
     pub(super) on: Active,
@@ -56,6 +60,8 @@ impl Warp {
             exited: 0,
             fragments: Vec::with_capacity(4),
             order: WarpOrder::default(),
+            local: LocalMemory::new(kernel.local),
+            copies: Copies::default(),
             on: Active::new(0),
         };
         warp.start();
@@ -72,6 +78,8 @@ impl Warp {
     /// The same warp of another block.
     pub(super) fn reset(&mut self) {
         self.registers.reset();
+        self.local.reset();
+        self.copies.clear();
         self.start();
     }
 

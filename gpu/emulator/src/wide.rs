@@ -1,7 +1,7 @@
 //! 64-bit, conversion, comparison and predicate instructions.
 
 use super::alu::{map1, sign16};
-use super::float::{compare, integral, operand};
+use super::float::{compare, compared, integral, operand};
 use super::ir::{
     Boolean, Compared, Comparison, FloatToInteger, IntegerBinary, Predicate, SINK, Setp, Slot,
     WordType,
@@ -345,6 +345,10 @@ pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
             let (words, poison) = pair(&r.words, setp);
             (ordered(words, |x| sign16(x).cast_signed(), comparison), poison)
         }
+        Compared::Double => {
+            let (b64, poison) = pair(&r.b64, setp);
+            (double_bits(comparison, b64), poison)
+        }
         Compared::Unsigned64 => {
             let (b64, poison) = pair(&r.b64, setp);
             (ordered(b64, |x| x, comparison), poison)
@@ -398,6 +402,15 @@ fn each(comparison: Comparison, [x, y]: [&[u32; LANES]; 2], flush: bool) -> u32 
         bits |= u32::from(holds) << lane;
     }
     bits
+}
+
+/// Of f64, out of the interpreter's loop.
+#[inline(never)]
+fn double_bits(comparison: Comparison, [x, y]: [&[u64; LANES]; 2]) -> u32 {
+    bits_where(|lane| {
+        let (a, b) = (f64::from_bits(x[lane]), f64::from_bits(y[lane]));
+        compared(comparison, a, b, a.is_nan() || b.is_nan())
+    })
 }
 
 #[inline(always)]

@@ -38,7 +38,13 @@ pub(super) fn check(kernel: &Kernel, width: u32) -> Result<(), LaunchError> {
         Op::Synchronization(Synchronization::Warp(_) | Synchronization::ActiveMask(_)) => true,
         Op::Control(Control::Special(register, _)) => of_a_lane(*register),
         Op::Synchronization(Synchronization::Barrier(_) | Synchronization::Fence(_))
-        | Op::Control(Control::Branch { .. } | Control::Exit)
+        | Op::Control(
+            Control::Branch { .. }
+            | Control::Exit
+            | Control::Nothing
+            | Control::Trap { .. }
+            | Control::Counter(_),
+        )
         | Op::Arithmetic(_)
         | Op::Memory(_) => false,
     };
@@ -63,6 +69,10 @@ fn of_a_lane(register: SpecialRegister) -> bool {
         SpecialRegister::Tid(_)
         | SpecialRegister::Ntid(_)
         | SpecialRegister::Ctaid(_)
-        | SpecialRegister::Nctaid(_) => false,
+        | SpecialRegister::Nctaid(_)
+        | SpecialRegister::WarpId
+        | SpecialRegister::WarpCount
+        | SpecialRegister::CounterLow
+        | SpecialRegister::CounterHigh => false,
     }
 }

@@ -132,6 +132,9 @@ impl EmulatorEngine {
     ) -> Result<(), EngineError> {
         let failed = |message| EngineError::Compile { kernel: entry.to_owned(), message };
         let module = Module::parse(ptx).map_err(|e| failed(e.to_string()))?;
+        if let Some(refusal) = module.refusal(entry) {
+            return Err(failed(refusal.to_string()));
+        }
         if !module.kernels().any(|kernel| kernel == entry) {
             return Err(failed(format!("the program has no entry point {entry}")));
         }

@@ -81,6 +81,9 @@ impl OwnKernel {
                 OwnKernelError::NotPtx(error)
             }
         })?;
+        if let Some(refusal) = module.refusal(&entry) {
+            return Err(OwnKernelError::Ptx(refusal.clone()));
+        }
         let Some(sizes) = module.parameter_sizes(&entry) else {
             let names = module.kernels().map(str::to_owned).collect();
             return Err(OwnKernelError::NoEntry { entry, names });
@@ -176,6 +179,16 @@ mod tests {
         assert!(refused("PNG and so on", "mine").starts_with("not PTX: PTX line 1"), "no PTX");
         let unknown = good.replace("ret;", "wgmma.fence;\nret;");
         assert!(refused(&unknown, "mine").contains("PTX line 15"), "{}", refused(&unknown, "mine"));
+        let second =
+            good.replace(".entry mine(", ".entry other(").replace("ret;", "wgmma.fence;\nret;");
+        let both = good.clone() + &second[second.find(".visible").expect("an entry")..];
+        let kernel = OwnKernel::new(Interface::Standard, both.clone(), "mine".to_owned());
+        assert!(kernel.is_ok(), "another entry is not its concern: {kernel:?}");
+        let text = refused(&both, "other");
+        assert!(
+            text.contains("entry 'other' is refused") && text.contains("wgmma.fence"),
+            "{text}"
+        );
         let short = program(".param .u64 p0", "");
         let text = refused(&short, "mine");
         assert!(text.contains("takes 1 parameters of [8] bytes, expected 9"), "{text}");

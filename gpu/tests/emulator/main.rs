@@ -1,6 +1,7 @@
 //! The CUDA kernels on the emulator: no misuse under any schedule, exact counts, replay, and
 //! planted mistakes that a schedule or an observer brings to light.
 
+mod features;
 mod planted;
 mod project;
 mod robust;

@@ -1,5 +1,5 @@
-//! The kernels of users that tests run (`tests/kernels`) are what their source gives, and fit the
-//! interface as NVRTC compiles it.
+//! The kernels of users that tests run (`tests/kernels`) are what their source gives, and those of a
+//! stage fit the interface as NVRTC compiles it.
 
 use super::{NVRTC, NVRTC_VERSION, read};
 use crate::nvrtc::Nvrtc;
@@ -22,7 +22,7 @@ const VARIANTS: [(&str, Option<&str>); 6] = [
 fn own_kernels_derive_and_fit_the_interface() {
     let kernels = folder("tests/kernels");
     if let Some(library) = find(NVRTC) {
-        derive(&kernels, &library);
+        derive(&library);
     }
     for (file, _) in VARIANTS {
         let text = read(&kernels.join(file));
@@ -31,18 +31,36 @@ fn own_kernels_derive_and_fit_the_interface() {
     }
 }
 
-/// Compiles every variant anew.
-fn derive(kernels: &Path, library: &Path) {
+/// What `tests/emulator/features.rs` runs.
+#[test]
+fn the_kernels_of_features_derive() {
+    if let Some(library) = find(NVRTC) {
+        let options = ["--gpu-architecture=compute_80".to_owned()];
+        derive_one(&loaded(&library), "features.cu", "features.ptx", &options);
+    }
+}
+
+fn loaded(library: &Path) -> Nvrtc {
     let nvrtc = Nvrtc::load(library);
     assert_eq!(nvrtc.version(), NVRTC_VERSION, "the kernels were made by another NVRTC");
-    let source = read(&kernels.join("own_backward.cu"));
+    nvrtc
+}
+
+/// Compiles every variant anew.
+fn derive(library: &Path) {
+    let nvrtc = loaded(library);
     for (file, variant) in VARIANTS {
         let mut options = vec!["--gpu-architecture=compute_75".to_owned()];
         options.extend(variant.map(|name| format!("--define-macro={name}")));
-        let ptx = nvrtc.compile(&source, "own_backward.cu", &options);
-        if std::env::var("SPLAT_PTX").is_ok_and(|mode| mode == "write") {
-            fs::write(kernels.join(file), &ptx).expect("the folder is writable");
-        }
-        assert_eq!(read(&kernels.join(file)), ptx, "{file}: SPLAT_PTX=write derives it");
+        derive_one(&nvrtc, "own_backward.cu", file, &options);
     }
+}
+
+fn derive_one(nvrtc: &Nvrtc, source: &str, file: &str, options: &[String]) {
+    let kernels = folder("tests/kernels");
+    let ptx = nvrtc.compile(&read(&kernels.join(source)), source, options);
+    if std::env::var("SPLAT_PTX").is_ok_and(|mode| mode == "write") {
+        fs::write(kernels.join(file), &ptx).expect("the folder is writable");
+    }
+    assert_eq!(read(&kernels.join(file)), ptx, "{file}: SPLAT_PTX=write derives it");
 }

@@ -8,14 +8,14 @@ use super::super::ir::{
 use super::super::parse::{Class, Parsed};
 use super::operands::{Decoded, Decoder};
 
-const ROUNDINGS: [(&str, Rounding); 4] = [
+pub(super) const ROUNDINGS: [(&str, Rounding); 4] = [
     ("rn", Rounding::Nearest),
     ("rz", Rounding::Zero),
     ("rm", Rounding::Down),
     ("rp", Rounding::Up),
 ];
 
-const COMPARISONS: [(&str, Comparison); 14] = [
+pub(super) const COMPARISONS: [(&str, Comparison); 14] = [
     ("eq", Comparison::Eq),
     ("ne", Comparison::Ne),
     ("lt", Comparison::Lt),
@@ -58,6 +58,10 @@ impl Decoder<'_, '_> {
                     class = of_floats;
                     op
                 }
+                "f64" => {
+                    class = InstructionClass::Float;
+                    self.double()?
+                }
                 "pred" => self.predicate_logic()?,
                 kind => self.integer(kind)?,
             }
@@ -73,6 +77,7 @@ impl Decoder<'_, '_> {
             "u64" | "b64" => (false, true),
             // Bits do not mix in these, so that the unused half of the slot does no harm.
             "b16" if matches!(self.mnemonic, "and" | "or" | "xor" | "not") => (false, false),
+            "s16" | "u16" | "b16" => return self.half(kind),
             _ => return Err(self.unknown()),
         };
         // Arithmetic is on numbers, logic and shifts to the left on bits.
@@ -93,6 +98,7 @@ impl Decoder<'_, '_> {
                 let (a, b, c, e) = (self.word(1)?, self.word(2)?, self.word(3)?, self.word(4)?);
                 Ok(Arithmetic::BitFieldInsert([self.to_word(0)?, a, b, c, e]))
             }
+            5 if self.mnemonic == "bfi" => self.insert64(),
             _ => Err(self.unknown()),
         }
     }
@@ -127,6 +133,7 @@ impl Decoder<'_, '_> {
             "clz" => {
                 return Ok(Arithmetic::B64Count(B64Count::Clz, self.to_word(0)?, self.b64(1)?));
             }
+            "brev" | "bfind" => return self.find64(signed),
             _ => return Err(self.unknown()),
         };
         Ok(Arithmetic::B64Unary(op, self.to_b64(0)?, self.b64(1)?))
@@ -176,6 +183,9 @@ impl Decoder<'_, '_> {
             let (a, b, c) = (self.b64(1)?, self.b64(2)?, self.b64(3)?);
             return Ok(Arithmetic::B64Mad(self.to_b64(0)?, a, b, c));
         }
+        if self.mnemonic == "mad" && !wide && self.take("hi") {
+            return self.mad_high(signed);
+        }
         let mnemonic = self.mnemonic;
         let op = match mnemonic {
             "mad" if !wide && self.take("lo") => WordTernary::MadLo,
@@ -218,6 +228,9 @@ impl Decoder<'_, '_> {
         let rounding = self.take_one(&ROUNDINGS);
         match self.operands.len() {
             2 if !full => self.float_unary(flags, approximate, rounding),
+            3 if !matches!(rounding, None | Some(Rounding::Nearest)) && !approximate && !full => {
+                self.directed(flags, rounding)
+            }
             3 => self.float_binary(flags, approximate, full, rounding),
             4 if !approximate && !full => {
                 // fma has no default rounding; mad.f32 has its meaning since sm_20.
@@ -229,6 +242,25 @@ impl Decoder<'_, '_> {
             }
             _ => Err(self.unknown()),
         }
+    }
+
+    /// add, sub and mul with a direction, as the fma that rounds the same value once.
+    fn directed(&mut self, flags: FloatFlags, rounding: Option<Rounding>) -> DecodedArithmetic {
+        let rounding = rounding.ok_or_else(|| self.unknown())?;
+        let (d, a, b) = (self.to_word(0)?, self.word(1)?, self.word(2)?);
+        let sources = match self.mnemonic {
+            "add" => [a, self.constant(1.0_f32.to_bits())?, b],
+            "sub" => [b, self.constant((-1.0_f32).to_bits())?, a],
+            "mul" => {
+                // The zero that leaves the sign of a product of 0 alone: the sum of zeros of two signs
+                // is -0 when rounding down and +0 otherwise.
+                let zero = if rounding == Rounding::Down { 0.0_f32 } else { -0.0 };
+                [a, b, self.constant(zero.to_bits())?]
+            }
+            _ => return Err(self.unknown()),
+        };
+        let [x, y, z] = sources;
+        Ok((Arithmetic::Fma(rounding, flags, d, x, y, z), InstructionClass::Float))
     }
 
     fn float_unary(
@@ -310,6 +342,7 @@ impl Decoder<'_, '_> {
         let flush = self.take("ftz");
         let compared = match kind {
             "f32" => Compared::Float { flush },
+            "f64" => Compared::Double,
             "s16" => Compared::Signed16,
             "u16" | "b16" => Compared::Unsigned16,
             "s32" => Compared::Signed,
@@ -318,7 +351,7 @@ impl Decoder<'_, '_> {
             "u64" | "b64" => Compared::Unsigned64,
             _ => return Err(self.unknown()),
         };
-        let float = kind == "f32";
+        let float = matches!(kind, "f32" | "f64");
         let mut comparison = self.take_one(&COMPARISONS);
         if comparison.is_none() && kind.starts_with('u') {
             comparison = self.take_one(&UNSIGNED_COMPARISONS);
@@ -326,7 +359,7 @@ impl Decoder<'_, '_> {
         let comparison = comparison.ok_or_else(|| self.unknown())?;
         let ordered = (comparison as u8) < Comparison::Equ as u8;
         let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
-        if (flush || !ordered) && !float || kind.starts_with('b') && !equality {
+        if (flush && kind != "f32") || !ordered && !float || kind.starts_with('b') && !equality {
             return Err(self.unknown());
         }
         let combine = match self.take_one(&BOOLEANS) {
@@ -340,7 +373,7 @@ impl Decoder<'_, '_> {
             }
         };
         let [d, q] = self.with_predicate(0, Class::Predicate)?;
-        let wide = matches!(compared, Compared::Signed64 | Compared::Unsigned64);
+        let wide = matches!(compared, Compared::Signed64 | Compared::Unsigned64 | Compared::Double);
         let (a, b) =
             if wide { (self.b64(1)?, self.b64(2)?) } else { (self.word(1)?, self.word(2)?) };
         Ok(Arithmetic::Setp(Setp { comparison, compared, d, q, a, b, combine }))

@@ -21,10 +21,36 @@ impl Decoder<'_, '_> {
                 let target = self.label(0)?;
                 Ok((Op::Control(Control::Branch { target, uniform }), InstructionClass::Control))
             }
+            "ret" if !self.scope.kernel => {
+                self.expect_operands(0)?;
+                self.take("uni");
+                // Behind the function, wherever that ends.
+                let op = Control::Branch { target: u32::MAX, uniform: false };
+                Ok((Op::Control(op), InstructionClass::Control))
+            }
             "ret" | "exit" => {
                 self.expect_operands(0)?;
                 self.take("uni");
                 Ok((Op::Control(Control::Exit), InstructionClass::Control))
+            }
+            "trap" => {
+                self.expect_operands(0)?;
+                let op = Control::Trap { assertion: false };
+                Ok((Op::Control(op), InstructionClass::Control))
+            }
+            "prefetch" | "prefetchu" => {
+                self.expect_operands(1)?;
+                self.take_one(&[("global", ()), ("local", ())]);
+                self.take_one(&[("L1", ()), ("L2", ()), ("L2::evict_last", ())]);
+                Ok((Op::Control(Control::Nothing), InstructionClass::Memory))
+            }
+            "nanosleep" => {
+                self.expect_operands(1)?;
+                if self.take_type()? != "u32" {
+                    return Err(self.unknown());
+                }
+                self.word(0)?;
+                Ok((Op::Control(Control::Nothing), InstructionClass::Control))
             }
             "membar" | "fence" => self.fence(),
             "bar" if self.take("warp") => {
@@ -76,13 +102,18 @@ impl Decoder<'_, '_> {
         Ok((Op::Synchronization(Synchronization::Fence(scope)), InstructionClass::Barrier))
     }
 
-    /// All threads of the block take part: forms with a thread count are not in the subset.
+    /// A number, and for a part of the block how many threads take part. Reductions are of the whole
+    /// block: those with a thread count are not in the subset.
     fn barrier(&mut self) -> Decoded {
         let aligned = self.mnemonic == "bar" || self.take("aligned");
         self.take("cta");
-        if self.take("sync") {
-            self.expect_operands(1)?;
-            let barrier = Barrier { number: self.word(0)?, aligned, reduction: None };
+        let arrives = self.take("arrive");
+        if arrives || self.take("sync") {
+            let counted = arrives || self.operands.len() == 2;
+            self.expect_operands(if counted { 2 } else { 1 })?;
+            let count = if counted { self.word(1)? } else { SINK };
+            let number = self.word(0)?;
+            let barrier = Barrier { number, count, arrives, aligned, reduction: None };
             return Ok((
                 Op::Synchronization(Synchronization::Barrier(barrier)),
                 InstructionClass::Barrier,
@@ -106,7 +137,8 @@ impl Decoder<'_, '_> {
             _ => return Err(self.unknown()),
         };
         let reduction = Some(BarrierReduction { op, d, a: self.predicate(2)? });
-        let barrier = Barrier { number: self.word(1)?, aligned, reduction };
+        let (number, count, arrives) = (self.word(1)?, SINK, false);
+        let barrier = Barrier { number, count, arrives, aligned, reduction };
         Ok((Op::Synchronization(Synchronization::Barrier(barrier)), InstructionClass::Barrier))
     }
 

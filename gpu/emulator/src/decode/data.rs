@@ -1,18 +1,25 @@
-//! Moves, conversions, loads, stores and atomics.
+//! Moves, loads, stores and atomics.
 
 use super::super::ir::{
-    Arithmetic, Atomic, AtomicOp, B64Unary, Control, FloatToInteger, FloatUnary, InstructionClass,
-    Memory, Op, SINK, Scope, Slot, Space, SpecialRegister, Transfer, WordType, WordUnary,
+    Address, Arithmetic, Atomic, AtomicOp, B64Unary, Base, Control, InstructionClass,
+    IntegerBinary, Memory, Op, RareMemory, SINK, Scope, Slot, Space, SpecialRegister, Transfer,
+    WordUnary,
 };
-use super::super::parse::{Class, Operand, Parsed, Register};
+use super::super::parse::{Class, Operand, Parsed, Problem, Register};
+use super::super::rare_memory::window;
 use super::control::SCOPES;
 use super::operands::{Decoded, Decoder};
 
-const SPACES: [(&str, Space); 4] = [
+/// State spaces as opcodes name them. Memory of other blocks of a cluster is not in the subset.
+pub(super) const SPACES: [(&str, Space); 8] = [
     ("param", Space::Param),
     ("global", Space::Global),
     ("shared", Space::Shared),
     ("const", Space::Const),
+    ("local", Space::Local),
+    ("shared::cta", Space::Shared),
+    ("param::entry", Space::Param),
+    ("param::func", Space::Local),
 ];
 
 impl<'a> Decoder<'_, 'a> {
@@ -35,13 +42,27 @@ impl<'a> Decoder<'_, 'a> {
         if let ("u32" | "b32", Operand::Name(name)) = (kind, self.operand(1)?)
             && name.starts_with('%')
         {
-            let register = special(name);
-            let register = register.ok_or_else(|| {
-                self.error(format!("special register '{name}' is outside the subset"))
-            })?;
+            let register = special(name).ok_or_else(|| self.unknown_special(name))?;
             return Ok(Op::Control(Control::Special(register, self.to_word(0)?)));
         }
+        if let ("u64" | "b64" | "s64", Operand::Name(name)) = (kind, self.operand(1)?)
+            && name.starts_with('%')
+        {
+            // Time is what passes: the same on every machine, and more for each instruction.
+            return match *name {
+                "%clock64" | "%globaltimer" => Ok(Op::Control(Control::Counter(self.to_b64(0)?))),
+                _ => Err(self.unknown_special(name)),
+            };
+        }
         Ok(Op::Arithmetic(self.copy(kind)?))
+    }
+
+    /// A special register that the emulator does not have, or a register that was not declared.
+    fn unknown_special(&self, name: &str) -> Problem {
+        if name.bytes().any(|byte| byte.is_ascii_digit()) {
+            return self.error(format!("expected a known name, found '{name}'"));
+        }
+        Problem::outside(self.statement.line, name)
     }
 
     /// `mov` between registers.
@@ -62,26 +83,30 @@ impl<'a> Decoder<'_, 'a> {
                 let (low, high) = (self.word_of(&parts[0])?, self.word_of(&parts[1])?);
                 Ok(Arithmetic::Pack { d, low, high })
             }
-            ("u16" | "s16" | "b16" | "u32" | "s32" | "b32" | "f32", ..) => {
+            ("b32", Operand::Vector(parts), _) if parts.len() == 2 => self.unpack16(parts),
+            ("b32", _, Operand::Vector(parts)) if parts.len() == 2 => self.pack16(parts),
+            ("u16" | "s16" | "b16" | "u32" | "s32" | "b32" | "f32" | "f16" | "bf16", ..) => {
                 Ok(Arithmetic::WordUnary(WordUnary::Move, self.to_word(0)?, self.word(1)?))
             }
-            ("u64" | "s64" | "b64", ..) => {
+            ("u64" | "s64" | "b64" | "f64", ..) => {
                 Ok(Arithmetic::B64Unary(B64Unary::Move, self.to_b64(0)?, self.b64(1)?))
             }
             _ => Err(self.unknown()),
         }
     }
 
-    /// Generic addresses are those of global memory here, and no instruction of the subset
-    /// dereferences a generic address, so that the conversion is a copy in either direction.
+    /// To a generic address and back: the begin of the memory's window is added or taken away.
     fn cvta(&mut self) -> Parsed<Arithmetic> {
         self.expect_operands(2)?;
         let wide = self.take_type()? == "u64";
-        self.take("to");
-        if !wide || self.take_one(&SPACES).is_none_or(|space| space == Space::Param) {
-            return Err(self.unknown());
+        let back = self.take("to");
+        let space = self.take_one(&SPACES).filter(|_| wide).ok_or_else(|| self.unknown())?;
+        let (d, a) = (self.to_b64(0)?, self.b64(1)?);
+        let op = if back { IntegerBinary::Sub } else { IntegerBinary::Add };
+        match window(space) {
+            0 => Ok(Arithmetic::B64Unary(B64Unary::Move, d, a)),
+            begin => Ok(Arithmetic::B64Binary(op, d, a, self.constant64(begin)?)),
         }
-        Ok(Arithmetic::B64Unary(B64Unary::Move, self.to_b64(0)?, self.b64(1)?))
     }
 
     fn selp(&mut self) -> Parsed<Arithmetic> {
@@ -96,7 +121,7 @@ impl<'a> Decoder<'_, 'a> {
                 let (a, b) = (self.word(1)?, self.word(2)?);
                 Ok(Arithmetic::SelectWord { d: self.to_word(0)?, a, b, p })
             }
-            "s64" | "u64" | "b64" => {
+            "s64" | "u64" | "b64" | "f64" => {
                 let (a, b) = (self.b64(1)?, self.b64(2)?);
                 Ok(Arithmetic::SelectB64 { d: self.to_b64(0)?, a, b, p })
             }
@@ -104,91 +129,17 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
-    fn cvt(&mut self) -> Parsed<Arithmetic> {
-        self.expect_operands(2)?;
-        let from = self.take_type()?;
-        let to = self.take_type()?;
-        match (integer_type(to), integer_type(from)) {
-            (None, None) if to == "f32" && from == "f32" => {
-                let flags = self.float_flags();
-                let op = self.integral_rounding().map_or(FloatUnary::Move, FloatUnary::Round);
-                Ok(Arithmetic::FloatUnary(op, flags, self.to_word(0)?, self.word(1)?))
-            }
-            (None, Some(from)) if to == "f32" => {
-                if !self.take("rn") {
-                    return Err(self.unknown());
-                }
-                Ok(match from {
-                    IntegerType::Word(from) => {
-                        let a = self.word(1)?;
-                        Arithmetic::WordToFloat { from, d: self.to_word(0)?, a }
-                    }
-                    IntegerType::B64 { signed } => {
-                        let a = self.b64(1)?;
-                        Arithmetic::B64ToFloat { signed, d: self.to_word(0)?, a }
-                    }
-                })
-            }
-            (Some(to), None) if from == "f32" => self.convert_float(to),
-            (Some(to), Some(from)) => self.convert_integer(to, from),
-            (None, _) | (Some(_), None) => Err(self.unknown()),
-        }
-    }
-
-    /// `cvt` from f32 to an integer.
-    fn convert_float(&mut self, to: IntegerType) -> Parsed<Arithmetic> {
-        let rounding = self.integral_rounding().ok_or_else(|| self.unknown())?;
-        let flags = self.float_flags();
-        if flags.saturate {
-            return Err(self.unknown());
-        }
-        let (b64, signed) = match to {
-            IntegerType::Word(WordType::S32) => (false, true),
-            IntegerType::Word(WordType::U32) => (false, false),
-            IntegerType::B64 { signed } => (true, signed),
-            IntegerType::Word(WordType::S8 | WordType::U8 | WordType::S16 | WordType::U16) => {
-                return Err(self.unknown());
-            }
-        };
-        let d = if b64 { self.to_b64(0)? } else { self.to_word(0)? };
-        let (flush, a) = (flags.flush, self.word(1)?);
-        let conversion = FloatToInteger { b64, signed, rounding, flush, d, a };
-        Ok(Arithmetic::FloatToInteger(conversion))
-    }
-
-    fn convert_integer(&mut self, to: IntegerType, from: IntegerType) -> Parsed<Arithmetic> {
-        use IntegerType::{B64, Word};
-        match (to, from) {
-            (B64 { .. }, B64 { .. }) => {
-                Ok(Arithmetic::B64Unary(B64Unary::Move, self.to_b64(0)?, self.b64(1)?))
-            }
-            (B64 { .. }, Word(from)) => {
-                Ok(Arithmetic::Widen { from, d: self.to_b64(0)?, a: self.word(1)? })
-            }
-            (Word(WordType::S32 | WordType::U32), B64 { .. }) => {
-                Ok(Arithmetic::Narrow { d: self.to_word(0)?, a: self.b64(1)? })
-            }
-            (Word(WordType::S8 | WordType::U8 | WordType::S16 | WordType::U16), B64 { .. }) => {
-                Err(self.unknown())
-            }
-            (Word(to), Word(from)) => {
-                let op = match if bits(to) < bits(from) { to } else { from } {
-                    WordType::S8 => WordUnary::Signed8,
-                    WordType::U8 => WordUnary::Unsigned8,
-                    WordType::S16 => WordUnary::Signed16,
-                    WordType::U16 => WordUnary::Unsigned16,
-                    WordType::S32 | WordType::U32 => WordUnary::Move,
-                };
-                Ok(Arithmetic::WordUnary(op, self.to_word(0)?, self.word(1)?))
-            }
-        }
-    }
-
     fn transfer(&mut self) -> Parsed<Memory> {
         self.expect_operands(2)?;
         let load = self.mnemonic == "ld";
         let kind = self.take_type()?;
-        let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
+        let (registers, at) = if load { (0, 1) } else { (1, 0) };
+        let named = self.take_one(&SPACES);
+        let space = match named {
+            Some(Space::Param) if self.is_local(at, load)? => Space::Local,
+            Some(space) => space,
+            None => Space::Global,
+        };
         let strong = self.strength(space)?;
         // Through the read-only cache: the kernel promises that nobody writes there meanwhile,
         // which is what the race detector checks of any load.
@@ -205,23 +156,66 @@ impl<'a> Decoder<'_, 'a> {
             "u16" | "b16" => (2, false),
             "s16" => (2, true),
             "u32" | "b32" | "s32" | "f32" => (4, kind == "s32"),
-            "u64" | "b64" | "s64" => (8, false),
+            "u64" | "b64" | "s64" | "f64" => (8, false),
             _ => return Err(self.unknown()),
         };
         if u32::from(width) * u32::from(count) > 16 {
             return Err(self.unknown());
         }
-        let (registers, at) = if load { (0, 1) } else { (1, 0) };
+        if self.has_parts() {
+            self.drop_cache_hints();
+        }
         let address = self.address(at, space)?;
         let (slots, b64) = self.elements(registers, count, width, load)?;
-        let transfer = Transfer { space, width, strong, signed, b64, count, slots, address };
-        Ok(if load { Memory::Load(transfer) } else { Memory::Store(transfer) })
+        let t = Transfer { space, width, strong, signed, b64, count, slots, address };
+        Ok(match (load, named, space) {
+            (true, None, _) => Memory::Rare(RareMemory::GenericLoad(t)),
+            (false, None, _) => Memory::Rare(RareMemory::GenericStore(t)),
+            (true, Some(_), Space::Local) => Memory::Rare(RareMemory::LoadLocal(t)),
+            (false, Some(_), Space::Local) => Memory::Rare(RareMemory::StoreLocal(t)),
+            (true, Some(_), Space::Param | Space::Global | Space::Shared | Space::Const) => {
+                Memory::Load(t)
+            }
+            (false, Some(_), Space::Param | Space::Global | Space::Shared | Space::Const) => {
+                Memory::Store(t)
+            }
+        })
+    }
+
+    /// Whether `.param` means what a call hands over, which is the caller's local memory, and not what
+    /// the launch does.
+    fn is_local(&self, address: usize, load: bool) -> Parsed<bool> {
+        let of = |name: &str| self.scope.symbols.get(name).map(|symbol| symbol.space);
+        Ok(match self.operand(address)? {
+            Operand::Address(base, _) => match base.as_ref() {
+                Operand::Name(name) => of(name) == Some(Space::Local),
+                _ => !load || !self.scope.kernel,
+            },
+            _ => false,
+        })
+    }
+
+    /// A word of zero at an address of local memory: what a call without effect returns.
+    pub(super) fn store_zero(&mut self, at: u64) -> Parsed<Transfer> {
+        let address = Address { base: Base::None, offset: at.cast_signed() };
+        let slots = [self.constant(0)?, SINK, SINK, SINK];
+        let (space, strong) = (Space::Local, None);
+        Ok(Transfer {
+            space,
+            width: 4,
+            strong,
+            signed: false,
+            b64: false,
+            count: 1,
+            slots,
+            address,
+        })
     }
 
     /// `weak`, `volatile`, which orders like `relaxed.sys` (PTX ISA, "ld"), or `relaxed`. What
     /// acquires or releases by itself is not in the subset.
     fn strength(&mut self, space: Space) -> Parsed<Option<Scope>> {
-        if self.take("weak") {
+        if self.take("weak") || !self.has_parts() {
             return Ok(None);
         }
         let strong = if self.take("volatile") {
@@ -273,7 +267,8 @@ impl<'a> Decoder<'_, 'a> {
     fn atomic(&mut self) -> Parsed<Memory> {
         let returns = self.mnemonic == "atom";
         let kind = self.take_type()?;
-        let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
+        let named = self.take_one(&SPACES);
+        let space = named.unwrap_or(Space::Global);
         if !matches!(space, Space::Global | Space::Shared) {
             return Err(self.unknown());
         }
@@ -282,20 +277,33 @@ impl<'a> Decoder<'_, 'a> {
         let scope = self.take_one(&SCOPES).unwrap_or(Scope::Device);
         let count = self.take_one(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
         let op = self.atomic_op(kind)?;
-        if count > 1 && (op != AtomicOp::AddFloat || space != Space::Global) {
+        let b64 = kind.ends_with("64");
+        if self.has_parts() {
+            self.drop_cache_hints();
+        }
+        if count > 1 && (b64 || op != AtomicOp::AddFloat || space != Space::Global) {
             return Err(self.unknown());
         }
         let compare = op == AtomicOp::CompareExchange;
         let first = usize::from(returns);
         self.expect_operands(first + 2 + usize::from(compare))?;
         let address = self.address(first, space)?;
+        let width = if b64 { 8 } else { 4 };
         let mut results = [SINK; 4];
         if returns && *self.operand(0)? != Operand::Name("_") {
-            results = self.elements(0, count, 4, true)?.0;
+            results = self.elements(0, count, width, true)?.0;
         }
-        let operands = self.elements(first + 1, count, 4, false)?.0;
-        let swap = if compare { self.word(first + 2)? } else { SINK };
-        Ok(Memory::Atomic(Atomic { op, space, scope, count, results, operands, swap, address }))
+        let operands = self.elements(first + 1, count, width, false)?.0;
+        let swap = match (compare, b64) {
+            (true, true) => self.b64(first + 2)?,
+            (true, false) => self.word(first + 2)?,
+            (false, _) => SINK,
+        };
+        let atomic = Atomic { op, space, scope, count, b64, results, operands, swap, address };
+        Ok(match named {
+            Some(_) => Memory::Atomic(atomic),
+            None => Memory::Rare(RareMemory::GenericAtomic(atomic)),
+        })
     }
 
     fn atomic_op(&mut self, kind: &'a str) -> Parsed<AtomicOp> {
@@ -308,50 +316,27 @@ impl<'a> Decoder<'_, 'a> {
             ("max", "max"),
             ("exch", "exch"),
             ("cas", "cas"),
+            ("inc", "inc"),
+            ("dec", "dec"),
         ]);
         match (name, kind) {
-            (Some("add"), "f32") => Ok(AtomicOp::AddFloat),
-            (Some("add"), "u32" | "s32") => Ok(AtomicOp::Add),
-            (Some("and"), "b32") => Ok(AtomicOp::And),
-            (Some("or"), "b32") => Ok(AtomicOp::Or),
-            (Some("xor"), "b32") => Ok(AtomicOp::Xor),
-            (Some("min"), "s32") => Ok(AtomicOp::MinS),
-            (Some("min"), "u32") => Ok(AtomicOp::MinU),
-            (Some("max"), "s32") => Ok(AtomicOp::MaxS),
-            (Some("max"), "u32") => Ok(AtomicOp::MaxU),
-            (Some("exch"), "b32") if self.mnemonic == "atom" => Ok(AtomicOp::Exchange),
-            (Some("cas"), "b32") if self.mnemonic == "atom" => Ok(AtomicOp::CompareExchange),
+            (Some("add"), "f32" | "f64") => Ok(AtomicOp::AddFloat),
+            (Some("add"), "u32" | "s32" | "u64" | "s64") => Ok(AtomicOp::Add),
+            (Some("inc"), "u32") => Ok(AtomicOp::Increment),
+            (Some("dec"), "u32") => Ok(AtomicOp::Decrement),
+            (Some("and"), "b32" | "b64") => Ok(AtomicOp::And),
+            (Some("or"), "b32" | "b64") => Ok(AtomicOp::Or),
+            (Some("xor"), "b32" | "b64") => Ok(AtomicOp::Xor),
+            (Some("min"), "s32" | "s64") => Ok(AtomicOp::MinS),
+            (Some("min"), "u32" | "u64") => Ok(AtomicOp::MinU),
+            (Some("max"), "s32" | "s64") => Ok(AtomicOp::MaxS),
+            (Some("max"), "u32" | "u64") => Ok(AtomicOp::MaxU),
+            (Some("exch"), "b32" | "b64") if self.mnemonic == "atom" => Ok(AtomicOp::Exchange),
+            (Some("cas"), "b32" | "b64") if self.mnemonic == "atom" => {
+                Ok(AtomicOp::CompareExchange)
+            }
             _ => Err(self.unknown()),
         }
-    }
-}
-
-/// An integer type of `cvt`.
-#[derive(Clone, Copy)]
-enum IntegerType {
-    Word(WordType),
-    B64 { signed: bool },
-}
-
-fn integer_type(name: &str) -> Option<IntegerType> {
-    Some(match name {
-        "s8" => IntegerType::Word(WordType::S8),
-        "u8" => IntegerType::Word(WordType::U8),
-        "s16" => IntegerType::Word(WordType::S16),
-        "u16" => IntegerType::Word(WordType::U16),
-        "s32" => IntegerType::Word(WordType::S32),
-        "u32" => IntegerType::Word(WordType::U32),
-        "s64" => IntegerType::B64 { signed: true },
-        "u64" => IntegerType::B64 { signed: false },
-        _ => return None,
-    })
-}
-
-fn bits(word: WordType) -> u32 {
-    match word {
-        WordType::S8 | WordType::U8 => 8,
-        WordType::S16 | WordType::U16 => 16,
-        WordType::S32 | WordType::U32 => 32,
     }
 }
 
@@ -375,6 +360,10 @@ fn special(name: &str) -> Option<SpecialRegister> {
         "%lanemask_le" => Some(SpecialRegister::LaneMaskLe),
         "%lanemask_gt" => Some(SpecialRegister::LaneMaskGt),
         "%lanemask_ge" => Some(SpecialRegister::LaneMaskGe),
+        "%warpid" => Some(SpecialRegister::WarpId),
+        "%nwarpid" => Some(SpecialRegister::WarpCount),
+        "%clock" | "%clock_lo" | "%globaltimer_lo" => Some(SpecialRegister::CounterLow),
+        "%clock_hi" | "%globaltimer_hi" => Some(SpecialRegister::CounterHigh),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use super::super::ir::{Address, Base, InstructionClass, Op, Predicate, SINK, Slot, Space};
 use super::super::parse::{
-    Class, Operand, ParseError, Parsed, Register, RegisterCounts, Statement,
+    Class, Operand, ParseError, Parsed, Problem, Register, RegisterCounts, Statement,
 };
 
 /// Whose instructions a module of rules decodes.
@@ -14,6 +14,7 @@ enum Rules {
     Arithmetic,
     Control,
     Data,
+    Rare,
 }
 
 macro_rules! mnemonics {
@@ -38,7 +39,11 @@ mnemonics! {
     Data { "mov" "ld" "st" "cvta" "cvt" "atom" "red" "selp" }
     Control {
         "bra" "shfl" "bar" "vote" "activemask" "barrier" "exit" "fence" "match" "membar" "redux"
-        "ret"
+        "ret" "call" "trap" "nanosleep" "prefetch" "prefetchu"
+    }
+    Rare {
+        "bfe" "copysign" "cos" "cp" "dp2a" "dp4a" "isspacep" "lop3" "mad24" "mul24" "prmt" "sad" "set"
+        "sin" "slct" "testp"
     }
 }
 
@@ -93,12 +98,55 @@ impl Pool {
     }
 }
 
+/// What a function's statements refer to.
+pub(super) struct Scope<'s, 'a> {
+    pub(super) symbols: HashMap<&'a str, Symbol>,
+    pub(super) labels: &'s HashMap<&'a str, u32>,
+    /// Where the function's registers begin among those of the kernel.
+    pub(super) registers: RegisterCounts,
+    /// Whether it is a kernel and not a function that it calls.
+    pub(super) kernel: bool,
+    /// Variables of the module that cannot be read.
+    pub(super) refused: &'s HashMap<&'a str, Problem>,
+}
+
+impl Scope<'_, '_> {
+    /// The slot of a register among those of the kernel.
+    #[inline(always)]
+    pub(super) fn slot(&self, register: Register) -> Slot {
+        register.slot
+            + match register.class {
+                Class::Predicate => self.registers.predicates,
+                Class::Half | Class::Word => self.registers.words,
+                Class::B64 => self.registers.b64,
+            }
+    }
+}
+
+/// An operand as a message shows it.
+fn described(operand: &Operand<'_>) -> String {
+    let list = |all: &[Operand<'_>]| all.iter().map(described).collect::<Vec<_>>().join(", ");
+    match operand {
+        Operand::Register(Register { class, .. }) => {
+            format!("a {} register", class.described())
+        }
+        Operand::Name(name) => format!("'{name}'"),
+        Operand::Not(_) => "a negated predicate".to_owned(),
+        Operand::Integer(value) => value.to_string(),
+        Operand::Float(bits) => format!("{:?}", f32::from_bits(*bits)),
+        Operand::Double(bits) => format!("{:?}", f64::from_bits(*bits)),
+        Operand::Pair(pair) => format!("{}|{}", described(&pair[0]), described(&pair[1])),
+        Operand::Vector(all) => format!("{{{}}}", list(all)),
+        Operand::List(all) => format!("({})", list(all)),
+        Operand::Address(base, offset) => format!("[{}+{offset}]", described(base)),
+    }
+}
+
 /// One statement being decoded.
 pub(super) struct Decoder<'s, 'a> {
-    statement: &'s Statement<'a>,
+    pub(super) statement: &'s Statement<'a>,
     pub(super) operands: &'s [Operand<'a>],
-    symbols: &'s HashMap<&'a str, Symbol>,
-    labels: &'s HashMap<&'a str, u32>,
+    pub(super) scope: &'s Scope<'s, 'a>,
     pool: &'s mut Pool,
     pub(super) mnemonic: &'a str,
     parts: Parts<'a>,
@@ -156,12 +204,11 @@ pub(super) type Decoded = Parsed<(Op, InstructionClass)>;
 impl<'s, 'a> Decoder<'s, 'a> {
     pub(super) fn new(
         (statement, operands): (&'s Statement<'a>, &'s [Operand<'a>]),
-        symbols: &'s HashMap<&'a str, Symbol>,
-        labels: &'s HashMap<&'a str, u32>,
+        scope: &'s Scope<'s, 'a>,
         pool: &'s mut Pool,
     ) -> Self {
         let (mnemonic, parts) = Parts::split(statement.opcode);
-        Self { statement, operands, symbols, labels, pool, mnemonic, parts }
+        Self { statement, operands, scope, pool, mnemonic, parts }
     }
 
     /// Decodes the statement with the rule of its mnemonic.
@@ -170,6 +217,7 @@ impl<'s, 'a> Decoder<'s, 'a> {
             Some(Rules::Arithmetic) => self.arithmetic(),
             Some(Rules::Control) => self.control(),
             Some(Rules::Data) => self.data(),
+            Some(Rules::Rare) => self.rare(),
             None => return Err(self.unknown()),
         }?;
         if !self.parts.is_empty() {
@@ -178,13 +226,54 @@ impl<'s, 'a> Decoder<'s, 'a> {
         Ok(decoded)
     }
 
-    pub(super) fn error(&self, message: impl Into<String>) -> ParseError {
-        ParseError::new(self.statement.line, message.into())
+    /// Drops what says where caches should keep the data: it has no meaning beside speed (PTX ISA,
+    /// "Cache Operators", "Cache Eviction Priority Hints").
+    pub(super) fn drop_cache_hints(&mut self) {
+        const HINTS: [&str; 21] = [
+            "ca",
+            "cg",
+            "cs",
+            "lu",
+            "cv",
+            "wb",
+            "wt",
+            "L1::evict_normal",
+            "L1::evict_unchanged",
+            "L1::evict_first",
+            "L1::evict_last",
+            "L1::no_allocate",
+            "L2::evict_normal",
+            "L2::evict_first",
+            "L2::evict_last",
+            "L2::64B",
+            "L2::128B",
+            "L2::256B",
+            "evict_last",
+            "evict_first",
+            "evict_normal",
+        ];
+        if !self.parts.is_empty() {
+            let (all, count) = (self.parts.all, self.parts.count);
+            self.parts.count = 0;
+            for part in all[..count].iter().filter(|part| !HINTS.contains(part)) {
+                self.parts.all[self.parts.count] = part;
+                self.parts.count += 1;
+            }
+        }
+    }
+
+    /// Whether parts of the opcode are left.
+    pub(super) fn has_parts(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    pub(super) fn error(&self, message: impl Into<String>) -> Problem {
+        Problem::new(self.statement.line, message.into())
     }
 
     /// The opcode as a whole is not in the subset.
-    pub(super) fn unknown(&self) -> ParseError {
-        self.error(format!("'{}' is outside the emulated subset", self.statement.opcode))
+    pub(super) fn unknown(&self) -> Problem {
+        Problem::outside(self.statement.line, self.statement.opcode)
     }
 
     /// Takes `part` from the opcode if it is there.
@@ -226,29 +315,51 @@ impl<'s, 'a> Decoder<'s, 'a> {
             .ok_or_else(|| self.error(format!("operand {} is missing", index + 1)))
     }
 
-    fn wrong(&self, operand: &Operand<'a>, what: &str) -> ParseError {
-        self.error(format!("expected {what}, found {operand:?}"))
+    pub(super) fn wrong(&self, operand: &Operand<'a>, what: &str) -> Problem {
+        self.error(format!("expected {what}, found {}", described(operand)))
+    }
+
+    /// A name that nothing in reach has.
+    fn unknown_name(&self, name: &str) -> Problem {
+        match self.scope.refused.get(name) {
+            Some(problem) => self.error(format!(
+                "the declaration of '{name}' cannot be read: {}",
+                ParseError::from(problem.clone())
+            )),
+            None => self.error(format!("expected a known name, found '{name}'")),
+        }
+    }
+
+    /// The slot of a constant word.
+    pub(super) fn constant(&mut self, bits: u32) -> Parsed<Slot> {
+        self.pool.words.slot(bits).ok_or_else(|| self.error("too many constants"))
+    }
+
+    /// The slot of a constant of 64 bits.
+    pub(super) fn constant64(&mut self, bits: u64) -> Parsed<Slot> {
+        self.pool.b64.slot(bits).ok_or_else(|| self.error("too many constants"))
     }
 
     /// A word read: register or constant.
     pub(super) fn word_of(&mut self, operand: &Operand<'a>) -> Parsed<Slot> {
         let bits = match operand {
-            Operand::Register(Register { class: Class::Word | Class::Half, slot }) => {
-                return Ok(*slot);
+            Operand::Register(register @ Register { class: Class::Word | Class::Half, .. }) => {
+                return Ok(self.scope.slot(*register));
             }
             Operand::Integer(value) => u32::try_from(*value)
                 .or_else(|_| i32::try_from(*value).map(i32::cast_unsigned))
                 .map_err(|_| self.wrong(operand, "an immediate of 32 bits"))?,
             Operand::Float(bits) => *bits,
+            Operand::Double(bits) => single(*bits).to_bits(),
             Operand::Name("WARP_SZ") => 32,
-            Operand::Name(name) => match self.symbols.get(name) {
+            Operand::Name(name) => match self.scope.symbols.get(name) {
                 Some(symbol) => u32::try_from(symbol.at)
                     .map_err(|_| self.wrong(operand, "an address of 32 bits"))?,
-                None => return Err(self.wrong(operand, "a known name")),
+                None => return Err(self.unknown_name(name)),
             },
             _ => return Err(self.wrong(operand, "a 32-bit operand")),
         };
-        self.pool.words.slot(bits).ok_or_else(|| self.error("too many constants"))
+        self.constant(bits)
     }
 
     pub(super) fn word(&mut self, index: usize) -> Parsed<Slot> {
@@ -259,15 +370,18 @@ impl<'s, 'a> Decoder<'s, 'a> {
     /// A 64-bit integer read: register, constant or address.
     pub(super) fn b64_of(&mut self, operand: &Operand<'a>) -> Parsed<Slot> {
         let bits = match operand {
-            Operand::Register(Register { class: Class::B64, slot }) => return Ok(*slot),
+            Operand::Register(register @ Register { class: Class::B64, .. }) => {
+                return Ok(self.scope.slot(*register));
+            }
             Operand::Integer(value) => value.cast_unsigned(),
-            Operand::Name(name) => match self.symbols.get(name) {
+            Operand::Double(bits) => *bits,
+            Operand::Name(name) => match self.scope.symbols.get(name) {
                 Some(symbol) => symbol.at,
-                None => return Err(self.wrong(operand, "a known name")),
+                None => return Err(self.unknown_name(name)),
             },
             _ => return Err(self.wrong(operand, "a 64-bit operand")),
         };
-        self.pool.b64.slot(bits).ok_or_else(|| self.error("too many constants"))
+        self.constant64(bits)
     }
 
     pub(super) fn b64(&mut self, index: usize) -> Parsed<Slot> {
@@ -278,8 +392,13 @@ impl<'s, 'a> Decoder<'s, 'a> {
     /// A register written, of one of `classes`.
     pub(super) fn destination_of(&self, operand: &Operand<'a>, classes: &[Class]) -> Parsed<Slot> {
         match operand {
-            Operand::Register(register) if classes.contains(&register.class) => Ok(register.slot),
-            _ => Err(self.wrong(operand, &format!("a register of {classes:?}"))),
+            Operand::Register(register) if classes.contains(&register.class) => {
+                Ok(self.scope.slot(*register))
+            }
+            _ => {
+                let wanted: Vec<_> = classes.iter().map(|class| class.described()).collect();
+                Err(self.wrong(operand, &format!("a {} register", wanted.join(" or "))))
+            }
         }
     }
 
@@ -298,8 +417,10 @@ impl<'s, 'a> Decoder<'s, 'a> {
     /// A predicate read: `p`, `!p`, or an integer, of which zero is false.
     pub(super) fn predicate_of(&self, operand: &Operand<'a>) -> Parsed<Predicate> {
         let (slot, negated) = match operand {
-            Operand::Register(Register { class: Class::Predicate, slot }) => (*slot, false),
-            Operand::Not(register) => (register.slot, true),
+            Operand::Register(register @ Register { class: Class::Predicate, .. }) => {
+                (self.scope.slot(*register), false)
+            }
+            Operand::Not(register) => (self.scope.slot(*register), true),
             Operand::Integer(value) => (self.pool.first_predicate, *value != 0),
             _ => return Err(self.wrong(operand, "a predicate")),
         };
@@ -334,13 +455,19 @@ impl<'s, 'a> Decoder<'s, 'a> {
             return Err(self.wrong(operand, "an address"));
         };
         let (base, from) = match base.as_ref() {
-            Operand::Register(Register { class: Class::Word, slot }) => (Base::Word(*slot), 0),
-            Operand::Register(Register { class: Class::B64, slot }) => (Base::B64(*slot), 0),
+            Operand::Register(register @ Register { class: Class::Word, .. }) => {
+                (Base::Word(self.scope.slot(*register)), 0)
+            }
+            Operand::Register(register @ Register { class: Class::B64, .. }) => {
+                (Base::B64(self.scope.slot(*register)), 0)
+            }
             Operand::Integer(at) => (Base::None, *at),
-            Operand::Name(name) => match self.symbols.get(name) {
+            Operand::Name(name) => match self.scope.symbols.get(name) {
                 Some(symbol) if symbol.space == space => (Base::None, symbol.at.cast_signed()),
-                Some(_) => return Err(self.wrong(operand, &format!("a variable in {space:?}"))),
-                None => return Err(self.wrong(operand, "a known name")),
+                Some(_) => {
+                    return Err(self.wrong(operand, &format!("a variable in {space} memory")));
+                }
+                None => return Err(self.unknown_name(name)),
             },
             _ => return Err(self.wrong(operand, "an address")),
         };
@@ -350,9 +477,15 @@ impl<'s, 'a> Decoder<'s, 'a> {
     pub(super) fn label(&self, index: usize) -> Parsed<u32> {
         let operand = self.operand(index)?;
         match operand {
-            Operand::Name(name) => self.labels.get(name).copied(),
+            Operand::Name(name) => self.scope.labels.get(name).copied(),
             _ => None,
         }
         .ok_or_else(|| self.wrong(operand, "a label of this kernel"))
     }
+}
+
+/// The nearest f32 of a constant that is written as f64.
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is asked for")]
+fn single(bits: u64) -> f32 {
+    f64::from_bits(bits) as f32
 }

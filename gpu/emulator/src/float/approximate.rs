@@ -96,7 +96,7 @@ fn bound(op: Approximation, a: f32, exact: f64) -> f64 {
 /// `nearest`, a normal number above the least two binades.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "the place is below 9")]
-fn choose(exact: f64, nearest: f32, allowed: f64, hash: u64) -> f32 {
+pub(super) fn choose(exact: f64, nearest: f32, allowed: f64, hash: u64) -> f32 {
     // The neighbours in magnitude; infinities and NaN are never within.
     let neighbour = |step: u32| f32::from_bits(nearest.to_bits().wrapping_add(step));
     let within = |step| u64::from((f64::from(neighbour(step)) - exact).abs() <= allowed);

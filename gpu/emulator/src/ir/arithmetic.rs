@@ -1,6 +1,6 @@
 //! The operations of arithmetic, logic and comparison.
 
-use super::{Predicate, Slot};
+use super::{Predicate, Rare, Slot};
 
 /// Every operation from registers to registers.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,14 @@ pub(crate) enum Arithmetic {
         a: Predicate,
     },
     Predicate2(Boolean, Slot, Predicate, Predicate),
+    /// `mov.b32 {low, high}, a`.
+    Split16 {
+        low: Slot,
+        high: Slot,
+        a: Slot,
+    },
+    /// What few kernels do.
+    Rare(Rare),
 }
 
 /// The integer types that a word holds.
@@ -286,6 +294,8 @@ pub(crate) enum Compared {
     Float {
         flush: bool,
     },
+    /// f64.
+    Double,
 }
 
 /// Boolean operations on predicates.

@@ -1,14 +1,12 @@
-//! Declarations: variables, parameters, registers, kernels.
+//! Declarations: variables and registers.
 
-use std::collections::HashMap;
-
-use super::{Class, Entry, Parsed, Parser, Register, RegisterCounts, Space, Token, Variable};
+use super::{Class, Parsed, Parser, Problem, Register, RegisterCounts, Space, Token, Variable};
 
 /// The registers declared so far, innermost scope last (inline assembly opens scopes).
 #[derive(Debug, Default)]
 pub(super) struct Scopes<'a> {
     open: Vec<Vec<Declared<'a>>>,
-    counts: RegisterCounts,
+    pub(super) counts: RegisterCounts,
 }
 
 /// `.reg .b32 %r<5>` declares `%r0` to `%r4`; `.reg .b32 %x` declares `%x`.
@@ -67,68 +65,6 @@ impl<'a> Scopes<'a> {
 }
 
 impl<'a> Parser<'_, 'a> {
-    /// `.entry name(params) .maxntid ... { body }`
-    pub(super) fn entry(&mut self) -> Parsed<Entry<'a>> {
-        let line = self.line();
-        self.at += 1;
-        let name = self.word()?;
-        let mut params = Vec::new();
-        if self.eat('(') && !self.eat(')') {
-            loop {
-                params.push(self.parameter()?);
-                if !self.eat(',') {
-                    break;
-                }
-            }
-            self.expect(')')?;
-        }
-        let mut max_threads = None;
-        while self.peek() != Some(Token::Mark('{')) {
-            match self.word()? {
-                ".maxntid" => max_threads = Some(self.dimensions()?),
-                ".minnctapersm" | ".maxnreg" => drop(self.integer()?),
-                ".pragma" => self.skip_directive(),
-                other => {
-                    self.at -= 1;
-                    return Err(self.error(format!("unknown kernel directive '{other}'")));
-                }
-            }
-        }
-        self.scopes = Scopes::default();
-        let mut entry = Entry {
-            name,
-            line,
-            params,
-            max_threads,
-            registers: RegisterCounts::default(),
-            variables: Vec::new(),
-            body: Vec::new(),
-            labels: HashMap::new(),
-        };
-        self.block(&mut entry)?;
-        entry.registers = self.scopes.counts;
-        Ok(entry)
-    }
-
-    fn dimensions(&mut self) -> Parsed<[u32; 3]> {
-        let mut all = [1; 3];
-        for (axis, size) in all.iter_mut().enumerate() {
-            if axis > 0 && !self.eat(',') {
-                break;
-            }
-            *size = u32::try_from(self.integer()?).map_err(|_| self.error("a size above 2^32"))?;
-        }
-        Ok(all)
-    }
-
-    fn parameter(&mut self) -> Parsed<Variable<'a>> {
-        if self.word()? != ".param" {
-            self.at -= 1;
-            return Err(self.expected(".param"));
-        }
-        self.rest_of_variable(Space::Param)
-    }
-
     /// `.global .align 4 .b8 name[5] = {1, 2};` and the like.
     pub(super) fn variable(&mut self) -> Parsed<Variable<'a>> {
         let dynamic = self.peek() == Some(Token::Word(".extern"));
@@ -137,9 +73,12 @@ impl<'a> Parser<'_, 'a> {
             ".global" => Space::Global,
             ".shared" => Space::Shared,
             ".const" => Space::Const,
+            // What calls hand over is the caller's own memory (PTX ISA, "Parameter State Space",
+            // "Device Function Parameters").
+            ".local" | ".param" => Space::Local,
             other => {
                 self.at -= 1;
-                return Err(self.error(format!("unknown directive '{other}'")));
+                return Err(Problem::outside(self.line(), other));
             }
         };
         let mut variable = self.rest_of_variable(space)?;
@@ -155,19 +94,19 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// From `.align` to before the semicolon.
-    fn rest_of_variable(&mut self, space: Space) -> Parsed<Variable<'a>> {
+    pub(super) fn rest_of_variable(&mut self, space: Space) -> Parsed<Variable<'a>> {
         let mut align = None;
         let element = loop {
             match self.word()? {
                 ".align" => align = Some(self.integer()?.cast_unsigned()),
-                ".ptr" | ".global" => {}
+                ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
                 ".b8" | ".u8" | ".s8" => break 1,
-                ".b16" | ".u16" | ".s16" => break 2,
-                ".b32" | ".u32" | ".s32" | ".f32" => break 4,
+                ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => break 2,
+                ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => break 4,
                 ".b64" | ".u64" | ".s64" | ".f64" => break 8,
                 other => {
                     self.at -= 1;
-                    return Err(self.error(format!("unknown type '{other}'")));
+                    return Err(Problem::outside(self.line(), other));
                 }
             }
         };
@@ -205,6 +144,7 @@ impl<'a> Parser<'_, 'a> {
             let value = match self.literal()? {
                 super::Operand::Float(bits) => i64::from(bits),
                 super::Operand::Integer(value) => value,
+                super::Operand::Double(bits) if element == 8 => bits.cast_signed(),
                 _ => return Err(self.expected("a number")),
             };
             let width = usize::try_from(element).unwrap_or(8);
@@ -230,12 +170,12 @@ impl<'a> Parser<'_, 'a> {
         self.at += 1;
         let class = match self.word()? {
             ".pred" => Class::Predicate,
-            ".b16" | ".u16" | ".s16" => Class::Half,
-            ".b32" | ".u32" | ".s32" | ".f32" => Class::Word,
-            ".b64" | ".u64" | ".s64" => Class::B64,
+            ".b16" | ".u16" | ".s16" | ".f16" | ".bf16" => Class::Half,
+            ".b32" | ".u32" | ".s32" | ".f32" | ".f16x2" | ".bf16x2" => Class::Word,
+            ".b64" | ".u64" | ".s64" | ".f64" => Class::B64,
             other => {
                 self.at -= 1;
-                return Err(self.error(format!("unknown register type '{other}'")));
+                return Err(Problem::outside(self.line(), &format!(".reg {other}")));
             }
         };
         loop {

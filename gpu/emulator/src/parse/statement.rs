@@ -1,40 +1,97 @@
 //! Instructions, labels and operands.
 
-use super::{Class, Entry, Operand, Parsed, Parser, Register, Statement, Token};
+use super::super::decode::MNEMONICS;
+use super::{Class, Function, Operand, Parsed, Parser, Problem, Register, Space, Statement, Token};
 
 impl<'a> Parser<'_, 'a> {
-    /// `{ declarations, labels and instructions }`
-    pub(super) fn block(&mut self, entry: &mut Entry<'a>) -> Parsed<()> {
+    /// `{ declarations, labels and instructions }`. A line that cannot be read is a problem of the
+    /// function, and the next is read all the same.
+    pub(super) fn block(&mut self, function: &mut Function<'a>) -> Parsed<()> {
         self.expect('{')?;
         if !self.scopes.open() {
             return Err(self.error("scopes are nested too deeply"));
         }
         loop {
-            match self.peek() {
+            let start = self.at;
+            let read = match self.peek() {
                 Some(Token::Mark('}')) => break,
-                Some(Token::Mark('{')) => self.block(entry)?,
-                Some(Token::Mark(';')) => self.at += 1,
-                Some(Token::Word(".reg")) => self.register()?,
-                Some(Token::Word(".loc" | ".pragma")) => self.skip_directive(),
-                Some(Token::Word(name)) if name.starts_with('.') => {
-                    let variable = self.variable()?;
-                    entry.variables.push(variable);
+                Some(Token::Mark('{')) => {
+                    self.block(function)?;
+                    continue;
                 }
-                Some(Token::Word(name)) if self.is_label() => {
-                    let next = u32::try_from(entry.body.len()).unwrap_or(u32::MAX);
-                    if entry.labels.insert(name, next).is_some() {
-                        return Err(self.error(format!("label '{name}' stands twice")));
-                    }
-                    self.at += 2;
+                Some(Token::Mark(';')) => {
+                    self.at += 1;
+                    continue;
                 }
-                _ => {
-                    let statement = self.statement()?;
-                    entry.body.push(statement);
+                Some(Token::Word(".loc" | ".pragma")) => {
+                    self.skip_directive();
+                    continue;
                 }
+                None => return Err(self.expected("'}'")),
+                Some(Token::Word(".reg")) => self.register(),
+                Some(Token::Word(name)) if name.starts_with('.') => self.own_variable(function),
+                Some(Token::Word(name)) if self.is_label() => self.label(name, function),
+                Some(Token::Word(_) | Token::Number(_) | Token::Text(_) | Token::Mark(_)) => {
+                    self.statement().map(|statement| {
+                        if statement.opcode.starts_with("call") {
+                            function.calls.push(function.body.len());
+                        }
+                        function.body.push(statement);
+                    })
+                }
+            };
+            if let Err(problem) = read {
+                function.problems.push(problem);
+                self.recover(start);
             }
         }
         self.scopes.close();
         self.expect('}')
+    }
+
+    /// Behind the semicolon that ends what began at `start`, or at the brace that ends its block.
+    fn recover(&mut self, start: usize) {
+        let mut depth = 0_u32;
+        let failed = self.at;
+        self.at = start;
+        while let Some(token) = self.peek() {
+            match token {
+                Token::Mark('{') => depth += 1,
+                Token::Mark('}') if depth == 0 => return,
+                Token::Mark('}') => depth -= 1,
+                Token::Mark(';') if self.at >= failed => {
+                    self.at += 1;
+                    return;
+                }
+                Token::Word(_) | Token::Number(_) | Token::Text(_) | Token::Mark(_) => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn label(&mut self, name: &'a str, function: &mut Function<'a>) -> Parsed<()> {
+        let next = u32::try_from(function.body.len()).unwrap_or(u32::MAX);
+        if function.labels.insert(name, next).is_some() {
+            return Err(self.error(format!("label '{name}' stands twice")));
+        }
+        self.at += 2;
+        Ok(())
+    }
+
+    /// A variable of the function. The `.param` variables of its calls have the same names in scopes
+    /// that follow one another: one variable, as large as the largest, stands for all of a name.
+    fn own_variable(&mut self, function: &mut Function<'a>) -> Parsed<()> {
+        let param = self.peek() == Some(Token::Word(".param"));
+        let variable = self.variable()?;
+        let known = function.variables.iter_mut().find(|known| known.name == variable.name);
+        match known {
+            Some(known) if param && known.space == Space::Local => {
+                known.size = known.size.max(variable.size);
+                known.align = known.align.max(variable.align);
+            }
+            Some(_) | None => function.variables.push(variable),
+        }
+        Ok(())
     }
 
     fn is_label(&self) -> bool {
@@ -52,22 +109,32 @@ impl<'a> Parser<'_, 'a> {
         };
         let opcode = self.word()?;
         let first = self.operands.len();
-        if !self.eat(';') {
-            loop {
-                match self.register_alone() {
-                    Some(register) => self.operands.push(Operand::Register(register)),
-                    None => {
-                        let operand = self.operand()?;
-                        self.operands.push(operand);
-                    }
-                }
-                if !self.eat(',') {
-                    break;
-                }
-            }
-            self.expect(';')?;
+        if let Err(problem) = self.operands() {
+            // Operands of an unknown instruction have a grammar of their own.
+            let known = MNEMONICS.contains(&opcode.split('.').next().unwrap_or_default());
+            return Err(if known { problem } else { Problem::outside(line, opcode) });
         }
         Ok(Statement { line, guard, opcode, operands: first..self.operands.len() })
+    }
+
+    /// Operands to the semicolon.
+    fn operands(&mut self) -> Parsed<()> {
+        if self.eat(';') {
+            return Ok(());
+        }
+        loop {
+            match self.register_alone() {
+                Some(register) => self.operands.push(Operand::Register(register)),
+                None => {
+                    let operand = self.operand()?;
+                    self.operands.push(operand);
+                }
+            }
+            if !self.eat(',') {
+                break;
+            }
+        }
+        self.expect(';')
     }
 
     fn predicate(&mut self) -> Parsed<Register> {
@@ -119,6 +186,17 @@ impl<'a> Parser<'_, 'a> {
                 _ => return Err(self.error("an address must be a register, name or integer")),
             });
         }
+        if self.eat('(') {
+            let mut elements = Vec::new();
+            while !self.eat(')') {
+                elements.push(self.scalar()?);
+                if !self.eat(',') {
+                    self.expect(')')?;
+                    break;
+                }
+            }
+            return Ok(Operand::List(elements));
+        }
         if self.eat('!') {
             return Ok(Operand::Not(self.predicate()?));
         }
@@ -136,18 +214,46 @@ impl<'a> Parser<'_, 'a> {
         Ok(self.scopes.find(name).map_or(Operand::Name(name), Operand::Register))
     }
 
-    /// An integer, or the bits of an f32 as `0f3F800000`.
+    /// An integer, the bits of an f32 as `0f3F800000` or of an f64 as `0d3FF0000000000000`, or digits
+    /// with a point (PTX ISA, "Floating-Point Constants").
     pub(super) fn literal(&mut self) -> Parsed<Operand<'a>> {
-        if let Some(Token::Number(text)) = self.peek()
-            && let Some(digits) = text.strip_prefix("0f").or_else(|| text.strip_prefix("0F"))
+        let Some(Token::Number(text)) = self.peek() else {
+            return self.negative_decimal();
+        };
+        let bits = match text.get(..2) {
+            Some("0f" | "0F") => {
+                let bits = u32::from_str_radix(&text[2..], 16).ok().filter(|_| text.len() == 10);
+                let bits =
+                    bits.ok_or_else(|| self.expected("eight hexadecimal digits after 0f"))?;
+                Operand::Float(bits)
+            }
+            Some("0d" | "0D") => {
+                let bits = u64::from_str_radix(&text[2..], 16).ok().filter(|_| text.len() == 18);
+                let bits =
+                    bits.ok_or_else(|| self.expected("sixteen hexadecimal digits after 0d"))?;
+                Operand::Double(bits)
+            }
+            _ if text.contains('.') => Operand::Double(self.decimal(text)?.to_bits()),
+            Some(_) | None => return self.integer().map(Operand::Integer),
+        };
+        self.at += 1;
+        Ok(bits)
+    }
+
+    /// `-1.5`, or an integer.
+    fn negative_decimal(&mut self) -> Parsed<Operand<'a>> {
+        if let (true, Some(Token::Number(text))) =
+            (self.is_at('-'), self.tokens.get(self.at + 1).map(|t| t.token))
+            && text.contains('.')
         {
-            let bits = u32::from_str_radix(digits, 16)
-                .ok()
-                .filter(|_| digits.len() == 8)
-                .ok_or_else(|| self.expected("eight hexadecimal digits after 0f"))?;
-            self.at += 1;
-            return Ok(Operand::Float(bits));
+            let value = -self.decimal(text)?;
+            self.at += 2;
+            return Ok(Operand::Double(value.to_bits()));
         }
         self.integer().map(Operand::Integer)
+    }
+
+    fn decimal(&self, text: &str) -> Parsed<f64> {
+        text.parse().map_err(|_| self.expected("a number"))
     }
 }

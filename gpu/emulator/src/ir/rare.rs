@@ -1,0 +1,211 @@
+//! Operations from registers to registers that few kernels have: f64, 16-bit integers, bytes and bit
+//! fields, and conversions of every kind. They are executed one lane after the other, out of the loop
+//! that the others are in.
+
+use super::{Comparison, IntegerBinary, Rounding, Slot, Space};
+
+/// Registers of one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum File {
+    Predicate,
+    Word,
+    B64,
+}
+
+/// A register or constant of whichever width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: File,
+    pub(crate) slot: Slot,
+}
+
+/// A rare operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rare {
+    pub(crate) op: RareOp,
+    pub(crate) d: Place,
+    /// `None` where there are fewer.
+    pub(crate) sources: [Option<Place>; 4],
+}
+
+/// Which rare operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RareOp {
+    Convert(Convert),
+    Double(Double),
+    Half(Half),
+    /// mul.wide.s16 and mul.wide.u16.
+    MulWideHalf {
+        signed: bool,
+    },
+    /// prmt.b32.
+    Permute(Permutation),
+    Extract(Extract),
+    /// bfi.b64.
+    Insert64,
+    /// bfind, brev of 64 bits.
+    Find64 {
+        signed: bool,
+        shift: bool,
+    },
+    Reverse64,
+    /// `slct`: a where c is not negative, else b; c is an s32, or an f32.
+    SelectBySign {
+        float: bool,
+        flush: bool,
+    },
+    /// The sign of the first, the magnitude of the second.
+    CopySign {
+        double: bool,
+    },
+    /// dp4a; whether a and b are signed.
+    DotBytes {
+        a: bool,
+        b: bool,
+    },
+    /// dp2a: halves of a by two bytes of b.
+    DotHalves {
+        a: bool,
+        b: bool,
+        high: bool,
+    },
+    /// lop3.b32, by its table.
+    Logic3(u8),
+    /// mad.hi.
+    MadHigh {
+        signed: bool,
+    },
+    /// mul24.lo, mad24.lo.
+    Mul24 {
+        signed: bool,
+    },
+    /// sad: c + |a - b|.
+    Sad {
+        signed: bool,
+    },
+    /// `mov.b32 d, {low, high}` of 16 bits each.
+    Pack16,
+    /// set.cmp.u32.type and set.cmp.f32.type of f32 operands.
+    Set {
+        comparison: Comparison,
+        flush: bool,
+        float: bool,
+    },
+    /// isspacep.
+    IsIn(Space),
+    /// testp.
+    Test {
+        test: Test,
+        double: bool,
+    },
+    /// sin.approx and cos.approx.
+    Wave {
+        op: Wave,
+        flush: bool,
+    },
+}
+
+/// Trigonometric functions that PTX gives up to a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wave {
+    Sin,
+    Cos,
+}
+
+/// Operations on f64, rounded to nearest where they round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Double {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Div,
+    Reciprocal,
+    Sqrt,
+    Negate,
+    Abs,
+    Min,
+    Max,
+}
+
+/// Operations on 16-bit integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Half {
+    pub(crate) op: IntegerBinary,
+    pub(crate) signed: bool,
+    /// mad.lo: the third operand is added.
+    pub(crate) adds: bool,
+}
+
+/// The modes of prmt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Permutation {
+    General,
+    Forward4,
+    Backward4,
+    Replicate8,
+    EdgeLeft,
+    EdgeRight,
+    Replicate16,
+}
+
+/// bfe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extract {
+    pub(crate) signed: bool,
+    pub(crate) wide: bool,
+}
+
+/// A type of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Integer { bits: u8, signed: bool },
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Number {
+    /// Bits of the type.
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Self::Integer { bits, .. } => u32::from(bits),
+            Self::F16 | Self::Bf16 => 16,
+            Self::F32 => 32,
+            Self::F64 => 64,
+        }
+    }
+}
+
+/// What becomes of values outside the range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saturation {
+    Wraps,
+    /// To the range of an integer type, or to 0..=1.
+    Clamps,
+}
+
+/// cvt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Convert {
+    pub(crate) from: Number,
+    pub(crate) to: Number,
+    /// Of the last place, or to an integral value.
+    pub(crate) rounding: Rounding,
+    /// Between floats: to an integral value.
+    pub(crate) integral: bool,
+    pub(crate) flush: bool,
+    pub(crate) saturation: Saturation,
+}
+
+/// The properties of testp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    Finite,
+    Infinite,
+    Number,
+    NotANumber,
+    Normal,
+    Subnormal,
+}

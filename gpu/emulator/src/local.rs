@@ -1,0 +1,94 @@
+//! The local memory of a warp's threads (PTX ISA, "Local State Space"): what a thread keeps in it no
+//! other thread can reach, so that there is nothing to order. It holds nothing until written.
+
+use super::access::{Outcome, addresses, deliver, pieces};
+use super::decode::LOCAL_BASE;
+use super::fault::{FaultKind, Trouble};
+use super::ir::{Space, Transfer};
+use super::registers::{Active, LANES, Registers};
+
+/// Every byte of a word is poison.
+const ALL: u8 = 0xf;
+
+/// Local memory, the words of all lanes side by side.
+#[derive(Debug, Default)]
+pub(super) struct LocalMemory {
+    words: Vec<[u32; LANES]>,
+    /// Bytes never written, a bit each, per word and lane.
+    poison: Vec<[u8; LANES]>,
+    bytes: u64,
+}
+
+impl LocalMemory {
+    /// `bytes` for each lane that were never written.
+    pub(super) fn new(bytes: u32) -> Self {
+        let words = bytes.div_ceil(4) as usize;
+        Self {
+            words: vec![[0; LANES]; words],
+            poison: vec![[ALL; LANES]; words],
+            bytes: bytes.into(),
+        }
+    }
+
+    /// Back to memory that nobody has written.
+    pub(super) fn reset(&mut self) {
+        self.poison.fill([ALL; LANES]);
+    }
+
+    /// For some lanes the bytes from `begin` to `end` hold nothing any more.
+    pub(super) fn forget(&mut self, on: &Active, begin: u32, end: u32) {
+        let (begin, end) = (begin as usize / 4, (end as usize).div_ceil(4));
+        let words = self.poison.get_mut(begin..end).unwrap_or_default();
+        for word in words {
+            on.lanes().for_each(|lane| word[lane] = ALL);
+        }
+    }
+
+    /// The word that holds the first of `width` bytes at an address.
+    fn locate(&self, address: u64, width: u32, lane: usize) -> Result<usize, Box<Trouble>> {
+        let space = Space::Local;
+        if !address.is_multiple_of(width.into()) {
+            let kind = FaultKind::Misaligned { space, address, width };
+            return Err(Trouble::new(kind, 1 << lane));
+        }
+        let offset = address.checked_sub(LOCAL_BASE);
+        let inside = |&at: &u64| at.checked_add(width.into()).is_some_and(|end| end <= self.bytes);
+        let word = offset.filter(inside).and_then(|at| usize::try_from(at / 4).ok());
+        let outside = FaultKind::OutOfBounds { space, address, width };
+        word.ok_or_else(|| Trouble::new(outside, 1 << lane))
+    }
+
+    /// `ld.local`.
+    pub(super) fn load(&self, r: &mut Registers, on: &Active, t: &Transfer) -> Outcome {
+        let all = addresses(r, on, t.address)?;
+        let total = u32::from(t.width) * u32::from(t.count);
+        let words = (total as usize).div_ceil(4);
+        for lane in on.lanes() {
+            let word = self.locate(all[lane], total, lane)?;
+            let (mut values, mut poison) = ([0; 4], [0; 4]);
+            for at in 0..words {
+                values[at] = self.words[word + at][lane];
+                poison[at] = self.poison[word + at][lane];
+            }
+            deliver(r, t, 1 << lane, all[lane], &values, &poison);
+        }
+        Ok(())
+    }
+
+    /// `st.local`.
+    pub(super) fn store(&mut self, r: &Registers, on: &Active, t: &Transfer) -> Outcome {
+        let all = addresses(r, on, t.address)?;
+        let total = u32::from(t.width) * u32::from(t.count);
+        let words = (total as usize).div_ceil(4);
+        for lane in on.lanes() {
+            let word = self.locate(all[lane], total, lane)?;
+            let pieces = pieces(r, t, all[lane], lane);
+            for (at, piece) in pieces[..words].iter().enumerate() {
+                let (value, poison) =
+                    (&mut self.words[word + at][lane], &mut self.poison[word + at][lane]);
+                (*value, *poison) = piece.over(*value, *poison);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,228 @@
+//! Executes the operations that few kernels have, one lane after the other.
+
+mod bits;
+mod convert;
+mod double;
+
+use super::float::approximate::ApproximationMode;
+use super::float::wave::wave;
+use super::float::{compare, operand, result};
+use super::ir::{
+    File, FloatFlags, Half, IntegerBinary, Number, Place, Predicate, Rare, RareOp, SINK, Slot,
+    Space, Test,
+};
+use super::rare_memory::space_of;
+use super::registers::{Active, Bits, LANES, Registers};
+
+/// Source operands of one lane, those of 32 bits and less in the lower bits.
+type Sources = [u64; 4];
+
+/// Executes a rare operation for the active lanes.
+#[inline(never)]
+pub(super) fn execute(r: &mut Registers, on: &Active, rare: &Rare, mode: ApproximationMode) {
+    let mut sources = [[0; LANES]; 4];
+    let mut poison = 0;
+    for (values, place) in sources.iter_mut().zip(rare.sources) {
+        if let Some(place) = place {
+            poison |= read(r, place, values);
+        }
+    }
+    let mut out = [0; LANES];
+    let evaluate = evaluator(rare.op, mode);
+    for lane in on.lanes() {
+        let [a, b, c, d] = &sources;
+        out[lane] = evaluate([a[lane], b[lane], c[lane], d[lane]]);
+    }
+    write(r, on, rare.d, &out, poison);
+}
+
+/// `mov.b32 {low, high}, a`.
+#[inline(never)]
+pub(super) fn split16(r: &mut Registers, on: &Active, low: Slot, high: Slot, a: Slot) {
+    let (all, poison) = (*r.words.get(a), r.words.poison(a));
+    if low != SINK {
+        r.words.set(low, on, &all.map(|x| x & 0xffff), poison);
+    }
+    if high != SINK {
+        r.words.set(high, on, &all.map(|x| x >> 16), poison);
+    }
+}
+
+fn read(r: &Registers, place: Place, values: &mut [u64; LANES]) -> u32 {
+    match place.file {
+        File::Word => {
+            for (value, word) in values.iter_mut().zip(r.words.get(place.slot)) {
+                *value = u64::from(*word);
+            }
+            r.words.poison(place.slot)
+        }
+        File::B64 => {
+            *values = *r.b64.get(place.slot);
+            r.b64.poison(place.slot)
+        }
+        File::Predicate => {
+            let predicate = Predicate { slot: place.slot, negated: false };
+            Bits(r.truth(predicate)).for_each(|lane| values[lane] = 1);
+            r.truth_poison(predicate)
+        }
+    }
+}
+
+fn write(r: &mut Registers, on: &Active, place: Place, out: &[u64; LANES], poison: u32) {
+    match place.file {
+        File::Word => {
+            let words = out.map(super::wide::low);
+            r.words.set(place.slot, on, &words, poison);
+        }
+        File::B64 => r.b64.set(place.slot, on, out, poison),
+        File::Predicate => {
+            let bits = out.iter().rev().fold(0, |bits, &value| bits << 1 | u32::from(value != 0));
+            r.set_predicate(place.slot, on.bits, bits, poison);
+        }
+    }
+}
+
+/// The lower half.
+fn word(value: u64) -> u32 {
+    super::wide::low(value)
+}
+
+/// The lower half as a signed number.
+fn signed(value: u64) -> i64 {
+    i64::from(word(value).cast_signed())
+}
+
+/// The function of one lane.
+fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64> {
+    match op {
+        RareOp::Convert(convert) => Box::new(move |[a, ..]| convert::convert(convert, a)),
+        RareOp::Double(op) => Box::new(move |sources| double::evaluate(op, sources)),
+        RareOp::Half(half) => Box::new(move |sources| half_operation(half, sources)),
+        RareOp::MulWideHalf { signed: true } => {
+            Box::new(|[a, b, ..]| (half(a) * half(b)).cast_unsigned())
+        }
+        RareOp::MulWideHalf { signed: false } => Box::new(|[a, b, ..]| (a & 0xffff) * (b & 0xffff)),
+        RareOp::Permute(mode) => {
+            Box::new(move |[a, b, c, _]| bits::permute(mode, word(a), word(b), word(c)).into())
+        }
+        RareOp::Extract(extract) => Box::new(move |[a, b, c, _]| bits::extract(extract, a, b, c)),
+        RareOp::Insert64 => Box::new(bits::insert64),
+        RareOp::Find64 { signed, shift } => {
+            Box::new(move |[a, ..]| bits::find64(a, signed, shift).into())
+        }
+        RareOp::Reverse64 => Box::new(|[a, ..]| a.reverse_bits()),
+        RareOp::SelectBySign { float: false, .. } => {
+            Box::new(|[a, b, c, _]| if signed(c) >= 0 { a } else { b })
+        }
+        // Of -0 and of what is not a number: -0 >= 0 holds, an unordered comparison does not.
+        RareOp::SelectBySign { float: true, flush } => {
+            Box::new(move |[a, b, c, _]| if operand(word(c), flush) >= 0.0 { a } else { b })
+        }
+        RareOp::CopySign { double } => {
+            let sign = if double { 1_u64 << 63 } else { 1 << 31 };
+            Box::new(move |[a, b, ..]| a & sign | b & !sign)
+        }
+        RareOp::DotBytes { a: x, b: y } => {
+            Box::new(move |[a, b, c, _]| bits::dot_bytes((x, y), word(a), word(b), word(c)).into())
+        }
+        RareOp::DotHalves { a: x, b: y, high } => Box::new(move |[a, b, c, _]| {
+            bits::dot_halves((x, y), high, word(a), word(b), word(c)).into()
+        }),
+        RareOp::Logic3(table) => {
+            Box::new(move |[a, b, c, _]| bits::logic3(table, word(a), word(b), word(c)).into())
+        }
+        RareOp::MadHigh { signed: true } => Box::new(|[a, b, c, _]| {
+            let high = ((signed(a) * signed(b)) >> 32).cast_unsigned();
+            u64::from(word(high).wrapping_add(word(c)))
+        }),
+        RareOp::MadHigh { signed: false } => {
+            Box::new(|[a, b, c, _]| u64::from(word((a * b) >> 32).wrapping_add(word(c))))
+        }
+        RareOp::Mul24 { signed } => Box::new(move |[a, b, c, _]| {
+            let extend = |x: u64| {
+                let shifted = word(x << 8).cast_signed();
+                if signed {
+                    i64::from(shifted >> 8)
+                } else {
+                    i64::from(shifted.cast_unsigned() >> 8)
+                }
+            };
+            extend(a).wrapping_mul(extend(b)).cast_unsigned().wrapping_add(c)
+        }),
+        RareOp::Sad { signed: true } => {
+            Box::new(|[a, b, c, _]| signed(a).abs_diff(signed(b)).wrapping_add(c))
+        }
+        RareOp::Sad { signed: false } => Box::new(|[a, b, c, _]| a.abs_diff(b).wrapping_add(c)),
+        RareOp::Pack16 => Box::new(|[a, b, ..]| a & 0xffff | (b & 0xffff) << 16),
+        RareOp::Set { comparison, flush, float } => Box::new(move |[a, b, ..]| {
+            let holds = compare(comparison, operand(word(a), flush), operand(word(b), flush));
+            match (holds, float) {
+                (false, _) => 0,
+                (true, false) => 0xffff_ffff,
+                (true, true) => u64::from(1.0_f32.to_bits()),
+            }
+        }),
+        RareOp::IsIn(space) => Box::new(move |[a, ..]| u64::from(is_in(space, a))),
+        RareOp::Test { test, double } => Box::new(move |[a, ..]| u64::from(has(test, double, a))),
+        RareOp::Wave { op, flush } => Box::new(move |[a, ..]| {
+            let flags = FloatFlags { flush, saturate: false };
+            u64::from(result(wave(op, operand(word(a), flush), mode), flags))
+        }),
+    }
+}
+
+/// Constant memory is a part of the global window here, so that what is in one is in the other.
+fn is_in(space: Space, address: u64) -> bool {
+    let global = |space| matches!(space, Space::Global | Space::Const);
+    let found = space_of(address);
+    found == space || global(found) && global(space)
+}
+
+/// The lower 16 bits as a signed number.
+fn half(value: u64) -> i64 {
+    i64::from(word(value << 16).cast_signed() >> 16)
+}
+
+/// The lower 16 bits of the result count; a shift's amount is a word and clamps at 16.
+fn half_operation(Half { op, signed, adds }: Half, [a, b, c, _]: Sources) -> u64 {
+    let extend = |x: u64| if signed { half(x) } else { (x & 0xffff).cast_signed() };
+    let (x, y) = (extend(a), extend(b));
+    let amount = word(b).min(16);
+    let value = match op {
+        IntegerBinary::Add => x + y,
+        IntegerBinary::Sub => x - y,
+        IntegerBinary::MulLo => x * y,
+        IntegerBinary::MulHiS | IntegerBinary::MulHiU => (x * y) >> 16,
+        // Division by zero is unspecified (PTX ISA, "div").
+        IntegerBinary::DivS | IntegerBinary::DivU => x.checked_div(y).unwrap_or(-1),
+        IntegerBinary::RemS | IntegerBinary::RemU => x.checked_rem(y).unwrap_or(x),
+        IntegerBinary::MinS | IntegerBinary::MinU => x.min(y),
+        IntegerBinary::MaxS | IntegerBinary::MaxU => x.max(y),
+        IntegerBinary::And => x & y,
+        IntegerBinary::Or => x | y,
+        IntegerBinary::Xor => x ^ y,
+        IntegerBinary::Shl => x << amount,
+        IntegerBinary::ShrS | IntegerBinary::ShrU => x >> amount,
+    };
+    let value = if adds { value + extend(c) } else { value };
+    value.cast_unsigned() & 0xffff
+}
+
+fn has(test: Test, double: bool, bits: u64) -> bool {
+    let from = if double { Number::F64 } else { Number::F32 };
+    let value = convert::value_of(from, bits);
+    let subnormal = if double {
+        value.is_subnormal()
+    } else {
+        value != 0.0 && value.abs() < f64::from(f32::MIN_POSITIVE)
+    };
+    match test {
+        Test::Finite => value.is_finite(),
+        Test::Infinite => value.is_infinite(),
+        Test::Number => !value.is_nan(),
+        Test::NotANumber => value.is_nan(),
+        // Zeros are among them (PTX ISA, "testp").
+        Test::Normal => value.is_finite() && !subnormal,
+        Test::Subnormal => subnormal,
+    }
+}

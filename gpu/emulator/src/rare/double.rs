@@ -1,0 +1,45 @@
+//! f64 arithmetic: that of IEEE 754, rounded to nearest, which is also Rust's. A result that is not a
+//! number has the bits that devices give for an invalid operation, so that it does not depend on the
+//! processor which this runs on. Source: PTX ISA 8.4, "Floating Point Instructions".
+
+use super::super::ir::Double;
+
+/// What an invalid operation gives.
+pub(super) const NAN: u64 = 0xfff8_0000_0000_0000;
+
+const SIGN: u64 = 1 << 63;
+
+pub(super) fn evaluate(op: Double, [a, b, c, _]: [u64; 4]) -> u64 {
+    let [x, y, z] = [a, b, c].map(f64::from_bits);
+    let value = match op {
+        Double::Add => x + y,
+        Double::Sub => x - y,
+        Double::Mul => x * y,
+        Double::Fma => x.mul_add(y, z),
+        Double::Div => x / y,
+        Double::Reciprocal => 1.0 / x,
+        Double::Sqrt => x.sqrt(),
+        Double::Min => least(x, y),
+        Double::Max => -least(-x, -y),
+        // Bits, also of what is not a number.
+        Double::Negate => return a ^ SIGN,
+        Double::Abs => return a & !SIGN,
+    };
+    if value.is_nan() { NAN } else { value.to_bits() }
+}
+
+/// The other operand if one is not a number; -0 is less than +0.
+fn least(x: f64, y: f64) -> f64 {
+    match (x.is_nan(), y.is_nan()) {
+        (true, _) => y,
+        (_, true) => x,
+        (false, false) if x == y => f64::from_bits(x.to_bits() | y.to_bits() & SIGN),
+        (false, false) => {
+            if x < y {
+                x
+            } else {
+                y
+            }
+        }
+    }
+}
