@@ -161,6 +161,43 @@ fn every_stage_without_float_atomics_is_deterministic() {
     assert!(again.out.contains("not deterministic: "), "{again:?}");
 }
 
+/// Over several tiles, whose additions to a Gaussian come in any order.
+#[test]
+fn sums_without_float_atomics_have_the_same_bits_under_every_schedule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = path("corpora/splat/large-over-many-tiles.toml");
+    let words = ["check", "--engine", "emulator", "--case", &case, "--expect", "deterministic"];
+    let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat());
+    assert_eq!(said.code, Some(1), "the case tells orders apart: {said:?}");
+    let reductions = ["--reduction", "sorted", "--reduction", "fixed"];
+    let said = say(folder.path(), &[&words[..], &reductions].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("agree: 1 engine"), "{said:?}");
+}
+
+#[test]
+fn sums_beyond_fixed_point_are_not_exercised() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = path("corpora/splat/huge-gradients.toml");
+    let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "fixed"];
+    let said = say(folder.path(), &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let words =
+        "NOT EXERCISED: emulator: rasterize_backward, fixed: 1 run: too large: sums reach 2^31";
+    assert!(said.out.contains(words), "{said:?}");
+}
+
+#[test]
+fn one_kernel_is_no_reduction_of_two_launches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for reduction in ["sorted", "fixed"] {
+        let said = judge(folder.path(), "own_backward", "tile-corner", &["--reduction", reduction]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        let words = format!("--reduction {reduction}: it takes two launches");
+        assert!(said.err.contains(&words), "{said:?}");
+    }
+}
+
 #[test]
 fn a_racy_kernel_is_reported_with_both_accesses_and_made_small() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -343,9 +343,9 @@ mod tests {
             plan.settings(case.as_ref(), &all)
         };
         assert_eq!([of(0), of(1)].concat(), all[..6], "the next ones");
-        let met: Vec<_> = (0..13).flat_map(of).collect();
-        assert!(all.iter().all(|setting| met.contains(setting)), "39 turns, 39 settings");
-        assert_eq!([of(39), of(40)].concat(), all[1..7], "shifted by one after 39 cases");
+        let met: Vec<_> = (0..14).flat_map(of).collect();
+        assert!(all.iter().all(|setting| met.contains(setting)), "42 turns, 41 settings");
+        assert_eq!([of(41), of(42)].concat(), all[1..7], "shifted by one after 41 cases");
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn emulator() -> EmulatorEngine {
     EmulatorEngine::open(EmulatorOptions::default()).expect("it is always there")
 }
 
-/// Every run agreed, and there were as many as cases.
+/// Every run agreed but those that a limit of the driver stopped, and there were as many as cases.
 fn assert_agrees(report: &EngineReport, runs: usize) {
     let text = verdicts(std::slice::from_ref(report));
     let findings: Vec<_> =
@@ -61,14 +61,18 @@ fn assert_agrees(report: &EngineReport, runs: usize) {
     assert_eq!(report.verdict(), Verdict::Agree, "{text}{findings:#?}");
     assert_eq!(report.rows.len(), 1, "one stage, one reduction: {text}");
     let row = &report.rows[&(SCATTER, Some(Reduction::Atomic))];
-    assert_eq!(row.count(Verdict::Agree), runs as u64, "{}: a run is missing", report.id);
+    let limited: u64 = report.limited.values().map(|limited| limited.runs).sum();
+    let of_lavapipe = report.id.starts_with("lavapipe");
+    assert!(limited == 0 || of_lavapipe && 10 * limited < runs as u64, "{}: {text}", report.id);
+    let agreed = row.count(Verdict::Agree) + limited;
+    assert_eq!(agreed, runs as u64, "{}: a run is missing", report.id);
     assert!(row.tally.elements() > 0, "{}: nothing was compared", report.id);
 }
 
 #[test]
 fn the_emulator_agrees_on_every_kind_of_case() {
     let all = cases(u64::MAX);
-    assert_eq!(all.len(), 108 + 58 + 8, "all kinds of all generators");
+    assert_eq!(all.len(), 108 + 59 + 8, "all kinds of all generators");
     let count = all.len();
     assert_agrees(&judge("emulator", Box::new(emulator()), all), count);
 }

@@ -139,3 +139,71 @@ fn with<'a>(
 ) -> Vec<Work<'a>> {
     inputs.zip(settings).map(|(inputs, settings)| Work { inputs, settings }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stages::splat::RASTERIZE_BACKWARD;
+    use crate::tensor::Data;
+
+    /// A launch whose outputs all hold the reduction that its results are of, and the job.
+    fn launch(row: &StageSpec, work: &[Work<'_>]) -> Vec<Vec<Tensors>> {
+        let tag = |job: &Work<'_>, setting: Option<Setting>| {
+            let written = ["partial_opacities", "fixed_opacities"];
+            let before = written.iter().find_map(|name| job.inputs.find(name));
+            match (setting, before) {
+                (Some(setting), _) => {
+                    vec![setting.reduction as u32, job.inputs.u32("width").expect("there")[0]]
+                }
+                (None, Some(before)) => before.words().to_vec(),
+                (None, None) => panic!("{} comes after nothing", row.name),
+            }
+        };
+        let outputs = |job: &Work<'_>, setting: Option<Setting>| {
+            let mut all = Tensors::new();
+            for port in row.outputs {
+                let tag = Data::U32(tag(job, setting));
+                all.array(port.name, &[2], tag).expect("two numbers");
+            }
+            all
+        };
+        work.iter()
+            .map(|job| job.settings.iter().map(|&setting| outputs(job, setting)).collect())
+            .collect()
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_settings_however_many_launches_each_takes() {
+        let stage = RASTERIZE_BACKWARD.spec();
+        let inputs = |width: u32| {
+            let mut all = Tensors::new();
+            for port in stage.inputs {
+                all.array(port.name, &[1], Data::U32(vec![0])).expect("a number");
+            }
+            all.array("width", &[1], Data::U32(vec![width])).expect("a number");
+            all.array("opacities", &[1], Data::F32(vec![0.5])).expect("a number");
+            all
+        };
+        let jobs = [inputs(16), inputs(32)];
+        let setting = |reduction| Some(Setting { reduction, threshold: 0 });
+        let asked = [
+            vec![Reduction::Fixed, Reduction::Atomic, Reduction::Sorted, Reduction::SwB],
+            vec![Reduction::Sorted, Reduction::Fixed],
+        ];
+        let settings = asked.clone().map(|all| all.into_iter().map(setting).collect::<Vec<_>>());
+        let mut launches = Vec::new();
+        let found = stage.in_launches(&with(jobs.iter(), &settings), |row, work| {
+            launches.push(row.name);
+            Ok(launch(row, work))
+        });
+        let found = found.expect("nothing fails");
+        for ((asked, found), width) in asked.iter().zip(&found).zip([16, 32]) {
+            let tags = found.iter().map(|outputs| outputs.u32("v_opacities").expect("there"));
+            let expected = asked.iter().map(|&reduction| [reduction as u32, width]);
+            assert!(tags.eq(expected), "{asked:?} at {width}: {found:?}");
+        }
+        let both =
+            ["rasterize_backward", "reduce_by_key", "rasterize_backward", "from_fixed_point"];
+        assert_eq!(launches[1..], both, "all jobs of a launch at once");
+    }
+}
