@@ -7,7 +7,6 @@ use super::super::ir::{
 };
 use super::super::parse::{Class, Operand, Parsed};
 use super::arithmetic::COMPARISONS;
-use super::data::SPACES;
 use super::operands::{Decoded, Decoder};
 
 /// Operand widths, of the destination first.
@@ -77,7 +76,7 @@ impl<'a> Decoder<'_, 'a> {
             ("set", "f32") => self.set(),
             ("testp", "f32" | "f64") => self.test(kind == "f64"),
             ("isspacep", _) => {
-                let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
+                let space = self.take_space().ok_or_else(|| self.unknown())?;
                 self.rare_op(RareOp::IsIn(space), &[Predicate, B64])
             }
             _ => Err(self.unknown()),
