@@ -173,6 +173,8 @@ impl<'a> Decoder<'_, 'a> {
             ("fma" | "mad", true) => Double::Fma,
             ("div", true) => Double::Div,
             ("rcp", true) => Double::Reciprocal,
+            ("rcp", false) if self.take("approx") && self.take("ftz") => Double::GrossReciprocal,
+            ("rsqrt", false) if self.take("approx") => Double::ReciprocalRoot,
             ("sqrt", true) => Double::Sqrt,
             ("neg", false) => Double::Negate,
             ("abs", false) => Double::Abs,
@@ -182,7 +184,12 @@ impl<'a> Decoder<'_, 'a> {
         };
         let widths: Widths<'_> = match op {
             Double::Fma => &[B64; 4],
-            Double::Reciprocal | Double::Sqrt | Double::Negate | Double::Abs => &[B64; 2],
+            Double::Reciprocal
+            | Double::GrossReciprocal
+            | Double::ReciprocalRoot
+            | Double::Sqrt
+            | Double::Negate
+            | Double::Abs => &[B64; 2],
             Double::Add | Double::Sub | Double::Mul | Double::Div | Double::Min | Double::Max => {
                 &[B64; 3]
             }
