@@ -11,6 +11,7 @@ mod convert;
 mod data;
 mod operands;
 mod rare;
+mod unread;
 
 use std::collections::{BTreeMap, HashMap};
 

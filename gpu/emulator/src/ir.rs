@@ -305,7 +305,7 @@ pub(super) enum SpecialRegister {
     /// Warp of the block, and how many there are.
     WarpId,
     WarpCount,
-    /// The halves of [`Control::Counter`].
+    /// The halves of [`RareControl::Counter`].
     CounterLow,
     CounterHigh,
 }
@@ -430,14 +430,19 @@ pub(super) enum Control {
         uniform: bool,
     },
     Exit,
+    /// What few kernels do.
+    Rare(RareControl),
+    /// Which thread, lane and block this is.
+    Special(SpecialRegister, Slot),
+}
+
+/// Operations that are executed as any other, and change no place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RareControl {
     /// Hints: nanosleep, prefetch.
     Nothing,
     /// `trap`, or an assertion of CUDA that does not hold.
-    Trap {
-        assertion: bool,
-    },
+    Trap { assertion: bool },
     /// Instructions that the launch has executed, into 64 bits.
     Counter(Slot),
-    /// Which thread, lane and block this is.
-    Special(SpecialRegister, Slot),
 }

@@ -3,9 +3,14 @@
 //! no other crate of the workspace.
 //!
 //! # What is executed
-//! [`Module::parse`] turns PTX text into typed instructions; an instruction, modifier or directive
-//! outside the subset is an error with its line, never skipped. [`run`] launches a kernel of the
-//! module on buffers of a [`DeviceMemory`]. PTX is not the machine's code: the driver compiles it
+//! [`Module::parse`] turns PTX text into typed instructions. Nothing is skipped: a kernel that uses an
+//! instruction, modifier or directive outside the subset, or calls a function that does, is refused
+//! with all of them and their lines ([`Module::refusal`]), and the other kernels of its module run.
+//! [`run`] launches a kernel of the module on buffers of a [`DeviceMemory`]. The subset: integers of
+//! 16, 32 and 64 bits, f32 and f64, conversions between all types of numbers, bytes and bit fields;
+//! global, constant, shared, parameter and local memory, also by generic addresses; `.func` and direct
+//! calls (`vprintf` prints nothing); atomics of 32 and 64 bits; `cp.async`; barriers of the block or of
+//! a number of threads; shuffles, votes, matches, reductions and fences ([`MNEMONICS`]). PTX is not the machine's code: the driver compiles it
 //! again, may fuse no more than PTX says but schedules, predicates and reconverges as it likes. A
 //! clean run here is a statement about the PTX.
 //!
@@ -38,7 +43,9 @@
 //! - *poison*: registers, shared memory and buffers hold nothing until written. Poison spreads
 //!   through arithmetic and shuffles, and is reported where it decides an address, a branch, a
 //!   mask, or reaches global memory. A buffer read back with poison left is an error;
-//! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned.
+//! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned;
+//! - asynchronous copies that are read before their thread has waited for them;
+//! - `trap`, and assertions that do not hold.
 //!
 //! What was executed of a kernel, and which predicates were seen both true and false, is counted if
 //! [`Observers::coverage`] asks for it ([`KernelCoverage`]).
@@ -47,9 +54,9 @@
 //! types: [`RunError`].
 //!
 //! # What is not modelled
-//! Calls, local memory, textures, f64 and f16 arithmetic; barriers with a thread count; generic
-//! addresses (a conversion is a copy); writes to module variables last for one launch; loads that
-//! are satisfied early.
+//! Recursion and indirect calls, textures, tensor cores, f16 arithmetic, clusters, accesses that
+//! acquire or release by themselves; time (clocks count the launch's instructions); writes to module
+//! variables last for one launch; loads that are satisfied early.
 
 mod access;
 mod alu;

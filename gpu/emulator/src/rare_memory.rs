@@ -40,17 +40,17 @@ pub(super) fn space_of(address: u64) -> Space {
 #[inline(never)]
 pub(super) fn execute(warp: Accessing<'_>, op: &RareMemory, view: &mut View<'_>) -> Outcome {
     match op {
-        RareMemory::LoadLocal(t) => warp.local.load(warp.registers, warp.on, t),
-        RareMemory::StoreLocal(t) => warp.local.store(warp.registers, warp.on, t),
+        RareMemory::LoadLocal(t) => warp.rare.local.load(warp.registers, warp.on, t),
+        RareMemory::StoreLocal(t) => warp.rare.local.store(warp.registers, warp.on, t),
         RareMemory::ForgetLocal { begin, end } => {
-            warp.local.forget(warp.on, *begin, *end);
+            warp.rare.local.forget(warp.on, *begin, *end);
             Ok(())
         }
         RareMemory::GenericLoad(t) => {
             for (space, on) in by_space(&warp, t.address)? {
                 let t = of_space(t, space);
                 match space {
-                    Space::Local => warp.local.load(warp.registers, &on, &t)?,
+                    Space::Local => warp.rare.local.load(warp.registers, &on, &t)?,
                     Space::Param | Space::Global | Space::Shared | Space::Const => {
                         access::load(warp.registers, &on, &t, view)?;
                     }
@@ -62,7 +62,7 @@ pub(super) fn execute(warp: Accessing<'_>, op: &RareMemory, view: &mut View<'_>)
             for (space, on) in by_space(&warp, t.address)? {
                 let t = of_space(t, space);
                 match space {
-                    Space::Local => warp.local.store(warp.registers, &on, &t)?,
+                    Space::Local => warp.rare.local.store(warp.registers, &on, &t)?,
                     Space::Param => {
                         let kind =
                             FaultKind::OutOfBounds { space, address: 0, width: t.width.into() };
@@ -88,13 +88,13 @@ pub(super) fn execute(warp: Accessing<'_>, op: &RareMemory, view: &mut View<'_>)
             }
             Ok(())
         }
-        RareMemory::Copy(copy) => warp.copies.begin(warp.registers, warp.on, copy, view),
+        RareMemory::Copy(copy) => warp.rare.copies.begin(warp.registers, warp.on, copy, view),
         RareMemory::CommitCopies => {
-            warp.copies.commit(warp.on);
+            warp.rare.copies.commit(warp.on);
             Ok(())
         }
-        RareMemory::WaitForCopies(groups) => warp.copies.wait(warp.on, Some(*groups), view),
-        RareMemory::WaitForAllCopies => warp.copies.wait(warp.on, None, view),
+        RareMemory::WaitForCopies(groups) => warp.rare.copies.wait(warp.on, Some(*groups), view),
+        RareMemory::WaitForAllCopies => warp.rare.copies.wait(warp.on, None, view),
     }
 }
 

@@ -4,23 +4,21 @@ use pulp::{Simd, WithSimd};
 
 use super::access::{self, View};
 use super::alu::{self, high};
-use super::async_copy::Copies;
 use super::atomic;
 use super::block::Block;
 use super::delay::Memories;
 use super::fault::{Fault, FaultKind, Trouble};
 use super::ir::{
-    Control, Instruction, Memory, Op, RareMemory, SINK, Scope, Slot, SpecialRegister, SyncKind,
-    Synchronization,
+    Control, Instruction, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot, SpecialRegister,
+    SyncKind, Synchronization,
 };
 use super::launch::Machine;
-use super::local::LocalMemory;
 use super::mix::mix;
 use super::part_barrier;
 use super::rare_memory;
 use super::registers::{Active, LANES, Registers};
 use super::sync;
-use super::warp::{Fragment, State, Warp};
+use super::warp::{Fragment, RareState, State, Warp};
 use super::wide::low;
 
 /// A fragment's turn. Dispatched by pulp, so that all that is inlined into it uses the widest
@@ -146,13 +144,8 @@ fn instruction(
             special(machine, block, at, *register, *d);
             Ok(Next::Advance)
         }
-        Op::Control(Control::Nothing) => Ok(Next::Advance),
-        Op::Control(Control::Trap { assertion }) => {
-            Err(Trouble::new(FaultKind::Trap { assertion: *assertion }, active))
-        }
-        Op::Control(Control::Counter(d)) => {
-            let now = [machine.counters.total; LANES];
-            warp.registers.b64.set(*d, &warp.on, &now, 0);
+        Op::Control(Control::Rare(op)) => {
+            rare_control(warp, op, machine.counters.total)?;
             Ok(Next::Advance)
         }
         Op::Control(Control::Exit) => {
@@ -160,6 +153,21 @@ fn instruction(
             warp.exited |= active;
             sync::exit(warp)?;
             Ok(Next::Down)
+        }
+    }
+}
+
+/// `executed`: instructions so far.
+#[inline(never)]
+fn rare_control(warp: &mut Warp, op: &RareControl, executed: u64) -> Result<(), Box<Trouble>> {
+    match op {
+        RareControl::Nothing => Ok(()),
+        RareControl::Trap { assertion } => {
+            Err(Trouble::new(FaultKind::Trap { assertion: *assertion }, warp.on.bits))
+        }
+        RareControl::Counter(d) => {
+            warp.registers.b64.set(*d, &warp.on, &[executed; LANES], 0);
+            Ok(())
         }
     }
 }
@@ -311,8 +319,7 @@ fn memory(
 pub(super) struct Accessing<'b> {
     pub(super) registers: &'b mut Registers,
     pub(super) on: &'b Active,
-    pub(super) local: &'b mut LocalMemory,
-    pub(super) copies: &'b mut Copies,
+    pub(super) rare: &'b mut RareState,
 }
 
 /// A warp, and the memories that it reaches.
@@ -336,8 +343,8 @@ fn reach<'b>(
         order: &mut warp.order,
         line,
     };
-    let Warp { registers, on, local, copies, .. } = warp;
-    (Accessing { registers, on, local, copies }, view)
+    let Warp { registers, on, rare, .. } = warp;
+    (Accessing { registers, on, rare }, view)
 }
 
 fn special(

@@ -30,6 +30,13 @@ pub(super) struct Fragment {
     pub(super) state: State,
 }
 
+/// Memory of a warp that few kernels have.
+#[derive(Debug)]
+pub(super) struct RareState {
+    pub(super) local: LocalMemory,
+    pub(super) copies: Copies,
+}
+
 /// A warp of a block.
 #[derive(Debug)]
 pub(super) struct Warp {
@@ -41,11 +48,11 @@ pub(super) struct Warp {
     pub(super) exited: u32,
     pub(super) fragments: Vec<Fragment>,
     pub(super) order: WarpOrder,
-    pub(super) local: LocalMemory,
-    pub(super) copies: Copies,
     /// The lanes of the instruction being executed. Kept here, and not with the interpreter's other
     /// state, because an array among local variables is taken apart lane by lane by the compiler.
     pub(super) on: Active,
+    /// What few kernels have, in one place: the registers of all others lie close together.
+    pub(super) rare: Box<RareState>,
 }
 
 impl Warp {
@@ -60,9 +67,11 @@ impl Warp {
             exited: 0,
             fragments: Vec::with_capacity(4),
             order: WarpOrder::default(),
-            local: LocalMemory::new(kernel.local),
-            copies: Copies::default(),
             on: Active::new(0),
+            rare: Box::new(RareState {
+                local: LocalMemory::new(kernel.local),
+                copies: Copies::default(),
+            }),
         };
         warp.start();
         warp
@@ -78,8 +87,8 @@ impl Warp {
     /// The same warp of another block.
     pub(super) fn reset(&mut self) {
         self.registers.reset();
-        self.local.reset();
-        self.copies.clear();
+        self.rare.local.reset();
+        self.rare.copies.clear();
         self.start();
     }
 

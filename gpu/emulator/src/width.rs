@@ -38,13 +38,7 @@ pub(super) fn check(kernel: &Kernel, width: u32) -> Result<(), LaunchError> {
         Op::Synchronization(Synchronization::Warp(_) | Synchronization::ActiveMask(_)) => true,
         Op::Control(Control::Special(register, _)) => of_a_lane(*register),
         Op::Synchronization(Synchronization::Barrier(_) | Synchronization::Fence(_))
-        | Op::Control(
-            Control::Branch { .. }
-            | Control::Exit
-            | Control::Nothing
-            | Control::Trap { .. }
-            | Control::Counter(_),
-        )
+        | Op::Control(Control::Branch { .. } | Control::Exit | Control::Rare(_))
         | Op::Arithmetic(_)
         | Op::Memory(_) => false,
     };

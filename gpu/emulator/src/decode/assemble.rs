@@ -5,17 +5,17 @@
 //! does the same, and lanes that part inside a function need no stack of return addresses. Functions
 //! that are called one after the other share their registers and memory, as on a stack.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::super::ir::{
-    Control, Instruction, InstructionClass, Memory, Op, Predicate, RareMemory, SINK, Slot, Space,
+    Control, Instruction, InstructionClass, Memory, Op, Predicate, RareControl, RareMemory, Space,
 };
 use super::super::parse::{
-    Class, Function, FunctionKind, Operand, Parsed, Problem, Register, RegisterCounts, Source,
-    Statement, Variable,
+    Function, FunctionKind, Operand, Parsed, Problem, RegisterCounts, Source, Statement, Variable,
 };
 use super::Symbols;
 use super::operands::{Decoder, Pool, Scope, Symbol};
+use super::unread::discard_unread;
 
 /// Instructions of a kernel and the functions in it, at most.
 const MAX_CODE: u64 = 1 << 20;
@@ -186,8 +186,9 @@ pub(super) fn assemble<'a>(
         pool: Pool::new(called.registers()),
         problems: Vec::new(),
     };
-    let mut assembler = Assembler { source, called, module: &symbols, assembled };
-    assembler.function(entry, RegisterCounts::default(), 0, symbols.clone());
+    let module = if entry.calls.is_empty() { Symbols::new() } else { symbols.clone() };
+    let mut assembler = Assembler { source, called, module, assembled };
+    assembler.function(entry, RegisterCounts::default(), 0, symbols);
     // A body may end without ret (PTX ISA, "ret"): falling off its end is leaving it.
     let line = entry.body.last().map_or(entry.line, |s| s.line);
     let mut assembled = assembler.assembled;
@@ -202,8 +203,8 @@ fn control(op: Control, guard: Option<Predicate>, line: u32) -> Instruction {
 struct Assembler<'s, 'a> {
     source: &'s Source<'a>,
     called: &'s Called<'s, 'a>,
-    /// Names that are the same in every function.
-    module: &'s Symbols<'a>,
+    /// Names that are the same in every function; none where none is called.
+    module: Symbols<'a>,
     assembled: Assembled,
 }
 
@@ -220,32 +221,33 @@ impl<'a> Assembler<'_, 'a> {
         let after = end_of_local.next_multiple_of(16);
         let kernel = function.kind == FunctionKind::Kernel;
         let refused = &self.source.refused;
-        let scope = Scope { symbols, labels: &function.labels, registers, kernel, refused };
+        let locals = !kernel || end_of_local > local;
+        let scope = Scope { symbols, labels: &function.labels, registers, kernel, locals, refused };
         if !kernel && end_of_local > local {
             self.forget(local, end_of_local, function.line);
         }
-        let mut places = Vec::new();
-        let plain = function.calls.is_empty() && kernel;
         let first = self.assembled.code.len();
-        for statement in &function.body {
-            if !plain {
+        if kernel && function.calls.is_empty() {
+            // Statements and instructions are one to one: labels are right as they are.
+            function.body.iter().for_each(|statement| self.statement(statement, &scope));
+        } else {
+            let mut places = Vec::with_capacity(function.body.len());
+            for statement in &function.body {
                 places.push(self.place());
+                if statement.opcode.starts_with("call") {
+                    self.call((function, statement), &scope, after);
+                } else {
+                    self.statement(statement, &scope);
+                }
             }
-            if statement.opcode.starts_with("call") {
-                self.call((function, statement), &scope, after);
-            } else {
-                self.statement(statement, &scope);
-            }
-        }
-        let end = self.place();
-        places.push(end);
-        if !plain {
+            let end = self.place();
             self.resolve(&places, function, end);
         }
         if let (Some(first_statement), Some(last)) = (function.body.first(), function.body.last()) {
             let operands = first_statement.operands.start..last.operands.end;
             let operands = &self.source.operands[operands];
-            discard_unread(&mut self.assembled.code[first..], operands, registers);
+            let counts = (function.registers, registers);
+            discard_unread(&mut self.assembled.code[first..], operands, counts);
         }
     }
 
@@ -318,7 +320,7 @@ impl<'a> Assembler<'_, 'a> {
         let (results, arguments) = lists(operands);
         if name == "__assertfail" {
             let class = InstructionClass::Control;
-            let op = Op::Control(Control::Trap { assertion: true });
+            let op = Op::Control(Control::Rare(RareControl::Trap { assertion: true }));
             let guard = guard(statement, scope);
             self.assembled.code.push(Instruction { op, guard, line, class });
             return Ok(());
@@ -435,47 +437,4 @@ fn handed_over<'a>(
         return Err(format!("'{name}' has {size} bytes, '{}' has {}", formal.name, formal.size));
     }
     Ok(symbol)
-}
-
-/// An `atom` whose result nobody reads is a reduction, whichever way the compiler spelt it. `code` is
-/// that of a function whose registers begin at `base`, with these operands.
-fn discard_unread(code: &mut [Instruction], operands: &[Operand<'_>], base: RegisterCounts) {
-    let mut words: HashMap<Slot, u32> = HashMap::new();
-    let mut b64: HashMap<Slot, u32> = HashMap::new();
-    fn count(operand: &Operand<'_>, words: &mut HashMap<Slot, u32>, b64: &mut HashMap<Slot, u32>) {
-        match operand {
-            Operand::Register(Register { class: Class::Word | Class::Half, slot }) => {
-                *words.entry(*slot).or_default() += 1;
-            }
-            Operand::Register(Register { class: Class::B64, slot }) => {
-                *b64.entry(*slot).or_default() += 1;
-            }
-            Operand::Pair(pair) => pair.iter().for_each(|o| count(o, words, b64)),
-            Operand::Vector(all) | Operand::List(all) => {
-                all.iter().for_each(|o| count(o, words, b64));
-            }
-            Operand::Address(base, _) => count(base, words, b64),
-            Operand::Register(Register { class: Class::Predicate, .. })
-            | Operand::Name(_)
-            | Operand::Not(_)
-            | Operand::Integer(_)
-            | Operand::Float(_)
-            | Operand::Double(_) => {}
-        }
-    }
-    if !code.iter().filter_map(|i| i.op.atomic()).any(|a| a.results != [SINK; 4]) {
-        return;
-    }
-    operands.iter().for_each(|o| count(o, &mut words, &mut b64));
-    for instruction in code {
-        if let Some(atomic) = instruction.op.atomic_mut() {
-            let (mentions, base) = if atomic.b64 { (&b64, base.b64) } else { (&words, base.words) };
-            for result in &mut atomic.results {
-                let own = result.checked_sub(base);
-                if *result != SINK && own.and_then(|slot| mentions.get(&slot)) == Some(&1) {
-                    *result = SINK;
-                }
-            }
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Branches, barriers and the instructions lanes execute together.
 
 use super::super::ir::{
-    Barrier, BarrierReduction, BarrierReductionOp, Control, InstructionClass, Op, ReduxOp, SINK,
-    Scope, ShuffleMode, Sync, SyncKind, SyncOperands, Synchronization, VoteMode,
+    Barrier, BarrierReduction, BarrierReductionOp, Control, InstructionClass, Op, RareControl,
+    ReduxOp, SINK, Scope, ShuffleMode, Sync, SyncKind, SyncOperands, Synchronization, VoteMode,
 };
 use super::super::parse::{Class, Operand, Parsed};
 use super::operands::{Decoded, Decoder};
@@ -35,14 +35,14 @@ impl Decoder<'_, '_> {
             }
             "trap" => {
                 self.expect_operands(0)?;
-                let op = Control::Trap { assertion: false };
+                let op = Control::Rare(RareControl::Trap { assertion: false });
                 Ok((Op::Control(op), InstructionClass::Control))
             }
             "prefetch" | "prefetchu" => {
                 self.expect_operands(1)?;
                 self.take_one(&[("global", ()), ("local", ())]);
                 self.take_one(&[("L1", ()), ("L2", ()), ("L2::evict_last", ())]);
-                Ok((Op::Control(Control::Nothing), InstructionClass::Memory))
+                Ok((Op::Control(Control::Rare(RareControl::Nothing)), InstructionClass::Memory))
             }
             "nanosleep" => {
                 self.expect_operands(1)?;
@@ -50,7 +50,7 @@ impl Decoder<'_, '_> {
                     return Err(self.unknown());
                 }
                 self.word(0)?;
-                Ok((Op::Control(Control::Nothing), InstructionClass::Control))
+                Ok((Op::Control(Control::Rare(RareControl::Nothing)), InstructionClass::Control))
             }
             "membar" | "fence" => self.fence(),
             "bar" if self.take("warp") => {

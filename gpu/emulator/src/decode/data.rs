@@ -2,20 +2,24 @@
 
 use super::super::ir::{
     Address, Arithmetic, Atomic, AtomicOp, B64Unary, Base, Control, InstructionClass,
-    IntegerBinary, Memory, Op, RareMemory, SINK, Scope, Slot, Space, SpecialRegister, Transfer,
-    WordUnary,
+    IntegerBinary, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot, Space, SpecialRegister,
+    Transfer, WordUnary,
 };
 use super::super::parse::{Class, Operand, Parsed, Problem, Register};
 use super::super::rare_memory::window;
 use super::control::SCOPES;
 use super::operands::{Decoded, Decoder};
 
-/// State spaces as opcodes name them. Memory of other blocks of a cluster is not in the subset.
-pub(super) const SPACES: [(&str, Space); 8] = [
+/// State spaces as most opcodes name them.
+const SPACES: [(&str, Space); 4] = [
     ("param", Space::Param),
     ("global", Space::Global),
     ("shared", Space::Shared),
     ("const", Space::Const),
+];
+
+/// Other names. Memory of other blocks of a cluster is not in the subset.
+const RARE_SPACES: [(&str, Space); 4] = [
     ("local", Space::Local),
     ("shared::cta", Space::Shared),
     ("param::entry", Space::Param),
@@ -36,6 +40,11 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
+    /// The state space that the opcode names, if it does.
+    pub(super) fn take_space(&mut self) -> Option<Space> {
+        self.take_one(&SPACES).or_else(|| self.take_one(&RARE_SPACES))
+    }
+
     fn mov(&mut self) -> Parsed<Op> {
         self.expect_operands(2)?;
         let kind = self.take_type()?;
@@ -50,7 +59,9 @@ impl<'a> Decoder<'_, 'a> {
         {
             // Time is what passes: the same on every machine, and more for each instruction.
             return match *name {
-                "%clock64" | "%globaltimer" => Ok(Op::Control(Control::Counter(self.to_b64(0)?))),
+                "%clock64" | "%globaltimer" => {
+                    Ok(Op::Control(Control::Rare(RareControl::Counter(self.to_b64(0)?))))
+                }
                 _ => Err(self.unknown_special(name)),
             };
         }
@@ -100,7 +111,7 @@ impl<'a> Decoder<'_, 'a> {
         self.expect_operands(2)?;
         let wide = self.take_type()? == "u64";
         let back = self.take("to");
-        let space = self.take_one(&SPACES).filter(|_| wide).ok_or_else(|| self.unknown())?;
+        let space = self.take_space().filter(|_| wide).ok_or_else(|| self.unknown())?;
         let (d, a) = (self.to_b64(0)?, self.b64(1)?);
         let op = if back { IntegerBinary::Sub } else { IntegerBinary::Add };
         match window(space) {
@@ -134,9 +145,9 @@ impl<'a> Decoder<'_, 'a> {
         let load = self.mnemonic == "ld";
         let kind = self.take_type()?;
         let (registers, at) = if load { (0, 1) } else { (1, 0) };
-        let named = self.take_one(&SPACES);
+        let named = self.take_space();
         let space = match named {
-            Some(Space::Param) if self.is_local(at, load)? => Space::Local,
+            Some(Space::Param) if self.scope.locals && self.is_local(at, load)? => Space::Local,
             Some(space) => space,
             None => Space::Global,
         };
@@ -267,7 +278,7 @@ impl<'a> Decoder<'_, 'a> {
     fn atomic(&mut self) -> Parsed<Memory> {
         let returns = self.mnemonic == "atom";
         let kind = self.take_type()?;
-        let named = self.take_one(&SPACES);
+        let named = self.take_space();
         let space = named.unwrap_or(Space::Global);
         if !matches!(space, Space::Global | Space::Shared) {
             return Err(self.unknown());

@@ -106,6 +106,8 @@ pub(super) struct Scope<'s, 'a> {
     pub(super) registers: RegisterCounts,
     /// Whether it is a kernel and not a function that it calls.
     pub(super) kernel: bool,
+    /// Whether `.param` can mean a variable of the function.
+    pub(super) locals: bool,
     /// Variables of the module that cannot be read.
     pub(super) refused: &'s HashMap<&'a str, Problem>,
 }

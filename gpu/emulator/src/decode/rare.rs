@@ -7,7 +7,6 @@ use super::super::ir::{
 };
 use super::super::parse::{Class, Operand, Parsed};
 use super::arithmetic::COMPARISONS;
-use super::data::SPACES;
 use super::operands::{Decoded, Decoder};
 
 /// Operand widths, of the destination first.
@@ -77,7 +76,7 @@ impl<'a> Decoder<'_, 'a> {
             ("set", "f32") => self.set(),
             ("testp", "f32" | "f64") => self.test(kind == "f64"),
             ("isspacep", _) => {
-                let space = self.take_one(&SPACES).ok_or_else(|| self.unknown())?;
+                let space = self.take_space().ok_or_else(|| self.unknown())?;
                 self.rare_op(RareOp::IsIn(space), &[Predicate, B64])
             }
             _ => Err(self.unknown()),
@@ -174,6 +173,8 @@ impl<'a> Decoder<'_, 'a> {
             ("fma" | "mad", true) => Double::Fma,
             ("div", true) => Double::Div,
             ("rcp", true) => Double::Reciprocal,
+            ("rcp", false) if self.take("approx") && self.take("ftz") => Double::GrossReciprocal,
+            ("rsqrt", false) if self.take("approx") => Double::ReciprocalRoot,
             ("sqrt", true) => Double::Sqrt,
             ("neg", false) => Double::Negate,
             ("abs", false) => Double::Abs,
@@ -183,7 +184,12 @@ impl<'a> Decoder<'_, 'a> {
         };
         let widths: Widths<'_> = match op {
             Double::Fma => &[B64; 4],
-            Double::Reciprocal | Double::Sqrt | Double::Negate | Double::Abs => &[B64; 2],
+            Double::Reciprocal
+            | Double::GrossReciprocal
+            | Double::ReciprocalRoot
+            | Double::Sqrt
+            | Double::Negate
+            | Double::Abs => &[B64; 2],
             Double::Add | Double::Sub | Double::Mul | Double::Div | Double::Min | Double::Max => {
                 &[B64; 3]
             }

@@ -121,6 +121,10 @@ pub(crate) enum Double {
     Fma,
     Div,
     Reciprocal,
+    /// rcp.approx.ftz.f64.
+    GrossReciprocal,
+    /// rsqrt.approx.f64.
+    ReciprocalRoot,
     Sqrt,
     Negate,
     Abs,

@@ -85,8 +85,11 @@ pub(crate) fn refusal(
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let lines =
-                if lines.len() == 1 { "line".to_owned() } else { format!("{} lines", lines.len()) };
+            let lines = if lines.len() == 1 {
+                "line".to_owned()
+            } else {
+                format!("{}: lines", lines.len())
+            };
             format!("{what} ({lines} {}{more})", shown.join(", "))
         })
         .collect();
@@ -169,7 +172,7 @@ mod tests {
         assert!(
             text.starts_with(
                 "PTX line 120: entry 'k' is refused: 3 instructions are outside the \
-                 emulated subset: tex.2d.v4.f32.f32 (2 lines 120 (k.cu:14), 131), mma.sync"
+                 emulated subset: tex.2d.v4.f32.f32 (2: lines 120 (k.cu:14), 131), mma.sync"
             ),
             "{text}"
         );
@@ -178,7 +181,7 @@ mod tests {
         assert!(!text.contains("known name"), "what follows from the others is left out: {text}");
         problems = (1..=10).map(|line| Problem::outside(line, "vadd2")).collect();
         let text = refusal("k", &problems, |_| None).to_string();
-        assert!(text.ends_with("vadd2 (10 lines 1, 2, 3, 4, 5, 6, 7, 8 and 2 more)"), "{text}");
+        assert!(text.ends_with("vadd2 (10: lines 1, 2, 3, 4, 5, 6, 7, 8 and 2 more)"), "{text}");
         problems = [3, 4].map(|line| Problem::new(line, "expected ';'".to_owned())).into();
         let text = refusal("k", &problems, |_| None).to_string();
         assert_eq!(text, "PTX line 3: expected ';' (entry 'k' has 1 more such lines)", "wrong");

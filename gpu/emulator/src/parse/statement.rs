@@ -99,6 +99,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// `@!p opcode operands;`
+    #[inline]
     fn statement(&mut self) -> Parsed<Statement<'a>> {
         let line = self.line();
         let guard = if self.eat('@') {
@@ -118,6 +119,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// Operands to the semicolon.
+    #[inline(always)]
     fn operands(&mut self) -> Parsed<()> {
         if self.eat(';') {
             return Ok(());
