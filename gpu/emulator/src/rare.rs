@@ -98,10 +98,7 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Convert(convert) => Box::new(move |[a, ..]| convert::convert(convert, a)),
         RareOp::Double(op) => Box::new(move |sources| double::evaluate(op, sources)),
         RareOp::Half(half) => Box::new(move |sources| half_operation(half, sources)),
-        RareOp::MulWideHalf { signed: true } => {
-            Box::new(|[a, b, ..]| (half(a) * half(b)).cast_unsigned())
-        }
-        RareOp::MulWideHalf { signed: false } => Box::new(|[a, b, ..]| (a & 0xffff) * (b & 0xffff)),
+        RareOp::MulWideHalf { signed } => Box::new(move |[a, b, ..]| mul_wide_half(signed, a, b)),
         RareOp::Permute(mode) => {
             Box::new(move |[a, b, c, _]| bits::permute(mode, word(a), word(b), word(c)).into())
         }
@@ -131,37 +128,23 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Logic3(table) => {
             Box::new(move |[a, b, c, _]| bits::logic3(table, word(a), word(b), word(c)).into())
         }
-        RareOp::MadHigh { signed: true } => Box::new(|[a, b, c, _]| {
-            let high = ((signed(a) * signed(b)) >> 32).cast_unsigned();
-            u64::from(word(high).wrapping_add(word(c)))
-        }),
-        RareOp::MadHigh { signed: false } => {
-            Box::new(|[a, b, c, _]| u64::from(word((a * b) >> 32).wrapping_add(word(c))))
+        RareOp::MadHigh { signed } => {
+            Box::new(move |[a, b, c, _]| mad_high(signed, word(a), word(b), word(c)).into())
         }
-        RareOp::Mul24 { signed } => Box::new(move |[a, b, c, _]| {
-            let extend = |x: u64| {
-                let shifted = word(x << 8).cast_signed();
-                if signed {
-                    i64::from(shifted >> 8)
-                } else {
-                    i64::from(shifted.cast_unsigned() >> 8)
-                }
-            };
-            extend(a).wrapping_mul(extend(b)).cast_unsigned().wrapping_add(c)
-        }),
-        RareOp::Sad { signed: true } => {
-            Box::new(|[a, b, c, _]| signed(a).abs_diff(signed(b)).wrapping_add(c))
+        RareOp::Mul24 { signed } => {
+            Box::new(move |[a, b, c, _]| mul24(signed, a, b).wrapping_add(c))
         }
-        RareOp::Sad { signed: false } => Box::new(|[a, b, c, _]| a.abs_diff(b).wrapping_add(c)),
+        RareOp::Sad { signed } => Box::new(move |[a, b, c, _]| sad(signed, a, b).wrapping_add(c)),
         RareOp::Pack16 => Box::new(|[a, b, ..]| a & 0xffff | (b & 0xffff) << 16),
-        RareOp::Set { comparison, flush, float } => Box::new(move |[a, b, ..]| {
-            let holds = compare(comparison, operand(word(a), flush), operand(word(b), flush));
-            match (holds, float) {
-                (false, _) => 0,
-                (true, false) => 0xffff_ffff,
-                (true, true) => u64::from(1.0_f32.to_bits()),
-            }
-        }),
+        RareOp::Set { comparison, flush, float } => {
+            let one = if float { u64::from(1.0_f32.to_bits()) } else { 0xffff_ffff };
+            let value = move |x| operand(word(x), flush);
+            Box::new(
+                move |[a, b, ..]| {
+                    if compare(comparison, value(a), value(b)) { one } else { 0 }
+                },
+            )
+        }
         RareOp::IsIn(space) => Box::new(move |[a, ..]| u64::from(is_in(space, a))),
         RareOp::Test { test, double } => Box::new(move |[a, ..]| u64::from(has(test, double, a))),
         RareOp::Wave { op, flush } => Box::new(move |[a, ..]| {
@@ -169,6 +152,35 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
             u64::from(result(wave(op, operand(word(a), flush), mode), flags))
         }),
     }
+}
+
+/// The upper half of a product, and a sum.
+fn mad_high(signed: bool, a: u32, b: u32, c: u32) -> u32 {
+    let product = if signed {
+        (i64::from(a.cast_signed()) * i64::from(b.cast_signed())).cast_unsigned()
+    } else {
+        u64::from(a) * u64::from(b)
+    };
+    super::alu::high(product).wrapping_add(c)
+}
+
+/// The distance of two words.
+fn sad(is_signed: bool, a: u64, b: u64) -> u64 {
+    if is_signed { signed(a).abs_diff(signed(b)) } else { a.abs_diff(b) }
+}
+
+/// The product of the lower 16 bits.
+fn mul_wide_half(signed: bool, a: u64, b: u64) -> u64 {
+    if signed { (half(a) * half(b)).cast_unsigned() } else { (a & 0xffff) * (b & 0xffff) }
+}
+
+/// The product of the lower 24 bits.
+fn mul24(signed: bool, a: u64, b: u64) -> u64 {
+    let extend = |x: u64| {
+        let top = word(x << 8);
+        if signed { i64::from(top.cast_signed() >> 8) } else { i64::from(top >> 8) }
+    };
+    (extend(a) * extend(b)).cast_unsigned()
 }
 
 /// Constant memory is a part of the global window here, so that what is in one is in the other.

@@ -108,35 +108,42 @@ impl<'s, 'a> Called<'s, 'a> {
             deepest.local = deepest.local.max(needs.local);
             instructions += needs.instructions + 3;
         }
-        let own = function.registers;
-        let sum = |a: u16, b: u16| a.checked_add(b).filter(|&sum| sum <= u16::MAX / 2);
-        let registers = sum(own.predicates, deepest.registers.predicates)
-            .zip(sum(own.words, deepest.registers.words))
-            .zip(sum(own.b64, deepest.registers.b64));
-        let too_large = |what: &str| {
-            let message = format!("'{}' with the functions it calls has {what}", function.name);
-            Problem::new(function.line, message)
-        };
-        let Some(((predicates, words), b64)) = registers else {
-            return Err(too_large("too many registers"));
-        };
-        let (align, end) = local_variables(function, 0, None);
-        // A frame begins at a multiple of 16.
-        let skipped = if align > 16 { align } else { 0 };
-        let local = match deepest.local {
-            0 => skipped + end,
-            inner => (skipped + end).next_multiple_of(16) + inner,
-        };
-        if local > MAX_LOCAL {
-            return Err(too_large(&format!(
-                "{local} bytes of local memory, which are more than 512 KiB"
-            )));
-        }
-        if instructions > MAX_CODE {
-            return Err(too_large("more than 2^20 instructions"));
-        }
-        Ok(Needs { registers: RegisterCounts { predicates, words, b64 }, local, instructions })
+        with_own(function, Needs { instructions, ..deepest })
     }
+}
+
+/// What a function takes, if `deepest` is the most that any function which it calls takes, with all
+/// instructions.
+fn with_own(function: &Function<'_>, deepest: Needs) -> Parsed<Needs> {
+    let instructions = deepest.instructions;
+    let own = function.registers;
+    let sum = |a: u16, b: u16| a.checked_add(b).filter(|&sum| sum <= u16::MAX / 2);
+    let registers = sum(own.predicates, deepest.registers.predicates)
+        .zip(sum(own.words, deepest.registers.words))
+        .zip(sum(own.b64, deepest.registers.b64));
+    let too_large = |what: &str| {
+        let message = format!("'{}' with the functions it calls has {what}", function.name);
+        Problem::new(function.line, message)
+    };
+    let Some(((predicates, words), b64)) = registers else {
+        return Err(too_large("too many registers"));
+    };
+    let (align, end) = local_variables(function, 0, None);
+    // A frame begins at a multiple of 16.
+    let skipped = if align > 16 { align } else { 0 };
+    let local = match deepest.local {
+        0 => skipped + end,
+        inner => (skipped + end).next_multiple_of(16) + inner,
+    };
+    if local > MAX_LOCAL {
+        return Err(too_large(&format!(
+            "{local} bytes of local memory, which are more than 512 KiB"
+        )));
+    }
+    if instructions > MAX_CODE {
+        return Err(too_large("more than 2^20 instructions"));
+    }
+    Ok(Needs { registers: RegisterCounts { predicates, words, b64 }, local, instructions })
 }
 
 /// The name of the function that a call names.
@@ -330,15 +337,7 @@ impl<'a> Assembler<'_, 'a> {
         };
         let mut symbols = self.module.clone();
         let formal = function.results.iter().zip(results);
-        if (function.results.len(), function.params.len()) != (results.len(), arguments.len()) {
-            return Err(error(format!(
-                "'{name}' takes {} arguments and returns {} values, not {} and {}",
-                function.params.len(),
-                function.results.len(),
-                arguments.len(),
-                results.len()
-            )));
-        }
+        as_many(function, results.len(), arguments.len()).map_err(error)?;
         for (formal, actual) in formal.chain(function.params.iter().zip(arguments)) {
             let symbol = handed_over(formal, actual, (scope, caller))
                 .map_err(|why| error(format!("call of '{name}': {why}")))?;
@@ -347,13 +346,6 @@ impl<'a> Assembler<'_, 'a> {
         if function.kind == FunctionKind::External {
             return self.external(name, statement, scope, &symbols, function);
         }
-        let guard = guard(statement, scope);
-        let branch = self.place();
-        if let Some(Predicate { slot, negated }) = guard {
-            let op = Control::Branch { target: 0, uniform: false };
-            let guard = Some(Predicate { slot, negated: !negated });
-            self.assembled.code.push(control(op, guard, line));
-        }
         let (own, base) = (caller.registers, scope.registers);
         let registers = RegisterCounts {
             predicates: base.predicates + own.predicates,
@@ -361,15 +353,24 @@ impl<'a> Assembler<'_, 'a> {
             b64: base.b64 + own.b64,
         };
         debug_assert!(self.called.functions.contains_key(name), "it was found before");
+        let around = self.branch_around(guard(statement, scope), line);
         self.function(function, registers, local, symbols);
         let end = self.place();
-        if guard.is_some()
-            && let Op::Control(Control::Branch { target, .. }) =
-                &mut self.assembled.code[branch as usize].op
+        if let Some(instruction) = around.and_then(|at| self.assembled.code.get_mut(at))
+            && let Op::Control(Control::Branch { target, .. }) = &mut instruction.op
         {
             *target = end;
         }
         Ok(())
+    }
+
+    /// Lanes whose guard does not hold go around the function; where that branch is.
+    fn branch_around(&mut self, guard: Option<Predicate>, line: u32) -> Option<usize> {
+        let Predicate { slot, negated } = guard?;
+        let op = Control::Branch { target: 0, uniform: false };
+        let guard = Some(Predicate { slot, negated: !negated });
+        self.assembled.code.push(control(op, guard, line));
+        Some(self.assembled.code.len() - 1)
     }
 
     /// `vprintf` prints nothing and returns 0, the number of arguments printed at worst (CUDA C++
@@ -418,6 +419,18 @@ fn lists<'o, 'a>(operands: &'o [Operand<'a>]) -> (&'o [Operand<'a>], &'o [Operan
         Some(Operand::List(results)) => (results, list(operands.get(2))),
         _ => (&[], list(operands.get(1))),
     }
+}
+
+/// Whether a call has as many results and arguments as the function.
+fn as_many(function: &Function<'_>, results: usize, arguments: usize) -> Result<(), String> {
+    let (returned, taken) = (function.results.len(), function.params.len());
+    if (returned, taken) == (results, arguments) {
+        return Ok(());
+    }
+    let name = function.name;
+    Err(format!(
+        "'{name}' takes {taken} arguments and returns {returned} values, not {arguments} and {results}"
+    ))
 }
 
 /// Where a parameter or result of a function is: in the variable that the caller names.

@@ -21,37 +21,7 @@ impl Decoder<'_, '_> {
                 let target = self.label(0)?;
                 Ok((Op::Control(Control::Branch { target, uniform }), InstructionClass::Control))
             }
-            "ret" if !self.scope.kernel => {
-                self.expect_operands(0)?;
-                self.take("uni");
-                // Behind the function, wherever that ends.
-                let op = Control::Branch { target: u32::MAX, uniform: false };
-                Ok((Op::Control(op), InstructionClass::Control))
-            }
-            "ret" | "exit" => {
-                self.expect_operands(0)?;
-                self.take("uni");
-                Ok((Op::Control(Control::Exit), InstructionClass::Control))
-            }
-            "trap" => {
-                self.expect_operands(0)?;
-                let op = Control::Rare(RareControl::Trap { assertion: false });
-                Ok((Op::Control(op), InstructionClass::Control))
-            }
-            "prefetch" | "prefetchu" => {
-                self.expect_operands(1)?;
-                self.take_one(&[("global", ()), ("local", ())]);
-                self.take_one(&[("L1", ()), ("L2", ()), ("L2::evict_last", ())]);
-                Ok((Op::Control(Control::Rare(RareControl::Nothing)), InstructionClass::Memory))
-            }
-            "nanosleep" => {
-                self.expect_operands(1)?;
-                if self.take_type()? != "u32" {
-                    return Err(self.unknown());
-                }
-                self.word(0)?;
-                Ok((Op::Control(Control::Rare(RareControl::Nothing)), InstructionClass::Control))
-            }
+            "ret" | "exit" | "trap" | "nanosleep" | "prefetch" | "prefetchu" => self.alone(),
             "membar" | "fence" => self.fence(),
             "bar" if self.take("warp") => {
                 self.require_sync()?;
@@ -83,6 +53,44 @@ impl Decoder<'_, '_> {
                 };
                 Ok((Op::Synchronization(Synchronization::Warp(sync)), InstructionClass::Warp))
             }
+        }
+    }
+
+    /// What a lane does by itself: it leaves, traps or takes a hint.
+    fn alone(&mut self) -> Decoded {
+        match self.mnemonic {
+            "ret" if !self.scope.kernel => {
+                self.expect_operands(0)?;
+                self.take("uni");
+                // Behind the function, wherever that ends.
+                let op = Control::Branch { target: u32::MAX, uniform: false };
+                Ok((Op::Control(op), InstructionClass::Control))
+            }
+            "ret" | "exit" => {
+                self.expect_operands(0)?;
+                self.take("uni");
+                Ok((Op::Control(Control::Exit), InstructionClass::Control))
+            }
+            "trap" => {
+                self.expect_operands(0)?;
+                let op = Control::Rare(RareControl::Trap { assertion: false });
+                Ok((Op::Control(op), InstructionClass::Control))
+            }
+            "prefetch" | "prefetchu" => {
+                self.expect_operands(1)?;
+                self.take_one(&[("global", ()), ("local", ())]);
+                self.take_one(&[("L1", ()), ("L2", ()), ("L2::evict_last", ())]);
+                Ok((Op::Control(Control::Rare(RareControl::Nothing)), InstructionClass::Memory))
+            }
+            "nanosleep" => {
+                self.expect_operands(1)?;
+                if self.take_type()? != "u32" {
+                    return Err(self.unknown());
+                }
+                self.word(0)?;
+                Ok((Op::Control(Control::Rare(RareControl::Nothing)), InstructionClass::Control))
+            }
+            _ => Err(self.unknown()),
         }
     }
 
