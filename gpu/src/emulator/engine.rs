@@ -57,6 +57,8 @@ pub struct EmulatorEngine {
     /// The device's memory during a job.
     memory: DeviceMemory,
     report: Report,
+    /// Of the latest second launch.
+    second_report: Report,
     trace: Trace,
     fault: Option<Box<Fault>>,
     /// Whether the latest launch left an output unwritten.
@@ -99,6 +101,7 @@ impl EmulatorEngine {
             coverage: BTreeMap::new(),
             memory: DeviceMemory::new(),
             report: Report::default(),
+            second_report: Report::default(),
             trace: Trace::new(),
             fault: None,
             unwritten: false,
@@ -156,6 +159,12 @@ impl EmulatorEngine {
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// What the latest second launch did ([`crate::stage::TwoLaunches`]).
+    #[must_use]
+    pub fn second_report(&self) -> &Report {
+        &self.second_report
     }
 
     /// The misuse that ended the latest launch, if one did.
@@ -216,7 +225,9 @@ impl EmulatorEngine {
             EngineError::Device(text)
         })?;
         self.count(artifact, &report)?;
-        if !second {
+        if second {
+            self.second_report = report;
+        } else {
             self.report = report;
         }
         Ok(())

@@ -127,6 +127,8 @@ fn executed(
 #[derive(Debug)]
 pub(super) struct Probes<'c> {
     pub(super) stage: Stage,
+    /// Whether the kernel is the second launch of a run.
+    second: bool,
     pub(super) probes: Vec<Probe<'c>>,
     /// Those that only mutants which cut a result are tried on, the cheapest first.
     wide: Vec<Probe<'c>>,
@@ -156,6 +158,7 @@ impl<'c> Probes<'c> {
         let trials = taken(subject, stage, classes.iter().chain(&pool.common));
         let mut all = Self {
             stage,
+            second: subject.is_second_launch(),
             probes: Vec::new(),
             wide: Vec::new(),
             cases: [0, trials.len()],
@@ -284,7 +287,8 @@ impl<'c> Probes<'c> {
         self.sharpness = self.sharpness.max(tally.sharpness.max);
         let report = engine.report();
         let cost = report.instructions.values().map(|executed| executed.warps).sum();
-        let lines = report.coverage.as_ref().map(lines).unwrap_or_default();
+        let launch = if self.second { engine.second_report() } else { report };
+        let lines = launch.coverage.as_ref().map(lines).unwrap_or_default();
         Ok(Some(Probe { trial, setting, counts: Counts::of(report), outputs, cost, lines }))
     }
 

@@ -142,6 +142,14 @@ impl Subject {
         }
     }
 
+    /// Whether it is the second launch of a run.
+    pub(super) fn is_second_launch(&self) -> bool {
+        match &self.program {
+            Program::Artifact(kernel, _) => kernel.is_second_launch(),
+            Program::Own(_) => false,
+        }
+    }
+
     /// The stage, and the settings to run it with.
     pub(super) fn stage(&self) -> Result<(Stage, Vec<Option<Setting>>), EngineError> {
         match &self.program {
