@@ -57,7 +57,7 @@ pub struct EmulatorEngine {
     /// The device's memory during a job.
     memory: DeviceMemory,
     report: Report,
-    /// Of the latest second launch.
+    /// Of the launch that followed, if one did.
     second_report: Report,
     trace: Trace,
     fault: Option<Box<Fault>>,
@@ -161,7 +161,7 @@ impl EmulatorEngine {
         &self.report
     }
 
-    /// What the latest second launch did ([`crate::stage::TwoLaunches`]).
+    /// What the launch that followed it did ([`crate::stage::TwoLaunches`]); nothing where none did.
     #[must_use]
     pub fn second_report(&self) -> &Report {
         &self.second_report
@@ -229,6 +229,7 @@ impl EmulatorEngine {
             self.second_report = report;
         } else {
             self.report = report;
+            self.second_report = Report::default();
         }
         Ok(())
     }

@@ -285,9 +285,10 @@ impl<'c> Probes<'c> {
         let tally = judged(engine, job, setting, &outputs, None)?;
         self.alarm(trial, disagrees(&tally, &self.words(setting)));
         self.sharpness = self.sharpness.max(tally.sharpness.max);
-        let report = engine.report();
-        let cost = report.instructions.values().map(|executed| executed.warps).sum();
-        let launch = if self.second { engine.second_report() } else { report };
+        let (report, second) = (engine.report(), engine.second_report());
+        let instructions = report.instructions.values().chain(second.instructions.values());
+        let cost = instructions.map(|executed| executed.warps).sum();
+        let launch = if self.second { second } else { report };
         let lines = launch.coverage.as_ref().map(lines).unwrap_or_default();
         Ok(Some(Probe { trial, setting, counts: Counts::of(report), outputs, cost, lines }))
     }
