@@ -170,8 +170,10 @@ mod tests {
 
     /// The sum of terms that are whole numbers, in fixed point: exact, then the words as floats.
     fn in_fixed_point(tiles: &[Vec<Partial>]) -> Partial {
+        #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^22")]
+        let whole = |x: f32| x as i64;
         let terms = || tiles.iter().flatten().flatten();
-        let sum: i64 = terms().map(|&(x, _)| (x as i64) << 32).fold(0, i64::wrapping_add);
+        let sum: i64 = terms().map(|&(x, _)| whole(x) << 32).fold(0, i64::wrapping_add);
         terms().next().map(|_| ((sum >> 32) as f32, 2))
     }
 

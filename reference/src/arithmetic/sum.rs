@@ -203,6 +203,7 @@ mod tests {
 
     /// What the kernels compute: `fixed_point.cuh`, `fixed_point.wgsl`.
     fn fixed_point_sum(terms: &[f32]) -> f32 {
+        #[expect(clippy::cast_possible_truncation, reason = "cut off, as the kernels do")]
         let words = |t: f32| {
             let (whole, fraction) = (t.abs().trunc(), t.abs().fract());
             let integer = ((whole as i64) << 32) + (fraction * 2f32.powi(32)) as i64;
@@ -243,7 +244,7 @@ mod tests {
         assert!(f64::from(lost) <= tolerance && tolerance < 1.01 * unit, "{tolerance:e}");
         let largest = bound(&[2_147_483_500.0]).of_fixed_point_terms(1);
         assert!(largest.tolerance(2, 1, &Ieee::TABLE).is_finite(), "it is in the range");
-        for beyond in [2_147_483_648.0, f32::INFINITY, f32::NAN] {
+        for beyond in [2f32.powi(31), f32::INFINITY, f32::NAN] {
             let beyond = bound(&[beyond]).of_fixed_point_terms(1);
             let tolerance = beyond.tolerance(2, 1, &Ieee::TABLE);
             assert_eq!(tolerance, f64::INFINITY, "there is no such number");
