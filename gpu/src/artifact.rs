@@ -128,18 +128,15 @@ impl Build {
         setting: Option<Setting>,
         sizes: &Sizes,
     ) -> Artifact {
-        let reduction = setting.map(|setting| setting.reduction);
         Artifact {
             stage: stage.name,
-            reduction,
+            reduction: setting.map(|setting| setting.reduction),
             channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(sizes))),
             architecture: self.architecture,
             fast_math: self.fast_math,
         }
     }
-}
 
-impl Build {
     /// The artifacts of all launches of such a run: [`Self::artifact`], and that of the second where
     /// there are two.
     #[must_use]

@@ -136,40 +136,51 @@ fn add_float(space: Space, old: u32, operand: u32) -> u32 {
     if sum.is_nan() { 0x7fff_ffff } else { flush(sum.to_bits()) }
 }
 
+/// The new value of a word of either width: `$add_float` where floats are added. One text for both, because
+/// what an operation does with integers is the same.
+macro_rules! combined {
+    ($op:expr, $old:expr, $operand:expr, $swap:expr, $add_float:expr) => {{
+        let (old, operand, swap) = ($old, $operand, $swap);
+        match $op {
+            AtomicOp::AddFloat => $add_float,
+            AtomicOp::Add => old.wrapping_add(operand),
+            AtomicOp::Increment => {
+                if old >= operand {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            AtomicOp::Decrement => {
+                if old == 0 || old > operand {
+                    operand
+                } else {
+                    old - 1
+                }
+            }
+            AtomicOp::And => old & operand,
+            AtomicOp::Or => old | operand,
+            AtomicOp::Xor => old ^ operand,
+            AtomicOp::MinS => old.cast_signed().min(operand.cast_signed()).cast_unsigned(),
+            AtomicOp::MinU => old.min(operand),
+            AtomicOp::MaxS => old.cast_signed().max(operand.cast_signed()).cast_unsigned(),
+            AtomicOp::MaxU => old.max(operand),
+            AtomicOp::Exchange => operand,
+            AtomicOp::CompareExchange => {
+                if old == operand {
+                    swap
+                } else {
+                    old
+                }
+            }
+        }
+    }};
+}
+
+pub(crate) use combined;
+
 /// The new value of a word.
 #[inline(always)]
 fn combine(op: AtomicOp, space: Space, old: u32, operand: u32, swap: u32) -> u32 {
-    match op {
-        AtomicOp::AddFloat => add_float(space, old, operand),
-        AtomicOp::Add => old.wrapping_add(operand),
-        AtomicOp::Increment => {
-            if old >= operand {
-                0
-            } else {
-                old + 1
-            }
-        }
-        AtomicOp::Decrement => {
-            if old == 0 || old > operand {
-                operand
-            } else {
-                old - 1
-            }
-        }
-        AtomicOp::And => old & operand,
-        AtomicOp::Or => old | operand,
-        AtomicOp::Xor => old ^ operand,
-        AtomicOp::MinS => old.cast_signed().min(operand.cast_signed()).cast_unsigned(),
-        AtomicOp::MinU => old.min(operand),
-        AtomicOp::MaxS => old.cast_signed().max(operand.cast_signed()).cast_unsigned(),
-        AtomicOp::MaxU => old.max(operand),
-        AtomicOp::Exchange => operand,
-        AtomicOp::CompareExchange => {
-            if old == operand {
-                swap
-            } else {
-                old
-            }
-        }
-    }
+    combined!(op, old, operand, swap, add_float(space, old, operand))
 }

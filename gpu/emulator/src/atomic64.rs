@@ -1,7 +1,7 @@
 //! Atomics on 64-bit integers and f64.
 
 use super::access::{Outcome, View, observe};
-use super::atomic::order;
+use super::atomic::{combined, order};
 use super::fault::{AccessKind, FaultKind, Trouble};
 use super::ir::{Atomic, AtomicOp, SINK, Space};
 use super::race::Record;
@@ -59,40 +59,11 @@ pub(super) fn atomic64(
 
 /// The new value.
 fn combine(op: AtomicOp, old: u64, operand: u64, swap: u64) -> u64 {
-    match op {
-        AtomicOp::AddFloat => {
-            let sum = f64::from_bits(old) + f64::from_bits(operand);
-            if sum.is_nan() { 0xfff8_0000_0000_0000 } else { sum.to_bits() }
-        }
-        AtomicOp::Add => old.wrapping_add(operand),
-        AtomicOp::Increment => {
-            if old >= operand {
-                0
-            } else {
-                old + 1
-            }
-        }
-        AtomicOp::Decrement => {
-            if old == 0 || old > operand {
-                operand
-            } else {
-                old - 1
-            }
-        }
-        AtomicOp::And => old & operand,
-        AtomicOp::Or => old | operand,
-        AtomicOp::Xor => old ^ operand,
-        AtomicOp::MinS => old.cast_signed().min(operand.cast_signed()).cast_unsigned(),
-        AtomicOp::MinU => old.min(operand),
-        AtomicOp::MaxS => old.cast_signed().max(operand.cast_signed()).cast_unsigned(),
-        AtomicOp::MaxU => old.max(operand),
-        AtomicOp::Exchange => operand,
-        AtomicOp::CompareExchange => {
-            if old == operand {
-                swap
-            } else {
-                old
-            }
-        }
-    }
+    combined!(op, old, operand, swap, add_float(old, operand))
+}
+
+/// The sum of two f64, a NaN the canonical one.
+fn add_float(old: u64, operand: u64) -> u64 {
+    let sum = f64::from_bits(old) + f64::from_bits(operand);
+    if sum.is_nan() { 0xfff8_0000_0000_0000 } else { sum.to_bits() }
 }

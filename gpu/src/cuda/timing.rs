@@ -50,12 +50,13 @@ impl CudaEngine {
         (inputs, setting): (&Tensors, Option<Setting>),
         repeats: u32,
     ) -> Result<Vec<f32>, EngineError> {
-        let first = twice.of_first(inputs)?;
+        let derived = (twice.derive)(inputs)?;
+        let first = twice.of_first(inputs, &derived)?;
         let sizes = &twice.first.sizes(&first)?;
         let job = PtxJob { stage: twice.first, inputs: &first, sizes, setting };
         let written = job.run(self)?;
         let of_first = self.times(&job, repeats)?;
-        let second = twice.of_second(inputs, &written)?;
+        let second = twice.of_second(inputs, &derived, &written)?;
         let sizes = &twice.second.sizes(&second)?;
         let job = PtxJob { stage: twice.second, inputs: &second, sizes, setting: None };
         let of_second = self.times(&job, repeats)?;

@@ -146,12 +146,11 @@ impl Row {
     /// Bounds the longest chain of rounding additions to one destination whose workgroups have
     /// `counts` contributing lanes, for warps of `width` lanes which hold one destination at a time.
     fn depth(&self, counts: &[u32], threshold: u32, width: u32) -> u64 {
-        let floats = match self.in_memory {
-            InMemory::FloatAtomics | InMemory::InOrder => true,
-            InMemory::FixedPoint => false,
-        };
-        if !floats {
-            return if counts.iter().any(|&count| count > 0) { OF_FIXED_POINT } else { 0 };
+        match self.in_memory {
+            InMemory::FloatAtomics | InMemory::InOrder => {}
+            InMemory::FixedPoint => {
+                return if counts.iter().any(|&count| count > 0) { OF_FIXED_POINT } else { 0 };
+            }
         }
         let lanes = WORKGROUP_SIZE / self.per_lane;
         let width = width.clamp(1, lanes);

@@ -24,42 +24,52 @@ pub struct TwoLaunches {
 }
 
 impl TwoLaunches {
-    /// The inputs of the first launch.
-    pub(crate) fn of_first(&self, inputs: &Tensors) -> Result<Tensors, TensorError> {
-        let derived = (self.derive)(inputs)?;
-        taken(self.first, &[inputs, &derived])
+    /// The inputs of the first launch, from the stage's and what was derived from them.
+    pub(crate) fn of_first(
+        &self,
+        inputs: &Tensors,
+        derived: &Tensors,
+    ) -> Result<Tensors, TensorError> {
+        taken(self.first, &[inputs, derived])
     }
 
-    /// The inputs of the second launch, from what the first wrote.
+    /// The inputs of the second launch, from those and what the first wrote.
     pub(crate) fn of_second(
         &self,
         inputs: &Tensors,
+        derived: &Tensors,
         written: &Tensors,
     ) -> Result<Tensors, TensorError> {
-        let derived = (self.derive)(inputs)?;
-        taken(self.second, &[written, inputs, &derived])
+        taken(self.second, &[written, inputs, derived])
     }
 
-    /// Both launches of every job with every one of its settings.
+    /// Both launches of every job with every one of its settings. Nothing is made of the inputs of a job
+    /// that has none.
     fn run(
         &self,
         work: &[Work<'_>],
         settings: &[Vec<Option<Setting>>],
         run: &mut impl FnMut(&'static StageSpec, &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError>,
     ) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let inputs: Vec<_> =
-            work.iter().map(|job| self.of_first(job.inputs)).collect::<Result<_, _>>()?;
-        let written = run(self.first, &with(inputs.iter(), settings))?;
-        let mut inputs = Vec::new();
-        for (job, written) in work.iter().zip(&written) {
+        let mut firsts = Vec::new();
+        for (job, settings) in work.iter().zip(settings).filter(|(_, all)| !all.is_empty()) {
+            let derived = (self.derive)(job.inputs)?;
+            firsts.push((job.inputs, self.of_first(job.inputs, &derived)?, derived, settings));
+        }
+        let jobs: Vec<_> =
+            firsts.iter().map(|(_, inputs, _, settings)| Work { inputs, settings }).collect();
+        let written = run(self.first, &jobs)?;
+        let mut seconds = Vec::new();
+        for ((inputs, _, derived, _), written) in firsts.iter().zip(&written) {
             for written in written {
-                inputs.push(self.of_second(job.inputs, written)?);
+                seconds.push(self.of_second(inputs, derived, written)?);
             }
         }
         // The second reduces nothing.
-        let none = vec![vec![None]; inputs.len()];
-        let mut outputs = run(self.second, &with(inputs.iter(), &none))?.into_iter().flatten();
-        Ok(written.iter().map(|written| outputs.by_ref().take(written.len()).collect()).collect())
+        let jobs: Vec<_> =
+            seconds.iter().map(|inputs| Work { inputs, settings: &[None] }).collect();
+        let mut outputs = run(self.second, &jobs)?.into_iter().flatten();
+        Ok(settings.iter().map(|all| outputs.by_ref().take(all.len()).collect()).collect())
     }
 }
 

@@ -7,6 +7,7 @@ use super::{Chain, Contender, EngineReport, Exercised, Fault, Finding, Hooks, It
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
 use crate::workload::Job;
+use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -150,11 +151,14 @@ impl<'a, 'm> Judge<'a, 'm> {
         all
     }
 
-    /// Whether sums of the job are larger than the numbers that the setting's reduction adds up.
+    /// Whether sums of the job are larger than the numbers that the setting's reduction adds up. Only of a
+    /// reduction whose numbers end somewhere are the bounds asked.
     fn is_beyond(&self, entry: Entry<'_>, setting: Option<Setting>) -> bool {
         let arithmetic = Arithmetic::of(&self.report.info);
-        let expectation = || entry.job.expectation(arithmetic);
-        setting.is_some_and(|setting| !expectation().is_in_range(setting.reduction))
+        setting.is_some_and(|setting| match setting.reduction.row().in_memory {
+            InMemory::FloatAtomics | InMemory::InOrder => false,
+            InMemory::FixedPoint => !entry.job.expectation(arithmetic).is_in_fixed_point(),
+        })
     }
 
     /// What a reduction has no numbers for is not exercised.

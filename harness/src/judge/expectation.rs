@@ -2,8 +2,7 @@
 
 use super::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
-use splatcheck_gpu::reduction::InMemory;
-use splatcheck_gpu::{Data, Reduction, Setting, TensorError, Tensors};
+use splatcheck_gpu::{Data, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
 use std::collections::BTreeMap;
 
@@ -22,16 +21,12 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Whether a reduction's numbers hold every sum that depends on the reduction. Where they do not, what
-    /// a kernel returns is no result of it.
+    /// Whether every sum that depends on the reduction is a number in fixed point
+    /// ([`ElementBound::is_in_fixed_point`]). Where one is not, what a kernel that adds up such numbers
+    /// returns is no result of it.
     #[must_use]
-    pub fn is_in_range(&self, reduction: Reduction) -> bool {
-        match reduction.row().in_memory {
-            InMemory::FloatAtomics | InMemory::InOrder => true,
-            InMemory::FixedPoint => {
-                self.rows.iter().flat_map(|rows| &rows.outputs).all(Output::is_in_fixed_point)
-            }
-        }
+    pub fn is_in_fixed_point(&self) -> bool {
+        self.rows.iter().flat_map(|rows| &rows.outputs).all(Output::is_in_fixed_point)
     }
 }
 

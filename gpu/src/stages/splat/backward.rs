@@ -126,7 +126,7 @@ const OUTPUTS: &[Port] = &[
     Port::accumulate("v_colors", &[N, D]),
 ];
 
-const GRADIENTS: &[Buffer] =
+pub(super) const GRADIENTS: &[Buffer] =
     &[Buffer::f32("gradients", &["v_means2d", "v_conics", "v_opacities", "v_colors"])];
 
 impl Row {

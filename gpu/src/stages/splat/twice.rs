@@ -3,8 +3,8 @@
 //! Symbols as in [`super`]: `N` Gaussians, `D` channels, `M` (tile, Gaussian) pairs.
 
 use super::backward::{
-    BUFFERS, KERNEL, LAST_IDS_PORT, SHARED, STANDARD_INPUTS, STANDARD_TEXT, V_RENDER_ALPHAS,
-    V_RENDER_COLORS,
+    BUFFERS, GRADIENTS, KERNEL, LAST_IDS_PORT, SHARED, STANDARD_INPUTS, STANDARD_TEXT,
+    V_RENDER_ALPHAS, V_RENDER_COLORS,
 };
 use super::{
     D, FLATTEN_IDS, GAUSSIANS, H, LAST_IDS, M, N, NAME, OFFSETS, RASTER_PARAMS, TILE_OFFSETS,
@@ -200,9 +200,6 @@ const SECOND_OUTPUTS: &[Port] = &[
     Port::write("v_opacities", Dtype::F32, &[N]),
     Port::write("v_colors", Dtype::F32, &[N, D]),
 ];
-
-const GRADIENTS: &[Buffer] =
-    &[Buffer::f32("gradients", &["v_means2d", "v_conics", "v_opacities", "v_colors"])];
 
 /// A second launch.
 struct Second {
