@@ -1,10 +1,16 @@
 //! `--chain own`: a backward pass that goes on from its own forward pass must decide as that did.
 
-use splatcheck::campaign::{Chain, Contender, EngineReport, Fault, Hooks, Item, judge, smaller};
+use splatcheck::campaign::{
+    Chain, Contender, EngineReport, Fault, Hooks, Item, Share, judge, smaller,
+};
+use splatcheck::cli::fuzz::{self, FuzzPlan, Limit};
+use splatcheck::cli::gate::GatePlan;
+use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::gate::{Evidence, Gate, Summary, junit};
 use splatcheck::verdict::Verdict;
 use splatcheck::workload::{AnyCase, Notes};
 use splatcheck::workloads::read_case;
+use splatcheck::workloads::splat::Splat;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::chained::as_noted;
 use splatcheck::workloads::splat::stage::{FORMULATED, STANDARD};
@@ -186,4 +192,38 @@ fn the_command_line_says_whose_forward_pass_it_was() {
     let said = say(folder.path(), &words);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("; formulation behind (3dgs); chain oracle"), "{said:?}");
+}
+
+/// A campaign of generated cases on a mirror, whose backward pass goes on from its own forward pass.
+fn fuzzed(defect: Defect) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = FuzzPlan {
+        engines: Vec::new(),
+        missing: Vec::new(),
+        plan: Plan::new(Arc::new(Splat(None)), 3, &[]).chained(Chain::Own),
+        limit: Limit::Cases(8),
+        share: Share::Everyone,
+        shard: Shard::WHOLE,
+        jobs: 1,
+        out: folder.path().to_owned(),
+        gate: GatePlan::default(),
+        command: None,
+    };
+    let contender = Contender {
+        id: "mirror".to_owned(),
+        emulation: None,
+        engine: Box::new(Mirror::new(8, defect)),
+        stages: vec![RASTERIZE, RASTERIZE_BACKWARD],
+        settings: vec![Setting { reduction: Reduction::Subgroup, threshold: 0 }],
+    };
+    fuzz::judge(&plan, vec![contender]).expect("it runs and writes").text(folder.path())
+}
+
+#[test]
+fn a_campaign_goes_on_from_the_engines_own_forward_pass_where_that_agrees() {
+    let lost = "the engine's own forward pass gave no result that agrees";
+    let right = fuzzed(Defect::None);
+    assert!(right.starts_with("chain own: ") && !right.contains(lost), "{right}");
+    let wrong = fuzzed(Defect::NoBackground);
+    assert!(wrong.contains(lost), "{wrong}");
 }

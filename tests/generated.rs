@@ -5,9 +5,11 @@ use splatcheck::mutants::class::{Class, classes};
 use splatcheck::mutants::generated::equivalent::Argued;
 use splatcheck::mutants::generated::hunt::hunt;
 use splatcheck::mutants::generated::report::{score, survivors};
-use splatcheck::mutants::generated::{Record, Source, sample, subjects};
+use splatcheck::mutants::generated::sample::Drawn;
+use splatcheck::mutants::generated::{Fate, Record, Source, sample, subjects};
 use splatcheck::workload::AnyCase;
 use splatcheck::workloads;
+use splatcheck_emulator::mutate::Mutation;
 use splatcheck_tests::{Said, corpus, root, say};
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,6 +56,32 @@ fn a_fixed_sample_has_these_survivors() {
     assert_eq!(score.mutants(), 500, "all were run: {score:?}");
     assert_eq!(score.refused, 0, "the emulator parses every mutant: {score:?}");
     insta::assert_snapshot!(by_line(&hunted.records));
+}
+
+/// A mutant of the first launch of two dies; one of the second that changes nothing runs after it.
+#[test]
+fn a_mutant_of_one_launch_leaves_the_other_as_it_is() {
+    let names = ["rasterize_backward_fixed.d3", "from_fixed_point"].map(str::to_owned);
+    let subjects = subjects(&names).expect("there are both");
+    assert_eq!([subjects[0].name(), subjects[1].name()], names, "in this order");
+    let is_sent = |mutation: &&Mutation| mutation.instruction.starts_with("red.");
+    let is_a_thread_in_16_bits = |mutation: &&Mutation| {
+        mutation.instruction.ends_with("%tid.x;") && mutation.what.contains("16 bits")
+    };
+    let made = [
+        subjects[0].mutations.iter().find(is_sent),
+        subjects[1].mutations.iter().find(is_a_thread_in_16_bits),
+    ];
+    let drawn = made.map(|mutant| Drawn {
+        mutants: vec![mutant.expect("it can be changed so")],
+        refused: Vec::new(),
+    });
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    let argued = Argued::read(Path::new("no such file")).expect("none");
+    let hunt = || hunt(&subjects, &drawn, &cases(), &argued, &|| ());
+    let records = one_thread.install(hunt).expect("the emulator works").records;
+    assert!(matches!(records[0].fate, Fate::Killed { .. }), "{records:?}");
+    assert!(matches!(records[1].fate, Fate::Survived { .. }), "{records:?}");
 }
 
 fn path(below: &str) -> String {

@@ -30,6 +30,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
         jobs: 2,
         out: out.to_owned(),
         gate: GatePlan::default(),
+        command: None,
     };
     let contender = Contender {
         id: "mirror".to_owned(),
@@ -189,7 +190,11 @@ fn parts_that_are_not_the_whole_are_refused() {
 fn the_command_divides_and_joins() {
     let [whole, parts] = [0, 1].map(|_| tempfile::tempdir().expect("a folder"));
     let fuzz = ["fuzz", "--engine", "emulator", "--cases", "9", "--seed", "3", "--out"];
+    let oracle = [&fuzz[..], &["oracle", "--shard", "1/2"]].concat();
+    assert_eq!(say(parts.path(), &oracle).code, Some(0), "a part");
+    let fuzz = [&["fuzz", "--chain", "own"], &fuzz[1..]].concat();
     let single = say(whole.path(), &[&fuzz[..], &["out"]].concat());
+    assert!(single.out.starts_with("chain own: backward stages go on from "), "{single:?}");
     for shard in ["1/2", "2/2"] {
         let folder = shard.replace('/', "-");
         let part = say(parts.path(), &[&fuzz[..], &[&folder, "--shard", shard]].concat());
@@ -200,6 +205,11 @@ fn the_command_divides_and_joins() {
     let [single, joined] = [&whole, &parts].map(|folder| files(&folder.path().join("out")));
     assert_eq!(joined[RESULT], single[RESULT], "the result");
 
+    let mixed = say(parts.path(), &["merge", "2-2", "oracle", "-o", "mixed"]);
+    assert_eq!(mixed.code, Some(2), "one went on from the oracle's forward pass: {mixed:?}");
+    for chain in ["chain own", "chain oracle"] {
+        assert!(mixed.err.contains(chain), "{mixed:?}");
+    }
     let again = say(parts.path(), &["merge", "2-2", "1-2", "-o", "out"]);
     assert_eq!(again.code, Some(2), "it is occupied: {again:?}");
     let alone = say(parts.path(), &["merge", "2-2", "-o", "alone"]);

@@ -2,10 +2,13 @@
 //! a GPU.
 //!
 //! [`EmulatorEngine`] gives the emulator the artifacts and the launches of the stages; [`OwnKernel`]
-//! puts a user's program in the place of an artifact.
+//! puts a user's program in the place of an artifact, [`ForeignProgram`] one with parameters and launches
+//! of its own.
 
 mod engine;
+mod foreign;
 mod own;
 
 pub use engine::{EmulatorEngine, EmulatorOptions};
+pub use foreign::{ForeignDevice, ForeignProgram};
 pub use own::{Interface, OwnKernel, OwnKernelError, Parameter};

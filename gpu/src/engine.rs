@@ -31,6 +31,8 @@ pub enum EngineKind {
     Cuda,
     /// PTX through the emulator.
     Emulator,
+    /// A user's program, by files: whatever it runs on.
+    Command,
 }
 
 /// What the language of an engine's kernels promises of its arithmetic: whose bounds hold. An engine
@@ -44,6 +46,8 @@ pub enum Arithmetic {
     Cuda,
     /// CUDA's with it.
     CudaFast,
+    /// IEEE 754's, every operation correctly rounded: no kernel language, but a program's own word.
+    Ieee,
 }
 
 /// How many steps a driver lets the loops of a kernel make before it leaves them, without a word.
@@ -197,6 +201,12 @@ pub enum EngineError {
     /// The same run was made more than once and gave different results.
     #[error("not deterministic: {0}")]
     NotDeterministic(Box<OtherBits>),
+    /// A user's program answered, and its answer is no result. It can be asked again.
+    #[error("{0}")]
+    Refused(String),
+    /// A user's program gave no answer, and is gone.
+    #[error("{0}")]
+    Ended(String),
 }
 
 impl EngineError {
@@ -212,7 +222,9 @@ impl EngineError {
             | Self::Threshold(_)
             | Self::Unavailable(_)
             | Self::Device(_)
-            | Self::NotDeterministic(_) => false,
+            | Self::NotDeterministic(_)
+            | Self::Refused(_)
+            | Self::Ended(_) => false,
         }
     }
 
@@ -228,9 +240,12 @@ impl EngineError {
             | Self::LoopLimit { .. }
             | Self::TooLarge(_)
             | Self::Unavailable(_) => true,
-            Self::Input(_) | Self::Threshold(_) | Self::Device(_) | Self::NotDeterministic(_) => {
-                false
-            }
+            Self::Input(_)
+            | Self::Threshold(_)
+            | Self::Device(_)
+            | Self::NotDeterministic(_)
+            | Self::Refused(_)
+            | Self::Ended(_) => false,
         }
     }
 }

@@ -121,7 +121,9 @@ impl PtxJob<'_> {
     ) -> Result<D::Array, EngineError> {
         let words = buffer.words(self.stage.outputs, self.sizes);
         match buffer.role(self.stage.outputs) {
-            Role::Write | Role::Read | Role::Size(_) => device.poison(buffer.name, words),
+            Role::Write | Role::MayWrite | Role::Read | Role::Size(_) => {
+                device.poison(buffer.name, words)
+            }
             Role::Accumulate => device.upload(buffer.name, &vec![0; words]),
             Role::AccumulateOnto(start) => {
                 device.upload(buffer.name, self.inputs.get(start)?.words())

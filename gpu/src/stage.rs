@@ -32,6 +32,8 @@ pub enum Role {
     Read,
     /// Writes all of it; it holds poison before.
     Write,
+    /// May leave it out. Only of stages that have no kernels of ours.
+    MayWrite,
     /// Adds to it; it holds zeros before.
     Accumulate,
     /// Adds to it; before, it holds the input of this name, which has the same shape.
@@ -44,7 +46,7 @@ impl Role {
     pub fn accumulates(self) -> bool {
         match self {
             Self::Accumulate | Self::AccumulateOnto(_) => true,
-            Self::Size(_) | Self::Read | Self::Write => false,
+            Self::Size(_) | Self::Read | Self::Write | Self::MayWrite => false,
         }
     }
 }
@@ -85,6 +87,12 @@ impl Port {
     #[must_use]
     pub const fn write(name: &'static str, dtype: Dtype, shape: &'static [Dim]) -> Self {
         Self { name, dtype, shape, role: Role::Write }
+    }
+
+    /// An array of floats that may be left out.
+    #[must_use]
+    pub const fn may_write(name: &'static str, shape: &'static [Dim]) -> Self {
+        Self { name, dtype: Dtype::F32, shape, role: Role::MayWrite }
     }
 
     /// An array of floats that is added to, from zero.

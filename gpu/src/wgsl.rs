@@ -59,7 +59,7 @@ impl StageSpec {
                 buffer,
                 match buffer.role(self.outputs) {
                     Role::Accumulate | Role::AccumulateOnto(_) => Access::Accumulate,
-                    Role::Write | Role::Read | Role::Size(_) => Access::Write,
+                    Role::Write | Role::MayWrite | Role::Read | Role::Size(_) => Access::Write,
                 },
             )
         }));

@@ -16,7 +16,7 @@ mod rows;
 mod run_stage;
 
 pub use chain::Chain;
-pub use finding::{Fault, Finding};
+pub use finding::{Fault, Finding, Place};
 pub use hooks::{
     Everything, Exercised, Hooks, Minimizer, Observer, OneFormulation, Policy, as_it_is, has_turn,
     smaller,

@@ -8,8 +8,10 @@
 pub mod acceptance;
 pub mod args;
 pub mod case;
+pub mod cases;
 pub mod chain;
 pub mod check;
+pub mod command;
 pub mod contender;
 pub mod coverage;
 pub mod devices;
@@ -21,6 +23,7 @@ pub mod formulations;
 pub mod fuzz;
 pub mod gate;
 pub mod generated;
+pub mod judge;
 pub mod merge;
 pub mod mutants;
 pub mod oracle;
@@ -35,6 +38,7 @@ pub mod schedule;
 pub mod schedules;
 mod sharpness;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -53,6 +57,27 @@ pub fn main() -> ExitCode {
     exit::finish(run(cli, &mut io::stdout()))
 }
 
+/// As [`main`], for a host that has splatcheck for a library: runs the arguments, the program's name
+/// first, with `child` for its child processes. Returns the exit code.
+pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> u8 {
+    Program::stand_in(child);
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(words) => {
+            // Help goes to standard output and is no error; nobody is left to tell where that is closed.
+            let _ = words.print();
+            return u8::try_from(words.exit_code()).unwrap_or(2);
+        }
+    };
+    start_log();
+    let code = exit::code(run(cli, &mut io::stdout()));
+    // The host ends the process without what Rust's own programs do at their end.
+    match io::stdout().flush() {
+        Ok(()) => code,
+        Err(_) => 2,
+    }
+}
+
 /// Runs a command; what it finds goes to `out`.
 ///
 /// # Errors
@@ -60,20 +85,31 @@ pub fn main() -> ExitCode {
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
         Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
-        Command::Check(typed) => check::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Check(typed) => {
+            let discovery = engines_unless(typed.command.is_given())?;
+            check::run(&typed.resolve(&discovery)?, out)
+        }
+        Command::Cases(typed) => cases::run(&typed.resolve()?, out),
         Command::Coverage(typed) => coverage::run(&typed.resolve()?, out),
         Command::Devices => devices::run(&engines_here()?, out),
         Command::Formulations(typed) => formulations::run(&typed.resolve()?, out),
+        Command::Judge(typed) => judge::run(&typed.resolve()?, out),
         Command::Oracle(typed) => oracle::run(&typed.resolve()?, out),
         Command::Render(typed) => render::run(&typed.resolve()?, out),
-        Command::Replay(typed) => replay::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Replay(typed) => {
+            let discovery = engines_unless(typed.program.command.is_some())?;
+            replay::run(&typed.resolve(&discovery)?, out)
+        }
         Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) if typed.generate.is_some() => {
             generated::run(&typed.resolve_generated()?, out)
         }
         Command::Mutants(typed) => mutants::run(&typed.resolve(&engines_here()?)?, out),
-        Command::Fuzz(typed) => fuzz::run(&typed.resolve(&engines_here()?)?, out),
+        Command::Fuzz(typed) => {
+            let discovery = engines_unless(typed.command.is_given())?;
+            fuzz::run(&typed.resolve(&discovery)?, out)
+        }
         Command::Merge(typed) => merge::run(&typed.resolve()?, out),
         Command::Engine(typed) => engine::run(typed),
     }
@@ -82,6 +118,11 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
 /// The engines of this machine, tried with this program as the child.
 pub(crate) fn engines_here() -> Result<Discovery, CliError> {
     Program::find().map(|program| discover(&program)).map_err(CliError::of)
+}
+
+/// The engines of this machine, which take a moment to find; none, where a program stands in for them.
+fn engines_unless(program: bool) -> Result<Discovery, CliError> {
+    if program { Ok(Discovery::default()) } else { engines_here() }
 }
 
 /// Warnings of libraries go to standard error; `SPLATCHECK_LOG` chooses others (`debug`, `off`).

@@ -8,51 +8,24 @@
 mod recording;
 pub mod trace;
 
-pub use recording::{Recording, own_kernel};
+pub use recording::Recording;
 
 use crate::campaign::once::once;
-use crate::campaign::{Fault, Finding, Item};
+use crate::campaign::{Fault, Finding, Item, Place};
 use crate::engines::Emulation;
+use crate::user_kernel::UserKernel;
 use crate::workload::{CaseError, Job};
-use splatcheck_emulator::{Trace, shrink};
+use splatcheck_emulator::{Fault as Misuse, Trace, shrink};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError, sha256};
-use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel};
+use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
-use splatcheck_gpu::{EngineError, Reduction, Setting};
+use splatcheck_gpu::{EngineError, Setting};
 use std::mem::discriminant;
-use std::slice;
 use std::time::{Duration, Instant};
 
 /// Time granted to the reduction of one trace.
 const TIME: Duration = Duration::from_secs(10);
-
-/// Warp instructions that a user's kernel may execute on any case, and for each along the
-/// longest side of its arrays, for splats the (tile, Gaussian) pairs: a block of 8 warps whose lanes
-/// all run apart has 4096 for each lane and pair. A kernel that never ends is so reported within seconds on a small case.
-const ANY_CASE: u64 = 1 << 24;
-const EVERY_ELEMENT: u64 = 1 << 20;
-
-/// Opens the emulator with a user's kernel in place of a stage's artifacts of a reduction, for these
-/// cases.
-///
-/// # Errors
-/// As [`EmulatorEngine::open`].
-pub fn open_own(
-    emulation: Emulation,
-    kernel: &OwnKernel,
-    (stage, reduction): (Stage, Reduction),
-    items: &[Item],
-) -> Result<EmulatorEngine, EngineError> {
-    let jobs = items.iter().filter_map(|item| item.job(stage));
-    let largest = jobs.map(|job| job.sizes.largest() as u64);
-    let budget = largest.max().unwrap_or(0).saturating_mul(EVERY_ELEMENT).saturating_add(ANY_CASE);
-    let mut options = emulation.options();
-    options.observers.budget = options.observers.budget.min(budget);
-    let mut engine = EmulatorEngine::open(options)?;
-    kernel.install(&mut engine, (stage, reduction))?;
-    Ok(engine)
-}
 
 /// One job under one setting, with the emulator opened for it.
 struct Rerun<'a> {
@@ -65,7 +38,7 @@ struct Rerun<'a> {
 impl<'a> Rerun<'a> {
     fn new(
         emulation: Emulation,
-        kernel: Option<&OwnKernel>,
+        kernel: Option<&UserKernel>,
         (stage, setting): (Stage, Option<Setting>),
         item: &'a Item,
     ) -> Result<Self, EngineError> {
@@ -74,7 +47,7 @@ impl<'a> Rerun<'a> {
         })?;
         let engine = match kernel.zip(setting) {
             Some((kernel, setting)) => {
-                open_own(emulation, kernel, (stage, setting.reduction), slice::from_ref(item))?
+                kernel.open(emulation.options(), (stage, setting.reduction))?
             }
             None => EmulatorEngine::open(emulation.options())?,
         };
@@ -124,7 +97,10 @@ pub enum RecordError {
 /// # Errors
 /// What the finding was made by is not the emulator, or it does not repeat here: then it is a defect
 /// of this program.
-pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recording, RecordError> {
+pub fn record(
+    finding: &mut Finding,
+    kernel: Option<&UserKernel>,
+) -> Result<Recording, RecordError> {
     let emulation = finding.emulation.ok_or(RecordError::NotEmulated)?;
     let item = Item::new(finding.case.clone(), finding.view)?;
     let run = (finding.stage, finding.setting);
@@ -132,7 +108,9 @@ pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recor
     let same = |fault: &Fault| discriminant(fault) == discriminant(&finding.fault);
     let repeated = rerun.failure(None).filter(same);
     let mut fault = repeated.ok_or(RecordError::NotRepeated)?;
-    let whole = rerun.engine.trace().clone();
+    // The decisions of several launches are not kept apart: those are repeated from their seed.
+    let one_launch = kernel.is_none_or(UserKernel::is_one_launch);
+    let whole = if one_launch { rerun.engine.trace().clone() } else { Trace::new() };
     let mut trace = Trace::new();
     if !whole.is_empty() {
         let until = Instant::now() + TIME;
@@ -152,6 +130,8 @@ pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recor
         trace,
     };
     finding.notes = notes(&recording, &rerun.engine, &ptx);
+    let misuse = rerun.engine.fault().map(|fault| fault.lines());
+    finding.places = ptx.places(&misuse.unwrap_or_default());
     finding.fault = fault;
     Ok(recording)
 }
@@ -159,7 +139,11 @@ pub fn record(finding: &mut Finding, kernel: Option<&OwnKernel>) -> Result<Recor
 /// What a finding's reader is told besides the fault.
 fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &Ptx<'_>) -> Vec<String> {
     let mut notes = vec![format!("program {}", recording.artifact)];
-    if recording.emulation.order.seed().is_some() {
+    let one_launch = recording.kernel.as_ref().is_none_or(UserKernel::is_one_launch);
+    if recording.emulation.order.seed().is_some() && !one_launch {
+        notes
+            .push(format!("schedule {}: from its seed in every launch", recording.emulation.order));
+    } else if recording.emulation.order.seed().is_some() {
         notes.push(format!(
             "schedule {}: {} of its {} decisions are needed, then lockstep",
             recording.emulation.order,
@@ -196,7 +180,8 @@ pub fn replay(
     let mut rerun =
         Rerun::new(recording.emulation, kernel, run, item).map_err(RecordError::Open)?;
     // Lockstep makes no decisions, and is not the same as following none.
-    let decided = recording.emulation.order.seed().is_some();
+    let one_launch = kernel.is_none_or(UserKernel::is_one_launch);
+    let decided = one_launch && recording.emulation.order.seed().is_some();
     let fault = rerun.failure(decided.then_some(&recording.trace));
     let ptx = Ptx::of(recording.emulation, kernel, rerun.job, run.1)?;
     let misuse = rerun.engine.fault().map(|fault| fault.lines());
@@ -218,6 +203,19 @@ pub fn artifact(emulation: Emulation, job: &Job, setting: Option<Setting>) -> Ar
     emulation.build().artifact(job.stage.spec(), setting, &job.sizes)
 }
 
+/// The lines of a user's PTX that have a part in a misuse, each with the line of CUDA that it was compiled
+/// from where that is known.
+#[must_use]
+pub fn lines_at_fault(kernel: &UserKernel, fault: &Misuse) -> Vec<String> {
+    Ptx::of_user(kernel.to_string(), kernel.ptx()).shown(&fault.lines())
+}
+
+/// These lines as places, of CUDA where that is known.
+#[must_use]
+pub fn places_of(kernel: &UserKernel, fault: &Misuse) -> Vec<Place> {
+    Ptx::of_user(kernel.to_string(), kernel.ptx()).places(&fault.lines())
+}
+
 /// A program that runs.
 struct Ptx<'a> {
     file: String,
@@ -231,12 +229,12 @@ struct Ptx<'a> {
 impl<'a> Ptx<'a> {
     fn of(
         emulation: Emulation,
-        kernel: Option<&'a OwnKernel>,
+        kernel: Option<&'a UserKernel>,
         job: &Job,
         setting: Option<Setting>,
     ) -> Result<Self, ArtifactError> {
         if let Some(kernel) = kernel {
-            return Ok(Self::of_user(kernel.entry().to_owned(), kernel.ptx()));
+            return Ok(Self::of_user(kernel.to_string(), kernel.ptx()));
         }
         Self::of_artifact(&artifact(emulation, job, setting))
     }
@@ -270,6 +268,15 @@ impl<'a> Ptx<'a> {
             }
         }
         shown
+    }
+
+    /// Lines of the PTX as the lines of CUDA that they were compiled from, as far as they are known.
+    fn places(&self, lines: &[u32]) -> Vec<Place> {
+        let place = |&line: &u32| match self.lines.at(line) {
+            Some(Origin { at, .. }) => Place { file: Some(at.file.clone()), line: at.line },
+            None => Place { file: None, line },
+        };
+        lines.iter().map(place).collect()
     }
 
     /// File or kernel, and hash.

@@ -14,12 +14,16 @@
 //! A *candidate* is a driver file with an environment that might give an engine; a *spec* is one
 //! that did. A child that ends, hangs or answers nonsense costs the request it was working on, and
 //! the next request starts a fresh child.
+//!
+//! A user's program ([`command`]) is an engine too: a process that is asked by files.
 
 pub mod batch;
 mod child;
+pub mod command;
 pub mod discover;
 pub mod drivers;
 pub mod emulation;
+mod kept;
 pub mod process;
 pub mod program;
 pub mod protocol;

@@ -7,17 +7,19 @@
 //! between, those with large cases one turn in 16 ([`Turns`]). Lane widths and settings take turns
 //! too.
 
+mod draws;
 mod join;
 mod record;
 mod results;
 mod shard;
 
+pub use draws::Draws;
 pub use join::{JoinError, Part, folder_of, join};
 pub use record::{RecordError, ResultError};
 pub use results::{REPORT, RESULT, Results};
 pub use shard::{NotAShard, Shard};
 
-use crate::campaign::{Finding, Policy, has_turn};
+use crate::campaign::{Chain, Finding, Policy, has_turn};
 use crate::workload::{
     AnyCase, Case, CaseId, CaseTree, Draw, Generator, Promise, Turns, Workload, views,
 };
@@ -56,6 +58,7 @@ pub struct Plan {
     lane_widths: Vec<u32>,
     /// Settings that a case is run with.
     settings: usize,
+    chain: Chain,
 }
 
 /// Which generator comes when.
@@ -123,7 +126,8 @@ impl Plan {
             [] => Order::all(workload.as_ref()),
             named => Order::Named(named.to_vec()),
         };
-        Self { workload, seed, order, lane_widths: LANE_WIDTHS.to_vec(), settings: SETTINGS }
+        let lane_widths = LANE_WIDTHS.to_vec();
+        Self { workload, seed, order, lane_widths, settings: SETTINGS, chain: Chain::default() }
     }
 
     /// Whose cases are drawn.
@@ -145,6 +149,18 @@ impl Plan {
             return Err(AimError::LaneWidth { width });
         }
         Ok(Self { lane_widths, settings, ..self })
+    }
+
+    /// Lets backward stages go on from this forward pass.
+    #[must_use]
+    pub fn chained(self, chain: Chain) -> Self {
+        Self { chain, ..self }
+    }
+
+    /// Whose forward pass backward stages go on from.
+    #[must_use]
+    pub fn chain(&self) -> Chain {
+        self.chain
     }
 
     /// The generators that were named.
@@ -231,17 +247,25 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Whether a stage's outputs are promised on a case: on all cases of a generator of which nothing is,
+    /// which runs only because it was named.
+    #[must_use]
+    pub fn promises(&self, stage: Stage, case: &dyn Case) -> bool {
+        let promise = self.index(case).map(|index| self.generator(index).0.promise);
+        promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
+    }
+}
+
 impl Policy for Plan {
     /// The generator, or nothing for a case of another campaign.
     fn class(&self, case: &dyn Case) -> String {
         self.index(case).map_or_else(String::new, |index| self.generator(index).0.name.to_owned())
     }
 
-    /// In its turn, where its outputs are promised, and all cases of a generator of which nothing is, which runs
-    /// only because it was named.
+    /// In its turn, where its outputs are promised.
     fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
-        let promise = self.index(case).map(|index| self.generator(index).0.promise);
-        has_turn(stage, case) && promise.is_none_or(|p| p == Promise::Nothing || p.holds_for(stage))
+        has_turn(stage, case) && self.promises(stage, case)
     }
 
     /// The next ones in turn, of all that a device has. After as many cases as there are settings the

@@ -3,14 +3,15 @@
 //! [`Gate::conclude`] weighs what a command found ([`Evidence`]) against what the caller wants to
 //! fail on and against the failures that are known ([`KnownFailures`]); the [`Conclusion`] holds every
 //! reason to fail and decides the exit code, for every command alike.
-//! [`Summary`] is the same as data, and the one source of the three files that others read:
-//! JSON, JUnit XML ([`junit()`]) and the page of a GitHub step ([`step_summary()`]).
+//! [`Summary`] is the same as data, and the one source of the four files that others read:
+//! JSON, JUnit XML ([`junit()`]), SARIF ([`sarif`]) and the page of a GitHub step ([`step_summary()`]).
 //!
 //! There are no retries: a kernel that is wrong once is wrong.
 
 mod conclusion;
 mod junit;
 pub mod known;
+pub mod sarif;
 mod step_summary;
 mod summary;
 

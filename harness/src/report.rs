@@ -177,7 +177,7 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
 }
 
 /// The path as a shell reads it.
-fn shell_word(path: &str) -> String {
+pub(crate) fn shell_word(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if path.chars().all(plain) {
         path.to_owned()

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 
 use splatcheck_emulator::{
     Argument, Buffer, DeviceMemory, Fault, KernelCoverage, Launch, Module, Observers, Report,
     RunError, Schedule, Trace, WARP, run_traced,
 };
 
+use super::foreign::ForeignProgram;
 use crate::artifact::{Architecture, Artifact, Build};
 use crate::engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, Work,
@@ -53,6 +55,10 @@ pub struct EmulatorEngine {
     options: EmulatorOptions,
     modules: BTreeMap<Artifact, Module>,
     replaced: BTreeMap<Replaced, Replacement>,
+    foreign: BTreeMap<Replaced, Arc<dyn ForeignProgram>>,
+    /// Warp instructions of a launch on any job, and for each along the longest side of its arrays;
+    /// never more than the observers' budget.
+    budget_by_size: Option<[u64; 2]>,
     coverage: BTreeMap<Artifact, KernelCoverage>,
     /// The device's memory during a job.
     memory: DeviceMemory,
@@ -66,7 +72,7 @@ pub struct EmulatorEngine {
 }
 
 /// Stage and reduction of the artifacts that are not run.
-type Replaced = (&'static str, Option<Reduction>);
+pub(super) type Replaced = (&'static str, Option<Reduction>);
 
 /// A program that runs in an artifact's place.
 #[derive(Debug)]
@@ -98,6 +104,8 @@ impl EmulatorEngine {
             options,
             modules: BTreeMap::new(),
             replaced: BTreeMap::new(),
+            foreign: BTreeMap::new(),
+            budget_by_size: None,
             coverage: BTreeMap::new(),
             memory: DeviceMemory::new(),
             report: Report::default(),
@@ -118,6 +126,12 @@ impl EmulatorEngine {
     /// Chooses how many warp instructions the next launches may execute.
     pub fn set_budget(&mut self, budget: u64) {
         self.options.observers.budget = budget;
+    }
+
+    /// Chooses how many warp instructions the launches of a job may execute: so many on any job, and so
+    /// many more for each along the longest side of its arrays. [`Self::set_budget`] is never exceeded.
+    pub fn set_budget_by_size(&mut self, any_job: u64, every_element: u64) {
+        self.budget_by_size = Some([any_job, every_element]);
     }
 
     /// Runs the entry point of another program in place of the artifacts of a stage and reduction,
@@ -146,6 +160,11 @@ impl EmulatorEngine {
         self.replaced.insert((stage, reduction), kernel);
         self.coverage.retain(|ran, _| (ran.stage, ran.reduction) != (stage, reduction));
         Ok(())
+    }
+
+    /// Runs the artifacts again in place of every program of [`Self::replace`].
+    pub fn restore(&mut self) {
+        self.replaced.clear();
     }
 
     /// Takes out what all launches so far executed of each artifact, or of the program in its place,
@@ -215,15 +234,7 @@ impl EmulatorEngine {
         let (schedule, trace) =
             if second { (&lockstep, &mut no_trace) } else { (schedule, &mut self.trace) };
         let result = run_traced(module, entry, &launch, memory, schedule, *observers, trace);
-        let report = result.map_err(|error| {
-            let text = error.to_string();
-            match error {
-                RunError::Launch(_) => return EngineError::Input(text),
-                RunError::Program(fault) => self.fault = Some(fault),
-                RunError::Emulator(_) => {}
-            }
-            EngineError::Device(text)
-        })?;
+        let report = result.map_err(|error| noticed(&mut self.fault, error))?;
         self.count(artifact, &report)?;
         if second {
             self.second_report = report;
@@ -232,6 +243,41 @@ impl EmulatorEngine {
             self.second_report = Report::default();
         }
         Ok(())
+    }
+
+    /// Launches a kernel of a user's program that has a host side of its own.
+    pub(super) fn launch_foreign(
+        &mut self,
+        module: &Module,
+        entry: &str,
+        launch: &Launch,
+    ) -> Result<(), EngineError> {
+        self.fault = None;
+        self.unwritten = false;
+        let EmulatorOptions { schedule, observers, .. } = &self.options;
+        let (memory, trace) = (&mut self.memory, &mut self.trace);
+        let result = run_traced(module, entry, launch, memory, schedule, *observers, trace);
+        self.report = result.map_err(|error| noticed(&mut self.fault, error))?;
+        self.second_report = Report::default();
+        Ok(())
+    }
+
+    /// The device's memory.
+    pub(super) fn memory_mut(&mut self) -> &mut DeviceMemory {
+        &mut self.memory
+    }
+
+    /// What an array holds.
+    pub(super) fn read_back(&mut self, what: &str, from: Buffer) -> Result<Vec<u8>, EngineError> {
+        self.memory.read(from).map_err(|never_written| {
+            self.unwritten = true;
+            EngineError::Device(format!("{what}: {never_written}"))
+        })
+    }
+
+    /// Lets a program with a host side of its own run.
+    pub(super) fn insert_foreign(&mut self, place: Replaced, program: Arc<dyn ForeignProgram>) {
+        self.foreign.insert(place, program);
     }
 
     /// Adds the coverage of a launch, if it was counted.
@@ -263,6 +309,17 @@ impl EmulatorEngine {
         let exponentials = self.download("exponentials", &exponentials, 2)?;
         Ok(exponentials.iter().all(|&bits| bits == one))
     }
+}
+
+/// The error of a run, as engines tell it; a misuse of the machine is kept.
+fn noticed(kept: &mut Option<Box<Fault>>, error: RunError) -> EngineError {
+    let text = error.to_string();
+    match error {
+        RunError::Launch(_) => return EngineError::Input(text),
+        RunError::Program(fault) => *kept = Some(fault),
+        RunError::Emulator(_) => {}
+    }
+    EngineError::Device(text)
 }
 
 fn loaded<'a>(
@@ -317,13 +374,7 @@ impl PtxDevice for EmulatorEngine {
         from: &Buffer,
         _words: usize,
     ) -> Result<Vec<u32>, EngineError> {
-        match self.memory.read(*from) {
-            Ok(bytes) => Ok(bytemuck::pod_collect_to_vec(&bytes)),
-            Err(never_written) => {
-                self.unwritten = true;
-                Err(EngineError::Device(format!("{what}: {never_written}")))
-            }
-        }
+        self.read_back(what, *from).map(|bytes| bytemuck::pod_collect_to_vec(&bytes))
     }
 }
 
@@ -352,18 +403,32 @@ impl EmulatorEngine {
         let sizes = row.check_work_by(work, self.info.lane_width, &has)?;
         let mut results = Vec::with_capacity(work.len());
         for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
+            let most = self.options.observers.budget;
+            if let Some([any_job, every_element]) = self.budget_by_size {
+                let budget = every_element.saturating_mul(sizes.largest() as u64);
+                self.options.observers.budget = most.min(budget.saturating_add(any_job));
+            }
             let mut run = |&setting: &Option<Setting>| {
+                let place = (row.name, setting.map(|setting| setting.reduction));
+                if let Some(program) = self.foreign.get(&place).map(Arc::clone) {
+                    return self.run_foreign(program.as_ref(), inputs);
+                }
                 self.memory = DeviceMemory::new();
                 PtxJob { stage: row, inputs, sizes, setting }.run(self)
             };
-            results.push(settings.iter().map(&mut run).collect::<Result<_, _>>()?);
+            let outputs = settings.iter().map(&mut run).collect::<Result<_, _>>();
+            self.options.observers.budget = most;
+            results.push(outputs?);
         }
         Ok(results)
     }
 
     /// Whether it has a kernel of a row with a reduction.
     fn has(&self, row: &StageSpec, reduction: Reduction) -> bool {
-        row.reduces_by(reduction) || self.replaced.contains_key(&(row.name, Some(reduction)))
+        let place = (row.name, Some(reduction));
+        row.reduces_by(reduction)
+            || self.replaced.contains_key(&place)
+            || self.foreign.contains_key(&place)
     }
 }
 

@@ -29,7 +29,9 @@ fn symbols(port: &Port) -> impl Iterator<Item = &'static str> {
 fn bound(stage: &StageSpec) -> BTreeSet<&'static str> {
     let sizes = stage.inputs.iter().filter_map(|port| match port.role {
         Role::Size(symbol) => Some(symbol),
-        Role::Read | Role::Write | Role::Accumulate | Role::AccumulateOnto(_) => None,
+        Role::Read | Role::Write | Role::MayWrite | Role::Accumulate | Role::AccumulateOnto(_) => {
+            None
+        }
     });
     sizes.chain(stage.inputs.iter().flat_map(symbols)).collect()
 }
@@ -48,7 +50,11 @@ fn zeros(stage: &StageSpec, values: &BTreeMap<&str, usize>) -> Tensors {
         let shape: Vec<usize> = port.shape.iter().filter_map(side).collect();
         let word = match port.role {
             Role::Size(symbol) => u32::try_from(value(symbol)).expect("sizes are small"),
-            Role::Read | Role::Write | Role::Accumulate | Role::AccumulateOnto(_) => 0,
+            Role::Read
+            | Role::Write
+            | Role::MayWrite
+            | Role::Accumulate
+            | Role::AccumulateOnto(_) => 0,
         };
         let words = vec![word; shape.iter().product()];
         let data = Data::from_words(port.dtype, &words);
@@ -188,7 +194,9 @@ fn buffers_hold_every_array_and_no_output_twice() {
             // What an output is added onto lies in the output's buffer.
             inputs.extend(stage.outputs.iter().filter_map(|port| match port.role {
                 Role::AccumulateOnto(start) => Some(start),
-                Role::Size(_) | Role::Read | Role::Write | Role::Accumulate => None,
+                Role::Size(_) | Role::Read | Role::Write | Role::MayWrite | Role::Accumulate => {
+                    None
+                }
             }));
             for port in stage.inputs {
                 // `tile_size` is checked, and compiled into the kernels.

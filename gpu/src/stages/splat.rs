@@ -13,6 +13,7 @@ mod steps;
 pub(crate) mod tests;
 mod twice;
 mod typed;
+mod whole;
 
 pub use backward::{
     CHECKPOINT_EVERY, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER,
@@ -28,6 +29,7 @@ pub use raster::{
     StopRule,
 };
 pub use typed::SplatEngine;
+pub use whole::RENDER_BACKWARD;
 
 use super::Stage;
 use crate::reduction::WORKGROUP_SIZE;

@@ -9,10 +9,12 @@
 use super::Item;
 use super::once::{judged, outputs_of};
 use crate::verdict::Verdict;
+use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{Engine, Stage};
 
 /// Whose forward outputs are the inputs of backward stages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Chain {
     /// The oracle's, in f32: the same for every engine.
     #[default]
@@ -29,6 +31,23 @@ impl Chain {
             Self::Oracle => "oracle",
             Self::Own => "own",
         }
+    }
+
+    /// What a report says of it; nothing where it is as usual.
+    #[must_use]
+    pub const fn described(self) -> Option<&'static str> {
+        match self {
+            Self::Oracle => None,
+            Self::Own => Some(
+                "chain own: backward stages go on from each engine's own image, once that agrees; \
+                 rasterize_backward_replay, which begins at checkpoints, from the oracle's",
+            ),
+        }
+    }
+
+    /// Whether it is as usual.
+    pub(crate) fn is_oracle(&self) -> bool {
+        *self == Self::Oracle
     }
 }
 

@@ -21,7 +21,11 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Difference(difference) => difference.fmt(f),
-            Self::Engine(error @ EngineError::NotDeterministic(_)) => error.fmt(f),
+            Self::Engine(
+                error @ (EngineError::NotDeterministic(_)
+                | EngineError::Refused(_)
+                | EngineError::Ended(_)),
+            ) => error.fmt(f),
             Self::Engine(error) => write!(f, "no result: {error}"),
         }
     }
@@ -53,6 +57,17 @@ pub struct Finding {
     pub runs: u64,
     /// More for the reader, a line each.
     pub notes: Vec<String>,
+    /// The lines of source that have a part in it, as far as they are known, the first one its own.
+    pub places: Vec<Place>,
+}
+
+/// A line of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file; `None` for the program that ran.
+    pub file: Option<String>,
+    /// From 1.
+    pub line: u32,
 }
 
 impl Finding {
@@ -70,6 +85,8 @@ impl Finding {
                 format!("{} {kind}", difference.output)
             }
             Fault::Engine(EngineError::NotDeterministic(_)) => "other bits".to_owned(),
+            Fault::Engine(EngineError::Refused(_)) => "refused answer".to_owned(),
+            Fault::Engine(EngineError::Ended(_)) => "ended".to_owned(),
             Fault::Engine(_) => "no result".to_owned(),
         };
         format!("{stage} {reduction} {what} {class}")
@@ -90,6 +107,8 @@ impl Finding {
         let what = match &self.fault {
             Fault::Difference(difference) => &*difference.output,
             Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits",
+            Fault::Engine(EngineError::Refused(_)) => "refused",
+            Fault::Engine(EngineError::Ended(_)) => "ended",
             Fault::Engine(_) => "fault",
         };
         let stem = format!("{}-{}{setting}-{what}-{}", self.engine, self.stage, self.case.name());

@@ -270,6 +270,7 @@ impl<'a, 'm> Judge<'a, 'm> {
             view: item.view,
             runs: 1,
             notes: Vec::new(),
+            places: Vec::new(),
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.
         self.hooks.observer.found(&finding, false);
@@ -281,13 +282,15 @@ impl<'a, 'm> Judge<'a, 'm> {
     }
 
     /// Whether the same run fails again, at no harm: a device's fault may cost its process, but the
-    /// emulator's is that of the kernel.
+    /// emulator's is that of the kernel, and a refused answer that of the program.
     fn repeats(&self, fault: &Fault) -> bool {
         match fault {
             Fault::Difference(_) => true,
             Fault::Engine(EngineError::Device(_) | EngineError::NotDeterministic(_)) => {
                 self.report.info.kind == EngineKind::Emulator
             }
+            // A program that answered goes on; one that ended takes its time to start again.
+            Fault::Engine(EngineError::Refused(_)) => true,
             Fault::Engine(_) => false,
         }
     }

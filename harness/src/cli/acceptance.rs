@@ -316,6 +316,7 @@ fn check(
     (name, subject): (String, Subject),
 ) -> Result<Check, CliError> {
     let check = CheckPlan {
+        command: None,
         engines,
         named: true,
         discovery: discovery.clone(),

@@ -1,6 +1,5 @@
 //! What was typed, and the checked plans that it resolves to.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +8,8 @@ use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 
 use super::acceptance::AcceptanceArgs;
-use super::chain::ChainArgs;
+use super::chain::{ChainArgs, ChainName};
+use super::command::{CommandArgs, CommandPlan};
 use super::exit::CliError;
 use super::expect::ExpectArgs;
 use super::gate::{GateArgs, GatePlan};
@@ -26,10 +26,12 @@ use crate::workloads::{self, UnknownWorkload};
 
 mod generated;
 mod mutants;
+mod oracle;
 mod scene;
 
 pub use generated::{GeneratedPlan, OwnArgs, OwnPlan};
 pub use mutants::{MutantsArgs, MutantsPlan};
+pub use oracle::{OracleArgs, OraclePlan, ScalarName};
 pub(super) use scene::resolve_scene;
 pub use scene::{SceneArgs, ScenePlan};
 
@@ -53,12 +55,16 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Do everything that this machine allows and write one report folder
     Acceptance(AcceptanceArgs),
+    /// Write cases as files, for a program that cannot be asked for them
+    Cases(super::cases::CasesArgs),
     /// Show which instructions and branches of the CUDA kernels the cases do not reach
     Coverage(super::coverage::CoverageArgs),
     /// Show the engines of this machine and why others are missing
     Devices,
     /// Print how accurate each expression of the backward stage is, bound and f32 error
     Formulations(super::formulations::FormulationsArgs),
+    /// Judge a file of results that a program made of a case
+    Judge(super::judge::JudgeArgs),
     /// Write the oracle's images and gradients of a case
     Oracle(OracleArgs),
     /// Write the oracle's image of a trained scene
@@ -66,13 +72,13 @@ pub enum Command {
     /// Run a reproducer again
     Replay(super::replay::ReplayArgs),
     /// Judge your own kernel of `rasterize_backward`, as PTX, on the emulator
-    Ptx(PtxArgs),
+    Ptx(Box<PtxArgs>),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
     /// Run kernels made wrong on purpose and say what notices them
     Mutants(Box<MutantsArgs>),
     /// Judge generated cases until time is up
-    Fuzz(super::fuzz::FuzzArgs),
+    Fuzz(Box<super::fuzz::FuzzArgs>),
     /// Join the parts of a campaign that ran on many machines (fuzz --shard)
     Merge(super::merge::MergeArgs),
     /// Serve one engine on standard input and output
@@ -127,39 +133,6 @@ pub(super) fn under(
     })
 }
 
-/// The arithmetic of the oracle, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ScalarName {
-    /// double precision: the value to compare with
-    F64,
-    /// single precision: what a kernel in f32 may get
-    F32,
-}
-
-impl fmt::Display for ScalarName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F64 => "f64",
-            Self::F32 => "f32",
-        })
-    }
-}
-
-/// The arithmetic that bounds assume of a kernel, as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ModelName {
-    /// IEEE 754: every operation correctly rounded, subnormals kept
-    Ieee,
-    /// WGSL as specified
-    Wgsl,
-    /// WGSL on a device on which exp(0) is exactly 1
-    WgslExp0,
-    /// CUDA C++ as compiled by default
-    Cuda,
-    /// CUDA C++ with fast math
-    CudaFast,
-}
-
 /// Options of `check`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
@@ -182,6 +155,13 @@ pub struct CheckArgs {
     /// Whose forward pass backward stages go on from.
     #[command(flatten)]
     pub chain: ChainArgs,
+    /// A program in the place of engines.
+    #[command(flatten)]
+    pub command: CommandArgs,
+    /// Processes of your program that share the cases [default: 1]
+    #[arg(long, value_name = "J", requires = "command", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
     /// What is judged beside a case or scene that is named: splat or scatter
     #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
     #[arg(conflicts_with_all = ["ply", "case"])]
@@ -232,32 +212,6 @@ pub struct RenderArgs {
     /// Whose rules hold
     #[arg(long, value_name = "NAME", default_value = "inria")]
     pub convention: ConventionName,
-}
-
-/// Options of `oracle`, as typed.
-#[derive(Clone, Debug, Args)]
-pub struct OracleArgs {
-    /// The case (.safetensors or .toml)
-    #[arg(value_name = "CASE")]
-    pub case: PathBuf,
-    /// The result to write (.safetensors)
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-    /// Whose rules hold instead of the case's; fields that the case sets itself stay
-    #[arg(long, value_name = "NAME")]
-    pub convention: Option<ConventionName>,
-    /// The arithmetic
-    #[arg(long, value_name = "TYPE", default_value = "f64")]
-    pub scalar: ScalarName,
-    /// Write the projected Gaussians of each camera and their gradients as well
-    #[arg(long)]
-    pub stages: bool,
-    /// Write for every number how far a conforming f32 program may lie from it
-    #[arg(long)]
-    pub bounds: bool,
-    /// The arithmetic that the bounds assume
-    #[arg(long, value_name = "NAME", default_value = "wgsl", requires = "bounds")]
-    pub model: ModelName,
 }
 
 /// Options of `engine`.
@@ -313,6 +267,8 @@ pub struct CheckPlan {
     pub repeats: Option<Repeats>,
     /// Whose forward pass backward stages go on from.
     pub chain: Chain,
+    /// The program that is judged in the place of engines.
+    pub command: Option<CommandPlan>,
 }
 
 /// A checked `render`.
@@ -324,23 +280,6 @@ pub struct RenderPlan {
     pub output: PathBuf,
     /// Whose rules hold.
     pub convention: Convention,
-}
-
-/// A checked `oracle`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OraclePlan {
-    /// A case that can be opened.
-    pub case: PathBuf,
-    /// A .safetensors, not the case, in a folder that can be written to.
-    pub output: PathBuf,
-    /// Whose rules hold; `None` means the case's.
-    pub profile: Option<Profile>,
-    /// The arithmetic.
-    pub scalar: ScalarName,
-    /// Whether the projected Gaussians and their gradients are written as well.
-    pub stages: bool,
-    /// The arithmetic to bound, if bounds are written as well; the scalar is then f64.
-    pub bounds: Option<ModelName>,
 }
 
 impl CheckPlan {
@@ -370,6 +309,18 @@ impl CheckArgs {
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
+        let command = self.command.clone().resolve(
+            self.jobs.unwrap_or(1).into(),
+            self.workload.as_ref(),
+            &[
+                ("--engine", !self.engine.is_empty()),
+                ("--reduction", !self.reduction.is_empty()),
+                ("--threshold", !self.threshold.is_empty()),
+                ("--schedule", self.emulation.order.schedule.is_some()),
+                ("--architecture", self.emulation.architecture.is_some()),
+                ("--chain", self.chain.chain != ChainName::Oracle),
+            ],
+        )?;
         let engines = discovery.select(&self.engine).map_err(CliError::of)?;
         let repeats = self.expect.resolve(self.emulation.order)?;
         let mut engines = self.emulation.resolve(engines)?;
@@ -414,6 +365,7 @@ impl CheckArgs {
             gate: self.gate.resolve()?,
             repeats,
             chain: self.chain.resolve(),
+            command,
         })
     }
 }
@@ -428,34 +380,6 @@ impl RenderArgs {
             scene: resolve_scene(&self.ply, &self.cameras, self.camera)?,
             output: paths::writable_file("--output", &self.output, "png")?,
             convention: self.convention.convention(),
-        })
-    }
-}
-
-impl OracleArgs {
-    /// Checks every option.
-    ///
-    /// # Errors
-    /// The first option that cannot be followed.
-    pub fn resolve(self) -> Result<OraclePlan, CliError> {
-        paths::expect_extension("oracle", &self.case, &EXTENSIONS)?;
-        let case = paths::readable_file("oracle", &self.case)?;
-        let output = paths::writable_file("--output", &self.output, "safetensors")?;
-        if paths::are_same(&case, &output) {
-            let what = format!("--output {}: is the case itself, give another", output.display());
-            return Err(CliError::new(what));
-        }
-        if self.bounds && self.scalar == ScalarName::F32 {
-            let what = "--bounds: bounds are radii about the values in f64, leave out --scalar f32";
-            return Err(CliError::new(what));
-        }
-        Ok(OraclePlan {
-            case,
-            output,
-            profile: self.convention.map(ConventionName::profile),
-            scalar: self.scalar,
-            stages: self.stages,
-            bounds: self.bounds.then_some(self.model),
         })
     }
 }

@@ -48,14 +48,3 @@ impl ChainArgs {
         }
     }
 }
-
-/// What a report says of it; nothing where it is as usual.
-pub(super) fn described(chain: Chain) -> Option<&'static str> {
-    match chain {
-        Chain::Oracle => None,
-        Chain::Own => Some(
-            "chain own: backward stages go on from each engine's own image, once that agrees; \
-             rasterize_backward_replay, which begins at checkpoints, from the oracle's",
-        ),
-    }
-}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
-use super::chain;
+use super::command::CommandPlan;
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::expect;
@@ -45,18 +45,35 @@ pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
 pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
+    let cases = cases.of_program(plan.command.clone())?;
     let bar = progress_bar(0);
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match cases.random(item) {
-        Some(index) => shrink(cases.draw(index), fails),
-        None => smaller(item, fails),
+    let any_smaller =
+        |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match cases.random(item) {
+            Some(index) => shrink(cases.draw(index), fails),
+            None => smaller(item, fails),
+        };
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match &plan.command {
+        Some(command) => command.smaller(|fails| any_smaller(item, fails), fails),
+        None => any_smaller(item, fails),
     };
     let progress = |runs| bar.inc(runs);
     let policy: &dyn Policy = match plan.subject {
-        Subject::Campaign { .. } if cases.count() >= MANY => &OneFormulation,
+        Subject::Campaign { .. } if plan.command.is_none() && cases.count() >= MANY => {
+            &OneFormulation
+        }
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
     let chain = plan.chain;
     let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
+    if let Some(command) = &plan.command {
+        let (contender, left_out) = command.contender(plan.repeats.as_ref())?;
+        bar.inc_length(cases.runs(std::slice::from_ref(&contender), policy));
+        let reports = run_campaign(cases.iter(), vec![contender], hooks);
+        let mut reports = reports.map_err(CliError::of)?;
+        bar.finish_and_clear();
+        command.ran(&mut reports, &left_out)?;
+        return Ok(reports);
+    }
     let mut reports = Vec::new();
     let lots = at_once(&plan.engines)?;
     let program = Program::find().map_err(CliError::of)?;
@@ -82,10 +99,14 @@ fn conclude(
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let files = reproducer::write_all(&plan.out, reports, None)?;
+    if let Some(command) = &plan.command {
+        command.tell(reports);
+        writeln!(out, "{command}\n")?;
+    }
     if let Some(repeats) = &plan.repeats {
         writeln!(out, "{}\n", expect::described(repeats))?;
     }
-    if let Some(chain) = chain::described(plan.chain) {
+    if let Some(chain) = plan.chain.described() {
         writeln!(out, "{chain}\n")?;
     }
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
@@ -130,6 +151,8 @@ pub(super) struct Cases {
     random: u64,
     seed: u64,
     workload: Arc<dyn Workload>,
+    /// The program whose jobs they have.
+    command: Option<CommandPlan>,
 }
 
 impl Cases {
@@ -144,7 +167,7 @@ impl Cases {
     ) -> Result<Self, CliError> {
         let caused = |error| CliError::caused("cannot read the case", error);
         let workload = Arc::clone(workload);
-        let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, workload };
+        let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, workload, command: None };
         match subject {
             Subject::Case(path) => cases.filed.push(read_case(path)?.case),
             Subject::Scene(scene) => {
@@ -161,6 +184,29 @@ impl Cases {
         Ok(cases)
     }
 
+    /// The cases with the jobs of a program, if there is one.
+    ///
+    /// # Errors
+    /// A case that it cannot be judged on.
+    fn of_program(mut self, command: Option<CommandPlan>) -> Result<Self, CliError> {
+        if let Some(command) = &command {
+            let contract = command.contract;
+            let all = self.filed.iter().map(|case| contract.case(case));
+            self.filed = all.collect::<Result<_, _>>().map_err(CliError::of)?;
+        }
+        self.command = command;
+        Ok(self)
+    }
+
+    /// All cases, one after another.
+    fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
+        let drawn = (0..self.random).map(|index| {
+            let case = self.draw(index).current();
+            self.command.as_ref().map_or(Arc::clone(&case), |command| command.case(&case))
+        });
+        self.filed.iter().cloned().chain(drawn)
+    }
+
     /// How many they are.
     fn count(&self) -> u64 {
         self.filed.len() as u64 + self.random
@@ -168,12 +214,10 @@ impl Cases {
 
     /// Number of runs that these engines make. Every case is drawn once for all of them.
     fn runs(&self, contenders: &[Contender<'_>], policy: &dyn Policy) -> u64 {
-        let drawn = (0..self.random).map(|index| self.draw(index).current());
-        let cases = self.filed.iter().cloned().chain(drawn);
         let runs = |case: AnyCase| -> u64 {
             contenders.iter().map(|contender| contender.runs(case.as_ref(), policy)).sum()
         };
-        cases.map(runs).sum()
+        self.all().map(runs).sum()
     }
 
     fn draw(&self, index: u64) -> CaseTree {
@@ -182,8 +226,7 @@ impl Cases {
 
     /// Every view of every case.
     pub(super) fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
-        let drawn = (0..self.random).map(|index| self.draw(index).current());
-        views(self.filed.iter().cloned().chain(drawn))
+        views(self.all())
     }
 
     /// The number of a random case.

@@ -72,14 +72,20 @@ pub fn conclude(evidence: &Evidence<'_>) -> Result<Outcome, CliError> {
 /// The exit code of a command; an error is printed on standard error.
 #[must_use]
 pub fn finish(result: Result<Outcome, CliError>) -> ExitCode {
+    ExitCode::from(code(result))
+}
+
+/// As [`finish`], for a host that exits itself.
+#[must_use]
+pub fn code(result: Result<Outcome, CliError>) -> u8 {
     match result {
-        Ok(outcome) => ExitCode::from(outcome.code()),
+        Ok(outcome) => outcome.code(),
         Err(error) => {
             if !error.is_broken_pipe() {
                 // Nothing is left to tell it to if standard error is closed as well.
                 let _ = writeln!(io::stderr(), "error: {}", one_line(&error));
             }
-            ExitCode::from(2)
+            2
         }
     }
 }

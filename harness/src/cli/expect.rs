@@ -1,15 +1,15 @@
 //! `--expect deterministic`: every run is made more than once and must give equal bits.
 
 use clap::{Args, ValueEnum};
-use splatcheck_gpu::emulator::{EmulatorEngine, OwnKernel};
+use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::{Engine, EngineError, EngineKind, Setting, Stage};
 
 use super::exit::CliError;
 use super::schedule::ScheduleArgs;
 use crate::campaign::{Contender, Fault, Finding};
-use crate::emulated::own_kernel;
 use crate::engines::repeated::{Repeated, Repeats};
 use crate::engines::{Emulation, Found, Order, Program};
+use crate::user_kernel::UserKernel;
 use crate::workload::{NOTE_PREFIX, Notes};
 
 /// Runs where none are named.
@@ -118,11 +118,11 @@ pub(super) fn contender(
 const EXPECT: &str = "expect";
 const ORDERS: &str = "orders";
 const RUNS: &str = "runs";
-const KERNEL: &str = "expect_kernel";
-const PTX: &str = "expect_ptx";
+/// What the keys of a user's kernel begin with.
+const KERNEL: &str = "expect_";
 
 /// The notes by which `replay` makes the two runs of a finding again; `None` where it is another kind.
-pub(super) fn notes(finding: &Finding, kernel: Option<&OwnKernel>) -> Option<Notes> {
+pub(super) fn notes(finding: &Finding, kernel: Option<&UserKernel>) -> Option<Notes> {
     let Fault::Engine(EngineError::NotDeterministic(other)) = &finding.fault else { return None };
     let mut notes = vec![(EXPECT, "deterministic".to_owned())];
     if finding.emulation.is_some() {
@@ -130,18 +130,15 @@ pub(super) fn notes(finding: &Finding, kernel: Option<&OwnKernel>) -> Option<Not
     } else {
         notes.push((RUNS, USUAL.to_string()));
     }
-    if let Some(kernel) = kernel {
-        notes.push((KERNEL, kernel.entry().to_owned()));
-        notes.push((PTX, kernel.ptx().to_owned()));
-    }
-    Some(notes.into_iter().map(|(key, text)| (format!("{NOTE_PREFIX}{key}"), text)).collect())
+    let notes = notes.into_iter().map(|(key, text)| (format!("{NOTE_PREFIX}{key}"), text));
+    Some(notes.chain(kernel.into_iter().flat_map(|kernel| kernel.notes(KERNEL))).collect())
 }
 
 /// What a reproducer of other bits says: how often to run, and a user's kernel.
 #[derive(Debug)]
 pub(super) struct Noted {
     pub(super) repeats: Repeats,
-    pub(super) kernel: Option<OwnKernel>,
+    pub(super) kernel: Option<UserKernel>,
 }
 
 impl Noted {
@@ -167,13 +164,7 @@ impl Noted {
         if let Some(runs) = text(RUNS) {
             repeats.runs = runs.parse().map_err(|error| bad(RUNS, runs, &error))?;
         }
-        let kernel = match (text(PTX), text(KERNEL)) {
-            (Some(ptx), Some(entry)) => {
-                let kernel = own_kernel(notes, ptx.to_owned(), entry.to_owned());
-                Some(kernel.map_err(|error| bad(KERNEL, entry, &error))?)
-            }
-            _ => None,
-        };
+        let kernel = UserKernel::of_notes(notes, KERNEL).map_err(CliError::of)?;
         Ok(Some(Self { repeats, kernel }))
     }
 }

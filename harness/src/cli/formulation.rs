@@ -3,14 +3,16 @@
 use std::str::FromStr;
 
 use splatcheck_gpu::EngineError;
-use splatcheck_gpu::emulator::{Interface, OwnKernel};
+use splatcheck_gpu::emulator::Interface;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::formulation::{Floor, FormulationError, NAMED, TermFormat};
 
 use super::exit::CliError;
-use crate::campaign::{EngineReport, Fault, Finding, Minimizer, as_it_is, smaller};
+use crate::campaign::{EngineReport, Fault, Finding};
+use crate::user_kernel::UserKernel;
 use crate::verdict::Verdict;
+use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::stage_of;
 
 /// What was asked for.
@@ -20,6 +22,23 @@ pub enum Asked {
     One(Formulation),
     /// Any, the same for every element of the run.
     Any,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self::One(Formulation::STANDARD)
+    }
+}
+
+/// On what a formulation is tried.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Trial<'a> {
+    /// On all cases; what fails is made small.
+    Asked,
+    /// On all cases, as they are.
+    Other,
+    /// On these alone, as they are.
+    Cases(&'a [(AnyCase, usize)]),
 }
 
 /// Reads `--formulation`.
@@ -57,10 +76,9 @@ pub(super) fn named_by(interface: Interface) -> String {
 /// Those that a kernel may have, in the order of trial: the usual ones, those of named projects first,
 /// and those that divide otherwise; a kernel's parameters leave out those that hand it other ones. The
 /// floor changes nothing where `alpha_max` is below 1 - 1e-6, so it is not tried.
-fn candidates(kernel: &OwnKernel) -> [Vec<Formulation>; 2] {
-    let fits = |one: Formulation| interface_of(one).is_some_and(|it| kernel.fits(it));
+fn candidates(kernel: &UserKernel) -> [Vec<Formulation>; 2] {
     let (mut usual, mut unusual): (Vec<_>, Vec<_>) = Formulation::all()
-        .filter(|one| one.floor() == Floor::None && fits(*one))
+        .filter(|one| one.floor() == Floor::None && kernel.fits(*one))
         .partition(|one| Formulation::practised().any(|usual| usual == *one));
     // As many parameters of the same sizes may be other arrays: the standard ones are tried first.
     let other_arrays = |one: &Formulation| interface_of(*one) != Some(Interface::Standard);
@@ -101,28 +119,32 @@ fn faults(report: &EngineReport) -> bool {
     report.findings.iter().any(device)
 }
 
+/// Whether anything disagrees; where nothing does, there may have been nothing to compare.
+fn disagrees(reports: &[EngineReport]) -> bool {
+    let mut rows = reports.iter().flat_map(EngineReport::named_rows);
+    reports.iter().any(|report| !report.findings.is_empty())
+        || rows.any(|(.., row)| row.count(Verdict::Disagree) > 0)
+}
+
 /// Whether everything agrees that was compared.
 fn agrees(reports: &[EngineReport]) -> bool {
     let rows = || reports.iter().flat_map(EngineReport::named_rows);
-    let none = |verdict| rows().all(|(.., row)| row.count(verdict) == 0);
-    reports.iter().all(|report| report.findings.is_empty())
-        && none(Verdict::Disagree)
-        && rows().any(|(.., row)| row.count(Verdict::Agree) > 0)
+    !disagrees(reports) && rows().any(|(.., row)| row.count(Verdict::Agree) > 0)
 }
 
 /// Judges a user's kernel as was asked, with so many extra roundings where a number is given, in place
 /// of the formulation's own; `judge` runs all of it in one formulation, with the inputs that a
-/// kernel of that formulation is given, and is told how to make a failing case small. Where it
+/// kernel of that formulation is given, and is told on which cases. Where it
 /// disagrees, the other formulations are tried, the unusual ones where no usual one agrees, and
 /// then those with terms of f16.
 ///
 /// # Errors
 /// Those of `judge`.
 pub(super) fn judge_in(
-    kernel: &OwnKernel,
+    kernel: &UserKernel,
     asked: &Asked,
     extra: Option<ExtraRoundings>,
-    judge: impl Fn(Formulation, &Minimizer<'_>) -> Result<Vec<EngineReport>, CliError>,
+    judge: impl Fn(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
 ) -> Result<Judged, CliError> {
     let [usual, unusual] = candidates(kernel);
     let first = match *asked {
@@ -133,14 +155,18 @@ pub(super) fn judge_in(
         extra.map_or(formulation, |extra| formulation.with_extra_roundings(extra))
     };
     let first = rounded(first);
-    let reports = judge(first, &smaller)?;
+    let reports = judge(first, Trial::Asked)?;
     let differs = reports.iter().any(differs);
-    if !differs && !reports.iter().any(faults) {
+    // A manifest names its arrays: a misuse is not explained by others.
+    let others_explain = kernel.manifest().is_none() && reports.iter().any(faults);
+    if !differs && !others_explain {
         return Ok(Judged { formulation: first, reports, others: None });
     }
     let may_explain = |other: &Formulation| {
         *other != first && (differs || interface_of(*other) != interface_of(first))
     };
+    let findings = reports.iter().flat_map(|report| &report.findings);
+    let failing: Vec<_> = findings.map(|f| (AnyCase::clone(&f.case), f.view)).collect();
     let (mut agreeing, mut tried) = (Vec::new(), 0);
     // Terms of less precision are told of, and accepted by nobody who did not ask for them.
     let half = match *asked {
@@ -149,8 +175,12 @@ pub(super) fn judge_in(
     };
     for group in [usual, unusual, half] {
         for formulation in group.into_iter().map(rounded).filter(may_explain) {
-            let other = judge(formulation, &as_it_is)?;
             tried += 1;
+            // What fails first: it is little, and tells most of them.
+            if disagrees(&judge(formulation, Trial::Cases(&failing))?) {
+                continue;
+            }
+            let other = judge(formulation, Trial::Other)?;
             if agrees(&other) {
                 if *asked == Asked::Any {
                     return Ok(Judged { formulation, reports: other, others: None });

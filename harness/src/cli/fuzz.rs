@@ -14,22 +14,26 @@ use indicatif::{ProgressBar, ProgressStyle};
 use splatcheck_gpu::{EngineKind, Setting};
 
 use super::args::{ConventionName, parse_workload, under};
+use super::chain::{ChainArgs, ChainName};
+use super::command::{CommandArgs, CommandPlan, OfProgram};
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use super::reproducer;
 use crate::campaign::{
-    Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Share, run_in_chunks,
+    Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Policy, Share,
+    run_in_chunks,
 };
 use crate::case_space::CaseSpace;
 use crate::coverage::{Coverage, Met};
+use crate::engines::command::LeftOut;
 use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
 use crate::minimize::shrink;
-use crate::workload::{AnyCase, Generator, Workload, generator};
+use crate::workload::{AnyCase, Case, Generator, Workload, generator};
 
 /// Cases of a submission: they are small.
 const CHUNK: usize = 64;
@@ -69,7 +73,14 @@ pub struct FuzzArgs {
     /// Seed of the cases
     #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
     pub seed: u64,
-    /// Threads for the oracle, and processes for an emulator [default: one for each core]
+    /// A program in the place of engines.
+    #[command(flatten)]
+    pub command: CommandArgs,
+    /// Whose forward pass backward stages go on from
+    #[command(flatten)]
+    pub chain: ChainArgs,
+    /// Threads for the oracle, and processes for an emulator or your program [default: one for each core,
+    /// and one process of your program]
     #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(hide_default_value = true)]
     pub jobs: u16,
@@ -85,7 +96,10 @@ pub struct FuzzArgs {
 }
 
 /// A generator of a workload by its name.
-fn find_generator(workload: &dyn Workload, name: &str) -> Result<&'static Generator, CliError> {
+pub(super) fn find_generator(
+    workload: &dyn Workload,
+    name: &str,
+) -> Result<&'static Generator, CliError> {
     generator(workload, name).ok_or_else(|| {
         let names: Vec<_> = workload.generators().iter().map(|g| g.name).collect();
         CliError::new(format!(
@@ -144,6 +158,8 @@ pub struct FuzzPlan {
     pub out: PathBuf,
     /// What stops a build, and the files to write.
     pub gate: GatePlan,
+    /// The program that is judged in the place of engines.
+    pub command: Option<CommandPlan>,
 }
 
 impl FuzzArgs {
@@ -162,6 +178,11 @@ impl FuzzArgs {
         {
             return Err(CliError::new(format!("--shard: {why}")));
         }
+        let engines = [
+            ("--engine", !self.engine.is_empty()),
+            ("--chain", self.chain.chain != ChainName::Oracle),
+        ];
+        let command = self.command.resolve(self.jobs.into(), self.workload.as_ref(), &engines)?;
         let workload = under(self.workload, self.convention)?;
         let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
         let named = named.collect::<Result<Vec<_>, _>>()?;
@@ -170,10 +191,10 @@ impl FuzzArgs {
             true => LANE_WIDTHS.to_vec(),
             false => self.lane_width,
         };
-        let plan = plan.aimed(lane_widths, self.settings.get());
+        let plan = plan.chained(self.chain.resolve()).aimed(lane_widths, self.settings.get());
         let plan = plan.map_err(|error| CliError::new(format!("--lane-width: {error}")))?;
         let engines = discovery.select(&self.engine).map_err(CliError::of)?;
-        if engines.is_empty() {
+        if engines.is_empty() && command.is_none() {
             return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
         }
         Ok(FuzzPlan {
@@ -192,6 +213,7 @@ impl FuzzArgs {
             },
             out: paths::writable_folder("--out", &self.out)?,
             gate: self.gate.resolve()?,
+            command,
         })
     }
 }
@@ -202,9 +224,25 @@ impl FuzzArgs {
 /// See [`CliError`].
 pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     remove_leftovers(&fuzz.out);
-    let program = Program::find().map_err(CliError::of)?;
-    let contenders = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
-    let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
+    let mut left_out = LeftOut::default();
+    let contenders = match &fuzz.command {
+        Some(command) => {
+            let (contender, own) = command.contender(None)?;
+            left_out = own;
+            vec![contender]
+        }
+        None => {
+            let program = Program::find().map_err(CliError::of)?;
+            let all = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
+            all.collect::<Result<_, CliError>>()?
+        }
+    };
+    let mut results = judge(fuzz, contenders)?;
+    if let Some(command) = &fuzz.command {
+        command.ran(&mut results.reports, &left_out)?;
+        command.tell(&mut results.reports);
+        writeln!(out, "{command}\n")?;
+    }
     out.write_all(results.text(&fuzz.out).as_bytes())?;
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
@@ -239,18 +277,30 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
     let pool = rayon::ThreadPoolBuilder::new().num_threads(fuzz.jobs).build();
     let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
     let watch = Watcher::new(fuzz);
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| {
+    let any_smaller = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| {
         let tree = fuzz.plan.index(item.case.as_ref()).and_then(|index| fuzz.plan.tree(index));
         let small = tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails));
         // A generator keeps what it aims at, such as a list as long as a batch, needed or not.
         small.smaller(fails)
+    };
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match &fuzz.command {
+        Some(command) => command.smaller(|fails| any_smaller(item, fails), fails),
+        None => any_smaller(item, fails),
     };
     let started = watch.started;
     let cases = fuzz.plan.cases(fuzz.shard).take_while(|(case, _)| match fuzz.limit {
         Limit::Time(time) => started.elapsed() < time,
         Limit::Cases(cases) => fuzz.plan.index(case.as_ref()).is_some_and(|index| index < cases),
     });
-    let hooks = Hooks { policy: &fuzz.plan, observer: &watch, ..Hooks::new(&minimize) };
+    let cases = cases.filter_map(|(case, view)| {
+        let Some(command) = &fuzz.command else { return Some((case, view)) };
+        let case = command.case(&case);
+        (view < case.views()).then_some((case, view))
+    });
+    let of_program = OfProgram(&fuzz.plan);
+    let policy: &dyn Policy = if fuzz.command.is_some() { &of_program } else { &fuzz.plan };
+    let chain = fuzz.plan.chain();
+    let hooks = Hooks { policy, observer: &watch, chain, ..Hooks::new(&minimize) };
     let reports = pool
         .install(|| run_in_chunks((CHUNK, fuzz.share), cases, contenders, hooks))
         .map_err(CliError::of)?;
@@ -313,6 +363,12 @@ impl<'a> Watcher<'a> {
         }
     }
 
+    /// Counts a case; how many there were before, and its index.
+    fn reach(&self, case: &dyn Case) -> (u64, u64) {
+        let index = self.fuzz.plan.index(case).unwrap_or(0);
+        (self.cases.fetch_max(index + 1, Ordering::Relaxed), index)
+    }
+
     /// Cases, runs and findings, with rates.
     fn progress(&self) -> String {
         let [cases, runs, found] =
@@ -354,6 +410,9 @@ impl Observer for Watcher<'_> {
         if let Ok(traits) = item.case.traits(item.view) {
             lock(&self.space).add(traits);
         }
+        if self.fuzz.command.is_some() {
+            self.reach(item.case.as_ref());
+        }
     }
 
     fn done(&self, runs: u64) {
@@ -370,10 +429,13 @@ impl Observer for Watcher<'_> {
     }
 
     fn exercised(&self, engine: &str, width: u32, run: Exercised<'_>) {
+        // Nothing is known of how a program adds up.
+        if self.fuzz.command.is_some() {
+            return;
+        }
         // An engine has run the stage, so it does not contradict itself.
         let Some(Ok(steps)) = run.job.scatter(width) else { return };
-        let index = self.fuzz.plan.index(run.case).unwrap_or(0);
-        let before = self.cases.fetch_max(index + 1, Ordering::Relaxed);
+        let (before, index) = self.reach(run.case);
         let settings = run.settings;
         let met = Met::new(steps.as_ref());
         let mut all = lock(&self.coverage);

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{CliError, Outcome};
 use super::paths;
-use crate::gate::{Evidence, FailOn, Gate, KnownFailures, Summary, junit, step_summary};
+use crate::gate::{Evidence, FailOn, Gate, KnownFailures, Summary, junit, sarif, step_summary};
 
 /// A verdict that stops the build, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,6 +38,9 @@ pub struct GateArgs {
     /// Write the report as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Write the findings as SARIF, for GitHub's code scanning and editors
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
     /// Append the report as Markdown, for GitHub's page of a step
     #[arg(long, value_name = "FILE")]
     pub step_summary: Option<PathBuf>,
@@ -52,6 +55,8 @@ pub struct GatePlan {
     pub json: Option<PathBuf>,
     /// An .xml in a folder that can be written to.
     pub junit: Option<PathBuf>,
+    /// A .sarif in a folder that can be written to.
+    pub sarif: Option<PathBuf>,
     /// A file to append to.
     pub step_summary: Option<PathBuf>,
 }
@@ -76,9 +81,23 @@ impl GateArgs {
             gate: Gate { fail_on, known: known.unwrap_or_default() },
             json: writable("--json", self.json, "json")?,
             junit: writable("--junit", self.junit, "xml")?,
+            sarif: writable("--sarif", self.sarif, "sarif")?,
             step_summary: self.step_summary,
         })
     }
+}
+
+/// Writes findings as SARIF, if a file for them is named.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write_sarif(
+    path: Option<&Path>,
+    findings: &[sarif::Finding],
+) -> Result<(), CliError> {
+    let Some(path) = path else { return Ok(()) };
+    crate::io::write::write_file(path, sarif::text(findings).as_bytes())
+        .map_err(|error| CliError::caused("cannot write the report", error))
 }
 
 fn read_known(path: &Path) -> Result<KnownFailures, CliError> {
@@ -121,6 +140,7 @@ impl GatePlan {
         };
         write(&self.json, summary.json())?;
         write(&self.junit, junit(summary))?;
+        write_sarif(self.sarif.as_deref(), &sarif::findings(summary))?;
         let Some(path) = &self.step_summary else { return Ok(()) };
         // GitHub's file is shared by the commands of a step, so it is appended to.
         let appended = OpenOptions::new().create(true).append(true).open(path);

@@ -44,7 +44,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     bar.finish_and_clear();
     if let Some(own) = &plan.own {
         let run = (own.own.stage, own.own.setting);
-        writeln!(out, "{}\n", ptx::heading(&own.own.kernel, &own.file, run, own.named))?;
+        writeln!(out, "{}\n", ptx::heading(own.own.kernel.entry(), &own.file, run, own.named))?;
         if hunted.records.is_empty() {
             return wrong_itself(&hunted, own, out);
         }

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use super::args::{ModelName, OraclePlan, ScalarName};
+use super::args::{OraclePlan, ScalarName};
 use super::case::read_splats;
+use super::command::ModelName;
 use super::exit::{CliError, Outcome};
 use super::sharpness;
 use crate::workloads::splat::case::Case;

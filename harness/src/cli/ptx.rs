@@ -1,57 +1,77 @@
 //! `splatcheck ptx`: judges a user's own kernel of the backward rasterization.
 
+mod interface;
+mod judged_as;
+mod observe;
+mod read;
+mod subject;
+
+pub use judged_as::JudgedAs;
+pub use read::{heading, read_kernel};
+use subject::OneStage;
+pub use subject::{Subject, SubjectArgs};
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::num::NonZeroU16;
+use std::path::PathBuf;
 
 use clap::Args;
-use rayon::prelude::*;
 use splatcheck_gpu::artifact::Architecture;
-use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
-use splatcheck_gpu::{Engine, Reduction, Setting, Stage};
+use splatcheck_gpu::{Engine, EngineError, Setting, Stage};
 use splatcheck_reference::arithmetic::ExtraRoundings;
+use splatcheck_reference::splat::Formulation;
 
-use super::case::read_case;
 use super::chain::ChainArgs;
-use super::exit::{CliError, Outcome, conclude};
+use super::check::progress_bar;
+use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
-use super::formulation::{self, Asked, asked, judge_in};
+use super::formulation::{self, Asked, Trial, asked, judge_in};
+use super::gate::{GateArgs, GatePlan};
 use super::schedule::ScheduleArgs;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, Minimizer, judge};
-use crate::emulated;
+use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
 use crate::engines::repeated::Repeats;
-use crate::engines::{Emulation, Order};
-use crate::gate::Evidence;
+use crate::engines::{Emulation, Order, Team};
+use crate::gate::{Evidence, sarif};
+use crate::manifest::Symbols;
 use crate::report::report;
-use crate::workload::views;
-use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::user_kernel::{Observe, UserKernel, UserProgram};
+use crate::workload::{AnyCase, views};
 use crate::workloads::splat::formulated::{judged_in, stage_of};
-
-/// Lanes of a warp.
-const LANES: u32 = 32;
+use crate::workloads::splat::kernel_rules::KernelRules;
 
 /// Options of `ptx`, as typed.
 #[derive(Clone, Debug, Args)]
-#[command(after_long_help = INTERFACE)]
+#[command(after_long_help = interface::INTERFACE)]
 pub struct PtxArgs {
     /// The program, as nvcc --ptx or NVRTC writes it
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Its entry point
-    #[arg(long, value_name = "NAME")]
-    pub kernel: String,
-    /// The case to judge it on (.safetensors or .toml)
-    #[arg(long, value_name = "CASE")]
-    pub case: PathBuf,
+    /// Its entry point, with the parameters that are listed below
+    #[arg(long, value_name = "NAME", required_unless_present = "manifest")]
+    pub kernel: Option<String>,
+    /// How to launch a kernel with parameters of its own (.toml; see below)
+    #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
+    pub manifest: Option<PathBuf>,
+    /// What it is run on.
+    #[command(flatten)]
+    pub subject: SubjectArgs,
+    /// Run it without an oracle and look for races, barriers that threads miss, wrong masks, values
+    /// that were never written and accesses out of bounds; with a manifest also without a case
+    #[arg(long, conflicts_with_all = ["formulation", "extra_roundings", "expect", "reduction"])]
+    pub observe_only: bool,
+    /// What ends a run: with 'races=off' a data race does not, and the values are judged all the same
+    #[arg(long, value_name = "WHAT=off", value_parser = observe::parse)]
+    pub observe: Option<Observe>,
     /// As what it is judged.
     #[command(flatten)]
     pub judged: JudgedAs,
     /// The expression that it computes alpha's gradient by: a project (3dgs, gsplat-1.5, gsplat-main,
     /// brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any'. It decides
-    /// which parameters the kernel has
-    #[arg(long, value_name = "NAME", default_value = "3dgs", value_parser = asked)]
-    pub formulation: Asked,
+    /// which parameters the kernel has [default: as the manifest says, else 3dgs]
+    #[arg(long, value_name = "NAME", value_parser = asked)]
+    pub formulation: Option<Asked>,
     /// How often your source rounds a term on its way into an intermediate of that expression, where it
     /// spells them otherwise (completed squares, a reciprocal for a division, other orders of a sum): 0
     /// to 64, counted in the source [default: as the formulation states, 0 for all of them today]
@@ -66,150 +86,28 @@ pub struct PtxArgs {
     /// Whose forward pass it goes on from.
     #[command(flatten)]
     pub chain: ChainArgs,
+    /// Runs at once [default: one for each core]
+    #[arg(long, value_name = "J", allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroU16>,
     /// Folder for reproducers
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
+    /// What stops the build, and the files that CI systems read.
+    #[command(flatten)]
+    pub gate: GateArgs,
 }
-
-/// As what a user's kernel is judged, as typed.
-#[derive(Clone, Debug, Args)]
-pub struct JudgedAs {
-    /// How a kernel of your own adds up, for tighter bounds [default: in any order, the widest]
-    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
-    pub reduction: Option<Reduction>,
-    /// The threshold in the settings of a kernel of your own, 0 to 33 [default: 0]
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
-    pub threshold: Option<u32>,
-    /// Judge a kernel of your own as compiled with `--use_fast_math`
-    #[arg(long)]
-    pub fast_math: bool,
-}
-
-impl JudgedAs {
-    /// Whether any of it was typed.
-    #[must_use]
-    pub fn is_given(&self) -> bool {
-        self.reduction.is_some() || self.threshold.is_some() || self.fast_math
-    }
-
-    /// The setting, `atomic` where no reduction is named: of all orders of addition, one term after
-    /// another has the longest chain.
-    ///
-    /// # Errors
-    /// A threshold that no warp has; a reduction that one kernel alone does not make.
-    pub fn setting(&self) -> Result<Setting, CliError> {
-        let reduction = self.reduction.unwrap_or(Reduction::BASELINE);
-        if reduction.launches_twice() {
-            return Err(CliError::new(format!(
-                "--reduction {reduction}: it takes two launches, and a kernel of your own is one; leave \
-                 the option out to have its sums bounded in any order"
-            )));
-        }
-        let setting = Setting { reduction, threshold: self.threshold.unwrap_or(0) };
-        setting.check(LANES).map_err(|e| CliError::new(format!("--threshold: {e}")))
-    }
-}
-
-/// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
-/// `option` is what the file was given as.
-///
-/// # Errors
-/// What in the program does not fit the first, and where.
-pub fn read_kernel(
-    option: &str,
-    file: &Path,
-    entry: String,
-    interfaces: &[Interface],
-) -> Result<OwnKernel, CliError> {
-    let file = paths::readable_file(option, file)?;
-    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
-    let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| bad("not PTX: not a text".to_owned()))?;
-    let read = |interface| OwnKernel::new(interface, text.clone(), entry.clone());
-    let first = interfaces.first().copied().unwrap_or(Interface::Standard);
-    let error = match read(first) {
-        Err(error @ OwnKernelError::Parameters { .. }) => error,
-        other => return other.map_err(|error| bad(error.to_string())),
-    };
-    let fitting = |those: &[Interface]| those.iter().find_map(|one| Some((*one, read(*one).ok()?)));
-    if let Some((_, kernel)) = fitting(interfaces) {
-        return Ok(kernel);
-    }
-    let hint = fitting(&Interface::ALL).map_or_else(String::new, |(interface, _)| {
-        let names = formulation::named_by(interface);
-        format!("\nIts parameters are those of a kernel under --formulation {names}")
-    });
-    Err(bad(format!("{error}{hint}")))
-}
-
-/// Which program is judged, and by which bounds.
-#[must_use]
-pub fn heading(
-    kernel: &OwnKernel,
-    file: &Path,
-    (stage, setting): (Stage, Setting),
-    named: bool,
-) -> String {
-    let sums = if named {
-        format!("bounds for {setting}")
-    } else {
-        "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
-    };
-    format!("{stage} is {} of {}, {sums}", kernel.entry(), file.display())
-}
-
-/// What a user's kernel gets, for `--help`.
-const INTERFACE: &str = "\
-The kernel is launched with one block of 256 threads (x) for each tile of 16x16 pixels (grid x, y) and
-no dynamic shared memory. Its parameters, for N Gaussians, D channels, T tiles, M (tile, Gaussian)
-pairs and an image of H x W pixels:
-  Params params                      by value, 176 bytes: unsigned width, height, tiles_x, threshold;
-                                     float alpha_max, alpha_min, transmittance_min, pixel_center;
-                                     unsigned stop_when_equal, clamp_stops_gradient, channels, padding;
-                                     float background[32]
-  const float* gaussians             [N,6+D] rows: mean (2), conic (3), opacity, colour (D)
-  const unsigned* tile_offsets       [T+1] tile t owns flatten_ids[offsets[t]..offsets[t+1]]
-  const unsigned* flatten_ids        [M] Gaussians of each tile, front to back
-  const float* render_transmittance  [H,W] after the last contributor
-  const int* last_ids                [H,W] place in flatten_ids of the last contributor, -1 for none
-  const float* v_render_colors       [H,W,D]
-  const float* v_render_alphas       [H,W]
-  float* gradients                   [N,6+D] rows as in gaussians: holds zeros, to be added to
-Under a --formulation with final_t = one-minus-alpha (gsplat-1.5, gsplat-main), render_transmittance
-holds the rendered opacities instead.
-Under brush and taichi (fields: image,final_t=one-minus-alpha), where the walk begins at the front again,
-the kernel stands in for the stage rasterize_backward_image. After flatten_ids it has
-  const float* image                 [H,W,1+D] rows: rendered opacity, rendered colour
-  const float* v_image               [H,W,1+D] rows: gradients of the opacity and of the colour
-  float* gradients                   as above
-Under fastgs (fields: image), where the walk begins at checkpoints of the forward pass, it stands in for
-rasterize_backward_replay:
-  const unsigned* tile_offsets       [2(T+1)] as above, then tile t owns checkpoints
-                                     [offsets[t]..offsets[t+1]], one for every begun 32 entries
-  const unsigned* flatten_ids        as above
-  const float* image                 [H,W,1+D] rows: transmittance after the last contributor, colour
-  const int* last_ids                as above
-  const float* v_image               [H,W,1+D] rows: gradients of the opacity and of the colour
-  const float* checkpoints           [S,256,1+D] for each of S checkpoints and pixel of the tile,
-                                     transmittance and colour in front of the checkpoint's first entry
-  float* gradients                   as above
-Under 'any' the kernel may have any of these; formulations whose parameters it has not are not tried.
-With terms=f16 in it, each term may be rounded to half precision before it is added.
-With --extra-roundings K the bounds of every intermediate grow by K u times the magnitudes of the terms
-that it is a sum of (u: the rounding of one operation): the power, alpha, the transmittance, the weight,
-the light behind, alpha's gradient and what follows from it.
-Pixel (x, y) is sampled at (x, y) + pixel_center. Everything is in pixels; the conic's gradient is that
-of its three numbers.";
 
 /// A checked `ptx`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PtxPlan {
     /// The program's file, for messages.
     pub file: PathBuf,
-    /// A kernel that fits the interface.
-    pub kernel: OwnKernel,
-    /// A case that can be opened.
-    pub case: PathBuf,
+    /// A kernel that fits its interface or manifest.
+    pub kernel: UserKernel,
+    /// What it is run on.
+    pub subject: Subject,
+    /// Whether nothing is judged.
+    pub observe_only: bool,
     /// What it is judged as, with its threshold; `atomic` for sums in any order.
     pub setting: Setting,
     /// Whether the reduction was named.
@@ -222,21 +120,34 @@ pub struct PtxPlan {
     pub emulations: Vec<Emulation>,
     /// How often every run is made, where equal bits are demanded; then there is one emulation.
     pub repeats: Option<Repeats>,
+    /// Runs at once.
+    pub jobs: usize,
     /// Folder for reproducers.
     pub out: PathBuf,
+    /// What stops the build.
+    pub gate: GatePlan,
 }
 
 impl PtxArgs {
-    /// Checks every option and the program.
+    /// Checks every option, the program and the cases.
     ///
     /// # Errors
     /// The first that cannot be followed: what in the program does not fit, and where.
     pub fn resolve(self) -> Result<PtxPlan, CliError> {
         self.chain.without_forward()?;
-        let interfaces = self.formulation.interfaces();
-        let kernel = read_kernel("ptx", &self.file, self.kernel, &interfaces)?;
-        paths::expect_extension("--case", &self.case, &EXTENSIONS)?;
-        let case = paths::readable_file("--case", &self.case)?;
+        let mut kernel = self.kernel()?;
+        kernel.observe = self.observe.unwrap_or_default();
+        let formulation = self.formulation_of(&kernel);
+        if !self.observe_only {
+            fits(&kernel, formulation)?;
+        }
+        let without_a_case = self.observe_only && kernel.manifest().is_some();
+        let channels = kernel.manifest().and_then(|manifest| manifest.channels);
+        let channels = self.subject.channels.or(channels);
+        let subject = match self.subject.is_given() || !without_a_case {
+            true => SubjectArgs { channels, ..self.subject }.resolve()?,
+            false => Subject::none()?,
+        };
         let setting = self.judged.setting()?;
         let emulation = |order: Order| Emulation {
             fast_math: self.judged.fast_math,
@@ -248,18 +159,79 @@ impl PtxArgs {
             Some(_) => vec![Order::Lockstep],
             None => self.order.orders()?,
         };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(PtxPlan {
             file: self.file,
-            kernel,
-            case,
+            subject,
+            observe_only: self.observe_only,
             setting,
             named: self.judged.reduction.is_some(),
-            formulation: self.formulation,
-            extra_roundings: self.extra_roundings,
+            formulation,
+            extra_roundings: roundings(&kernel, self.extra_roundings)?,
+            kernel,
             emulations: orders.into_iter().map(emulation).collect(),
             repeats,
+            jobs: self.jobs.map_or(cores, |jobs| usize::from(jobs.get())),
             out: paths::writable_folder("--out", &self.out)?,
+            gate: self.gate.resolve()?,
         })
+    }
+
+    /// The kernel with its manifest, or with the parameters of the formulation.
+    fn kernel(&self) -> Result<UserKernel, CliError> {
+        if let Some(manifest) = &self.manifest {
+            return read::read_manifest(&self.file, manifest);
+        }
+        // One of both is there: the parser sees to that.
+        let entry = self.kernel.clone().unwrap_or_default();
+        let asked = self.formulation.unwrap_or_default();
+        read_kernel("ptx", &self.file, entry, &asked.interfaces()).map(UserKernel::from)
+    }
+
+    fn formulation_of(&self, kernel: &UserKernel) -> Asked {
+        let written = kernel.manifest().and_then(|manifest| manifest.formulation);
+        self.formulation.or(written.map(Asked::One)).unwrap_or_default()
+    }
+}
+
+/// Whether a kernel with a manifest can be judged in the formulation, and has all outputs.
+fn fits(kernel: &UserKernel, asked: Asked) -> Result<(), CliError> {
+    let Some(manifest) = kernel.manifest() else { return Ok(()) };
+    let problem = |problem: crate::io::Problem| {
+        let line = problem.line.map_or_else(String::new, |line| format!(" line {line}"));
+        CliError::new(format!("the manifest{line}: {problem}"))
+    };
+    if let Some(missing) = manifest.not_judged() {
+        return Err(problem(missing));
+    }
+    let wrong = match asked {
+        Asked::One(formulation) => manifest.not_of(formulation),
+        Asked::Any if Formulation::all().any(|one| kernel.fits(one)) => None,
+        Asked::Any => manifest.not_of(Formulation::STANDARD),
+    };
+    wrong.map_or(Ok(()), |wrong| Err(problem(wrong)))
+}
+
+/// The roundings of a kernel's intermediates: those that were typed, or its manifest's, and those of its
+/// units.
+fn roundings(
+    kernel: &UserKernel,
+    typed: Option<ExtraRoundings>,
+) -> Result<Option<ExtraRoundings>, CliError> {
+    let Some(manifest) = kernel.manifest() else { return Ok(typed) };
+    let counted = typed.or(manifest.extra_roundings);
+    match manifest.roundings_of_units() {
+        0 => Ok(counted),
+        more => {
+            let sum = counted.unwrap_or_default().count().saturating_add(more);
+            let many = || {
+                CliError::new(format!(
+                    "--extra-roundings: {more} more for units = \"ndc\" are {sum}, above {}: give fewer",
+                    ExtraRoundings::MOST
+                ))
+            };
+            ExtraRoundings::new(sum).map(Some).ok_or_else(many)
+        }
     }
 }
 
@@ -268,58 +240,137 @@ impl PtxArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let case = read_case(&plan.case)?.case;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs).build();
+    let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
+    if plan.observe_only {
+        return observe::run(plan, &pool, out);
+    }
+    let bar = progress_bar(plan.subject.count() * plan.emulations.len() as u64);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
-    let judged = judge_in(&plan.kernel, asked, extra, |formulation, minimize| {
-        let stage = stage_of(formulation);
-        let case = judged_in(&case, formulation).map_err(CliError::of)?;
-        let items = views([case])
-            .map(|(case, camera)| Item::of(case, camera, &|of| of == stage).map_err(CliError::of))
-            .collect::<Result<Vec<_>, _>>()?;
-        plan.emulations
-            .par_iter()
-            .map(|&emulation| run_one(plan, (stage, emulation), &items, minimize))
-            .collect::<Result<Vec<_>, _>>()
+    let judged = judge_in(&plan.kernel, asked, extra, |formulation, trial| {
+        pool.install(|| Run::new(plan, formulation)?.judge(trial, &|runs| bar.inc(runs)))
     })?;
+    bar.finish_and_clear();
     let mut reports = join_seeds(judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
+    sarif::name_program(&mut reports, &plan.file.display().to_string());
     let run = (stage_of(judged.formulation), plan.setting);
-    let heading = heading(&plan.kernel, &plan.file, run, plan.named);
+    let heading = heading(&plan.kernel.to_string(), &plan.file, run, plan.named);
     let formulation = formulation::described(judged.formulation);
     writeln!(out, "{heading}; formulation {formulation}; chain oracle\n")?;
     if let Some(repeats) = &plan.repeats {
         writeln!(out, "{}\n", expect::described(repeats))?;
     }
     out.write_all(report(&reports, &[], &files).as_bytes())?;
-    if let Some(others) = judged.others {
-        writeln!(out, "{others}")?;
+    for line in judged.others.into_iter().chain(plan.subject.left_out()) {
+        writeln!(out, "{line}")?;
     }
-    out.flush()?;
-    conclude(&Evidence::new(&reports, &[]))
+    plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
 }
 
-fn run_one(
-    plan: &PtxPlan,
-    (stage, emulation): (Stage, Emulation),
-    items: &[Item],
-    minimize: &Minimizer<'_>,
-) -> Result<EngineReport, CliError> {
-    let run = (stage, plan.setting.reduction);
-    let open = |emulation| emulated::open_own(emulation, &plan.kernel, run, items);
-    let engine: Box<dyn Engine + Send> = match &plan.repeats {
-        Some(repeats) => Box::new(expect::emulator(emulation, repeats, open)?),
-        None => {
-            let failed = |error| CliError::caused(format!("engine {emulation}"), error);
-            Box::new(open(emulation).map_err(failed)?)
+/// All cases under one formulation.
+struct Run<'p> {
+    plan: &'p PtxPlan,
+    formulation: Formulation,
+    stage: Stage,
+    rules: KernelRules,
+}
+
+impl<'p> Run<'p> {
+    fn new(plan: &'p PtxPlan, formulation: Formulation) -> Result<Self, CliError> {
+        let rules = plan.kernel.manifest().map(|manifest| manifest.rules).unwrap_or_default();
+        Ok(Self { plan, formulation, stage: stage_of(formulation), rules })
+    }
+
+    /// A case as the kernel is judged on it.
+    fn changed(&self, case: &AnyCase) -> Result<AnyCase, CliError> {
+        judged_in(&self.rules.applied_to(case), self.formulation).map_err(CliError::of)
+    }
+
+    fn judge(
+        &self,
+        trial: Trial<'_>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Vec<EngineReport>, CliError> {
+        let subject = &self.plan.subject;
+        // The first that cannot be judged in the formulation is an error, before anything runs.
+        let given: Vec<(AnyCase, usize)> = match trial {
+            Trial::Cases(cases) => cases
+                .iter()
+                .map(|(case, view)| Ok((self.changed(case)?, *view)))
+                .collect::<Result<_, CliError>>()?,
+            Trial::Asked | Trial::Other => Vec::new(),
+        };
+        let of_subject = subject.iter().map(|case| self.changed(&case));
+        if let Some(first) = of_subject.take(1).next() {
+            self.evaluates(&first?)?;
         }
-    };
-    let settings = vec![plan.setting];
-    let contender = Contender {
-        id: emulation.to_string(),
-        emulation: Some(emulation),
-        engine,
-        stages: vec![stage],
-        settings,
-    };
-    Ok(judge(contender, items, Hooks::new(minimize)))
+        let changed = |case: &AnyCase| self.changed(case).unwrap_or_else(|_| case.clone());
+        let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match trial {
+            Trial::Asked => subject.smaller(item, &changed, fails),
+            Trial::Other | Trial::Cases(_) => as_it_is(item, fails),
+        };
+        let counted = matches!(trial, Trial::Asked);
+        let observer = |runs: u64| progress(if counted { runs } else { 0 });
+        let policy = OneStage { subject, stage: self.stage };
+        let hooks = Hooks { policy: &policy, ..Hooks::new(&minimize).observed(&observer) };
+        let mut reports = Vec::new();
+        for emulations in self.plan.emulations.chunks(self.plan.jobs) {
+            let contenders = emulations
+                .iter()
+                .map(|&emulation| self.contender(emulation, emulations.len()))
+                .collect::<Result<Vec<_>, _>>()?;
+            let cases: Box<dyn Iterator<Item = (AnyCase, usize)>> = match trial {
+                Trial::Cases(_) => Box::new(given.iter().cloned()),
+                Trial::Asked | Trial::Other => {
+                    Box::new(views(subject.iter().map(|case| changed(&case))))
+                }
+            };
+            reports.extend(run_campaign(cases, contenders, hooks).map_err(CliError::of)?);
+        }
+        Ok(reports)
+    }
+
+    /// Whether the manifest's expressions have values on a case, which is its author's to mend, and no
+    /// finding.
+    fn evaluates(&self, case: &AnyCase) -> Result<(), CliError> {
+        let UserProgram::Manifest(kernel) = &self.plan.kernel.program else { return Ok(()) };
+        let item =
+            Item::of(AnyCase::clone(case), 0, &|of| of == self.stage).map_err(CliError::of)?;
+        let Some(job) = item.job(self.stage) else { return Ok(()) };
+        let sizes = &kernel.manifest().sizes;
+        let symbols = Symbols::of(&job.inputs, sizes).map_err(CliError::of)?;
+        kernel.evaluate(&symbols).map(drop).map_err(CliError::of)
+    }
+
+    /// The emulator with the kernel: one engine of those that run at the same time, with its share of the
+    /// threads.
+    fn contender(&self, emulation: Emulation, of: usize) -> Result<Contender<'static>, CliError> {
+        let Self { plan, stage, .. } = *self;
+        let run = (stage, plan.setting.reduction);
+        let failed = |error: EngineError| CliError::caused(format!("engine {emulation}"), error);
+        let open = |emulation: Emulation| plan.kernel.open(emulation.options(), run);
+        let one = || -> Result<Box<dyn Engine + Send>, CliError> {
+            match &plan.repeats {
+                Some(repeats) => Ok(Box::new(expect::emulator(emulation, repeats, open)?)),
+                None => Ok(Box::new(open(emulation).map_err(failed)?)),
+            }
+        };
+        // A team for one case would only be opened in vain.
+        let members = if plan.subject.count() > 1 { (plan.jobs / of).max(1) } else { 1 };
+        let engine = match members {
+            1 => one()?,
+            _ => {
+                let others = (1..members).map(|_| one()).collect::<Result<_, _>>()?;
+                Box::new(Team::new(one()?, others))
+            }
+        };
+        Ok(Contender {
+            id: emulation.to_string(),
+            emulation: Some(emulation),
+            engine,
+            stages: vec![stage],
+            settings: vec![plan.setting],
+        })
+    }
 }

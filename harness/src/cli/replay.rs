@@ -9,24 +9,27 @@ use std::sync::Arc;
 use clap::Args;
 use splatcheck_gpu::{Reduction, Setting};
 
+use super::command::{CommandPlan, ProgramArgs};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
 use super::{paths, replay_trace};
-use crate::campaign::{Contender, Hooks, Item, as_it_is, run as run_campaign};
-use crate::emulated::{self, Recording};
+use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
+use crate::emulated::Recording;
+use crate::engines::command::{CommandId, CommandLine, Grants};
+use crate::engines::repeated::Repeats;
 use crate::engines::{Discovery, Emulation, Found, Program};
 use crate::gate::Evidence;
+use crate::judge::Arithmetic;
 use crate::report::report;
-use crate::workload::{AnyCase, CaseFile};
+use crate::workload::{AnyCase, CaseFile, Notes};
 use crate::workloads;
 use crate::workloads::splat::chained;
+use crate::workloads::splat::contract::{Contract, Level};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::formulated::as_noted;
+use crate::workloads::splat::formulated::{as_noted, noted};
+use splatcheck_emulator::WARP;
 use splatcheck_gpu::Stage;
-
-/// Lanes of a warp on the emulator.
-const LANES: u32 = 32;
 
 /// Options of `replay`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -35,8 +38,11 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Use this engine instead of the one recorded, by its id or its family; repeatable
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "command")]
     pub engine: Vec<String>,
+    /// Your program, where the reproducer was found with one.
+    #[command(flatten)]
+    pub program: ProgramArgs,
 }
 
 /// A checked `replay`.
@@ -48,6 +54,8 @@ pub struct ReplayPlan {
     pub engines: Option<Vec<Found>>,
     /// Everything that discovery said: to look up the one in the reproducer.
     pub discovery: Discovery,
+    /// The program that was named, and what it is granted.
+    pub program: Option<(CommandLine, Grants)>,
 }
 
 impl ReplayArgs {
@@ -63,7 +71,12 @@ impl ReplayArgs {
         } else {
             Some(discovery.select(&self.engine).map_err(CliError::of)?)
         };
-        Ok(ReplayPlan { file, engines, discovery: discovery.clone() })
+        let grants = self.program.grants();
+        if self.program.command.is_none() && self.program.timeout.is_some() {
+            return Err(CliError::new("--timeout is a program's: name it with --command"));
+        }
+        let program = self.program.command.map(|line| (line, grants));
+        Ok(ReplayPlan { file, engines, discovery: discovery.clone(), program })
     }
 }
 
@@ -140,6 +153,20 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let CaseFile { case, notes } = workloads::read_case(&plan.file)
         .map_err(|error| CliError::caused("cannot read the reproducer", error))?;
     let recorded = Recorded::new(&notes)?;
+    if let Some((line, grants)) = &plan.program {
+        let command = recorded.program(line.clone(), *grants, &notes)?;
+        let repeats = Noted::new(&notes)?.map(|noted| noted.repeats);
+        return recorded.run_program((&command, repeats.as_ref()), &case, plan, out);
+    }
+    if plan.engines.is_none()
+        && let Some(Ok(id)) = recorded.engine.as_ref().map(|id| id.parse::<CommandId>())
+    {
+        return Err(CliError::new(format!(
+            "{}: was found with a program ({id}): give it with --command, or name an engine with \
+             --engine to run a kernel of ours on the same case",
+            plan.file.display()
+        )));
+    }
     let case = as_noted(case, &notes).map_err(CliError::of)?;
     if recorded.camera >= case.views() {
         return Err(CliError::new(format!(
@@ -176,14 +203,66 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     let camera = recorded.camera;
     let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
         .map_err(CliError::of)?;
+    conclude_replay(&reports, plan, out)
+}
+
+/// Shows what came of it.
+fn conclude_replay(
+    reports: &[EngineReport],
+    plan: &ReplayPlan,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
     let file = plan.file.display().to_string();
     let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();
-    out.write_all(report(&reports, &[], &files).as_bytes())?;
+    out.write_all(report(reports, &[], &files).as_bytes())?;
     out.flush()?;
-    conclude(&Evidence::new(&reports, &[]))
+    conclude(&Evidence::new(reports, &[]))
 }
 
 impl Recorded {
+    /// The program that a finding was made with, as what it was judged.
+    fn program(
+        &self,
+        line: CommandLine,
+        grants: Grants,
+        notes: &Notes,
+    ) -> Result<CommandPlan, CliError> {
+        let formulation = noted(notes).map_err(CliError::of)?;
+        let level = match self.stage {
+            None => Level::default(),
+            Some(stage) => Level::of(stage).ok_or_else(|| {
+                CliError::new(format!(
+                    "splatcheck.stage is {stage}, which no program stands in for"
+                ))
+            })?,
+        };
+        let id = self.engine.as_ref().and_then(|id| id.parse().ok());
+        let CommandId(arithmetic) = id.unwrap_or(CommandId(Arithmetic::Cuda));
+        let contract = Contract::new(level, formulation).map_err(CliError::of)?;
+        Ok(CommandPlan { line, contract, arithmetic, grants, processes: 1 })
+    }
+
+    /// Makes the recorded run again with a program, as often as was recorded.
+    fn run_program(
+        &self,
+        (command, repeats): (&CommandPlan, Option<&Repeats>),
+        case: &AnyCase,
+        plan: &ReplayPlan,
+        out: &mut dyn Write,
+    ) -> Result<Outcome, CliError> {
+        // That there is such a camera.
+        command.contract.job(case, self.camera).map_err(CliError::of)?;
+        let case = command.contract.case(case).map_err(CliError::of)?;
+        let (contender, left_out) = command.contender(repeats)?;
+        let item = [(case, self.camera)].into_iter();
+        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
+        let mut reports = reports.map_err(CliError::of)?;
+        command.ran(&mut reports, &left_out)?;
+        command.tell(&mut reports);
+        writeln!(out, "{command}\n")?;
+        conclude_replay(&reports, plan, out)
+    }
+
     /// The one run that a trace was recorded of. A user's `own` kernel has the reduction that it was
     /// judged by, which need not be one of ours.
     fn run(&self, item: &Item, own: bool) -> Result<(Stage, Option<Setting>), CliError> {
@@ -194,7 +273,7 @@ impl Recorded {
         }
         let settings: Vec<Setting> = self.setting.into_iter().collect();
         for setting in &settings {
-            setting.check(LANES).map_err(|e| CliError::new(format!("the reproducer: {e}")))?;
+            setting.check(WARP).map_err(|e| CliError::new(format!("the reproducer: {e}")))?;
         }
         if own && stage.accumulates() && self.setting.is_some() {
             return Ok((stage, self.setting));
@@ -228,10 +307,7 @@ impl Recorded {
             let item = Item::new(Arc::clone(case), self.camera).map_err(CliError::of)?;
             let (stage, setting) = self.run(&item, true)?;
             let reduction = setting.map_or(Reduction::BASELINE, |setting| setting.reduction);
-            let own = |emulation| {
-                let items = std::slice::from_ref(&item);
-                emulated::open_own(emulation, kernel, (stage, reduction), items)
-            };
+            let own = |emulation: Emulation| kernel.open(emulation.options(), (stage, reduction));
             contender.engine = Box::new(expect::emulator(emulation, &noted.repeats, own)?);
         }
         self.only_its_stage(&mut contender);

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use splatcheck_gpu::emulator::OwnKernel;
-
 use super::exit::CliError;
 use super::expect;
 use crate::campaign::Finding;
 use crate::emulated;
 use crate::report::reproducer_path;
+use crate::user_kernel::UserKernel;
 use crate::workload::NOTE_PREFIX;
 
 /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
@@ -20,7 +19,7 @@ use crate::workload::NOTE_PREFIX;
 pub fn write(
     folder: &Path,
     finding: &mut Finding,
-    kernel: Option<&OwnKernel>,
+    kernel: Option<&UserKernel>,
 ) -> Result<String, CliError> {
     std::fs::create_dir_all(folder).map_err(|error| {
         CliError::caused(format!("cannot make the folder {}", folder.display()), error)
@@ -60,7 +59,7 @@ pub fn write(
 pub fn write_all(
     folder: &Path,
     reports: &mut [crate::campaign::EngineReport],
-    kernel: Option<&OwnKernel>,
+    kernel: Option<&UserKernel>,
 ) -> Result<Vec<Vec<String>>, CliError> {
     reports
         .iter_mut()

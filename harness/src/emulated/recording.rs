@@ -3,14 +3,15 @@
 //! Notes: `splatcheck.engine` (the emulation: kernels, architecture, schedule with its seed),
 //! `splatcheck.artifact` (file and SHA-256 of the PTX that ran), `splatcheck.trace` (the decisions
 //! that the failure needs), `splatcheck.decisions` (how many the run had), `splatcheck.failure` (in
-//! words), and for a user's own kernel `splatcheck.kernel` and `splatcheck.ptx`.
+//! words), and for a user's own kernel `splatcheck.kernel`, `splatcheck.ptx`, and where it has one
+//! `splatcheck.manifest`.
 
 use super::trace;
 use crate::engines::Emulation;
 use crate::io::Problem;
+use crate::user_kernel::UserKernel;
 use crate::workload::NOTE_PREFIX;
 use splatcheck_emulator::Trace;
-use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -20,7 +21,7 @@ pub struct Recording {
     /// Kernels, architecture and schedule.
     pub emulation: Emulation,
     /// The kernel in place of the artifact.
-    pub kernel: Option<OwnKernel>,
+    pub kernel: Option<UserKernel>,
     /// File and SHA-256 of the PTX that ran.
     pub artifact: String,
     /// The decisions that are left; lockstep follows.
@@ -35,18 +36,16 @@ impl Recording {
     /// The recording as notes of a case file.
     #[must_use]
     pub fn notes(&self) -> BTreeMap<String, String> {
-        let mut notes = vec![
+        let notes = vec![
             ("engine", self.emulation.to_string()),
             ("artifact", self.artifact.clone()),
             ("trace", trace::to_text(&self.trace)),
             ("decisions", self.decisions.to_string()),
             ("failure", self.failure.clone()),
         ];
-        if let Some(kernel) = &self.kernel {
-            notes.push(("kernel", kernel.entry().to_owned()));
-            notes.push(("ptx", kernel.ptx().to_owned()));
-        }
-        notes.into_iter().map(|(key, text)| (format!("{NOTE_PREFIX}{key}"), text)).collect()
+        let notes = notes.into_iter().map(|(key, text)| (format!("{NOTE_PREFIX}{key}"), text));
+        let kernel = self.kernel.iter().flat_map(|kernel| kernel.notes(""));
+        notes.chain(kernel).collect()
     }
 
     /// The recording among a file's notes; `None` where they hold no trace.
@@ -65,13 +64,7 @@ impl Recording {
         fn parse<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
             text.parse().map_err(|error: T::Err| error.to_string())
         }
-        let kernel = match (text("kernel"), text("ptx")) {
-            (None, None) => None,
-            _ => Some(
-                own_kernel(notes, need("ptx")?.to_owned(), need("kernel")?.to_owned())
-                    .map_err(|error| problem("ptx", error.to_string()))?,
-            ),
-        };
+        let kernel = UserKernel::of_notes(notes, "")?;
         Ok(Some(Self {
             emulation: parse(need("engine")?).map_err(|error| problem("engine", error))?,
             kernel,
@@ -82,20 +75,6 @@ impl Recording {
             failure: need("failure")?.to_owned(),
         }))
     }
-}
-
-/// A user's kernel with the parameters of the stage that a file's notes name.
-///
-/// # Errors
-/// As [`OwnKernel::new`].
-pub fn own_kernel(
-    notes: &BTreeMap<String, String>,
-    ptx: String,
-    entry: String,
-) -> Result<OwnKernel, OwnKernelError> {
-    let stage = notes.get(&format!("{NOTE_PREFIX}stage")).and_then(|name| name.parse().ok());
-    let interface = stage.and_then(Interface::of).unwrap_or(Interface::Standard);
-    OwnKernel::new(interface, ptx, entry)
 }
 
 #[cfg(test)]

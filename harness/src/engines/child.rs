@@ -2,18 +2,16 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::kept::{FAREWELL, Kept, describe};
 use super::program::Program;
 use super::protocol::{FrameError, WireError, read_frame, write_frame};
 use super::spec::EngineSpec;
 use super::tail::Tail;
-
-/// How long a child that has closed its output may take to end, and a killed one to disappear.
-const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Why a program does not run as a child.
 #[derive(Debug, thiserror::Error)]
@@ -70,14 +68,12 @@ enum End {
 
 type Reply = Result<Option<Vec<u8>>, FrameError>;
 
-/// A child process that has not failed yet. Dropping it kills it and takes its exit status, so
-/// that it leaves no zombie.
+/// A child process that has not failed yet. Dropping it kills it.
 #[derive(Debug)]
 pub(super) struct Running {
-    child: Child,
+    child: Kept,
     requests: Sender<Vec<u8>>,
     replies: Receiver<Reply>,
-    tail: Tail,
 }
 
 impl Running {
@@ -103,7 +99,7 @@ impl Running {
         let (requests, to_send) = channel();
         let (received, replies) = channel();
         thread::spawn(move || converse(stdin, stdout, &to_send, &received));
-        Ok(Self { child, requests, replies, tail: Tail::of(stderr) })
+        Ok(Self { child: Kept::new(child, Tail::of(stderr)), requests, replies })
     }
 
     /// Sends a request and waits for the reply. After an error the child is of no more use, and
@@ -116,17 +112,17 @@ impl Running {
         let end = match reply {
             Ok(Ok(Some(frame))) => return Ok(frame),
             Err(RecvTimeoutError::Timeout) => {
-                self.kill();
+                self.child.kill();
                 End::Silent { limit }
             }
             Ok(Err(error @ FrameError::Length { .. })) => {
-                self.kill();
+                self.child.kill();
                 End::NoFrame(error)
             }
-            Ok(_) | Err(RecvTimeoutError::Disconnected) => match self.wait(FAREWELL) {
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => match self.child.wait(FAREWELL) {
                 Some(status) => End::Ended(status),
                 None => {
-                    self.kill();
+                    self.child.kill();
                     End::Closed
                 }
             },
@@ -136,36 +132,12 @@ impl Running {
 
     /// Kills the child for an answer that was not understood.
     pub(super) fn condemn(mut self, answer: WireError) -> Failed {
-        self.kill();
+        self.child.kill();
         self.failed(End::NotUnderstood(answer))
     }
 
     fn failed(&self, end: End) -> Failed {
-        Failed { end, last_words: self.tail.last_words() }
-    }
-
-    fn kill(&mut self) {
-        // It may have ended by itself, which is as good.
-        let _ = self.child.kill();
-        // A process that is stuck inside a driver's system call cannot be waited for without end.
-        self.wait(FAREWELL);
-    }
-
-    fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        let start = Instant::now();
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if start.elapsed() < limit => thread::sleep(Duration::from_millis(2)),
-                Ok(None) | Err(_) => return None,
-            }
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.kill();
+        Failed { end, last_words: self.child.tail().last_words() }
     }
 }
 
@@ -189,43 +161,5 @@ fn converse(
         if replies.send(reply).is_err() || last {
             return;
         }
-    }
-}
-
-#[cfg(unix)]
-fn describe(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match status.signal() {
-        Some(signal) => match signal_name(signal) {
-            Some(name) => format!("ended by signal {signal} ({name})"),
-            None => format!("ended by signal {signal}"),
-        },
-        None => describe_code(status),
-    }
-}
-
-/// The signals whose numbers are the same on every Unix.
-#[cfg(unix)]
-fn signal_name(signal: i32) -> Option<&'static str> {
-    Some(match signal {
-        4 => "SIGILL: an instruction this processor does not have",
-        6 => "SIGABRT",
-        8 => "SIGFPE",
-        9 => "SIGKILL: perhaps out of memory",
-        11 => "SIGSEGV",
-        15 => "SIGTERM",
-        _ => return None,
-    })
-}
-
-#[cfg(not(unix))]
-fn describe(status: ExitStatus) -> String {
-    describe_code(status)
-}
-
-fn describe_code(status: ExitStatus) -> String {
-    match status.code() {
-        Some(code) => format!("ended with exit code {code} without an answer"),
-        None => format!("ended without an answer: {status}"),
     }
 }

@@ -4,6 +4,10 @@ use std::env;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// See [`Program::stand_in`].
+static STAND_IN: OnceLock<Program> = OnceLock::new();
 
 /// A program that speaks [`protocol`](super::protocol) on its standard input and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +25,15 @@ impl Program {
         Self { path: path.into(), args: vec!["engine".into()] }
     }
 
-    /// `splatcheck engine` with the executable that `SPLATCHECK_BIN` names, else the one built
-    /// beside this program if this is a test program (which cargo puts in a folder `deps`), else
+    /// Names the program for the child processes of a host whose own executable is none, as an
+    /// interpreter that has splatcheck for a library. The first one named holds.
+    pub fn stand_in(program: Self) {
+        // A second call comes from the same host, with the same program.
+        let _ = STAND_IN.set(program);
+    }
+
+    /// `splatcheck engine` with the executable that `SPLATCHECK_BIN` names, else the program that
+    /// [`Self::stand_in`] named, else the executable built beside this program if this is a test program (which cargo puts in a folder `deps`), else
     /// this very program, whatever it was renamed to.
     ///
     /// # Errors
@@ -34,6 +45,9 @@ impl Program {
                 return Err(NoProgram::Named { path });
             }
             return Ok(Self::splatcheck(path));
+        }
+        if let Some(program) = STAND_IN.get() {
+            return Ok(program.clone());
         }
         let own = env::current_exe().map_err(|source| NoProgram::Own { source })?;
         beside(&own).map(Self::splatcheck).ok_or(NoProgram::Beside { own })

@@ -13,6 +13,8 @@ const LINES: usize = 6;
 /// How long the last words are waited for after the child's end. A grandchild that inherited the
 /// pipe may keep it open for ever.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// The same while the child lives: what it said before its answer is on its way.
+const MOMENT: Duration = Duration::from_millis(10);
 
 /// Collects a stream in a thread of its own and remembers its end.
 #[derive(Debug)]
@@ -43,8 +45,17 @@ impl Tail {
 
     /// The last lines of a child that has ended, on one line; `None` if it said nothing.
     pub(super) fn last_words(&self) -> Option<String> {
+        self.after(PATIENCE)
+    }
+
+    /// The last lines of a child that goes on.
+    pub(super) fn words_so_far(&self) -> Option<String> {
+        self.after(MOMENT)
+    }
+
+    fn after(&self, patience: Duration) -> Option<String> {
         // Either the stream has ended or it is not worth waiting for.
-        let _ = self.ended.recv_timeout(PATIENCE);
+        let _ = self.ended.recv_timeout(patience);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
         let lines: Vec<String> = text

@@ -33,6 +33,8 @@ pub(super) struct Campaign {
     lane_widths: Vec<u32>,
     /// That a case is run with.
     settings: usize,
+    #[serde(default, skip_serializing_if = "Chain::is_oracle")]
+    chain: Chain,
     cases: u64,
 }
 
@@ -88,6 +90,7 @@ impl Campaign {
             generators: plan.named().iter().map(|generator| generator.name.to_owned()).collect(),
             lane_widths: plan.lane_widths.clone(),
             settings: plan.settings,
+            chain: plan.chain,
             cases,
         }
     }
@@ -108,7 +111,7 @@ impl Campaign {
         };
         let named = self.generators.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         let plan = Plan::new(workload, self.seed, &named);
-        Ok(plan.aimed(self.lane_widths.clone(), self.settings)?)
+        Ok(plan.chained(self.chain).aimed(self.lane_widths.clone(), self.settings)?)
     }
 }
 
@@ -121,7 +124,8 @@ impl fmt::Display for Campaign {
         write!(
             f,
             "{cases} cases of {workload}, seed {seed}{convention}, generators {names}, lane widths \
-             {lane_widths:?}, {settings} settings each"
+             {lane_widths:?}, {settings} settings each, chain {}",
+            self.chain.name()
         )
     }
 }
@@ -228,6 +232,7 @@ impl FindingRecord {
             view: self.camera,
             runs: self.runs,
             notes: self.notes,
+            places: Vec::new(),
         };
         if reproducer_path(folder, &finding) == file {
             Ok(finding)
@@ -359,7 +364,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             id,
             emulation,
             info,
-            chain: Chain::Oracle,
+            chain: record.campaign.chain,
             rows,
             unsupported,
             limited,

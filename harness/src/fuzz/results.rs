@@ -52,7 +52,9 @@ impl Results {
     /// The text report; findings are in `folder`.
     #[must_use]
     pub fn text(&self, folder: &Path) -> String {
-        let mut text = report(&self.reports, &self.missing, &self.files(folder));
+        let chain = self.plan.chain.described().map(|chain| format!("{chain}\n\n"));
+        let mut text = chain.unwrap_or_default();
+        text += &report(&self.reports, &self.missing, &self.files(folder));
         for (engine, coverage) in &self.coverage {
             text += &format!("\n{engine}: {}", coverage.text());
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use super::{Conclusion, Gate, reduction_of};
-use crate::campaign::{EngineReport, Fault, Finding, Limited, Row};
+use crate::campaign::{EngineReport, Fault, Finding, Limited, Place, Row};
 use crate::engines::Missing;
 use crate::verdict::Difference;
 use splatcheck_gpu::{Reduction, Stage};
@@ -123,6 +123,9 @@ pub struct FindingSummary {
     pub reproducer: String,
     /// Why it is a known failure, if it is.
     pub known: Option<String>,
+    /// The lines of source that have a part in it; JSON has them in words.
+    #[serde(skip)]
+    pub places: Vec<Place>,
 }
 
 /// An element outside its bound.
@@ -257,6 +260,7 @@ impl FindingSummary {
             runs: finding.runs,
             reproducer: file.to_owned(),
             known,
+            places: finding.places.clone(),
         }
     }
 }

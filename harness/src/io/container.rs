@@ -79,6 +79,11 @@ impl Container<'_> {
 }
 
 impl Tensor<'_> {
+    /// The name of its numbers' type, as headers have it.
+    pub(crate) fn type_name(&self) -> String {
+        format!("{:?}", self.dtype)
+    }
+
     /// The numbers, where the shape is as expected; `None` accepts any length of that dimension.
     pub(crate) fn numbers(&self, expected: &[Option<usize>]) -> Result<Vec<f32>, Problem> {
         Ok(self.words(expected)?.map(f32::from_le_bytes).collect())
@@ -210,6 +215,14 @@ impl Number for u32 {
     }
 }
 
+impl Number for i32 {
+    const DTYPE: &'static str = "I32";
+
+    fn append(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
 impl Number for f64 {
     const DTYPE: &'static str = "F64";
 
@@ -227,6 +240,11 @@ pub(crate) struct Entry<S> {
 
 impl<S> Entry<S> {
     pub(crate) fn new(name: &'static str, shape: Vec<usize>, values: Vec<S>) -> Self {
+        Self { name: name.into(), shape, values }
+    }
+
+    /// As [`Self::new`], under a name that is made at run time.
+    pub(crate) fn named(name: String, shape: Vec<usize>, values: Vec<S>) -> Self {
         Self { name: name.into(), shape, values }
     }
 

@@ -90,8 +90,13 @@ fn place(file: &Path, line: Option<usize>) -> String {
 /// A foreign text in quotes, escaped and shortened to a part of one line.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
+    quoted_up_to(text, SHOWN)
+}
+
+/// The same with so many of its characters.
+pub(crate) fn quoted_up_to(text: &str, most: usize) -> String {
+    let mut shown: String = text.chars().take(most).flat_map(char::escape_debug).collect();
+    if text.chars().nth(most).is_some() {
         shown.push_str("...");
     }
     format!("'{shown}'")

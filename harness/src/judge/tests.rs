@@ -24,6 +24,7 @@ fn every_device_is_judged_by_what_its_language_promises() {
         (Language::Cuda, true, Arithmetic::Cuda),
         (Language::Cuda, false, Arithmetic::Cuda),
         (Language::CudaFast, true, Arithmetic::CudaFast),
+        (Language::Ieee, true, Arithmetic::Ieee),
     ] {
         assert_eq!(Arithmetic::of(&info(language, exact)), expected, "{language:?}, {exact}");
     }

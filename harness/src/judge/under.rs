@@ -16,6 +16,9 @@ macro_rules! under {
             $crate::judge::Arithmetic::CudaFast => {
                 $function::<splatcheck_reference::arithmetic::CudaFast>($($argument),*)
             }
+            $crate::judge::Arithmetic::Ieee => {
+                $function::<splatcheck_reference::arithmetic::Ieee>($($argument),*)
+            }
         }
     };
 }

@@ -4,6 +4,7 @@
 pub mod accuracy;
 pub mod case;
 pub mod chained;
+pub mod contract;
 pub mod contributions;
 mod drawing;
 pub mod expectation;
@@ -13,10 +14,12 @@ pub mod formulated;
 pub mod generators;
 mod jobs;
 mod judged;
+pub mod kernel_rules;
 pub mod minimize;
 pub mod poison;
 mod space;
 pub mod stage;
+pub mod whole;
 
 pub use drawing::{Splat, splat_case};
 pub use judged::takes_all_cameras;

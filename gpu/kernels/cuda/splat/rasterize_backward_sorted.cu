@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 Tree::add_up(group, false, values, used);
             }
             // The sum lies in lane 0, which need not contribute itself (hazard 3).
-            if (lane_of_warp() == 0) {
+            if (lane_of_warp() == 0) {  // of these lanes alone
 #pragma unroll
                 for (unsigned v = 0; v < VALUES; v++) {
                     if (v < used) {

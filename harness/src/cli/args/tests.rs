@@ -4,6 +4,7 @@ use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics};
 
 use super::super::exit::one_line;
 use super::*;
+use crate::cli::command::ProgramArgs;
 use crate::cli::replay::ReplayArgs;
 use crate::engines::{Driver, EngineSpec, Identity};
 
@@ -106,10 +107,12 @@ fn replay_and_render_check_their_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("case.safetensors");
     std::fs::write(&file, "").unwrap();
-    let typed = ReplayArgs { file: file.clone(), engine: Vec::new() };
+    let typed =
+        ReplayArgs { file: file.clone(), engine: Vec::new(), program: ProgramArgs::default() };
     let plan = typed.resolve(&machine()).unwrap();
     assert_eq!(plan.engines, None, "the one recorded");
-    let typed = ReplayArgs { file: "no.toml".into(), engine: Vec::new() };
+    let typed =
+        ReplayArgs { file: "no.toml".into(), engine: Vec::new(), program: ProgramArgs::default() };
     let error = one_line(&typed.resolve(&machine()).unwrap_err());
     assert!(error.contains("replay no.toml: cannot open"), "{error}");
     let typed = RenderArgs {

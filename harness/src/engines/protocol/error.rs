@@ -49,6 +49,14 @@ pub(super) fn write(writer: &mut Writer<'_>, error: &EngineError) {
             writer.text("message", message);
             "device"
         }
+        EngineError::Refused(message) => {
+            writer.text("message", message);
+            "refused"
+        }
+        EngineError::Ended(message) => {
+            writer.text("message", message);
+            "ended"
+        }
         EngineError::NotDeterministic(other) => {
             let OtherBits { element, seen: [a, b], runs: [under_a, under_b], elements } = &**other;
             writer.text("element", element);
@@ -81,6 +89,8 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<EngineError, WireError> {
         "too-large" => EngineError::TooLarge(text("message")?),
         "unavailable" => EngineError::Unavailable(text("message")?),
         "device" => EngineError::Device(text("message")?),
+        "refused" => EngineError::Refused(text("message")?),
+        "ended" => EngineError::Ended(text("message")?),
         "not-deterministic" => EngineError::NotDeterministic(Box::new(OtherBits {
             element: text("element")?,
             seen: [text("first")?, text("second")?],

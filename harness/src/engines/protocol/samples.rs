@@ -83,9 +83,11 @@ pub(crate) fn inputs(stage: Stage, n: usize) -> Tensors {
             Role::Size(symbol) => Tensor::scalar(
                 u32::try_from(value(symbol, optional(symbol))).expect("sizes of tests are small"),
             ),
-            Role::Read | Role::Write | Role::Accumulate | Role::AccumulateOnto(_) => {
-                odd(port, shape)
-            }
+            Role::Read
+            | Role::Write
+            | Role::MayWrite
+            | Role::Accumulate
+            | Role::AccumulateOnto(_) => odd(port, shape),
         };
         tensors.insert(port.name, tensor);
     }

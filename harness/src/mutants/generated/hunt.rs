@@ -191,6 +191,8 @@ fn follow(
     probes: &Probes<'_>,
     mutation: &Mutation,
 ) -> Result<(Fate, usize), EngineError> {
+    // Of two launches the other one is as it was, whoever's mutant ran before.
+    engines.mutant.restore();
     subject.install(&mut engines.mutant, &apply(subject.ptx(), mutation))?;
     let mut runs = 0;
     let reaching = || probes.of(mutation);

@@ -76,10 +76,17 @@ pub fn judged_in(case: &AnyCase, formulation: Formulation) -> Result<AnyCase, Fo
 /// # Errors
 /// [`FormulationUse`].
 pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, FormulationUse> {
-    match notes.get(&format!("{NOTE_PREFIX}{NOTE}")) {
-        None => Ok(case),
-        Some(name) => judged_in(&case, name.parse()?),
-    }
+    judged_in(&case, noted(notes)?)
+}
+
+/// The formulation that a reproducer's notes name; the standard one where they name none.
+///
+/// # Errors
+/// There is no such formulation.
+pub fn noted(notes: &Notes) -> Result<Formulation, FormulationError> {
+    notes
+        .get(&format!("{NOTE_PREFIX}{NOTE}"))
+        .map_or(Ok(Formulation::STANDARD), |name| name.parse())
 }
 
 /// A case with its formulation.

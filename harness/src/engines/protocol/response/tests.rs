@@ -16,6 +16,8 @@ fn errors_and_descriptions_round_trip() {
         EngineError::TooLarge("4 tiles".into()),
         EngineError::Unavailable("full".into()),
         EngineError::Device("lost".into()),
+        EngineError::Refused("v_conics is missing".into()),
+        EngineError::Ended("killed".into()),
         EngineError::NotDeterministic(Box::new(OtherBits {
             element: "v_colors[0, 2]".into(),
             seen: ["1 (0x3f800000)".into(), "2 (0x40000000)".into()],

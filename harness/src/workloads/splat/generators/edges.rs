@@ -85,6 +85,13 @@ pub(super) fn needles(draw: Draw) -> BoxedStrategy<Case> {
         },
     );
     (prop::collection::vec(needle, 4..16), random_loss())
-        .prop_map(move |(marks, loss)| Sheet { loss, ..Sheet::new(marks) }.into_case(draw.profile))
+        .prop_map(move |(marks, loss)| {
+            // In front of each another one, so faint that it is skipped, for that as well as for a power
+            // that rounds to above 0. Behind all a veil, so that no pixel's walk ends before them.
+            let faint = marks.iter().map(|mark| Mark { opacity: 1.0 / 300.0, ..*mark });
+            let needles = faint.chain(marks.iter().copied());
+            let marks = needles.chain([Mark::veil()]).collect();
+            Sheet { loss, ..Sheet::new(marks) }.into_case(draw.profile)
+        })
         .boxed()
 }

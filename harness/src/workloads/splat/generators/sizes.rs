@@ -84,7 +84,7 @@ const DEAR_KINDS: &[Kind] = &[
     shape([5, 1], 65_535, 65_535),
     Kind::Intersections([299, 219]),
     shape([1, 9001], 9, 65_536),
-    cameras(257, 5),
+    cameras(821, 5),
 ];
 
 /// How many turns of the generator cost little: those that the main job has.

@@ -418,7 +418,7 @@ fn raster_offsets(inputs: &BackwardInputs) -> [u32; 3] {
 #[test]
 fn wide_numbers_are_met_in_what_is_seen() {
     let (mut pixels, mut places, mut ids, mut rows) = (0, 0, 0, 0);
-    for turn in 0..12 {
+    for turn in 0..14 {
         let case = drawn("wide", turn, Profile::Gsplat);
         let stage = RasterStage::new(&case, case.scene.cameras.len() - 1).expect("few pairs");
         let inputs = &stage.inputs;
@@ -433,7 +433,7 @@ fn wide_numbers_are_met_in_what_is_seen() {
         ids = ids.max(id);
         rows = rows.max(case.scene.cameras.len() * case.scene.gaussians.len());
         let first = match turn {
-            0 => 140,
+            0 => 280,
             11 => 65_546,
             _ => continue,
         };
@@ -452,6 +452,40 @@ fn wide_numbers_are_met_in_what_is_seen() {
     assert!(places > 65_535, "place {places} of the lists");
     assert!(ids > 65_535, "Gaussian {ids}");
     assert!(rows > 65_536, "{rows} rows of cameras and Gaussians");
+}
+
+/// Of a pair's place where pairs lie in the order of Gaussians, and of a maximum over a warp.
+#[test]
+fn lists_beyond_16_bits_are_seen_at_their_ends() {
+    let stage = RasterStage::new(&drawn("wide", 2, Profile::Inria), 0).expect("few pairs");
+    let raster = &stage.inputs.raster;
+    let [tiles, last] = [raster.tile_offsets.len() - 1, raster.opacities.len() - 1];
+    let pairs = |of: &dyn Fn(usize) -> bool| {
+        raster.flatten_ids.iter().filter(|&&id| of(id as usize)).count()
+    };
+    let gradients = stage.mirror_backward(STANDARD).v_opacities;
+    let narrow = 31 + 65_536 / tiles + 2;
+    for (gaussian, tiles) in [(narrow, 4), (last, tiles)] {
+        assert_eq!(pairs(&|id| id == gaussian), tiles, "a multiple of four, and another number");
+        assert!(pairs(&|id| id < gaussian) > 65_535, "its first pair");
+        assert_ne!(gradients[gaussian], 0.0, "it is seen");
+    }
+    let cut = pairs(&|id| id < narrow) - 65_536;
+    let other = (0..last).find(|&gaussian| pairs(&|id| id <= gaussian) > cut).expect("there");
+    assert_ne!(gradients[other], 0.0, "whose pair the first one is when cut to 16 bits");
+    let width = tiles * 16;
+    let ends = |row: usize| &stage.inputs.last_ids[row * width + width - 16..][..16];
+    let warp: Vec<i32> = [ends(0), ends(1)].concat();
+    let (end, others) = warp.split_last().expect("32 lanes");
+    assert!(*end > 65_535 && others.iter().all(|other| other < end), "{warp:?}");
+    let hidden = RasterStage::new(&drawn("wide", 13, Profile::Inria), 0).expect("few pairs");
+    let entries = i32::try_from(hidden.inputs.raster.flatten_ids.len()).expect("few");
+    let ends = &hidden.inputs.last_ids;
+    assert!(entries > 65_536 && ends.contains(&(entries - 1)), "{ends:?}: the last of {entries}");
+    assert!(
+        ends.iter().all(|end| !(0..=65_535).contains(end)),
+        "{ends:?}: nobody sees the first list"
+    );
 }
 
 #[test]

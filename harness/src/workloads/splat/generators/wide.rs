@@ -23,17 +23,22 @@ enum Kind {
     Image([u32; 2]),
     /// The number of a Gaussian: so many cameras and Gaussians, the last of which are seen.
     Gaussians([u32; 2]),
-    /// The place of a Gaussian in the lists: so many tiles, each with a list of so many.
+    /// The place of a Gaussian in the lists, and the place of a pair where pairs lie in the order of
+    /// Gaussians: so many tiles, each with a list of so many, the last of which is in front. In the
+    /// last tile the pixel of a warp's last lane ends behind all others of the warp.
     Lists([u32; 2]),
     /// The same in a list of so many and in one behind it, whose pixels each end somewhere else.
     Ends([u32; 2]),
+    /// The same where nobody sees anything of the first list, so that no kernel walks it.
+    Hidden([u32; 2]),
 }
 
 /// In the order of their turns: cheap ones first.
-const KINDS: [Kind; 12] = [
-    Kind::Ends([140, 600]),
+const KINDS: [Kind; 14] = [
+    // The second list begins behind more than a batch, and is longer than one.
+    Kind::Ends([280, 600]),
     Kind::Image([273, 1]),
-    Kind::Lists([16, 4500]),
+    Kind::Lists([37, 1830]),
     Kind::Gaussians([1, 2049]),
     Kind::Image([1, 273]),
     Kind::Image([129, 128]),
@@ -43,6 +48,9 @@ const KINDS: [Kind; 12] = [
     Kind::Lists([1, 4200]),
     Kind::Gaussians([4, 16_385]),
     Kind::Ends([65_546, 600]),
+    // One more than 8 bits hold, and one more than a multiple of four.
+    Kind::Lists([257, 3]),
+    Kind::Hidden([65_546, 61]),
 ];
 
 /// A kind a turn. Few Gaussians have harmonics of degree 3, which are the widest rows; many are
@@ -91,21 +99,21 @@ impl Kind {
                 let cameras = (0..cameras).map(begin).collect();
                 Sheet { cameras, ..Sheet::new((0..count).map(mark).collect()) }
             }
-            // A few in front leave less light than the minimum.
             Self::Lists([tiles, count]) => {
                 let width = tiles * TILE;
-                let deviation = 8.0 * small(width);
-                let opacity = |i: u32| if i < 40 { 0.02 + small(i) / 80.0 } else { 0.5 };
-                let mark =
-                    |i: u32| Mark::round([small(width) * places[0], 0.0], deviation, opacity(i));
-                Sheet { size: [width, 1], ..Sheet::new((0..count).map(mark).collect()) }
+                let lists = (0..count).map(|i| listed(i, [tiles, count], places[0]));
+                Sheet { size: [width, 2], ..Sheet::new(shade(tiles - 1).chain(lists).collect()) }
             }
-            Self::Ends([first, second]) => {
-                let marks = (0..first).map(|i| long(i, first)).chain((0..second).map(behind));
-                Sheet { size: [2 * TILE, 4], ..Sheet::new(marks.collect()) }
-            }
+            Self::Ends([first, second]) => two_lists((0..first).map(|i| long(i, first)), second),
+            Self::Hidden([first, second]) => two_lists((0..first).map(unseen), second),
         }
     }
+}
+
+/// These over the first tile, and so many over the second.
+fn two_lists(first: impl Iterator<Item = Mark>, second: u32) -> Sheet {
+    let marks = first.chain((0..second).map(behind));
+    Sheet { size: [2 * TILE, 4], ..Sheet::new(marks.collect()) }
 }
 
 /// One of a list of so many: the last is seen by the first two rows of pixels, which are a warp's, the
@@ -127,6 +135,24 @@ fn behind(i: u32) -> Mark {
         return Mark::round([small(TILE + 2), 0.0], 1.0 / 64.0, 0.98);
     }
     dot([TILE + 4 + 3 * (i % 4), i / 4 % 2 * 2])
+}
+
+/// One of so many that lie over all of so many tiles. A few leave less light than the minimum; in front of
+/// these are the last, and one over four tiles whose first pair is a little beyond 2^16.
+fn listed(i: u32, [tiles, count]: [u32; 2], place: f32) -> Mark {
+    if i == 65_536 / tiles + 2 {
+        return Mark::round([small(2 * TILE), 0.0], 8.0, 0.5).at_depth(DEPTH / 2.0);
+    }
+    let width = small(tiles * TILE);
+    let opacity = if i < 40 { 0.01 + small(i) / 160.0 } else { 0.5 };
+    let veil = Mark::round([width * place, 0.0], 8.0 * width, opacity);
+    if i + 1 == count { veil.at_depth(DEPTH / 2.0) } else { veil }
+}
+
+/// In front of all pixels of a tile's first two rows, which are a warp's, but the last one.
+fn shade(tile: u32) -> impl Iterator<Item = Mark> {
+    let lane = move |i: u32| [small(TILE * tile + i % TILE), small(i / TILE)];
+    (0..2 * TILE - 1).map(move |i| Mark::round(lane(i), 1.0 / 64.0, 0.98))
 }
 
 /// Over one pixel, so faint that its neighbours do not see it with the blur of either convention.

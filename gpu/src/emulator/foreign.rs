@@ -1,0 +1,90 @@
+//! A user's program with parameters and launches of its own, in the place of a stage's artifacts.
+//!
+//! The stage says what goes in and what comes out; everything between, what the kernels' parameters
+//! are and how they are launched, the program's own host side does ([`ForeignProgram::run`]).
+
+use std::fmt;
+use std::sync::Arc;
+
+use splatcheck_emulator::{Buffer, DeviceMemory, Launch, Module};
+
+use super::engine::EmulatorEngine;
+use crate::engine::EngineError;
+use crate::reduction::Reduction;
+use crate::stages::Stage;
+use crate::tensor::Tensors;
+
+/// A program that brings its own host side.
+pub trait ForeignProgram: fmt::Debug + Send + Sync {
+    /// The kernels.
+    fn module(&self) -> &Module;
+
+    /// Runs on the inputs of a job and returns the stage's outputs.
+    ///
+    /// # Errors
+    /// Those of the device; [`EngineError::Input`] where the inputs do not fit the program.
+    fn run(&self, device: &mut ForeignDevice<'_>, inputs: &Tensors)
+    -> Result<Tensors, EngineError>;
+}
+
+/// What a [`ForeignProgram`] does on the emulator: memory, and launches of its own module.
+#[derive(Debug)]
+pub struct ForeignDevice<'e> {
+    engine: &'e mut EmulatorEngine,
+    module: &'e Module,
+}
+
+impl ForeignDevice<'_> {
+    /// An array that holds these bytes.
+    pub fn upload(&mut self, bytes: &[u8]) -> Buffer {
+        self.engine.memory_mut().upload(bytes)
+    }
+
+    /// An array of bytes that were never written.
+    pub fn allocate(&mut self, bytes: usize) -> Buffer {
+        self.engine.memory_mut().allocate(bytes)
+    }
+
+    /// Runs an entry point of the module.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] where the launch does not fit the kernel, [`EngineError::Device`] for a
+    /// misuse of the machine.
+    pub fn launch(&mut self, entry: &str, launch: &Launch) -> Result<(), EngineError> {
+        self.engine.launch_foreign(self.module, entry, launch)
+    }
+
+    /// What an array holds. `what` is its name for the message.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] where part of it was never written.
+    pub fn read(&mut self, what: &str, from: Buffer) -> Result<Vec<u8>, EngineError> {
+        self.engine.read_back(what, from)
+    }
+}
+
+impl EmulatorEngine {
+    /// Runs a program of a user in place of the artifacts of a stage and reduction, for every number
+    /// of channels.
+    pub fn replace_by(
+        &mut self,
+        (stage, reduction): (Stage, Reduction),
+        program: Arc<dyn ForeignProgram>,
+    ) {
+        self.insert_foreign((stage.spec().name, Some(reduction)), program);
+    }
+
+    /// Runs a program of a user on these inputs, whatever stage it may stand in for.
+    ///
+    /// # Errors
+    /// As [`ForeignProgram::run`].
+    pub fn run_foreign(
+        &mut self,
+        program: &dyn ForeignProgram,
+        inputs: &Tensors,
+    ) -> Result<Tensors, EngineError> {
+        *self.memory_mut() = DeviceMemory::new();
+        let module = program.module();
+        program.run(&mut ForeignDevice { engine: self, module }, inputs)
+    }
+}

@@ -1,0 +1,226 @@
+"""Cases: what a kernel reads, and what the oracle says of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from . import _arrays
+from ._native import MODELS, NativeCase, Source
+
+#: The parts of the way that a kernel may do: see :class:`Case`.
+LEVELS = ("raster", "project", "project-backward", "full")
+
+
+class Case:
+    """A case of a level: what a kernel reads and what it must write.
+
+    Arrays are float32, indices int32, for N Gaussians, D channels, K harmonics (no such dimension for
+    direct colours), C cameras, H x W pixels, T tiles and M pairs of a tile and a Gaussian in it.
+    Positions, depths and scales are in the scene's unit of length, means2d in pixels, conics in 1/pixel^2,
+    opacities, alphas and transmittances in 0 to 1; colours have no unit. A gradient ``v_x`` is that of one
+    loss by ``x``, and has the shape of ``x``.
+
+    ``raster``, one camera
+        reads ``means2d`` [N, 2], ``conics`` [N, 3], ``opacities`` [N], ``colors`` [N, D], ``background``
+        [D], ``tile_offsets`` [T + 1], ``flatten_ids`` [M] (tile t owns
+        ``flatten_ids[tile_offsets[t]:tile_offsets[t + 1]]``, front to back), ``render_transmittance``,
+        ``render_alphas`` [H, W], ``render_colors`` [H, W, D], ``last_ids`` [H, W] (place in flatten_ids of
+        the pixel's last contributor, -1 for none), ``v_render_colors`` [H, W, D], ``v_render_alphas``
+        [H, W]; writes ``v_means2d``, ``v_conics`` (with the full off-diagonal), ``v_opacities``,
+        ``v_colors``.
+    ``project``, all cameras
+        reads ``means`` [N, 3], ``quats`` [N, 4], ``scales`` [N, 3], ``opacities`` [N], ``colors``
+        [N, K, D], ``viewmats`` [C, 3, 4], ``focals``, ``principals``, ``limits_low``, ``limits_high``
+        [C, 2]; writes ``means2d`` [C, N, 2], ``conics``, ``covars2d`` [C, N, 3], ``opacities``, ``depths``
+        [C, N], ``colors`` [C, N, D], ``visible`` [C, N].
+    ``project-backward``, all cameras
+        reads the same and ``v_means2d``, ``v_conics``, ``v_opacities``, ``v_colors``; writes ``v_means``,
+        ``v_quats``, ``v_scales``, ``v_opacities``, ``v_colors``, ``v_viewmats`` [C, 4, 4].
+    ``full``, all cameras
+        reads ``means``, ``quats``, ``scales``, ``opacities``, ``colors`` or ``sh``, ``viewmats``
+        [C, 4, 4], ``Ks`` [C, 3, 3], ``backgrounds`` [C, D], ``v_render_colors`` [C, H, W, D],
+        ``v_render_alphas`` [C, H, W, 1]; writes ``render_colors``, ``render_alphas``, ``v_means``,
+        ``v_quats``, ``v_scales``, ``v_opacities``, ``v_colors`` or ``v_sh``, and may write ``v_viewmats``,
+        ``v_backgrounds``.
+    """
+
+    def __init__(self, native: NativeCase) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        """Name of the scene and number of the camera: ``lanes-0-17.0``."""
+        return f"{self._native.name}.{self._native.camera}"
+
+    @property
+    def level(self) -> str:
+        """The part of the way: one of :data:`LEVELS`."""
+        return self._native.level
+
+    @property
+    def formulation(self) -> str | None:
+        """The expression of alpha's gradient; ``None`` at levels that have none."""
+        return self._native.formulation
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of what a kernel writes."""
+        return {name: tuple(shape) for name, _, shape, _ in self._native.outputs()}
+
+    @cached_property
+    def inputs(self) -> dict[str, np.ndarray]:
+        """What a kernel reads, by gsplat's names: see :class:`Case` for shapes and units."""
+        return self._fresh()
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """Numbers that belong to the case: ``width``, ``height``, ``tile_size``, ``alpha_max``, ...
+
+        Whole numbers are ``int``, others ``np.float32``.
+        """
+        floats = set(self._native.floats())
+        _, texts = _arrays.decode(self._bytes)
+        return {key: _number(text, key in floats) for key, text in texts.items()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the scene to a case file (.safetensors), which ``splatcheck check --case`` reads."""
+        if not os.fspath(path).endswith(".safetensors"):
+            raise ValueError(f"the file is {os.fspath(path)!r}: its name must end with .safetensors")
+        self._native.write(os.fspath(path))
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        return self._native.inputs()
+
+    def _fresh(self) -> dict[str, np.ndarray]:
+        """Inputs in memory of their own."""
+        return _arrays.decode(self._bytes)[0]
+
+    def __repr__(self) -> str:
+        return f"<splatcheck.Case {self.name}, level {self.level}>"
+
+
+def _number(text: str, is_float: bool) -> Any:
+    if is_float:
+        return np.float32(text)
+    for number in (int, np.float32):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
+
+
+class Cases(Sequence[Case]):
+    """Cases as a sequence: each is drawn when it is asked for, a function of the options and its number."""
+
+    def __init__(self, source: Source, corpus: list[NativeCase], count: int) -> None:
+        self._source = source
+        self._corpus = corpus
+        self._count = count
+
+    def __len__(self) -> int:
+        return len(self._corpus) + self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Case: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Case]: ...
+    def __getitem__(self, index: int | slice) -> Case | list[Case]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        number = index + len(self) if index < 0 else index
+        if not 0 <= number < len(self):
+            raise IndexError(f"there is no case {index}: there are {len(self)}")
+        if number < len(self._corpus):
+            return Case(self._corpus[number])
+        return Case(self._source.drawn(number - len(self._corpus)))
+
+    def __iter__(self) -> Iterator[Case]:
+        return (self[index] for index in range(len(self)))
+
+
+def cases(
+    level: str = "raster",
+    count: int = 100,
+    seed: int = 0,
+    generator: str | Sequence[str] | None = None,
+    corpus: str | os.PathLike[str] | None = None,
+    convention: str | None = None,
+    *,
+    formulation: str | None = None,
+) -> Cases:
+    """Cases to call a kernel with.
+
+    Args:
+        level: what the kernel does: ``raster``, ``project``, ``project-backward`` or ``full``.
+        count: how many are drawn. A case is a function of seed and number, on every machine.
+        seed: of the cases that are drawn.
+        generator: draw from this generator (``lanes``, ``finish``, ``cameras``, ...), or from these in
+            turn; as ``splatcheck check`` draws where it is None.
+        corpus: a folder of case files, which come first, each with all its cameras.
+        convention: ``inria`` or ``gsplat`` where a case does not say; both by turns where it is None.
+        formulation: the expression of alpha's gradient (``3dgs``, ``gsplat-1.5``, ``gsplat-main``,
+            ``brush``, ``fastgs``, ``taichi``, ``slang``), which decides what a kernel reads.
+
+    Raises:
+        ValueError: an option cannot be followed; the message says why.
+    """
+    return draw(level, count, (seed, generator), corpus, convention, (formulation, None))
+
+
+def draw(
+    level: str,
+    count: int,
+    seeded: tuple[int, str | Sequence[str] | None],
+    corpus: str | os.PathLike[str] | None,
+    convention: str | None,
+    expression: tuple[str | None, int | None],
+) -> Cases:
+    """As :func:`cases`, for kernels that round a formulation's intermediates more often."""
+    seed, generator = seeded
+    for name, value in (("count", count), ("seed", seed)):
+        if not isinstance(value, int | np.integer) or value < 0:
+            raise ValueError(f"{name} is {value!r}: expected a whole number, 0 or more")
+        if value >= 1 << 64:
+            raise ValueError(f"{name} is {value!r}: expected a number below 2**64")
+    named = [generator] if isinstance(generator, str) else list(generator or [])
+    source = Source(level, expression, (seed, named), convention)
+    folder = [] if corpus is None else source.corpus(os.fspath(corpus))
+    return Cases(source, folder, count)
+
+
+def expect_case(case: object) -> None:
+    """Raises a TypeError for what is no case."""
+    if not isinstance(case, Case):
+        raise TypeError(f"case is of type {type(case).__name__}: expected one of splatcheck.cases()")
+
+
+def expect_model(model: str) -> None:
+    """Raises a ValueError for a name that no arithmetic has."""
+    if model not in MODELS:
+        raise ValueError(f"there is no model '{model}': expected one of {', '.join(MODELS)}")
+
+
+def oracle(case: Case, *, model: str = "cuda") -> dict[str, np.ndarray]:
+    """What the oracle computes for a case, in float64.
+
+    Beside each output ``x`` there is ``bound_x``: how far from ``x`` a conforming float32 kernel may lie,
+    sums in any order; infinite where nothing can be said.
+
+    Args:
+        case: the case.
+        model: the arithmetic that the kernel promises: see :func:`assert_gradients`.
+    """
+    expect_case(case)
+    expect_model(model)
+    arrays = {}
+    for name, shape, values, bounds in case._native.oracle(model):
+        arrays[name] = np.frombuffer(values, dtype="<f8").reshape(shape).copy()
+        arrays[f"bound_{name}"] = np.frombuffer(bounds, dtype="<f8").reshape(shape).copy()
+    return arrays

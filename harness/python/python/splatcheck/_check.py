@@ -1,0 +1,254 @@
+"""A kernel on many cases."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._cases import Case, draw, expect_model
+from ._judging import judge, message
+from ._layouts import CONTIGUOUS, LAYOUTS, lay_out
+from ._native import Judged
+
+#: What :func:`check` calls: see there.
+Kernel = Callable[..., Mapping[str, Any]]
+
+#: Findings after which no more cases are run: more of the same say nothing new.
+_ENOUGH = 20
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is wrong with a kernel on one case."""
+
+    case: Case
+    """The case; ``case.save("case.safetensors")`` keeps it."""
+    kind: str
+    """``outside bounds``, ``bad output``, ``raised``, ``changed its input``, ``layout`` (wrong only where
+    inputs are not contiguous) or ``wrong later`` (wrong when called again)."""
+    message: str
+    """What was wrong, in words: the tensor, what was expected."""
+    error: BaseException | None = None
+    """What the kernel raised, where it did."""
+
+    def __str__(self) -> str:
+        return f"case {self.case.name}: {self.message}"
+
+
+@dataclass
+class Result:
+    """What :func:`check` found. True if nothing is wrong and something was judged."""
+
+    level: str
+    """The level of the cases."""
+    model: str
+    """The arithmetic that the kernel promised."""
+    cases: int = 0
+    """Cases that the kernel was called with."""
+    elements: int = 0
+    """Elements of outputs that were compared."""
+    disagree: int = 0
+    """Elements outside their bounds."""
+    inconclusive: int = 0
+    """Elements whose bound is infinite: nothing can be said of them."""
+    not_compared: int = 0
+    """Elements of what rounding decides whether it is there."""
+    largest_ratio: float = 0.0
+    """The largest error / bound of the elements within theirs."""
+    findings: list[Finding] = field(default_factory=list)
+    """What is wrong, at most one finding a case."""
+    notes: list[str] = field(default_factory=list)
+    """What should be known beside it, as that float64 was rounded."""
+
+    @property
+    def verdict(self) -> str:
+        """``agree``, ``disagree``, ``inconclusive`` or ``not exercised``."""
+        if self.findings:
+            return "disagree"
+        if self.inconclusive:
+            return "inconclusive"
+        return "agree" if self.elements else "not exercised"
+
+    def __bool__(self) -> bool:
+        return self.verdict in ("agree", "inconclusive")
+
+    def raise_for_findings(self) -> None:
+        """Raises what was found, and what the kernel raised first as its cause.
+
+        Raises:
+            AssertionError: there are findings, or nothing was judged.
+        """
+        __tracebackhide__ = True
+        if not self:
+            cause = next((finding.error for finding in self.findings if finding.error), None)
+            raise AssertionError(str(self)) from cause
+
+    def __str__(self) -> str:
+        lines = [self._headline()]
+        lines += [str(finding) for finding in self.findings[:3]]
+        if len(self.findings) > 3:
+            lines.append(f"... and {len(self.findings) - 3} more findings")
+        return "\n".join(lines + [f"Note: {note}" for note in self.notes])
+
+    def _headline(self) -> str:
+        subject = f"level {self.level}, model {self.model}"
+        match self.verdict:
+            case "agree":
+                ratio = f"largest error / bound {self.largest_ratio:.3g}"
+                return f"agree: {self.cases} cases, {self.elements} elements, {ratio} ({subject})"
+            case "inconclusive":
+                what = f"{self.inconclusive} of {self.elements} elements have no finite bound"
+                return f"inconclusive: {what}, all others agree ({subject})"
+            case "disagree":
+                bad = len(self.findings)
+                return f"disagree: the kernel is wrong in {bad} of {self.cases} cases ({subject})"
+            case _:
+                return f"not exercised: no element was compared ({subject})"
+
+
+def check(
+    fn: Kernel,
+    level: str = "raster",
+    count: int = 100,
+    seed: int = 0,
+    *,
+    model: str = "cuda",
+    formulation: str | None = None,
+    extra_roundings: int | None = None,
+    convention: str | None = None,
+    generator: str | Sequence[str] | None = None,
+    corpus: str | os.PathLike[str] | None = None,
+    layouts: bool = True,
+) -> Result:
+    """Calls a kernel with cases and judges what it returns.
+
+    By turns the inputs of a case are contiguous, have gaps between their elements, or begin inside a larger
+    array; the gaps hold NaN. A kernel that raises there, and is right with contiguous inputs, takes no
+    others, which is a note; one that returns something wrong is a finding. At the end the first case comes
+    once more: a kernel that is right once and wrong later adds to what it returned before, or keeps a
+    state.
+
+    Args:
+        fn: the kernel. It is called ``fn(inputs, metadata)`` with a dict of arrays and one of numbers, or,
+            where its parameters have such names, by keyword: ``fn(means2d, conics, width, ...)`` (all
+            inputs and numbers where it has ``**kwargs``). It returns a dict of arrays with the level's
+            outputs: see :class:`Case`. What it may return is in :func:`assert_gradients`.
+        level, count, seed, convention, generator, corpus, formulation: see :func:`cases`.
+        model, extra_roundings: see :func:`assert_gradients`.
+        layouts: False for contiguous inputs alone.
+
+    Returns:
+        the verdict, with a finding for each case on which the kernel is wrong, raised, returned something
+        else, or changed its inputs. After 20 findings no more cases are run.
+
+    Raises:
+        ValueError: an option cannot be followed.
+        TypeError: ``fn`` cannot be called.
+    """
+    if not callable(fn):
+        raise TypeError(f"fn is of type {type(fn).__name__}: expected a function")
+    expect_model(model)
+    expression = (formulation, extra_roundings)
+    drawn = draw(level, count, (seed, generator), corpus, convention, expression)
+    result = Result(level, model)
+    for number, case in enumerate(drawn):
+        layout = LAYOUTS[number % len(LAYOUTS)] if layouts else CONTIGUOUS
+        found = _one(fn, case, layout, result)
+        result.cases += 1
+        if found is not None:
+            result.findings.append(found)
+        if len(result.findings) == _ENOUGH:
+            result.notes.append(f"stopped after {_ENOUGH} findings")
+            return result
+    if len(drawn) > 0:
+        _again(fn, drawn[0], result)
+    return result
+
+
+def _again(fn: Kernel, case: Case, result: Result) -> None:
+    """Calls the kernel with its first case once more."""
+    if any(finding.case.name == case.name for finding in result.findings):
+        return
+    _, found = _run(fn, case, CONTIGUOUS, result)
+    if found is not None:
+        words = f"right at first, wrong when called again with the same case: {found.message}"
+        result.findings.append(Finding(case, "wrong later", words, found.error))
+
+
+def _one(fn: Kernel, case: Case, layout: str, result: Result) -> Finding | None:
+    """Calls the kernel with a case, and where it is wrong with contiguous inputs; what is wrong."""
+    judged, found = _run(fn, case, layout, result)
+    if found is not None and layout != CONTIGUOUS:
+        plain, plain_found = _run(fn, case, CONTIGUOUS, result)
+        if plain_found is not None:
+            judged, found = plain, plain_found
+        elif found.kind == "raised":
+            _note(result, f"the kernel raises {type(found.error).__name__} for inputs {layout}: not judged")
+            judged, found = plain, None
+        else:
+            words = f"right with contiguous inputs, wrong with inputs {layout}: {found.message}"
+            found = Finding(case, "layout", words, found.error)
+    if judged is not None:
+        result.elements += judged.elements
+        result.disagree += judged.disagree
+        result.inconclusive += judged.inconclusive
+        result.not_compared += judged.not_compared
+        result.largest_ratio = max(result.largest_ratio, judged.largest_ratio)
+    return found
+
+
+def _note(result: Result, note: str) -> None:
+    if note not in result.notes:
+        result.notes.append(note)
+
+
+def _run(
+    fn: Kernel, case: Case, layout: str, result: Result
+) -> tuple[Judged | None, Finding | None]:
+    """Calls the kernel with a case in a layout; what its outputs came to, and what is wrong."""
+    laid = {name: lay_out(array, layout) for name, array in case._fresh().items()}
+    before = {name: memory.tobytes() for name, (_, memory) in laid.items()}
+    # The kernel may take arrays out of the dict that it gets, or put others in.
+    inputs = {name: array for name, (array, _) in laid.items()}
+    try:
+        arguments, keywords = _arguments(fn, inputs, dict(case.metadata))
+        actual = fn(*arguments, **keywords)
+    except Exception as error:
+        kind = type(error).__name__
+        return None, Finding(case, "raised", f"the kernel raised {kind}: {error}", error)
+    for name, (_, memory) in laid.items():
+        if memory.tobytes() != before[name]:
+            return None, Finding(case, "changed its input", f"the kernel changed its input '{name}'")
+    try:
+        judged = judge(actual, case, result.model, (None, None), result.notes)
+    except (TypeError, ValueError) as error:
+        return None, Finding(case, "bad output", str(error), error)
+    if judged.verdict == "disagree":
+        return judged, Finding(case, "outside bounds", message(judged, case, result.model, None, []))
+    return judged, None
+
+
+def _arguments(
+    fn: Kernel, inputs: dict[str, Any], metadata: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """By keyword, where the parameters have the names of inputs and numbers; else inputs and metadata."""
+    known = {**metadata, **inputs, "metadata": metadata}
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):
+        return (inputs, metadata), {}
+    if any(p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) for p in parameters):
+        return (inputs, metadata), {}
+    rest = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    named = [p for p in parameters if p.kind is not p.VAR_KEYWORD]
+    if not all(p.name in known or p.default is not p.empty for p in named):
+        return (inputs, metadata), {}
+    if rest:
+        own = {"metadata": metadata} if any(p.name == "metadata" for p in named) else {}
+        return (), {**metadata, **inputs, **own}
+    if any(p.name in inputs for p in named):
+        return (), {p.name: known[p.name] for p in named if p.name in known}
+    return (inputs, metadata), {}

@@ -1,0 +1,112 @@
+"""The judge: a kernel's outputs against the oracle's, each element within its bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _arrays
+from ._cases import Case, expect_case, expect_model
+from ._native import Judged
+
+
+def assert_gradients(
+    actual: Mapping[str, Any],
+    case: Case,
+    *,
+    model: str = "cuda",
+    formulation: str | None = None,
+    extra_roundings: int | None = None,
+) -> None:
+    """Asserts that a kernel's outputs for a case lie within their bounds, as ``splatcheck judge`` does.
+
+    Nothing is to be tuned: the bound of each element follows from the case, the arithmetic and the
+    expression. It holds for sums in any order.
+
+    Args:
+        actual: the outputs by name, as :class:`Case` lists them: numpy arrays, or anything with
+            ``__dlpack__`` or ``__array__`` in the processor's memory, float32. float64 is rounded to
+            float32 first.
+        case: the case that they are of.
+        model: the arithmetic that the kernel promises: ``cuda`` (CUDA C++ as compiled by default; also for
+            numpy, whose float32 exp is an ulp or two off), ``cuda-fast``, ``wgsl``, ``wgsl-exp0``, or
+            ``ieee`` (every operation correctly rounded, exp too).
+        formulation: the expression of alpha's gradient; the case's own where it is None.
+        extra_roundings: how often the kernel rounds a term on its way into an intermediate of that
+            expression, 0 to 64; as the formulation states where it is None.
+
+    Raises:
+        AssertionError: an element lies outside its bound (a NaN does); the message names the worst.
+        TypeError: an output is no array, of another type of numbers, or on a GPU.
+        ValueError: an output is missing, not expected, or has another shape; or an option is not known.
+    """
+    __tracebackhide__ = True
+    expect_case(case)
+    expect_model(model)
+    notes: list[str] = []
+    judged = judge(actual, case, model, (formulation, extra_roundings), notes)
+    if judged.verdict == "disagree":
+        raise AssertionError(message(judged, case, model, formulation, notes))
+
+
+def judge(
+    actual: Any,
+    case: Case,
+    model: str,
+    expression: tuple[str | None, int | None],
+    notes: list[str],
+) -> Judged:
+    """What the outputs come to; notes are added to ``notes``."""
+    return case._native.judge(_arrays.encode(checked(actual, case, notes)), model, expression)
+
+
+def checked(actual: Any, case: Case, notes: list[str]) -> dict[str, np.ndarray]:
+    """The outputs as arrays of the types and shapes that they must have."""
+    ports = case._native.outputs()
+    names = ", ".join(name for name, *_ in ports)
+    if not isinstance(actual, Mapping):
+        kind = type(actual).__name__
+        raise TypeError(f"the kernel returned {kind}: expected a dict of arrays with {names}")
+    unknown = [name for name in actual if name not in {port[0] for port in ports}]
+    if unknown:
+        raise ValueError(f"output '{unknown[0]}' is not expected: there are {names}")
+    arrays = {}
+    for name, dtype, shape, needed in ports:
+        if name in actual and actual[name] is not None:
+            arrays[name] = _arrays.to_output(name, actual[name], dtype, tuple(shape), notes)
+        elif needed:
+            raise ValueError(f"output '{name}' is missing: expected {dtype} {list(shape)}")
+    return arrays
+
+
+def message(
+    judged: Judged, case: Case, model: str, formulation: str | None, notes: list[str]
+) -> str:
+    """What is said of outputs that disagree."""
+    share = judged.disagree / judged.elements
+    lines = [
+        f"Outputs are outside their bounds: {_subject(case, model, formulation)}",
+        "",
+        f"Elements outside their bounds: {judged.disagree} / {judged.elements} ({share:.1%})",
+    ]
+    if judged.worst is not None:
+        worst = judged.worst
+        place = f"{worst.output}[{', '.join(map(str, worst.index))}]"
+        lines += [
+            f"Worst error / bound: {worst.ratio:.4g} at {place} (up to 1 allowed)",
+            f"  value  {worst.value!r}",
+            f"  oracle {worst.oracle!r}",
+            f"  bound  {worst.bound!r}",
+        ]
+        # What a sum consists of, and how many terms the error is worth: the rest is said above.
+        terms = worst.text.partition("; ")[2]
+        lines += [f"  {terms}"] if terms else []
+    return "\n".join(lines + [f"Note: {note}" for note in notes])
+
+
+def _subject(case: Case, model: str, formulation: str | None) -> str:
+    words = f"level {case.level}, case {case.name}, model {model}"
+    expression = formulation or case.formulation
+    return words if expression is None else f"{words}, formulation {expression}"

@@ -1,0 +1,57 @@
+"""The part that is written in Rust (harness/python/src). Nothing of it is for users."""
+
+__version__: str
+MODELS: list[str]
+
+class NativeCase:
+    """A case with its job at a level."""
+
+    name: str
+    camera: int
+    level: str
+    formulation: str | None
+    def inputs(self) -> bytes: ...
+    def floats(self) -> list[str]: ...
+    def outputs(self) -> list[tuple[str, str, list[int], bool]]: ...
+    def judge(
+        self, outputs: bytes, model: str, expression: tuple[str | None, int | None]
+    ) -> Judged: ...
+    def oracle(self, model: str) -> list[tuple[str, list[int], bytes, bytes]]: ...
+    def write(self, path: str) -> None: ...
+
+class Worst:
+    """The element furthest outside its bound."""
+
+    output: str
+    index: list[int]
+    value: float
+    oracle: float
+    bound: float
+    ratio: float
+    text: str
+
+class Judged:
+    """What a kernel's outputs came to."""
+
+    verdict: str
+    elements: int
+    disagree: int
+    inconclusive: int
+    not_compared: int
+    largest_ratio: float
+    worst: Worst | None
+
+class Source:
+    """Where cases come from."""
+
+    def __init__(
+        self,
+        level: str,
+        expression: tuple[str | None, int | None],
+        draws: tuple[int, list[str]],
+        convention: str | None,
+    ) -> None: ...
+    def drawn(self, index: int) -> NativeCase: ...
+    def corpus(self, folder: str) -> list[NativeCase]: ...
+
+def run_command(interpreter: str, arguments: list[str]) -> int: ...

@@ -1,0 +1,238 @@
+//! A case at a level: what a kernel reads, what it must write, and what that is judged by.
+
+use crate::source::contract;
+use crate::value_error;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use splatcheck::engines::command::{Form, decode};
+use splatcheck::judge::tolerance::Summation;
+use splatcheck::judge::{Arithmetic, Output, OutputBound, Rows};
+use splatcheck::verdict::Tally;
+use splatcheck::workload::{AnyCase, Job, Notes};
+use splatcheck::workloads::splat::contract::{Contract, Level, judge_job};
+use splatcheck_gpu::{Data, Dtype};
+use std::path::PathBuf;
+
+/// One case, with its job at a level.
+#[pyclass(frozen, module = "splatcheck._native")]
+pub(crate) struct NativeCase {
+    case: AnyCase,
+    view: usize,
+    contract: Contract,
+    job: Job,
+}
+
+impl NativeCase {
+    pub(crate) fn new(case: AnyCase, view: usize, contract: Contract) -> PyResult<Self> {
+        let job = contract.job(&case, view).map_err(value_error)?;
+        Ok(Self { case, view, contract, job })
+    }
+}
+
+/// The arithmetic of that name.
+fn arithmetic(name: &str) -> PyResult<Arithmetic> {
+    Arithmetic::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| {
+        let all = Arithmetic::ALL.map(Arithmetic::name).join(", ");
+        PyValueError::new_err(format!("there is no model '{name}': expected one of {all}"))
+    })
+}
+
+/// An output as Python is told of it: name, type as numpy names it, shape, whether it must be there.
+type Port = (&'static str, &'static str, Vec<usize>, bool);
+
+/// Numbers of an output as bytes of f64: name, shape, values, bounds.
+type Numbers<'py> = (&'static str, Vec<usize>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+#[pymethods]
+impl NativeCase {
+    #[getter]
+    fn name(&self) -> &str {
+        self.case.name()
+    }
+
+    #[getter]
+    fn camera(&self) -> usize {
+        self.view
+    }
+
+    #[getter]
+    fn level(&self) -> &'static str {
+        self.contract.level().name()
+    }
+
+    /// The name of the first project that has it, else its fields; both can be given again.
+    #[getter]
+    fn formulation(&self) -> Option<String> {
+        let formulation = self.contract.formulation();
+        let named = formulation.named().find(|named| named.formulation == formulation);
+        let name = named.map_or_else(|| formulation.to_string(), |named| named.name.to_owned());
+        (self.contract.level() == Level::Raster).then_some(name)
+    }
+
+    /// What a program would read: the bytes of a .safetensors.
+    fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.contract.input(&self.job.inputs)).map_err(value_error)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Names of the metadata that are numbers of type f32, also where no fraction shows it.
+    fn floats(&self) -> Vec<&str> {
+        let scalars = self.job.inputs.iter().filter(|(_, tensor)| tensor.shape().is_empty());
+        let floats = scalars.filter(|(_, tensor)| matches!(tensor.data(), Data::F32(_)));
+        floats.map(|(name, _)| name).collect()
+    }
+
+    /// What a kernel writes.
+    fn outputs(&self) -> Vec<Port> {
+        let (contract, sizes) = (self.contract, &self.job.sizes);
+        let outputs = contract.stage().outputs.iter();
+        outputs
+            .filter(|port| contract.may_write(port, sizes))
+            .map(|port| {
+                let dtype = match port.dtype {
+                    Dtype::F32 => "float32",
+                    Dtype::I32 | Dtype::U32 => "int32",
+                };
+                (port.name, dtype, port.shape_for(sizes), contract.must_write(port, sizes))
+            })
+            .collect()
+    }
+
+    /// Judges the outputs, the bytes of a .safetensors, in the case's formulation or in another.
+    fn judge(
+        &self,
+        py: Python<'_>,
+        outputs: &[u8],
+        model: &str,
+        expression: (Option<String>, Option<u32>),
+    ) -> PyResult<Judged> {
+        let (formulation, extra_roundings) = expression;
+        let arithmetic = arithmetic(model)?;
+        py.detach(|| {
+            if formulation.is_none() && extra_roundings.is_none() {
+                return judged(self.contract, arithmetic, &self.job, outputs);
+            }
+            let (level, own) = (self.contract.level(), self.contract.formulation());
+            let other = contract(level, own, (formulation.as_deref(), extra_roundings))?;
+            let job = other.job(&self.case, self.view).map_err(value_error)?;
+            judged(other, arithmetic, &job, outputs)
+        })
+    }
+
+    /// The oracle's outputs and how far from them a conforming kernel's may lie.
+    fn oracle<'py>(&self, py: Python<'py>, model: &str) -> PyResult<Vec<Numbers<'py>>> {
+        let arithmetic = arithmetic(model)?;
+        let expectation = py.detach(|| self.job.expectation(arithmetic));
+        let mut all = Vec::new();
+        for rows in &expectation.rows {
+            for output in &rows.outputs {
+                let number = |place| {
+                    number(
+                        rows,
+                        output,
+                        place,
+                        |sum, element| sum.tolerance(element, &expectation.model),
+                        self.contract,
+                    )
+                };
+                let count = output.shape.iter().product();
+                let (values, bounds): (Vec<f64>, Vec<f64>) = (0..count).map(number).unzip();
+                let [values, bounds] = [values, bounds].map(|all| PyBytes::new(py, &bytes(&all)));
+                all.push((output.name, output.shape.clone(), values, bounds));
+            }
+        }
+        Ok(all)
+    }
+
+    /// Writes the case's file.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.case.write(&path, &Notes::new())).map_err(value_error)
+    }
+}
+
+fn bytes(numbers: &[f64]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// The oracle's value and the bound of an element; sums in any order.
+fn number(
+    rows: &Rows,
+    output: &Output,
+    place: usize,
+    tolerance: impl Fn(Summation, &splatcheck_reference::arithmetic::ElementBound) -> f64,
+    contract: Contract,
+) -> (f64, f64) {
+    /// Of no matter: no sum is made warp by warp.
+    const LANES: u32 = 32;
+    match &output.bound {
+        OutputBound::Interval(bounds) => bounds[place],
+        OutputBound::OneOf(allowed) => (allowed.oracle[place] as f64, 0.0),
+        OutputBound::Sum(elements) => {
+            let row = place / (elements.len() / rows.count.max(1)).max(1);
+            let terms = rows.terms.as_ref();
+            let sum = terms.map(|terms| terms.summation(row, contract.setting(), LANES));
+            let sum = sum.unwrap_or_else(Summation::of_one_term);
+            (elements[place].value, tolerance(sum, &elements[place]))
+        }
+    }
+}
+
+/// What a kernel's outputs came to.
+#[pyclass(frozen, get_all, module = "splatcheck._native")]
+pub(crate) struct Judged {
+    verdict: String,
+    elements: u64,
+    disagree: u64,
+    inconclusive: u64,
+    not_compared: u64,
+    largest_ratio: f64,
+    worst: Option<Worst>,
+}
+
+/// The element furthest outside its bound.
+#[pyclass(frozen, get_all, module = "splatcheck._native")]
+#[derive(Clone)]
+pub(crate) struct Worst {
+    output: String,
+    index: Vec<usize>,
+    value: f64,
+    oracle: f64,
+    bound: f64,
+    ratio: f64,
+    text: String,
+}
+
+fn judged(
+    contract: Contract,
+    arithmetic: Arithmetic,
+    job: &Job,
+    outputs: &[u8],
+) -> PyResult<Judged> {
+    let outputs = decode(&contract, &job.sizes, outputs).map_err(value_error)?;
+    let tally = judge_job(contract, arithmetic, job, &outputs).map_err(value_error)?;
+    Ok(Judged::of(&tally))
+}
+
+impl Judged {
+    fn of(tally: &Tally) -> Self {
+        let worst = tally.worst.as_ref().map(|worst| Worst {
+            output: worst.output.to_string(),
+            index: worst.element.clone(),
+            value: worst.value,
+            oracle: worst.oracle,
+            bound: worst.bound,
+            ratio: worst.ratio(),
+            text: worst.to_string(),
+        });
+        Self {
+            verdict: tally.verdict().to_string(),
+            elements: tally.elements(),
+            disagree: tally.disagree,
+            inconclusive: tally.inconclusive,
+            not_compared: tally.unbounded,
+            largest_ratio: tally.sharpness.max,
+            worst,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where cases come from: drawn by seed and number, or read from files.
+
+use crate::case::NativeCase;
+use crate::value_error;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use splatcheck::engines::command::Form;
+use splatcheck::fuzz::Draws;
+use splatcheck::workload::{AnyCase, Workload, generator};
+use splatcheck::workloads::splat::Splat;
+use splatcheck::workloads::splat::contract::{Contract, Level};
+use splatcheck_reference::arithmetic::ExtraRoundings;
+use splatcheck_reference::splat::Formulation;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Cases of a level, in a formulation.
+#[pyclass(frozen, module = "splatcheck._native")]
+pub(crate) struct Source {
+    contract: Contract,
+    workload: Arc<dyn Workload>,
+    draws: Draws,
+}
+
+/// A level in the formulation of that name, else in this one, with so many extra roundings.
+pub(crate) fn contract(
+    level: Level,
+    formulation: Formulation,
+    (named, extra_roundings): (Option<&str>, Option<u32>),
+) -> PyResult<Contract> {
+    let named = named.map(str::parse::<Formulation>).transpose().map_err(value_error)?;
+    let formulation = named.unwrap_or(formulation);
+    let formulation = match extra_roundings {
+        Some(extra) => {
+            let extra: ExtraRoundings = extra.to_string().parse().map_err(value_error)?;
+            formulation.with_extra_roundings(extra)
+        }
+        None => formulation,
+    };
+    Contract::new(level, formulation).map_err(value_error)
+}
+
+/// From the generators of those names, each of which promises something of the contract's stage; for none,
+/// as `splatcheck check` does.
+fn draws_of(
+    workload: Arc<dyn Workload>,
+    (seed, names): (u64, &[String]),
+    contract: Contract,
+) -> PyResult<Draws> {
+    let mut named = Vec::new();
+    for name in names {
+        let found = generator(workload.as_ref(), name).ok_or_else(|| {
+            let all: Vec<_> = workload.generators().iter().map(|g| g.name).collect();
+            let all = all.join(", ");
+            PyValueError::new_err(format!("there is no generator '{name}': expected one of {all}"))
+        })?;
+        named.push(found);
+    }
+    let draws = Draws::new(workload, seed, &named);
+    let left_out = match &draws {
+        Draws::Random(..) => Vec::new(),
+        Draws::Generators(plan) => plan.left_out(),
+    };
+    for (stages, names) in left_out {
+        if stages.contains(&contract.stage()) {
+            let (names, level) = (names.join(", "), contract.level());
+            return Err(PyValueError::new_err(format!(
+                "generator {names}: no result is well-defined at level {level}, choose another level"
+            )));
+        }
+    }
+    Ok(draws)
+}
+
+#[pymethods]
+impl Source {
+    #[new]
+    fn new(
+        level: &str,
+        expression: (Option<String>, Option<u32>),
+        draws: (u64, Vec<String>),
+        convention: Option<String>,
+    ) -> PyResult<Self> {
+        let ((formulation, extra_roundings), (seed, generators)) = (expression, draws);
+        let level = level.parse().map_err(value_error)?;
+        let contract =
+            contract(level, Formulation::default(), (formulation.as_deref(), extra_roundings))?;
+        let mut workload: Arc<dyn Workload> = Arc::new(Splat::default());
+        if let Some(name) = convention {
+            workload = workload.under(&name).ok_or_else(|| {
+                let what = format!("there is no convention '{name}': expected inria or gsplat");
+                PyValueError::new_err(what)
+            })?;
+        }
+        let draws = draws_of(Arc::clone(&workload), (seed, &generators), contract)?;
+        Ok(Self { contract, workload, draws })
+    }
+
+    /// The case of that number: a scene, and at level raster one of its cameras.
+    fn drawn(&self, py: Python<'_>, index: u64) -> PyResult<NativeCase> {
+        py.detach(|| {
+            let case = self.draws.case(index).ok_or_else(|| {
+                let what =
+                    "generator: the files that its cases are made from are not on this machine";
+                PyValueError::new_err(what)
+            })?;
+            let views = self.contract.views(&case).map_err(value_error)?.max(1) as u64;
+            // Conventions come by turns, so the number itself would tie cameras to conventions.
+            let mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+            let view = usize::try_from(mixed % views).unwrap_or_default();
+            NativeCase::new(case, view, self.contract)
+        })
+    }
+
+    /// Every case of a folder, each with all its cameras.
+    fn corpus(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<NativeCase>> {
+        py.detach(|| {
+            let cases = self.workload.read_corpus(&folder).map_err(value_error)?;
+            let mut all = Vec::new();
+            for case in cases {
+                self.all_views(case, &mut all)?;
+            }
+            Ok(all)
+        })
+    }
+}
+
+impl Source {
+    fn all_views(&self, case: AnyCase, all: &mut Vec<NativeCase>) -> PyResult<()> {
+        for view in 0..self.contract.views(&case).map_err(value_error)? {
+            all.push(NativeCase::new(Arc::clone(&case), view, self.contract)?);
+        }
+        Ok(())
+    }
+}

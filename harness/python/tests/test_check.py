@@ -1,0 +1,149 @@
+"""check: a kernel on many cases."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import splatcheck
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+from my_kernel import rasterize_backward  # noqa: E402
+
+
+def zeros(inputs, metadata):
+    """The outputs of a kernel that does nothing."""
+    return {f"v_{name}": np.zeros_like(inputs[name]) for name in ("means2d", "conics", "opacities", "colors")}
+
+
+def test_a_right_kernel_agrees():
+    result = splatcheck.check(rasterize_backward, count=20)
+    assert result and result.verdict == "agree" and result.cases == 20, result
+    assert str(result).startswith("agree: 20 cases, ") and 0 < result.largest_ratio <= 1
+    result.raise_for_findings()
+
+
+def test_a_lost_lane_is_found():
+    result = splatcheck.check(lambda x, m: rasterize_backward(x, m, bug="lost lane"), count=20)
+    assert not result and result.verdict == "disagree" and result.disagree > 0
+    words = str(result)
+    assert words.startswith(f"disagree: the kernel is wrong in {len(result.findings)} of 20 cases"), words
+    assert result.findings[0].kind == "outside bounds" and "error / bound" in words
+    with pytest.raises(AssertionError, match="disagree: "):
+        result.raise_for_findings()
+
+
+def test_a_kernel_may_take_its_arrays_by_name():
+    def named(means2d, conics, opacities, colors, width, *, tile_size, bug=None):
+        assert means2d.shape[1] == 2 and width > 0 and tile_size > 0 and bug is None
+        return zeros(dict(means2d=means2d, conics=conics, opacities=opacities, colors=colors), {})
+
+    def all_named(**inputs):
+        assert {"width", "means2d"} <= set(inputs)
+        return zeros(inputs, {})
+
+    for kernel in (named, all_named):
+        result = splatcheck.check(kernel, count=2)
+        assert {finding.kind for finding in result.findings} <= {"outside bounds"}, result
+
+
+def test_a_kernel_that_changes_its_inputs_is_found():
+    def changes(inputs, metadata):
+        outputs = rasterize_backward(inputs, metadata)
+        inputs["opacities"][:] = 0
+        inputs.clear()
+        return outputs
+
+    result = splatcheck.check(changes, count=2)
+    kinds = {(finding.kind, finding.message) for finding in result.findings}
+    assert kinds == {("changed its input", "the kernel changed its input 'opacities'")}, result
+
+
+def test_what_a_kernel_raises_is_a_finding_with_its_cause():
+    def raises(inputs, metadata):
+        raise RuntimeError("an illegal memory access")
+
+    result = splatcheck.check(raises, count=50)
+    assert len(result.findings) == 20 and result.notes == ["stopped after 20 findings"]
+    assert "the kernel raised RuntimeError: an illegal memory access" in str(result)
+    with pytest.raises(AssertionError) as raised:
+        result.raise_for_findings()
+    assert isinstance(raised.value.__cause__, RuntimeError)
+
+
+def test_what_is_no_output_is_a_finding():
+    result = splatcheck.check(lambda x, m: {**zeros(x, m), "v_colors": None}, count=1)
+    assert result.findings[0].kind == "bad output" and "'v_colors' is missing" in str(result)
+    assert splatcheck.check(zeros, count=0).verdict == "not exercised"
+    with pytest.raises(AssertionError, match="not exercised"):
+        splatcheck.check(zeros, count=0).raise_for_findings()
+
+
+def test_layouts_and_repetitions():
+    def flat(inputs, metadata):
+        """Takes it for granted that arrays are contiguous, as a kernel that gets pointers may."""
+        means = np.lib.stride_tricks.as_strided(inputs["means2d"], strides=(8, 4))
+        return rasterize_backward({**inputs, "means2d": means}, metadata)
+
+    result = splatcheck.check(flat, count=12)
+    assert {finding.kind for finding in result.findings} == {"layout"}, result
+    assert "right with contiguous inputs, wrong with inputs with a gap" in str(result)
+    assert splatcheck.check(flat, count=12, layouts=False)
+
+    def strict(inputs, metadata):
+        if not all(array.flags.c_contiguous for array in inputs.values()):
+            raise RuntimeError("means2d must be contiguous")
+        return rasterize_backward(inputs, metadata)
+
+    result = splatcheck.check(strict, count=6)
+    assert result and result.notes[0].startswith("the kernel raises RuntimeError for inputs with a gap")
+
+    def writes_beside(inputs, metadata):
+        if inputs["means2d"].base is not None:
+            inputs["means2d"].base.flat[-1] = 0
+        return rasterize_backward(inputs, metadata)
+
+    result = splatcheck.check(writes_beside, count=6)
+    assert {finding.kind for finding in result.findings} == {"layout"}, result
+
+    kept = {}
+
+    def adds_up(inputs, metadata):
+        outputs = rasterize_backward(inputs, metadata)
+        old = kept.setdefault(inputs["means2d"].tobytes(), outputs)
+        return outputs if old is outputs else {name: old[name] + outputs[name] for name in old}
+
+    result = splatcheck.check(adds_up, count=3)
+    assert [finding.kind for finding in result.findings] == ["wrong later"], result
+
+
+def test_a_trivial_kernel_is_asked_a_hundred_times_a_second(tmp_path):
+    scene = Path(__file__).parents[3] / "corpora/splat/tile-corner.toml"
+    small = scene.read_text().replace("= 32", "= 16")
+    assert "width = 16" in small and "height = 16" in small, "the scene has changed"
+    for i in range(100):
+        (tmp_path / f"c{i}.toml").write_text(small)
+    asked = []
+
+    def trivial(inputs, metadata):
+        asked.append(metadata["width"])
+        return rasterize_zeros(inputs)
+
+    def rasterize_zeros(inputs):
+        return zeros(inputs, {})
+
+    best = 0.0
+    for _ in range(3):
+        asked.clear()
+        start = time.perf_counter()
+        cases = splatcheck.cases(count=0, corpus=tmp_path)
+        for case in cases:
+            outputs = trivial(case.inputs, case.metadata)
+            with pytest.raises(AssertionError):
+                splatcheck.assert_gradients(outputs, case)
+        best = max(best, len(asked) / (time.perf_counter() - start))
+        if best >= 100:
+            break
+    print(f"{best:.0f} cases a second")
+    assert best >= 100 and set(asked) == {16}, f"{best:.0f} cases a second"

@@ -1,0 +1,46 @@
+//! As what a user's kernel is judged.
+
+use clap::Args;
+use splatcheck_emulator::WARP;
+use splatcheck_gpu::{Reduction, Setting};
+
+use crate::cli::exit::CliError;
+
+/// As what a user's kernel is judged, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct JudgedAs {
+    /// How a kernel of your own adds up, for tighter bounds [default: in any order, the widest]
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
+    pub reduction: Option<Reduction>,
+    /// The threshold in the settings of a kernel of your own, 0 to 33 [default: 0]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub threshold: Option<u32>,
+    /// Judge a kernel of your own as compiled with `--use_fast_math`
+    #[arg(long)]
+    pub fast_math: bool,
+}
+
+impl JudgedAs {
+    /// Whether any of it was typed.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.reduction.is_some() || self.threshold.is_some() || self.fast_math
+    }
+
+    /// The setting, `atomic` where no reduction is named: of all orders of addition, one term after
+    /// another has the longest chain.
+    ///
+    /// # Errors
+    /// A threshold that no warp has; a reduction that one kernel alone does not make.
+    pub fn setting(&self) -> Result<Setting, CliError> {
+        let reduction = self.reduction.unwrap_or(Reduction::BASELINE);
+        if reduction.launches_twice() {
+            return Err(CliError::new(format!(
+                "--reduction {reduction}: it takes two launches, and a kernel of your own is one; leave \
+                 the option out to have its sums bounded in any order"
+            )));
+        }
+        let setting = Setting { reduction, threshold: self.threshold.unwrap_or(0) };
+        setting.check(WARP).map_err(|e| CliError::new(format!("--threshold: {e}")))
+    }
+}

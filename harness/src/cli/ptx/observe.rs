@@ -1,0 +1,216 @@
+//! `--observe-only`: a user's kernel is run and watched, and nothing is compared with an oracle.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD_REPLAY;
+use splatcheck_gpu::{Data, EngineError, Stage, Tensors, Work};
+use splatcheck_reference::splat::Formulation;
+
+use super::PtxPlan;
+use crate::campaign::Place;
+use crate::cli::exit::{CliError, Outcome};
+use crate::cli::formulation::Asked;
+use crate::cli::gate::write_sarif;
+use crate::emulated::{lines_at_fault, places_of};
+use crate::engines::Emulation;
+use crate::gate::{Evidence, sarif};
+use crate::manifest::Symbols;
+use crate::user_kernel::{self, Observe, UserProgram};
+use crate::workload::views;
+use crate::workloads::splat::formulated::{judged_in, stage_of};
+
+/// Reads `--observe`.
+///
+/// # Errors
+/// Something else than races, on or off.
+pub(super) fn parse(text: &str) -> Result<Observe, UnknownObservation> {
+    match text {
+        "races=on" => Ok(Observe { races: true }),
+        "races=off" => Ok(Observe { races: false }),
+        _ => Err(UnknownObservation),
+    }
+}
+
+/// There is nothing of that name to turn off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected races=on or races=off: what else is watched is always watched")]
+pub(super) struct UnknownObservation;
+
+/// What a kernel runs on.
+struct Given {
+    name: String,
+    inputs: Tensors,
+}
+
+/// One thing that was seen, as often as it was.
+struct Seen {
+    what: String,
+    kind: &'static str,
+    places: Vec<Place>,
+    notes: Vec<String>,
+    key: String,
+    case: String,
+    emulation: Emulation,
+    runs: u64,
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]; a launch that does not fit the kernel is one too.
+pub(super) fn run(
+    plan: &PtxPlan,
+    pool: &ThreadPool,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    let stage = stage_of(formulation(plan));
+    let given = given(plan, stage)?;
+    let watched = if plan.kernel.observe.races { "races, " } else { "" };
+    writeln!(
+        out,
+        "observing {} of {}: {watched}barriers, masks, values never written, bounds; no oracle\n",
+        plan.kernel,
+        plan.file.display()
+    )?;
+    let runs: Vec<_> = plan
+        .emulations
+        .iter()
+        .flat_map(|&emulation| given.iter().map(move |given| (emulation, given)))
+        .collect();
+    let observed = pool.install(|| {
+        let one = |&(emulation, given): &(Emulation, &Given)| one(plan, stage, emulation, given);
+        runs.par_iter().map(one).collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut seen: Vec<Seen> = Vec::new();
+    for one in observed.into_iter().flatten() {
+        match seen.iter_mut().find(|known| known.key == one.key) {
+            Some(known) => known.runs += 1,
+            None => seen.push(one),
+        }
+    }
+    for one in &seen {
+        told(one, runs.len(), out)?;
+    }
+    let kinds = seen.len();
+    let verdict = if seen.is_empty() { "agree" } else { "DISAGREE" };
+    writeln!(out, "{verdict}: {} runs, {kinds} kinds of misuse", runs.len())?;
+    let mut gate = plan.gate.clone();
+    let program = plan.file.display().to_string();
+    let results = seen.iter().map(|one| sarif::Finding {
+        rule: one.kind.to_owned(),
+        message: format!("{}, {}: {}", one.emulation, one.case, one.what),
+        places: sarif::in_program(&one.places, &program),
+    });
+    write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>())?;
+    let failures = seen.into_iter().map(|one| one.what).collect();
+    gate.conclude(&Evidence::of_failures(failures), &[], out)
+}
+
+/// The formulation whose stage's arrays a kernel without a manifest takes.
+fn formulation(plan: &PtxPlan) -> Formulation {
+    match plan.formulation {
+        Asked::One(formulation) => formulation,
+        Asked::Any => Formulation::STANDARD,
+    }
+}
+
+/// Every view of every case, with its arrays; nothing at all where there is no case.
+fn given(plan: &PtxPlan, stage: Stage) -> Result<Vec<Given>, CliError> {
+    let manifest = plan.kernel.manifest();
+    if plan.subject.count() == 0 {
+        return Ok(vec![Given { name: "no case".to_owned(), inputs: Tensors::new() }]);
+    }
+    let rules = manifest.map(|manifest| manifest.rules).unwrap_or_default();
+    let mut all = Vec::new();
+    for (case, view) in views(plan.subject.iter()) {
+        let case = rules.applied_to(&case);
+        let name = format!("case {}, camera {view}", case.name());
+        let inputs = match manifest {
+            Some(_) => {
+                let jobs = case.jobs_of(view, &|of| of == RASTERIZE_BACKWARD_REPLAY);
+                jobs.map_err(CliError::of)?.into_iter().next().map(|job| job.inputs)
+            }
+            None => {
+                let case = judged_in(&case, formulation(plan)).map_err(CliError::of)?;
+                let jobs = case.jobs_of(view, &|of| of == stage).map_err(CliError::of)?;
+                jobs.into_iter().next().map(|job| job.inputs)
+            }
+        };
+        let Some(inputs) = inputs else { continue };
+        let inputs = if manifest.is_some() { with_opacities(inputs)? } else { inputs };
+        all.push(Given { name, inputs });
+    }
+    Ok(all)
+}
+
+/// The arrays with the rendered opacities beside the transmittances: here both may be taken.
+fn with_opacities(mut inputs: Tensors) -> Result<Tensors, CliError> {
+    let transmittance = inputs.get("render_transmittance").map_err(CliError::of)?;
+    let shape = transmittance.shape().to_vec();
+    let opacities = inputs.f32("render_transmittance").map_err(CliError::of)?;
+    let opacities = Data::F32(opacities.iter().map(|t| 1.0 - t).collect());
+    inputs.array("render_alphas", &shape, opacities).map_err(CliError::of)?;
+    Ok(inputs)
+}
+
+/// One run; what was seen, if anything was.
+fn one(
+    plan: &PtxPlan,
+    stage: Stage,
+    emulation: Emulation,
+    given: &Given,
+) -> Result<Option<Seen>, CliError> {
+    let failed = |error: EngineError| CliError::caused(format!("engine {emulation}"), error);
+    let run = (stage, plan.setting.reduction);
+    let mut engine = plan.kernel.open(emulation.options(), run).map_err(failed)?;
+    let result = match &plan.kernel.program {
+        UserProgram::Manifest(kernel) => {
+            engine.set_budget(budget(&given.inputs, &kernel.manifest().sizes)?);
+            engine.run_foreign(kernel.as_ref(), &given.inputs)
+        }
+        UserProgram::Interface(_) => {
+            let settings = [Some(plan.setting)];
+            let work = [Work { inputs: &given.inputs, settings: &settings }];
+            let outputs = splatcheck_gpu::Engine::run(&mut engine, stage, &work);
+            outputs.map(|_| Tensors::new())
+        }
+    };
+    let error = match result {
+        Ok(_) => return Ok(None),
+        Err(EngineError::Device(error)) => error,
+        Err(other) => return Err(CliError::caused(given.name.clone(), other)),
+    };
+    let kind = engine.misuse().unwrap_or("device");
+    let (line, notes, places) = match engine.fault() {
+        Some(fault) => {
+            let places = places_of(&plan.kernel, fault);
+            (fault.line, lines_at_fault(&plan.kernel, fault), places)
+        }
+        None => (0, Vec::new(), Vec::new()),
+    };
+    let (case, key) = (given.name.clone(), format!("{kind} {line}"));
+    Ok(Some(Seen { what: error, kind, places, notes, key, case, emulation, runs: 1 }))
+}
+
+/// Warp instructions of a launch: as for a judged run, by the largest size that there is.
+fn budget(inputs: &Tensors, sizes: &BTreeMap<String, i64>) -> Result<u64, CliError> {
+    let symbols = match inputs.is_empty() {
+        true => Symbols::without_a_case(sizes),
+        false => Symbols::of(inputs, sizes).map_err(CliError::of)?,
+    };
+    Ok(user_kernel::budget(u64::try_from(symbols.largest()).unwrap_or(0)))
+}
+
+fn told(seen: &Seen, of: usize, out: &mut dyn Write) -> Result<(), CliError> {
+    let Seen { what, notes, case, emulation, runs, .. } = seen;
+    writeln!(out, "DISAGREE {emulation}, {case} ({runs} of {of} runs failed in this way)")?;
+    writeln!(out, "  {what}")?;
+    for note in notes {
+        writeln!(out, "  {note}")?;
+    }
+    writeln!(out, "  run it again with --schedule {}\n", emulation.order)?;
+    Ok(())
+}

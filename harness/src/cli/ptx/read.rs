@@ -1,0 +1,79 @@
+//! Reading a user's program, and its manifest.
+
+use std::path::Path;
+
+use splatcheck_gpu::emulator::{Interface, OwnKernel, OwnKernelError};
+use splatcheck_gpu::{Setting, Stage};
+
+use crate::cli::exit::CliError;
+use crate::cli::{formulation, paths};
+use crate::manifest::{Manifest, ManifestKernel};
+use crate::user_kernel::UserKernel;
+
+/// Reads a user's kernel that fits one of the `interfaces`, of which the first is the likeliest.
+/// `option` is what the file was given as.
+///
+/// # Errors
+/// What in the program does not fit the first, and where.
+pub fn read_kernel(
+    option: &str,
+    file: &Path,
+    entry: String,
+    interfaces: &[Interface],
+) -> Result<OwnKernel, CliError> {
+    let text = text(option, file, "PTX")?;
+    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+    let read = |interface| OwnKernel::new(interface, text.clone(), entry.clone());
+    let first = interfaces.first().copied().unwrap_or(Interface::Standard);
+    let error = match read(first) {
+        Err(error @ OwnKernelError::Parameters { .. }) => error,
+        other => return other.map_err(|error| bad(error.to_string())),
+    };
+    let fitting = |those: &[Interface]| those.iter().find_map(|one| Some((*one, read(*one).ok()?)));
+    if let Some((_, kernel)) = fitting(interfaces) {
+        return Ok(kernel);
+    }
+    let hint = fitting(&Interface::ALL).map_or_else(String::new, |(interface, _)| {
+        let names = formulation::named_by(interface);
+        format!("\nIts parameters are those of a kernel under --formulation {names}")
+    });
+    Err(bad(format!("{error}{hint}")))
+}
+
+/// The text of a file.
+fn text(option: &str, file: &Path, kind: &str) -> Result<String, CliError> {
+    let file = paths::readable_file(option, file)?;
+    let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
+    let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| bad(format!("not {kind}: not a text")))
+}
+
+/// Reads a program with its manifest.
+///
+/// # Errors
+/// What is wrong in the manifest, with its line, or does not fit the program.
+pub(super) fn read_manifest(file: &Path, manifest: &Path) -> Result<UserKernel, CliError> {
+    let ptx = text("ptx", file, "PTX")?;
+    let written = text("--manifest", manifest, "a manifest")?;
+    let parsed = Manifest::parse(&written);
+    let parsed = parsed.map_err(|problem| CliError::of(problem.in_file(manifest)))?;
+    let kernel = ManifestKernel::new(parsed, ptx);
+    let names = format!("{} with {}", file.display(), manifest.display());
+    kernel.map(UserKernel::from).map_err(|error| CliError::new(format!("{names}: {error}")))
+}
+
+/// Which program is judged, and by which bounds.
+#[must_use]
+pub fn heading(
+    entry: &str,
+    file: &Path,
+    (stage, setting): (Stage, Setting),
+    named: bool,
+) -> String {
+    let sums = if named {
+        format!("bounds for {setting}")
+    } else {
+        "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
+    };
+    format!("{stage} is {entry} of {}, {sums}", file.display())
+}

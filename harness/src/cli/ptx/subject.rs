@@ -1,0 +1,214 @@
+//! What a user's kernel is run on: a case, a corpus, generated cases.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use splatcheck_emulator::WARP;
+use splatcheck_gpu::stages::splat::NAME;
+use splatcheck_gpu::{Setting, Stage};
+
+use crate::campaign::{Item, Policy};
+use crate::cli::args::{ConventionName, under};
+use crate::cli::case::read_case;
+use crate::cli::exit::CliError;
+use crate::cli::fuzz::find_generator;
+use crate::cli::paths;
+use crate::fuzz::Plan;
+use crate::minimize::shrink;
+use crate::workload::{AnyCase, Case, Workload};
+use crate::workloads;
+use crate::workloads::splat::case::Case as Splats;
+use crate::workloads::splat::files::corpus::EXTENSIONS;
+
+/// Cases that are drawn where generators are named and no number is.
+const USUAL: u32 = 200;
+
+/// The cases, as typed.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SubjectArgs {
+    /// The case to run it on (.safetensors or .toml)
+    #[arg(long, value_name = "CASE", conflicts_with_all = ["corpus", "cases", "generator"])]
+    pub case: Option<PathBuf>,
+    /// Folder of named cases to run it on, as corpora/splat
+    #[arg(long, value_name = "DIR")]
+    pub corpus: Option<PathBuf>,
+    /// Number of generated cases to run it on: those of 'fuzz' with the same seed
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub cases: Option<NonZeroU32>,
+    /// Seed of the generated cases
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Draw from this generator only; repeatable [default: all whose expected outputs are well-defined]
+    #[arg(long, value_name = "NAME")]
+    pub generator: Vec<String>,
+    /// Run it on cases with this number of channels only [default: as the manifest says, else any]
+    #[arg(long, value_name = "D", allow_negative_numbers = true)]
+    pub channels: Option<u32>,
+    /// Whose rules hold where a case does not say [default: both by turns]
+    #[arg(long, value_name = "NAME")]
+    pub convention: Option<ConventionName>,
+}
+
+/// The cases of a run.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    filed: Vec<AnyCase>,
+    /// How many are drawn.
+    drawn: u64,
+    plan: Plan,
+    /// The only number of channels.
+    channels: Option<u32>,
+}
+
+impl SubjectArgs {
+    /// Whether any cases were named.
+    pub(super) fn is_given(&self) -> bool {
+        let Self { case, corpus, cases, generator, .. } = self;
+        case.is_some() || corpus.is_some() || cases.is_some() || !generator.is_empty()
+    }
+
+    /// Reads the files, and checks the generators.
+    ///
+    /// # Errors
+    /// The first that is wrong; that no cases were named.
+    pub(super) fn resolve(self) -> Result<Subject, CliError> {
+        if !self.is_given() {
+            return Err(CliError::new(
+                "no case: name one with --case FILE, a folder of them with --corpus DIR, or draw some \
+                 with --cases N",
+            ));
+        }
+        let workload = under(workloads::find(NAME).map_err(CliError::of)?, self.convention)?;
+        let mut filed = Vec::new();
+        if let Some(case) = &self.case {
+            paths::expect_extension("--case", case, &EXTENSIONS)?;
+            let file = paths::readable_file("--case", case)?;
+            filed.push(match self.convention {
+                None => read_case(&file)?.case,
+                Some(_) => workload.read(&file).map_err(cannot)?.case,
+            });
+        }
+        if let Some(folder) = &self.corpus {
+            let folder = paths::readable_folder("--corpus", folder)?;
+            filed.extend(workload.read_corpus(&folder).map_err(cannot)?);
+        }
+        let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
+        let named = named.collect::<Result<Vec<_>, _>>()?;
+        let drawn = match (self.cases, named.is_empty()) {
+            (Some(count), _) => count.get(),
+            (None, true) => 0,
+            (None, false) => USUAL,
+        };
+        let plan = plan(workload, self.seed, &named)?;
+        let channels = self.channels;
+        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels };
+        if subject.iter().next().is_some() {
+            return Ok(subject);
+        }
+        Err(CliError::new(match channels {
+            Some(channels) => format!(
+                "no case has the kernel's {channels} channels (--channels, or the manifest): give \
+                 others with --case, --corpus or --cases"
+            ),
+            None => {
+                "no case is left: what its generator draws from is not on this machine".to_owned()
+            }
+        }))
+    }
+}
+
+fn cannot(error: crate::io::InputError) -> CliError {
+    CliError::caused("cannot read the case", error)
+}
+
+fn plan(
+    workload: Arc<dyn Workload>,
+    seed: u64,
+    named: &[&'static crate::workload::Generator],
+) -> Result<Plan, CliError> {
+    Plan::new(workload, seed, named).aimed(vec![WARP], 1).map_err(CliError::of)
+}
+
+impl Subject {
+    /// No cases at all.
+    ///
+    /// # Errors
+    /// The workload of splats is not there.
+    pub(super) fn none() -> Result<Self, CliError> {
+        let workload = workloads::find(NAME).map_err(CliError::of)?;
+        Ok(Self { filed: Vec::new(), drawn: 0, plan: plan(workload, 0, &[])?, channels: None })
+    }
+
+    /// Every case: those in files, then those that are drawn. What a generator's case is made from may
+    /// not be on this machine; such a case is left out.
+    pub(super) fn iter(&self) -> impl Iterator<Item = AnyCase> + '_ {
+        self.all().filter(|case| self.takes(case))
+    }
+
+    fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
+        let drawn = (0..self.drawn).filter_map(|index| Some(self.plan.tree(index)?.current()));
+        self.filed.iter().cloned().chain(drawn)
+    }
+
+    /// Whether the kernel is for a case's number of channels.
+    fn takes(&self, case: &AnyCase) -> bool {
+        let Some(channels) = self.channels else { return true };
+        let splats = case.as_any().downcast_ref::<Splats>();
+        splats.is_some_and(|splats| splats.scene.channels() == channels as usize)
+    }
+
+    /// How many cases are left out, in words; nothing where none is.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let channels = self.channels?;
+        let count = self.all().filter(|case| !self.takes(case)).count();
+        (count > 0).then(|| {
+            format!("NOT EXERCISED: {count} cases with another number of channels than {channels}")
+        })
+    }
+
+    /// How many they are at most.
+    pub(super) fn count(&self) -> u64 {
+        self.filed.len() as u64 + self.drawn
+    }
+
+    /// A smaller case that fails. Drawn ones are made simpler as their generator can, and `changed` says
+    /// what they are judged as.
+    pub(super) fn smaller(
+        &self,
+        item: &Item,
+        changed: &dyn Fn(&AnyCase) -> AnyCase,
+        fails: &mut dyn FnMut(&AnyCase) -> bool,
+    ) -> AnyCase {
+        let fails = &mut |case: &AnyCase| self.takes(case) && fails(case);
+        let tree = self.plan.index(item.case.as_ref()).and_then(|index| self.plan.tree(index));
+        let small = match tree {
+            None => Arc::clone(&item.case),
+            Some(tree) => changed(&shrink(tree, &mut |case| fails(&changed(case)))),
+        };
+        small.smaller(fails)
+    }
+}
+
+/// The kernel's stage alone is run. Findings of different generators are kept apart; a stage whose
+/// outputs a generator promises nothing of is run only where the generator was named, as in `fuzz`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OneStage<'s> {
+    pub(super) subject: &'s Subject,
+    pub(super) stage: Stage,
+}
+
+impl Policy for OneStage<'_> {
+    fn class(&self, case: &dyn Case) -> String {
+        self.subject.plan.class(case)
+    }
+
+    fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
+        stage == self.stage && self.subject.plan.promises(stage, case)
+    }
+
+    fn settings(&self, _case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
+        all.to_vec()
+    }
+}

@@ -1,0 +1,168 @@
+//! A user's program while it runs: lines in, lines out, within a time limit.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use super::super::kept::{FAREWELL, Kept, describe};
+use super::super::tail::Tail;
+use super::answer::{self, Answer, NoAnswer};
+use super::line::CommandLine;
+
+/// Longest line that is read, bytes.
+const MAX_LINE: u64 = 1 << 16;
+/// Lines that may wait; a program that prints more waits for its reader.
+const WAITING: usize = 1;
+
+/// Why a program gave no answer and is gone.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum End {
+    /// The system does not start it.
+    #[error("cannot start: {0}")]
+    Start(io::Error),
+    /// It did not answer in time.
+    #[error(
+        "no answer within {} s: killed (--timeout allows more; a program must flush its standard \
+         output behind every answer)",
+        .0.as_secs_f64()
+    )]
+    Silent(Duration),
+    /// It ended by itself.
+    #[error("{}", describe(*.0))]
+    Ended(ExitStatus),
+    /// It went on without an output.
+    #[error("closed its standard output without an answer: killed")]
+    Closed,
+    /// It said something else.
+    #[error("{0}: killed")]
+    NoAnswer(NoAnswer),
+    /// It said something before it was asked.
+    #[error("its standard output says {0} without being asked: killed")]
+    Unasked(String),
+}
+
+/// How long a program may take to end when its input does; then it is killed.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// A program that has not failed yet. Dropping it closes its input, at which it must end.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Kept,
+    requests: Option<ChildStdin>,
+    lines: Receiver<Vec<u8>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.requests.take());
+        self.child.wait(GOODBYE);
+    }
+}
+
+/// The command, with no streams yet. It leads a process group of its own, so that what it starts is
+/// killed with it.
+fn command(line: &CommandLine) -> Command {
+    let mut command = Command::new(line.program());
+    command.args(line.arguments()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+        command.process_group(0);
+    }
+    command
+}
+
+fn no_streams() -> End {
+    End::Start(io::Error::other("it has no standard streams"))
+}
+
+impl Running {
+    /// Starts the program.
+    pub(super) fn start(line: &CommandLine) -> Result<Self, End> {
+        let mut command = command(line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(End::Start)?;
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(requests), Some(stdout), Some(stderr)) = streams else {
+            return Err(no_streams());
+        };
+        let (sender, lines) = sync_channel(WAITING);
+        thread::spawn(move || read_lines(stdout, &sender));
+        Ok(Self { child: Kept::leading(child, Tail::of(stderr)), requests: Some(requests), lines })
+    }
+
+    /// Whether it ended by itself within that time.
+    pub(super) fn ends_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        self.child.wait(limit)
+    }
+
+    /// Sends a request and waits for its answer. After an error the program is of no more use.
+    pub(super) fn ask(&mut self, id: u64, request: &[u8], limit: Duration) -> Result<Answer, End> {
+        match self.lines.try_recv() {
+            Ok(line) => {
+                self.child.kill();
+                return Err(End::Unasked(answer::words(&String::from_utf8_lossy(&line))));
+            }
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
+        }
+        // A request is shorter than the pipe, so that it does not wait for its reader; one that is gone
+        // answers nothing.
+        if let Some(requests) = &mut self.requests {
+            let _ = requests.write_all(request).and_then(|()| requests.flush());
+        }
+        let end = match self.lines.recv_timeout(limit) {
+            Ok(line) => match answer::read(&line, id) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => End::NoAnswer(error),
+            },
+            Err(RecvTimeoutError::Timeout) => End::Silent(limit),
+            Err(RecvTimeoutError::Disconnected) => match self.child.wait(FAREWELL) {
+                Some(status) => End::Ended(status),
+                None => End::Closed,
+            },
+        };
+        self.child.kill();
+        Err(end)
+    }
+
+    /// What it said last on standard error; of one that is gone.
+    pub(super) fn last_words(&self) -> Option<String> {
+        self.child.tail().last_words()
+    }
+
+    /// What it said last on standard error; of one that goes on.
+    pub(super) fn words_so_far(&self) -> Option<String> {
+        self.child.tail().words_so_far()
+    }
+}
+
+/// Starts the program with an input that is at its end, at which it must end well; how it ended if it
+/// did otherwise, with its last words. One that goes on is killed.
+pub(super) fn fails_unasked(
+    line: &CommandLine,
+    limit: Duration,
+) -> Option<(String, Option<String>)> {
+    let child = command(line).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return Some((format!("cannot start: {error}"), None)),
+    };
+    let stderr = child.stderr.take()?;
+    let mut child = Kept::leading(child, Tail::of(stderr));
+    let status = child.wait(limit)?;
+    (!status.success()).then(|| (describe(status), child.tail().last_words()))
+}
+
+/// Reads lines until the end; one that is longer than any answer comes cut off.
+fn read_lines(stdout: impl Read, lines: &SyncSender<Vec<u8>>) {
+    let mut stdout = BufReader::new(stdout);
+    loop {
+        let mut line = Vec::new();
+        match stdout.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
+            Ok(1..) if lines.send(line).is_ok() => {}
+            Ok(_) | Err(_) => return,
+        }
+    }
+}

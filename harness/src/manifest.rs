@@ -1,0 +1,310 @@
+//! Launch manifests: how a kernel with its own parameter list is launched without its host code.
+//!
+//! A manifest is a TOML file beside a PTX program. It names an entry point, says block, grid and
+//! dynamic shared memory, and what each parameter is, in the order of the kernel's parameter list:
+//! ```toml
+//! kernel = "rasterize_to_pixels_bwd"        # mangled, demangled, or a part that only one name has
+//! preset = "gsplat-1.5"                     # the formulation that its outputs are judged in
+//! convention = "gsplat"                     # whose constants are built into the kernel
+//! block = [16, 16, 1]
+//! grid = ["tiles_x", "tiles_y", "cameras"]
+//! dynamic_shared = "256 * (4 + 8 + 12 + 12)"
+//! [[parameter]]
+//! u32 = "N"
+//! [[parameter]]
+//! tensor = "means2d"
+//! [[parameter]]
+//! tensor = "v_conics"
+//! ```
+//! Several kernels that run one after another on the same arrays are `[[launch]]` tables, each with its
+//! own `kernel`, `block`, `grid`, `dynamic_shared` and `[[launch.parameter]]`.
+//!
+//! # Parameters
+//! Exactly one of these each:
+//! - `tensor = NAME`: a pointer to an array by its name in gsplat, [`Tensor`]. Inputs: `means2d`, `conics`,
+//!   `opacities`, `colors`, `background`, `tile_offsets`, `ranges` (`[T,2]` begin and end), `flatten_ids`,
+//!   `render_transmittance`, `render_alphas`, `render_colors`, `last_ids`, `n_contrib` (counted from 1 in
+//!   the tile's list, 0 for none), `v_render_colors`, `v_render_alphas`. Outputs: `v_means2d`, `v_conics`,
+//!   `v_opacities`, `v_colors`, with `role = "accumulate"` (they start at zero, the default) or `"write"`
+//!   (they start unwritten, and every number must be written);
+//! - `fields = [NAME, ...]`: several tensors in one array, row by row, as `["conics", "opacities"]` for a
+//!   float4. `"v_conics.1"` is one number of a row, `"pad"` a word that means nothing;
+//! - `u8`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64` with a number or an expression ([`Expression`]) over
+//!   `W`, `H`, `N` Gaussians, `D` channels, `T` tiles, `M` (tile, Gaussian) pairs, `tiles_x`, `tiles_y`,
+//!   `tile_size`, `cameras`, `stop_when_equal`, `clamp_stops_gradient`, what `[sizes]` names, and for
+//!   floats the case's `alpha_max`, `alpha_min`, `transmittance_min`, `pixel_center`;
+//! - `struct = [{ u32 = "W" }, { f32 = "alpha_max" }, { tensor = "background", count = 32 }]`: a structure
+//!   by value, laid out as C does;
+//! - `zeros`, `poison` (never written) `= { dtype = "f32", shape = ["N", 3] }`, or
+//!   `random = { shape = ["N"], low = 0.0, high = 1.0, seed = 1 }`: an array of the launch's own;
+//! - `buffer = NAME`: an array that several launches share, described once as `[buffer.NAME]` with one of
+//!   `zeros`, `poison`, `random`;
+//! - `null = true`: a null pointer.
+//!
+//! What is otherwise than in gsplat, beside `tensor` or `fields`: `layout = "planar"` (`[3,N]`; for images
+//! also `"chw"`), `end = false` (`tile_offsets` without the end), `none = 0` (in `last_ids`, for -1),
+//! `units = "ndc"` (`v_means2d`), `off_diagonal = "half"` (`v_conics`).
+//!
+//! # What is judged
+//! `preset` or `formulation` name the expression of the gradient as `--formulation` does, `extra_roundings`
+//! as the option. `convention` (`inria`, `gsplat`) and `[constants]` (`alpha_max`, `alpha_min`,
+//! `transmittance_min`, `pixel_center`, `stop_rule`, `clamp_gradient`) say what is built into the kernel:
+//! each case is judged under these. `channels = 3`: the kernel is for so many alone, other cases are left
+//! out and counted. `alpha_gradient = "none"`: the kernel has no gradient of the opacity
+//! to start from; cases have zeros there.
+
+mod array;
+mod bind;
+mod check;
+mod expression;
+mod program;
+mod symbols;
+mod tensor;
+mod text;
+
+pub use array::{Array, Field, Layout, Meaning};
+pub use bind::BindError;
+pub use expression::{Expression, ExpressionError, Function, Operator};
+pub use program::{Evaluated, ManifestKernel};
+pub use symbols::Symbols;
+pub use tensor::{Rows, Tensor, Width};
+
+use crate::io::Problem;
+use crate::workloads::splat::formulated::stage_of;
+use crate::workloads::splat::kernel_rules::KernelRules;
+use splatcheck_reference::arithmetic::ExtraRoundings;
+use splatcheck_reference::splat::Formulation;
+use splatcheck_reference::splat::formulation::FinalT;
+use std::collections::BTreeMap;
+
+/// A checked manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    text: String,
+    /// The kernels, in the order in which they run.
+    pub launches: Vec<Launch>,
+    /// What the named buffers hold at first.
+    pub buffers: BTreeMap<String, Contents>,
+    /// Its own names for sizes.
+    pub sizes: BTreeMap<String, i64>,
+    /// What its outputs are judged as, where it says so.
+    pub formulation: Option<Formulation>,
+    /// Roundings of its intermediates, counted in its source.
+    pub extra_roundings: Option<ExtraRoundings>,
+    /// The only number of channels that the kernels are for.
+    pub channels: Option<u32>,
+    /// What is built into the kernels.
+    pub rules: KernelRules,
+}
+
+/// One kernel and how it is launched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// Its entry point, as written.
+    pub kernel: String,
+    /// The line that names it.
+    pub line: usize,
+    /// Threads of a block in x, y, z.
+    pub block: [Expression; 3],
+    /// Blocks in x, y, z.
+    pub grid: [Expression; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: Expression,
+    /// What its parameters are.
+    pub parameters: Vec<Parameter>,
+}
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// The line that begins it.
+    pub line: usize,
+    /// Its name in messages.
+    pub place: String,
+    /// What it is.
+    pub argument: Argument,
+}
+
+/// What a parameter is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A pointer to inputs.
+    Input(Array),
+    /// A pointer to outputs, and what they begin as.
+    Output(Array, Start),
+    /// A number or several, by value.
+    Struct(Vec<Scalar>),
+    /// A pointer to an array of the launch's own.
+    Own(Contents),
+    /// A pointer to an array that launches share.
+    Named(String),
+    /// A null pointer.
+    Null,
+}
+
+/// Types of numbers that are passed by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "their names are those of the types")]
+pub enum Number {
+    U8,
+    U32,
+    I32,
+    U64,
+    I64,
+    F32,
+    F64,
+}
+
+impl Number {
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::U8 => 1,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::U64 | Self::I64 | Self::F64 => 8,
+        }
+    }
+}
+
+/// What is passed by value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar {
+    /// A number.
+    Number(Number, Expression),
+    /// So many floats: the background, then zeros.
+    Background(usize),
+}
+
+/// What an array begins as.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Start {
+    /// Zeros.
+    Zeros,
+    /// Nothing was ever written.
+    Poison,
+    /// Random floats.
+    Random {
+        /// The least.
+        low: f32,
+        /// The largest.
+        high: f32,
+        /// Which of all.
+        seed: u64,
+    },
+}
+
+/// An array of no tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// How large it is.
+    pub shape: Shape,
+    /// What it begins as.
+    pub start: Start,
+}
+
+/// How large an array is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape {
+    /// Bytes of an element.
+    pub bytes: u32,
+    /// Its dimensions.
+    pub sides: Vec<Expression>,
+}
+
+impl Manifest {
+    /// Reads a manifest's text.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        check::manifest(text)
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The parameters of all launches.
+    pub fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        self.launches.iter().flat_map(|launch| &launch.parameters)
+    }
+
+    /// The arrays of tensors, each as often as it is named.
+    pub fn arrays(&self) -> impl Iterator<Item = (&Parameter, &Array)> {
+        self.parameters().filter_map(|parameter| match &parameter.argument {
+            Argument::Input(array) | Argument::Output(array, _) => Some((parameter, array)),
+            Argument::Struct(_) | Argument::Own(_) | Argument::Named(_) | Argument::Null => None,
+        })
+    }
+
+    /// The roundings that its units of `v_means2d` bring: a kernel multiplies each term by half a side of
+    /// the image, and what comes back is divided by it.
+    #[must_use]
+    pub fn roundings_of_units(&self) -> u8 {
+        if self.arrays().any(|(_, array)| array.meaning.ndc) { 2 } else { 0 }
+    }
+
+    /// Why its outputs cannot be judged: one that no parameter holds.
+    #[must_use]
+    pub fn not_judged(&self) -> Option<Problem> {
+        let held = |tensor: Tensor| {
+            let fields = self.arrays().flat_map(|(_, array)| &array.fields);
+            let parts = fields.filter(|field| field.tensor() == Some(tensor));
+            let parts: Vec<_> = parts.collect();
+            let whole = parts.iter().any(|field| matches!(field, Field::Whole(_)));
+            whole
+                || match tensor.width() {
+                    Width::Fixed(width) => {
+                        (0..width).all(|index| parts.contains(&&Field::Component(tensor, index)))
+                    }
+                    Width::Channels => false,
+                }
+        };
+        let missing = Tensor::OUTPUTS.into_iter().find(|tensor| !held(*tensor))?;
+        let value = "held by no parameter";
+        let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
+        Some(Problem::new(missing.name(), value, advice))
+    }
+
+    /// Why a kernel that takes these arrays is not of a formulation.
+    #[must_use]
+    pub fn not_of(&self, formulation: Formulation) -> Option<Problem> {
+        let stage = stage_of(formulation);
+        for (parameter, array) in self.arrays() {
+            for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
+                let Some(source) = tensor.source() else { continue };
+                let opacities = formulation.final_t() == FinalT::OneMinusAlpha;
+                let given = match tensor {
+                    Tensor::RenderAlphas => opacities,
+                    Tensor::RenderTransmittance => !opacities,
+                    _ => stage.reads(source),
+                };
+                if !given {
+                    let value =
+                        format!("{}, which formulation {formulation} is not given", tensor.name());
+                    let advice = match tensor {
+                        Tensor::RenderAlphas => {
+                            "name one with final_t = one-minus-alpha, such as gsplat-1.5, or take \
+                             render_transmittance"
+                        }
+                        Tensor::RenderTransmittance => {
+                            "name one whose transmittance is stored, such as 3dgs, or take render_alphas"
+                        }
+                        _ => {
+                            "kernels of that formulation walk from the front and decide again where to stop"
+                        }
+                    };
+                    let problem = Problem::new(parameter.place.as_str(), value, advice);
+                    return Some(problem.at_line(parameter.line));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

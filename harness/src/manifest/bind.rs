@@ -1,0 +1,260 @@
+//! Which entry points of a program a manifest means, and whether their parameter lists are those that it
+//! describes.
+
+use cpp_demangle::{DemangleOptions, Symbol};
+use splatcheck_emulator::{Module, ParseError};
+
+use super::{Argument, Launch, Manifest, Scalar};
+
+/// Bytes of a pointer.
+const POINTER: u32 = 8;
+
+/// Why a manifest does not fit a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BindError {
+    /// Something else than PTX, or PTX outside the subset.
+    #[error(transparent)]
+    Ptx(ParseError),
+    /// No entry point is meant.
+    #[error("no entry point is named '{kernel}': there are {}", listed(names))]
+    NoEntry {
+        /// What the manifest names.
+        kernel: String,
+        /// The entry points there are.
+        names: Vec<String>,
+    },
+    /// Several may be meant.
+    #[error("'{kernel}' is a part of {} names, give more of one: {}", names.len(), listed(names))]
+    Ambiguous {
+        /// What the manifest names.
+        kernel: String,
+        /// Those that it is a part of.
+        names: Vec<String>,
+    },
+    /// The parameter list is another one.
+    #[error(
+        "entry point '{entry}' takes {}, the manifest gives {}: {first}",
+        sizes_of(found),
+        given_of(given)
+    )]
+    Parameters {
+        /// The entry point.
+        entry: String,
+        /// The bytes of each of its parameters.
+        found: Vec<u32>,
+        /// What the manifest gives, with its bytes.
+        given: Vec<(String, u32)>,
+        /// The first difference, in words.
+        first: String,
+    },
+}
+
+/// Names with what they say in C++.
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let one = |name: &String| match demangled(name) {
+        Some(words) => format!("{name} ({words})"),
+        None => name.clone(),
+    };
+    names.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn sizes_of(sizes: &[u32]) -> String {
+    let sizes: Vec<_> = sizes.iter().map(ToString::to_string).collect();
+    format!("{} parameters of {} bytes", sizes.len(), sizes.join(", "))
+}
+
+fn given_of(given: &[(String, u32)]) -> String {
+    let each =
+        given.iter().zip(1..).map(|((what, bytes), number)| format!("{number} {what} {bytes}"));
+    format!("{} ({})", given.len(), each.collect::<Vec<_>>().join(", "))
+}
+
+/// A name in C++, if it is a mangled one.
+fn demangled(name: &str) -> Option<String> {
+    let symbol = Symbol::new(name).ok()?;
+    symbol.demangle_with_options(&DemangleOptions::default()).ok()
+}
+
+/// The entry point that is meant: one of that name, in C++ with or without its parameters, or the only one
+/// that the name is a part of.
+fn entry(kernel: &str, names: &[String]) -> Result<String, BindError> {
+    let plain = |words: &str| {
+        let name = words.split(['(', '<']).next().unwrap_or_default();
+        name.rsplit(' ').next().unwrap_or_default().to_owned()
+    };
+    let is = |name: &&String| {
+        let words = demangled(name);
+        **name == kernel || words.is_some_and(|words| words == kernel || plain(&words) == kernel)
+    };
+    let part = |name: &&String| {
+        name.contains(kernel) || demangled(name).is_some_and(|words| words.contains(kernel))
+    };
+    let mut found: Vec<&String> = names.iter().filter(is).collect();
+    if found.is_empty() && !kernel.is_empty() {
+        found = names.iter().filter(part).collect();
+    }
+    match found[..] {
+        [one] => Ok(one.clone()),
+        [] => Err(BindError::NoEntry { kernel: kernel.to_owned(), names: names.to_vec() }),
+        _ => {
+            let names = found.into_iter().cloned().collect();
+            Err(BindError::Ambiguous { kernel: kernel.to_owned(), names })
+        }
+    }
+}
+
+/// The names of all entry points in a program's text, also of those that cannot run.
+fn entries(ptx: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for line in ptx.lines() {
+        let Some((_, rest)) = line.split_once(".entry ") else { continue };
+        let rest = rest.trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '$');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        if !name.is_empty() && !line.trim_start().starts_with("//") {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+impl Argument {
+    /// Its name in messages.
+    fn described(&self) -> String {
+        match self {
+            Self::Input(array) | Self::Output(array, _) => array.name(),
+            Self::Struct(scalars) if scalars.len() == 1 => "number".to_owned(),
+            Self::Struct(_) => "struct".to_owned(),
+            Self::Own(_) => "array".to_owned(),
+            Self::Named(name) => format!("buffer {name}"),
+            Self::Null => "null".to_owned(),
+        }
+    }
+
+    fn bytes(&self) -> u32 {
+        match self {
+            Self::Struct(scalars) => structure(scalars).1,
+            Self::Input(_) | Self::Output(..) | Self::Own(_) | Self::Named(_) | Self::Null => {
+                POINTER
+            }
+        }
+    }
+}
+
+/// Where C puts the members of a structure, and its bytes.
+pub(super) fn structure(scalars: &[Scalar]) -> (Vec<u32>, u32) {
+    let (mut offsets, mut end, mut largest) = (Vec::with_capacity(scalars.len()), 0_u32, 1);
+    for scalar in scalars {
+        let (align, bytes) = match scalar {
+            Scalar::Number(number, _) => (number.bytes(), number.bytes()),
+            Scalar::Background(count) => (4, 4 * u32::try_from(*count).unwrap_or(u32::MAX / 8)),
+        };
+        let offset = end.next_multiple_of(align);
+        offsets.push(offset);
+        end = offset + bytes;
+        largest = largest.max(align);
+    }
+    (offsets, end.next_multiple_of(largest))
+}
+
+/// The entry points of a manifest's launches, which fit it.
+///
+/// # Errors
+/// [`BindError`].
+pub(super) fn bind(
+    manifest: &Manifest,
+    ptx: &str,
+    module: &Module,
+) -> Result<Vec<String>, BindError> {
+    let names = entries(ptx);
+    let of = |launch: &Launch| {
+        let entry = entry(&launch.kernel, &names)?;
+        if let Some(refusal) = module.refusal(&entry) {
+            return Err(BindError::Ptx(refusal.clone()));
+        }
+        let Some(found) = module.parameter_sizes(&entry) else {
+            return Err(BindError::NoEntry { kernel: entry, names: names.clone() });
+        };
+        fits(launch, entry, found)
+    };
+    manifest.launches.iter().map(of).collect()
+}
+
+fn fits(launch: &Launch, entry: String, found: Vec<u32>) -> Result<String, BindError> {
+    let given: Vec<_> = launch
+        .parameters
+        .iter()
+        .map(|parameter| (parameter.argument.described(), parameter.argument.bytes()))
+        .collect();
+    let differs = found.iter().zip(&given).position(|(found, (_, given))| found != given);
+    let first = match differs {
+        Some(at) => {
+            let (number, (what, bytes)) = (at + 1, &given[at]);
+            format!("parameter {number} has {} bytes, and {what} has {bytes}", found[at])
+        }
+        None if found.len() > given.len() => {
+            format!("parameter {} is not described: add it", given.len() + 1)
+        }
+        None if found.len() < given.len() => {
+            format!("there is no parameter {}: leave it out", found.len() + 1)
+        }
+        None => return Ok(entry),
+    };
+    Err(BindError::Parameters { entry, found, given, first })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Number;
+    use super::*;
+    use crate::manifest::Expression;
+
+    fn names() -> Vec<String> {
+        ["_Z3addPfi", "_ZN6gsplat23rasterize_to_pixels_bwdILj3EfEEvjPKT0_", "add_all"]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    #[test]
+    fn an_entry_point_is_found_by_any_of_its_names() {
+        for (kernel, expected) in [
+            ("_Z3addPfi", 0),
+            ("add(float*, int)", 0),
+            ("add", 0),
+            ("rasterize_to_pixels_bwd", 1),
+            ("gsplat::rasterize_to_pixels_bwd", 1),
+            ("add_all", 2),
+        ] {
+            assert_eq!(entry(kernel, &names()), Ok(names()[expected].clone()), "{kernel}");
+        }
+        let text = |kernel: &str| entry(kernel, &names()).expect_err(kernel).to_string();
+        let ambiguous = text("ad");
+        assert!(ambiguous.contains("a part of 2 names"), "{ambiguous}");
+        assert!(ambiguous.contains("_Z3addPfi (add(float*, int)), add_all"), "{ambiguous}");
+        assert!(
+            text("mul").starts_with("no entry point is named 'mul': there are _Z3add"),
+            "{}",
+            text("mul")
+        );
+        assert!(text("").contains("no entry point"), "an empty name is a part of all");
+    }
+
+    #[test]
+    fn entry_points_are_found_in_a_text() {
+        let text = "// .entry no\n.visible .entry one(\n.weak .entry _Z3two()\n.func three";
+        assert_eq!(entries(text), ["one", "_Z3two"], "two of them");
+        assert_eq!(entries(".entry "), Vec::<String>::new(), "no name");
+    }
+
+    #[test]
+    fn structures_lie_as_in_c() {
+        let number = |number| Scalar::Number(number, Expression::Integer(0));
+        let members =
+            [number(Number::U8), number(Number::F64), number(Number::U32), Scalar::Background(2)];
+        assert_eq!(structure(&members), (vec![0, 8, 16, 20], 32), "aligned, and the end too");
+        assert_eq!(structure(&members[2..3]), (vec![0], 4), "a number alone");
+    }
+}

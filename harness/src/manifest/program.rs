@@ -1,0 +1,355 @@
+//! A manifest together with its program: on a case its arrays are made, its kernels run one after
+//! another, and its outputs come back as the stage's.
+
+use std::sync::Arc;
+
+use splatcheck_emulator::{Argument as Bytes, Buffer, Launch as Launched, Module, mix};
+use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
+use splatcheck_gpu::{Data, EngineError, Tensors};
+
+use super::bind::{BindError, bind, structure};
+use super::{
+    Argument, Array, Contents, Expression, ExpressionError, Launch, Manifest, Number, Rows, Scalar,
+    Start, Symbols, Tensor, Width,
+};
+
+/// The largest array that a manifest may ask for, bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// Blocks of a grid in y and z, and threads of a block in z (CUDA C++ Programming Guide, table of
+/// technical specifications).
+const MOST_ROWS: u32 = 65_535;
+const MOST_DEEP: u32 = 64;
+
+/// A manifest whose kernels are there and take what it gives them.
+#[derive(Debug)]
+pub struct ManifestKernel {
+    manifest: Manifest,
+    module: Module,
+    ptx: String,
+    entries: Vec<String>,
+}
+
+/// How one kernel is launched on one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evaluated {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+}
+
+/// All of it follows from the two texts.
+impl PartialEq for ManifestKernel {
+    fn eq(&self, other: &Self) -> bool {
+        (self.manifest.text(), &self.ptx) == (other.manifest.text(), &other.ptx)
+    }
+}
+
+impl Eq for ManifestKernel {}
+
+/// What is wrong with a manifest on a case, with its place.
+fn wrong(line: usize, place: &str, error: impl std::fmt::Display) -> EngineError {
+    EngineError::Input(format!("manifest, line {line}, {place}: {error}"))
+}
+
+/// What is wrong with a key of a kernel's launch on a case.
+fn of_kernel(line: usize, key: &str, error: impl std::fmt::Display) -> EngineError {
+    EngineError::Input(format!("manifest, kernel of line {line}, {key}: {error}"))
+}
+
+impl ManifestKernel {
+    /// Finds the entry points of a manifest in a program and checks their parameter lists.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn new(manifest: Manifest, ptx: String) -> Result<Arc<Self>, BindError> {
+        let module = Module::parse(&ptx).map_err(BindError::Ptx)?;
+        let entries = bind(&manifest, &ptx, &module)?;
+        Ok(Arc::new(Self { manifest, module, ptx, entries }))
+    }
+
+    /// The manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn ptx(&self) -> &str {
+        &self.ptx
+    }
+
+    /// Its entry points, in the order in which they run.
+    #[must_use]
+    pub fn entries(&self) -> &[String] {
+        &self.entries
+    }
+
+    /// How its kernels are launched on a case: every expression of block, grid, shared memory and
+    /// numbers has a value, and every array a size.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`]: which expression has none, and why.
+    pub fn evaluate(&self, symbols: &Symbols) -> Result<Vec<Evaluated>, EngineError> {
+        for (name, contents) in &self.manifest.buffers {
+            let wrong = |error| EngineError::Input(format!("manifest, buffer.{name}: {error}"));
+            elements(contents, symbols).map_err(wrong)?;
+        }
+        self.manifest.launches.iter().map(|launch| evaluate(launch, symbols)).collect()
+    }
+}
+
+fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError> {
+    let line = launch.line;
+    let sides = |key: &str, sides: &[Expression; 3]| -> Result<[u32; 3], EngineError> {
+        let mut all = [0; 3];
+        for (side, expression) in all.iter_mut().zip(sides) {
+            *side = count(expression, symbols).map_err(|error| of_kernel(line, key, error))?;
+        }
+        Ok(all)
+    };
+    for parameter in &launch.parameters {
+        let checked = match &parameter.argument {
+            Argument::Struct(scalars) => by_value(scalars, symbols, &[]).map(drop),
+            Argument::Own(contents) => elements(contents, symbols).map(drop),
+            Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => {
+                Ok(())
+            }
+        };
+        checked.map_err(|error| wrong(parameter.line, &parameter.place, error))?;
+    }
+    let (grid, block) = (sides("grid", &launch.grid)?, sides("block", &launch.block)?);
+    if let Some(most) = grid[1..].iter().copied().find(|&side| side > MOST_ROWS) {
+        let what = format!("{most} blocks in y or z, but CUDA launches at most {MOST_ROWS}");
+        return Err(of_kernel(line, "grid", what));
+    }
+    if block[2] > MOST_DEEP {
+        let what = format!("{} threads in z, but CUDA launches at most {MOST_DEEP}", block[2]);
+        return Err(of_kernel(line, "block", what));
+    }
+    Ok(Evaluated {
+        grid,
+        block,
+        dynamic_shared: count(&launch.dynamic_shared, symbols)
+            .map_err(|error| of_kernel(line, "dynamic_shared", error))?,
+    })
+}
+
+/// Why an expression's value cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum ValueError {
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    #[error("{value} does not fit in {number}")]
+    Range { value: i64, number: &'static str },
+    #[error("an array of {0} bytes is larger than {LARGEST}, the largest there may be")]
+    TooLarge(u64),
+}
+
+fn whole(expression: &Expression, symbols: &Symbols) -> Result<i64, ExpressionError> {
+    expression.integer(&|name| symbols.integer(name))
+}
+
+fn count(expression: &Expression, symbols: &Symbols) -> Result<u32, ValueError> {
+    let value = whole(expression, symbols)?;
+    u32::try_from(value)
+        .map_err(|_| ValueError::Range { value, number: "an unsigned 32-bit number" })
+}
+
+/// Bytes of an array.
+fn elements(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
+    let mut bytes = u64::from(contents.shape.bytes);
+    for side in &contents.shape.sides {
+        bytes = bytes.saturating_mul(u64::from(count(side, symbols)?));
+    }
+    match usize::try_from(bytes) {
+        Ok(fits) if bytes <= LARGEST => Ok(fits),
+        Ok(_) | Err(_) => Err(ValueError::TooLarge(bytes)),
+    }
+}
+
+/// The bytes of a structure.
+fn by_value(
+    scalars: &[Scalar],
+    symbols: &Symbols,
+    background: &[f32],
+) -> Result<Vec<u8>, ValueError> {
+    let (offsets, size) = structure(scalars);
+    let mut bytes = vec![0; size as usize];
+    let float = |value: &Expression| value.float(&|name| symbols.float(name));
+    for (scalar, offset) in scalars.iter().zip(offsets) {
+        let own: Vec<u8> = match scalar {
+            Scalar::Background(count) => {
+                let padded = background.iter().copied().chain(std::iter::repeat(0.0));
+                padded.take(*count).flat_map(f32::to_le_bytes).collect()
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is asked for")]
+            Scalar::Number(Number::F32, value) => (float(value)? as f32).to_le_bytes().to_vec(),
+            Scalar::Number(Number::F64, value) => float(value)?.to_le_bytes().to_vec(),
+            Scalar::Number(number, value) => integer(*number, whole(value, symbols)?)?,
+        };
+        bytes[offset as usize..][..own.len()].copy_from_slice(&own);
+    }
+    Ok(bytes)
+}
+
+/// The bytes of a whole number.
+fn integer(number: Number, value: i64) -> Result<Vec<u8>, ValueError> {
+    let range = |number| ValueError::Range { value, number };
+    Ok(match number {
+        Number::U8 => u8::try_from(value).map_err(|_| range("u8"))?.to_le_bytes().to_vec(),
+        Number::U32 => u32::try_from(value).map_err(|_| range("u32"))?.to_le_bytes().to_vec(),
+        Number::I32 => i32::try_from(value).map_err(|_| range("i32"))?.to_le_bytes().to_vec(),
+        Number::U64 => u64::try_from(value).map_err(|_| range("u64"))?.to_le_bytes().to_vec(),
+        Number::I64 | Number::F32 | Number::F64 => value.to_le_bytes().to_vec(),
+    })
+}
+
+/// The arrays of a run, made when a launch first names them.
+struct Arrays<'a> {
+    kernel: &'a Manifest,
+    symbols: Symbols,
+    inputs: &'a Tensors,
+    tensors: Vec<(&'a Array, Buffer)>,
+    named: Vec<(&'a str, Buffer)>,
+}
+
+impl<'a> Arrays<'a> {
+    fn argument(
+        &mut self,
+        device: &mut ForeignDevice<'_>,
+        argument: &'a Argument,
+    ) -> Result<Bytes, EngineError> {
+        let failed = |error: ValueError| EngineError::Input(error.to_string());
+        Ok(match argument {
+            Argument::Input(array) => self.tensor(device, array, None)?.into(),
+            Argument::Output(array, start) => self.tensor(device, array, Some(*start))?.into(),
+            Argument::Struct(scalars) => {
+                let background = self.inputs.f32("background").unwrap_or(&[]);
+                Bytes::bytes(&by_value(scalars, &self.symbols, background).map_err(failed)?)
+            }
+            Argument::Own(contents) => self.contents(device, contents)?.into(),
+            Argument::Named(name) => self.shared(device, name)?.into(),
+            Argument::Null => 0_u64.into(),
+        })
+    }
+
+    fn tensor(
+        &mut self,
+        device: &mut ForeignDevice<'_>,
+        array: &'a Array,
+        start: Option<Start>,
+    ) -> Result<Buffer, EngineError> {
+        if let Some((_, buffer)) = self.tensors.iter().find(|(known, _)| *known == array) {
+            return Ok(*buffer);
+        }
+        let words = array.words(&self.symbols);
+        let buffer = match start {
+            None => {
+                let words = array.pack(self.inputs, &self.symbols)?;
+                device.upload(bytemuck::cast_slice(&words))
+            }
+            Some(Start::Poison) => device.allocate(4 * words),
+            Some(Start::Zeros | Start::Random { .. }) => device.upload(&vec![0; 4 * words]),
+        };
+        self.tensors.push((array, buffer));
+        Ok(buffer)
+    }
+
+    fn contents(
+        &self,
+        device: &mut ForeignDevice<'_>,
+        contents: &Contents,
+    ) -> Result<Buffer, EngineError> {
+        let bytes = elements(contents, &self.symbols);
+        let bytes = bytes.map_err(|error| EngineError::Input(error.to_string()))?;
+        Ok(match contents.start {
+            Start::Zeros => device.upload(&vec![0; bytes]),
+            Start::Poison => device.allocate(bytes),
+            Start::Random { low, high, seed } => {
+                #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
+                let unit = |index: u64| (mix(mix(seed) ^ index) >> 40) as f32 / (1 << 24) as f32;
+                let floats = (0..bytes as u64 / 4).map(|i| low + (high - low) * unit(i));
+                device.upload(&floats.flat_map(f32::to_le_bytes).collect::<Vec<_>>())
+            }
+        })
+    }
+
+    fn shared(
+        &mut self,
+        device: &mut ForeignDevice<'_>,
+        name: &'a str,
+    ) -> Result<Buffer, EngineError> {
+        if let Some((_, buffer)) = self.named.iter().find(|(known, _)| *known == name) {
+            return Ok(*buffer);
+        }
+        let contents = self.kernel.buffers.get(name);
+        let contents = contents.ok_or_else(|| EngineError::Input(format!("no buffer {name}")))?;
+        let buffer = self.contents(device, contents)?;
+        self.named.push((name, buffer));
+        Ok(buffer)
+    }
+
+    /// The outputs, in gsplat's layout and units.
+    fn outputs(&self, device: &mut ForeignDevice<'_>) -> Result<Tensors, EngineError> {
+        let symbols = &self.symbols;
+        let mut numbers = Tensor::OUTPUTS
+            .map(|tensor| (tensor, vec![0.0; symbols.gaussians * tensor.width().count(symbols)]));
+        for (array, buffer) in &self.tensors {
+            if array.fields.iter().filter_map(|field| field.tensor()).any(Tensor::is_output) {
+                let bytes = device.read(&array.name(), *buffer)?;
+                let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
+                array.unpack(&words, symbols, &mut numbers);
+            }
+        }
+        let mut outputs = Tensors::new();
+        for (tensor, numbers) in numbers {
+            let rows = Rows::Gaussians.count(symbols);
+            let shape = match tensor.width() {
+                Width::Fixed(1) => vec![rows],
+                width @ (Width::Fixed(_) | Width::Channels) => vec![rows, width.count(symbols)],
+            };
+            let fits = outputs.array(tensor.name(), &shape, Data::F32(numbers));
+            fits.map_err(|error| EngineError::Device(error.to_string()))?;
+        }
+        Ok(outputs)
+    }
+}
+
+impl ForeignProgram for ManifestKernel {
+    fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// Without a case, that is without inputs, no output comes back.
+    fn run(
+        &self,
+        device: &mut ForeignDevice<'_>,
+        inputs: &Tensors,
+    ) -> Result<Tensors, EngineError> {
+        let manifest = &self.manifest;
+        let symbols = if inputs.is_empty() {
+            Symbols::without_a_case(&manifest.sizes)
+        } else {
+            Symbols::of(inputs, &manifest.sizes)?
+        };
+        let launches = self.evaluate(&symbols)?;
+        let (tensors, named) = (Vec::new(), Vec::new());
+        let mut arrays = Arrays { kernel: manifest, symbols, inputs, tensors, named };
+        for ((launch, entry), evaluated) in
+            manifest.launches.iter().zip(&self.entries).zip(launches)
+        {
+            let mut arguments = Vec::with_capacity(launch.parameters.len());
+            for parameter in &launch.parameters {
+                arguments.push(arrays.argument(device, &parameter.argument)?);
+            }
+            let Evaluated { grid, block, dynamic_shared } = evaluated;
+            device.launch(entry, &Launched { grid, block, dynamic_shared, arguments })?;
+        }
+        if inputs.is_empty() { Ok(Tensors::new()) } else { arrays.outputs(device) }
+    }
+}

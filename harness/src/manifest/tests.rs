@@ -1,0 +1,425 @@
+use super::*;
+use proptest::prelude::*;
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
+use splatcheck_gpu::{EngineError, Tensors};
+
+const GOOD: &str = r#"
+kernel = "k"
+preset = "gsplat-1.5"
+block = [256]
+grid = ["tiles_x", "tiles_y"]
+parameter = [
+    { tensor = "means2d" },
+    { tensor = "render_alphas" },
+    { tensor = "last_ids", none = 0 },
+    { u32 = "N" },
+    { f32 = "alpha_max" },
+    { tensor = "v_means2d" },
+    { fields = ["v_conics", "v_opacities"], role = "write" },
+    { tensor = "v_colors", layout = "planar" },
+]
+"#;
+
+fn refused(text: &str) -> String {
+    let problem = Manifest::parse(text).expect_err(text);
+    let line = problem.line.map_or_else(String::new, |line| format!("line {line}: "));
+    format!("{line}{problem}")
+}
+
+#[test]
+fn a_manifest_means_what_it_says() {
+    let manifest = Manifest::parse(GOOD).expect("it is right");
+    assert_eq!(manifest.text(), GOOD, "kept as it was written");
+    let [launch] = &manifest.launches[..] else { panic!("one kernel: {manifest:?}") };
+    assert_eq!(launch.block.last(), Some(&Expression::Integer(1)), "sides that are not given");
+    assert_eq!(launch.parameters.len(), 8, "in order");
+    let Argument::Output(array, start) = &launch.parameters[6].argument else {
+        panic!("an output: {launch:?}")
+    };
+    assert_eq!(
+        (array.name(), *start),
+        ("v_conics + v_opacities".to_owned(), Start::Poison),
+        "write"
+    );
+    assert_eq!(manifest.not_judged(), None, "all outputs are there");
+    let formulation = manifest.formulation.expect("a preset");
+    assert_eq!(manifest.not_of(formulation), None, "gsplat's own arrays");
+    let other = manifest.not_of(Formulation::STANDARD).expect("it is given transmittances");
+    let text = other.to_string();
+    assert!(text.contains("render_alphas, which formulation behind is not given"), "{text}");
+    assert!(text.contains("such as gsplat-1.5"), "{text}");
+    assert_eq!(other.line, Some(8), "the parameter's line");
+    let brush = "brush".parse().expect("a formulation");
+    let text = manifest.not_of(brush).expect("it has no last contributors").to_string();
+    assert!(text.contains("last_ids") && text.contains("decide again where to stop"), "{text}");
+    let without = GOOD.replace("{ tensor = \"v_means2d\" },", "{ fields = [\"v_means2d.0\"] },");
+    let part = Manifest::parse(&without).expect("readable").not_judged().expect("a part");
+    assert!(part.to_string().contains("v_means2d is held by no parameter"), "{part}");
+}
+
+/// Everything that can be wrong in the text, with the words that say it.
+#[test]
+fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
+    for (from, to, expected) in [
+        ("kernel = \"k\"\n", "", "kernel is missing: name an entry point"),
+        ("block = [256]\n", "", "block is missing: give its sides"),
+        ("block = [256]", "block = []", "line 4: block is 0 numbers: give one to three"),
+        ("block = [256]", "block = [1, 2, 3, 4]", "block is 4 numbers"),
+        ("block = [256]", "block = [0.5]", "block is 0.5: expected a whole number"),
+        ("\"tiles_x\"", "\"tiles\"", "line 5: grid is not known: 'tiles': there are W, H, N"),
+        (
+            "\"tiles_x\"",
+            "\"W +\"",
+            "line 5: the manifest is not understood (expected a number, a name",
+        ),
+        ("\"tiles_x\"", "true", "an expression as a text such as"),
+        (
+            "kernel = \"k\"",
+            "kernel = \"k\"\nblok = 1",
+            "line 3: the manifest is not understood (unknown field `blok`",
+        ),
+        ("kernel = \"k\"", "kernel = ", "line 2: the manifest is not understood"),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"xys\"",
+            "line 7: parameter 1.tensor is 'xys': there are means2d, conics",
+        ),
+        ("tensor = \"means2d\"", "", "parameter 1 is empty: say what it is with one of tensor"),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"means2d\", u32 = 1",
+            "parameter 1 is u32 and tensor: a parameter is one of them",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"means2d\", fields = [\"conics\"]",
+            "parameter 1 is tensor and fields",
+        ),
+        ("tensor = \"means2d\"", "fields = [\"pad\"]", "parameter 1.fields is without a tensor"),
+        (
+            "tensor = \"means2d\"",
+            "fields = [\"means2d\", \"last_ids\"]",
+            "means2d with last_ids: tensors of one buffer have rows of the same kind",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "fields = [\"means2d\", \"v_conics\"]",
+            "all are inputs or all are outputs",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "fields = [\"means2d.2\"]",
+            "components of means2d are numbered from 0, below 2",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"means2d\", role = \"write\"",
+            "parameter 1.role is given for means2d: an input has none",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"means2d\", layout = \"chw\"",
+            "'chw' for means2d: it is no image",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"means2d\", layout = \"columns\"",
+            "expected 'rows', 'planar' or",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"means2d\", end = false",
+            "it says something of tile_offsets alone",
+        ),
+        (
+            "tensor = \"means2d\"",
+            "tensor = \"means2d\", units = \"ndc\"",
+            "it says something of v_means2d alone",
+        ),
+        (
+            "tensor = \"v_means2d\"",
+            "tensor = \"v_means2d\", units = \"meters\"",
+            "parameter 6.units is 'meters': expected 'pixels' or 'ndc'",
+        ),
+        (
+            "tensor = \"v_means2d\"",
+            "tensor = \"v_means2d\", role = \"add\"",
+            "parameter 6.role is 'add': expected 'accumulate'",
+        ),
+        ("role = \"write\"", "off_diagonal = \"none\"", "expected 'full' or 'half'"),
+        (
+            "u32 = \"N\"",
+            "u32 = \"N\", layout = \"rows\"",
+            "parameter 4.layout is given: it says something of a tensor",
+        ),
+        ("u32 = \"N\"", "u32 = \"alpha_max\"", "parameter 4.u32 is not known: 'alpha_max'"),
+        ("u32 = \"N\"", "null = false", "parameter 4.null is false: leave it out"),
+        (
+            "u32 = \"N\"",
+            "buffer = \"keys\"",
+            "parameter 4.buffer is 'keys': describe it: [buffer.keys]",
+        ),
+        (
+            "u32 = \"N\"",
+            "zeros = { dtype = \"f16\", shape = [1] }",
+            "zeros.dtype is 'f16': expected u8, i32",
+        ),
+        (
+            "u32 = \"N\"",
+            "zeros = { dtype = \"f32\", shape = [\"Q\"] }",
+            "parameter 4.zeros is not known: 'Q'",
+        ),
+        (
+            "u32 = \"N\"",
+            "random = { shape = [1], low = 1.0, high = 0.0 }",
+            "from 1 to 0: expected low <= high",
+        ),
+        ("u32 = \"N\"", "struct = []", "parameter 4.struct is empty: list its members"),
+        ("u32 = \"N\"", "struct = [{ u32 = 1, f32 = 1 }]", "struct member 1 is not one number"),
+        (
+            "u32 = \"N\"",
+            "struct = [{ tensor = \"conics\" }]",
+            "a structure holds { tensor = \"background\"",
+        ),
+        (
+            "tensor = \"v_colors\", layout = \"planar\"",
+            "tensor = \"v_means2d\", layout = \"planar\"",
+            "line 14: parameter 8 is v_means2d again, in line 12 otherwise",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "preset = \"gsplat-0.1\"",
+            "line 3: preset is 'gsplat-0.1': unknown formulation",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "preset = \"3dgs\"\nformulation = \"3dgs\"",
+            "preset is beside formulation: a preset names a formulation",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "convention = \"opensplat\"",
+            "convention is 'opensplat': expected 'inria' or 'gsplat'",
+        ),
+        ("preset = \"gsplat-1.5\"", "alpha_gradient = \"some\"", "expected 'none' or 'included'"),
+        ("preset = \"gsplat-1.5\"", "extra_roundings = 65", "extra_roundings is 65"),
+        ("preset = \"gsplat-1.5\"", "channels = 33", "channels is 33: expected 1 to 32"),
+        (
+            "preset = \"gsplat-1.5\"",
+            "constants = { alpha_max = 2.0 }",
+            "constants.alpha_max is 2: expected 0 to 1",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "constants = { stop_rule = \"never\" }",
+            "expected 'less' or 'less-or-equal'",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "constants = { clamp_gradient = \"one\" }",
+            "expected 'pass-through' or 'zero'",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "sizes = { alpha_max = 3 }",
+            "sizes is 'alpha_max': that is a constant",
+        ),
+        (
+            "preset = \"gsplat-1.5\"",
+            "[buffer.keys]\nzeros = { dtype = \"u32\", shape = [1] }\n#",
+            "line 6: the manifest is not understood (unknown field `block`, expected one of `zeros`",
+        ),
+    ] {
+        let bad = GOOD.replacen(from, to, 1);
+        assert_ne!(bad, GOOD, "nothing was changed: {from}");
+        let text = refused(&bad);
+        assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
+    }
+}
+
+#[test]
+fn launches_have_their_own_keys_and_share_buffers() {
+    let launch = "[[launch]]\nkernel = \"a\"\nblock = [32]\ngrid = [1]\n";
+    let two = format!(
+        "{launch}parameter = [{{ buffer = \"keys\" }}]\n{launch}parameter = [{{ buffer = \"keys\" }}]\n\
+         [buffer.keys]\nrandom = {{ shape = [\"N\", 3], seed = 7 }}\n"
+    );
+    let manifest = Manifest::parse(&two).expect("two kernels");
+    assert_eq!(manifest.launches.len(), 2, "in order");
+    let start = Start::Random { low: 0.0, high: 1.0, seed: 7 };
+    assert_eq!(manifest.buffers["keys"].start, start, "0 to 1 where nothing is said");
+    for (text, expected) in [
+        (
+            format!("block = [1]\n{two}"),
+            "line 1: block is beside [[launch]]: with [[launch]] tables",
+        ),
+        (two.replacen("block = [32]\n", "", 1), "launch 1, block is missing"),
+        (
+            two.replacen("buffer = \"keys\"", "u32 = \"Q\"", 2),
+            "launch 1, parameter 1.u32 is not known: 'Q'",
+        ),
+        (two.replacen("{ buffer = \"keys\" }", "{ u8 = 0 }", 2), "buffer.keys is not used"),
+        (two.replace("random = { shape = [\"N\", 3], seed = 7 }", ""), "buffer.keys is empty"),
+        (
+            format!("{two}zeros = {{ dtype = \"f32\", shape = [1] }}\n"),
+            "buffer.keys is several of zeros, poison, random",
+        ),
+    ] {
+        let said = refused(&text);
+        assert!(said.contains(expected), "{text}:\n  {said}");
+    }
+}
+
+/// A kernel that adds 1 to each of the numbers of its first parameter; its second is how many there are.
+const ADD: &str = "\
+.version 8.4
+.target sm_75
+.address_size 64
+.visible .entry add_one(.param .u64 to, .param .u32 count)
+{
+.reg .pred %p<2>;
+.reg .b32 %r<6>;
+.reg .b64 %rd<4>;
+ld.param.u64 %rd1, [to];
+ld.param.u32 %r1, [count];
+mov.u32 %r2, %ctaid.x;
+mov.u32 %r3, %tid.x;
+mad.lo.s32 %r2, %r2, 32, %r3;
+setp.ge.u32 %p1, %r2, %r1;
+@%p1 bra DONE;
+mul.wide.u32 %rd2, %r2, 4;
+add.s64 %rd3, %rd1, %rd2;
+ld.global.u32 %r4, [%rd3];
+add.s32 %r4, %r4, 1;
+st.global.u32 [%rd3], %r4;
+DONE:
+ret;
+}
+";
+
+fn ran(manifest: &str) -> Result<(), String> {
+    let manifest = Manifest::parse(manifest).map_err(|problem| problem.to_string())?;
+    let kernel = ManifestKernel::new(manifest, ADD.to_owned()).map_err(|e| e.to_string())?;
+    let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("it opens");
+    match engine.run_foreign(kernel.as_ref(), &Tensors::new()) {
+        Ok(outputs) => {
+            assert!(outputs.is_empty(), "nothing is judged without a case");
+            Ok(())
+        }
+        Err(EngineError::Input(text) | EngineError::Device(text)) => Err(text),
+        Err(other) => panic!("another error: {other}"),
+    }
+}
+
+const RUN: &str = r#"
+kernel = "add"
+sizes = { N = 40 }
+block = [32]
+grid = ["ceil_div(N, 32)"]
+parameter = [{ zeros = { dtype = "u32", shape = ["N"] } }, { u32 = "N" }]
+"#;
+
+#[test]
+fn a_kernel_runs_without_a_case() {
+    assert_eq!(ran(RUN), Ok(()), "nothing is wrong with it");
+    for (from, to, expected) in [
+        ("zeros", "poison", "a value that was never written"),
+        ("shape = [\"N\"]", "shape = [\"N - 1\"]", "out of bounds"),
+        ("{ u32 = \"N\" }", "{ u32 = \"-N\" }", "-40 does not fit in u32"),
+        ("{ u32 = \"N\" }", "{ u32 = \"W\" }", "'W' is not known here: there are N"),
+        ("{ u32 = \"N\" }", "{ u32 = \"1 / (N - 40)\" }", "line 6, parameter 2: a division by 0"),
+        ("block = [32]", "block = [0]", "0 threads a block"),
+        (
+            "grid = [",
+            "grid = [1, 65536] #",
+            "65536 blocks in y or z, but CUDA launches at most 65535",
+        ),
+        ("block = [32]", "block = [1, 1, 65]", "65 threads in z, but CUDA launches at most 64"),
+        ("block = [32]", "block = [2048]", "2048 threads a block, expected 1..=1024"),
+        (
+            "block = [32]",
+            "block = [\"N - 41\"]",
+            "kernel of line 2, block: -1 does not fit in an unsigned",
+        ),
+        ("shape = [\"N\"]", "shape = [\"N * 200000000\"]", "does not fit in an unsigned 32-bit"),
+        ("shape = [\"N\"]", "shape = [\"N\", 10000000]", "of 1600000000 bytes is larger than"),
+        ("sizes", "dynamic_shared = \"N * 10000\"\nsizes", "400000 bytes of shared memory"),
+        (
+            "{ u32 = \"N\" }",
+            "{ u64 = \"N\" }",
+            "takes 2 parameters of 8, 4 bytes, the manifest gives 2 (1 array 8, 2 number 8): parameter 2 has 4 bytes, and number has 8",
+        ),
+        (", { u32 = \"N\" }", "", "parameter 2 is not described: add it"),
+        (
+            "{ u32 = \"N\" }",
+            "{ u32 = \"N\" }, { null = true }",
+            "there is no parameter 3: leave it out",
+        ),
+        (
+            "kernel = \"add\"",
+            "kernel = \"sub\"",
+            "no entry point is named 'sub': there are add_one",
+        ),
+        ("shape = [\"N\"]", "shape = [\"M\"]", "'M' is not known here"),
+    ] {
+        let bad = RUN.replacen(from, to, 1);
+        assert_ne!(bad, RUN, "nothing was changed: {from}");
+        let error = ran(&bad).expect_err(to);
+        assert!(error.contains(expected), "{to}:\n  {error}\n  no '{expected}'");
+    }
+    let twice =
+        RUN.replace("kernel = \"add\"", "").replace("block", "[[launch]]\nkernel = \"add\"\nblock");
+    assert_eq!(ran(&twice), Ok(()), "as a table");
+}
+
+/// Another kernel of the same program, which writes what the first one reads.
+const FILL: &str = "\
+.visible .entry fill(.param .u64 to)
+{
+.reg .b32 %r<2>;
+.reg .b64 %rd<3>;
+ld.param.u64 %rd1, [to];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd2, %r1, 4;
+add.s64 %rd1, %rd1, %rd2;
+st.global.u32 [%rd1], %r1;
+ret;
+}
+";
+
+#[test]
+fn launches_run_in_their_order_on_the_same_arrays() {
+    let fill = "[[launch]]\nkernel = \"fill\"\nblock = [32]\ngrid = [1]\n\
+                parameter = [{ buffer = \"x\" }]\n";
+    let add = "[[launch]]\nkernel = \"add_one\"\nblock = [32]\ngrid = [1]\n\
+               parameter = [{ buffer = \"x\" }, { u32 = 32 }]\n";
+    let buffer = "[buffer.x]\npoison = { dtype = \"u32\", shape = [32] }\n";
+    let run = |launches: &[&str]| {
+        let manifest = Manifest::parse(&(launches.concat() + buffer)).expect("it is right");
+        let kernel = ManifestKernel::new(manifest, format!("{ADD}{FILL}")).expect("it fits");
+        let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("it opens");
+        engine.run_foreign(kernel.as_ref(), &Tensors::new()).map(drop)
+    };
+    assert_eq!(run(&[fill, add, add]), Ok(()), "written, then read");
+    let error = run(&[add, fill]).expect_err("nothing is there yet").to_string();
+    assert!(error.contains("'add_one'") && error.contains("never written"), "{error}");
+}
+
+proptest! {
+    /// Whatever is cut out or put in: a manifest, or an error, and no panic.
+    #[test]
+    fn a_damaged_text_is_a_manifest_or_an_error(
+        of_run in any::<bool>(),
+        (at, cut) in (any::<prop::sample::Index>(), 0_usize..12),
+        put in "[a-z0-9_=\"{}\\[\\], .]{0,8}|.{0,4}",
+    ) {
+        let text = if of_run { RUN } else { GOOD };
+        let start = at.index(text.len());
+        let end = (start + cut).min(text.len());
+        let damaged = format!("{}{put}{}", &text[..start], &text[end..]);
+        if let Ok(manifest) = Manifest::parse(&damaged) {
+            let _ = (manifest.not_judged(), manifest.not_of(Formulation::STANDARD));
+            let _ = ManifestKernel::new(manifest, ADD.to_owned());
+        }
+    }
+}

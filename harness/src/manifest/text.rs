@@ -1,0 +1,159 @@
+//! A manifest as it is written: the tables and keys, before anything is checked against them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::expression::Expression;
+use crate::io::Problem;
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    pub(super) kernel: Option<Spanned<String>>,
+    pub(super) block: Option<Spanned<Vec<Expression>>>,
+    pub(super) grid: Option<Spanned<Vec<Expression>>>,
+    pub(super) dynamic_shared: Option<Spanned<Expression>>,
+    #[serde(default)]
+    pub(super) parameter: Vec<Spanned<Parameter>>,
+    #[serde(default)]
+    pub(super) launch: Vec<Spanned<Launch>>,
+    #[serde(default)]
+    pub(super) buffer: BTreeMap<String, Spanned<Contents>>,
+    #[serde(default)]
+    pub(super) sizes: BTreeMap<String, i64>,
+    pub(super) preset: Option<Spanned<String>>,
+    pub(super) formulation: Option<Spanned<String>>,
+    pub(super) convention: Option<Spanned<String>>,
+    pub(super) alpha_gradient: Option<Spanned<String>>,
+    pub(super) constants: Option<Spanned<Constants>>,
+    pub(super) extra_roundings: Option<Spanned<i64>>,
+    pub(super) channels: Option<Spanned<i64>>,
+}
+
+/// One of several kernels.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Launch {
+    pub(super) kernel: Option<Spanned<String>>,
+    pub(super) block: Option<Spanned<Vec<Expression>>>,
+    pub(super) grid: Option<Spanned<Vec<Expression>>>,
+    pub(super) dynamic_shared: Option<Spanned<Expression>>,
+    #[serde(default)]
+    pub(super) parameter: Vec<Spanned<Parameter>>,
+}
+
+/// One parameter: exactly one of what it may be, and what may be said of an array.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameter {
+    pub(super) tensor: Option<String>,
+    pub(super) fields: Option<Vec<String>>,
+    pub(super) layout: Option<String>,
+    pub(super) role: Option<String>,
+    pub(super) end: Option<bool>,
+    pub(super) none: Option<i32>,
+    pub(super) units: Option<String>,
+    pub(super) off_diagonal: Option<String>,
+    pub(super) u8: Option<Expression>,
+    pub(super) u32: Option<Expression>,
+    pub(super) i32: Option<Expression>,
+    pub(super) u64: Option<Expression>,
+    pub(super) i64: Option<Expression>,
+    pub(super) f32: Option<Expression>,
+    pub(super) f64: Option<Expression>,
+    #[serde(rename = "struct")]
+    pub(super) structure: Option<Vec<Member>>,
+    pub(super) zeros: Option<Shape>,
+    pub(super) poison: Option<Shape>,
+    pub(super) random: Option<Random>,
+    pub(super) null: Option<bool>,
+    pub(super) buffer: Option<String>,
+}
+
+/// One member of a structure that is passed by value.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Member {
+    pub(super) u8: Option<Expression>,
+    pub(super) u32: Option<Expression>,
+    pub(super) i32: Option<Expression>,
+    pub(super) u64: Option<Expression>,
+    pub(super) i64: Option<Expression>,
+    pub(super) f32: Option<Expression>,
+    pub(super) f64: Option<Expression>,
+    pub(super) tensor: Option<String>,
+    pub(super) count: Option<usize>,
+}
+
+/// What a named buffer holds at first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Contents {
+    pub(super) zeros: Option<Shape>,
+    pub(super) poison: Option<Shape>,
+    pub(super) random: Option<Random>,
+}
+
+/// A buffer of no tensor.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shape {
+    pub(super) dtype: String,
+    pub(super) shape: Vec<Expression>,
+}
+
+/// A buffer of random floats.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Random {
+    pub(super) shape: Vec<Expression>,
+    #[serde(default)]
+    pub(super) low: f32,
+    #[serde(default = "one")]
+    pub(super) high: f32,
+    #[serde(default)]
+    pub(super) seed: u64,
+}
+
+fn one() -> f32 {
+    1.0
+}
+
+/// What is built into the kernel of the convention.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Constants {
+    pub(super) alpha_max: Option<f64>,
+    pub(super) alpha_min: Option<f64>,
+    pub(super) transmittance_min: Option<f64>,
+    pub(super) pixel_center: Option<f64>,
+    pub(super) stop_rule: Option<String>,
+    pub(super) clamp_gradient: Option<String>,
+}
+
+impl File {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// What TOML or the tables do not allow, with its line.
+    pub(super) fn parse(text: &str) -> Result<Self, Problem> {
+        toml::from_str(text).map_err(|error| {
+            let said: Vec<_> = error.message().lines().map(str::trim).collect();
+            let value = format!("not understood ({})", said.join("; "));
+            let problem = Problem::new("the manifest", value, "mend it there");
+            match error.span() {
+                Some(span) => problem.at_line(line_of(text, span.start)),
+                None => problem,
+            }
+        })
+    }
+}
+
+/// Line, from 1, of a byte of the text.
+pub(super) fn line_of(text: &str, byte: usize) -> usize {
+    let before = text.as_bytes().get(..byte).unwrap_or(text.as_bytes());
+    before.iter().filter(|&&b| b == b'\n').count() + 1
+}

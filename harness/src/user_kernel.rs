@@ -1,0 +1,229 @@
+//! A user's kernel on its way to the emulator: one that takes a stage's own parameters, or one with
+//! parameters of its own and a launch manifest; and what is watched while it runs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use splatcheck_gpu::emulator::{
+    EmulatorEngine, EmulatorOptions, ForeignProgram, Interface, OwnKernel, OwnKernelError,
+};
+use splatcheck_gpu::{EngineError, Reduction, Stage};
+use splatcheck_reference::splat::Formulation;
+
+use crate::io::Problem;
+use crate::manifest::{BindError, Manifest, ManifestKernel};
+use crate::workload::{NOTE_PREFIX, Notes};
+use crate::workloads::splat::formulated::stage_of;
+
+/// Warp instructions that a user's kernel may execute on any case, and for each along the
+/// longest side of its arrays, for splats the (tile, Gaussian) pairs: a block of 8 warps whose lanes
+/// all run apart has 4096 for each lane and pair. A kernel that never ends is so reported within seconds
+/// on a small case.
+const ANY_CASE: u64 = 1 << 24;
+const EVERY_ELEMENT: u64 = 1 << 20;
+
+/// The most that any launch may execute.
+const MOST: u64 = 1 << 32;
+
+/// Warp instructions that a launch may execute, by the longest side of its arrays.
+#[must_use]
+pub fn budget(largest: u64) -> u64 {
+    largest.saturating_mul(EVERY_ELEMENT).saturating_add(ANY_CASE).min(MOST)
+}
+
+/// What is watched beside what always is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observe {
+    /// Whether a data race ends a run. Where it does not, the values are judged all the same.
+    pub races: bool,
+}
+
+impl Default for Observe {
+    fn default() -> Self {
+        Self { races: true }
+    }
+}
+
+impl Observe {
+    /// The emulator's options with what is watched.
+    #[must_use]
+    pub fn options(self, mut options: EmulatorOptions) -> EmulatorOptions {
+        options.observers.races = self.races;
+        options
+    }
+}
+
+/// The program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UserProgram {
+    /// It takes the parameters of a stage.
+    Interface(OwnKernel),
+    /// It takes what its manifest says.
+    Manifest(Arc<ManifestKernel>),
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserKernel {
+    /// The program.
+    pub program: UserProgram,
+    /// What is watched.
+    pub observe: Observe,
+}
+
+/// Why the notes of a reproducer hold no kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotedError {
+    /// The program does not fit the parameters of a stage.
+    #[error(transparent)]
+    Own(#[from] OwnKernelError),
+    /// The manifest is none.
+    #[error(transparent)]
+    Manifest(#[from] Problem),
+    /// The manifest is of another program.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// Something unknown is to be watched.
+    #[error("expected 'races=off'")]
+    Observe,
+}
+
+impl From<OwnKernel> for UserKernel {
+    fn from(kernel: OwnKernel) -> Self {
+        Self { program: UserProgram::Interface(kernel), observe: Observe::default() }
+    }
+}
+
+impl From<Arc<ManifestKernel>> for UserKernel {
+    fn from(kernel: Arc<ManifestKernel>) -> Self {
+        Self { program: UserProgram::Manifest(kernel), observe: Observe::default() }
+    }
+}
+
+impl fmt::Display for UserKernel {
+    /// Its entry points, as they were named.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.program {
+            UserProgram::Interface(kernel) => f.write_str(kernel.entry()),
+            UserProgram::Manifest(kernel) => {
+                let names = kernel.manifest().launches.iter().map(|launch| &*launch.kernel);
+                f.write_str(&names.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
+impl UserKernel {
+    /// The program's text.
+    #[must_use]
+    pub fn ptx(&self) -> &str {
+        match &self.program {
+            UserProgram::Interface(kernel) => kernel.ptx(),
+            UserProgram::Manifest(kernel) => kernel.ptx(),
+        }
+    }
+
+    /// Its manifest, if it has one.
+    #[must_use]
+    pub fn manifest(&self) -> Option<&Manifest> {
+        match &self.program {
+            UserProgram::Interface(_) => None,
+            UserProgram::Manifest(kernel) => Some(kernel.manifest()),
+        }
+    }
+
+    /// Whether a run of it is one launch, whose decisions are then the run's.
+    #[must_use]
+    pub fn is_one_launch(&self) -> bool {
+        self.manifest().is_none_or(|manifest| manifest.launches.len() == 1)
+    }
+
+    /// Whether it may be judged in a formulation: whether it takes arrays that it is given there.
+    #[must_use]
+    pub fn fits(&self, formulation: Formulation) -> bool {
+        match &self.program {
+            UserProgram::Interface(kernel) => {
+                Interface::of(stage_of(formulation)).is_some_and(|it| kernel.fits(it))
+            }
+            UserProgram::Manifest(kernel) => kernel.manifest().not_of(formulation).is_none(),
+        }
+    }
+
+    /// Opens the emulator with the kernel in place of a stage's artifacts of a reduction.
+    ///
+    /// # Errors
+    /// As [`EmulatorEngine::open`] and [`OwnKernel::install`].
+    pub fn open(
+        &self,
+        options: EmulatorOptions,
+        run: (Stage, Reduction),
+    ) -> Result<EmulatorEngine, EngineError> {
+        let mut engine = EmulatorEngine::open(self.observe.options(options))?;
+        engine.set_budget_by_size(ANY_CASE, EVERY_ELEMENT);
+        match &self.program {
+            UserProgram::Interface(kernel) => kernel.install(&mut engine, run)?,
+            UserProgram::Manifest(kernel) => {
+                let program: Arc<dyn ForeignProgram> = Arc::<ManifestKernel>::clone(kernel);
+                engine.replace_by(run, program);
+            }
+        }
+        Ok(engine)
+    }
+
+    /// The kernel as notes of a reproducer, whose keys begin with `group` behind [`NOTE_PREFIX`].
+    #[must_use]
+    pub fn notes(&self, group: &str) -> Notes {
+        let mut notes = vec![("kernel", self.to_string()), ("ptx", self.ptx().to_owned())];
+        notes.extend(self.manifest().map(|manifest| ("manifest", manifest.text().to_owned())));
+        if !self.observe.races {
+            notes.push(("observe", "races=off".to_owned()));
+        }
+        let note = |(key, text): (&str, String)| (format!("{NOTE_PREFIX}{group}{key}"), text);
+        notes.into_iter().map(note).collect()
+    }
+
+    /// Reads [`Self::notes`]; `None` where there are none.
+    ///
+    /// # Errors
+    /// The note, by its full key, that is missing or says nothing of its kind.
+    pub fn of_notes(notes: &Notes, group: &str) -> Result<Option<Self>, Problem> {
+        let key = |key: &str| format!("{NOTE_PREFIX}{group}{key}");
+        let text = |name: &str| notes.get(&key(name)).map(String::as_str);
+        if text("kernel").is_none() && text("ptx").is_none() {
+            return Ok(None);
+        }
+        let need = |name: &str| {
+            let missing = || Problem::new(key(name), "missing", "a kernel is kept with it");
+            text(name).ok_or_else(missing)
+        };
+        let (ptx, entry) = (need("ptx")?.to_owned(), need("kernel")?.to_owned());
+        let problem = |name: &str, error: NotedError| {
+            Problem::new(key(name), "not usable", error.to_string())
+        };
+        let program = match text("manifest") {
+            None => {
+                let kernel = own_kernel(notes, ptx, entry);
+                UserProgram::Interface(kernel.map_err(|error| problem("ptx", error.into()))?)
+            }
+            Some(manifest) => {
+                let manifest = Manifest::parse(manifest);
+                let manifest = manifest.map_err(|error| problem("manifest", error.into()))?;
+                let kernel = ManifestKernel::new(manifest, ptx);
+                UserProgram::Manifest(kernel.map_err(|error| problem("ptx", error.into()))?)
+            }
+        };
+        let observe = match text("observe") {
+            None => Observe::default(),
+            Some("races=off") => Observe { races: false },
+            Some(_) => return Err(problem("observe", NotedError::Observe)),
+        };
+        Ok(Some(Self { program, observe }))
+    }
+}
+
+/// A kernel with the parameters of the stage that a file's notes name.
+fn own_kernel(notes: &Notes, ptx: String, entry: String) -> Result<OwnKernel, OwnKernelError> {
+    let stage = notes.get(&format!("{NOTE_PREFIX}stage")).and_then(|name| name.parse().ok());
+    let interface = stage.and_then(Interface::of).unwrap_or(Interface::Standard);
+    OwnKernel::new(interface, ptx, entry)
+}

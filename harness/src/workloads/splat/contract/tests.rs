@@ -1,0 +1,97 @@
+use super::*;
+use crate::io::container;
+use crate::io::source_tree::folder;
+use crate::verdict::Verdict;
+use crate::workloads::splat::files::corpus::read_any_case;
+use crate::workloads::splat::stage::{FORMULATED, RasterStage, STANDARD};
+
+fn case(name: &str) -> AnyCase {
+    let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
+    Arc::new(read_any_case(&corpus.join(name), None).expect("a case"))
+}
+
+/// The numbers of a tensor of a program's input.
+fn floats(file: &container::Container<'_>, name: &str) -> Vec<f32> {
+    let tensor = file.tensors.get(name).unwrap_or_else(|| panic!("there is no {name}"));
+    let shape: Vec<_> = tensor.shape.iter().copied().map(Some).collect();
+    tensor.numbers(&shape).expect("its own shape")
+}
+
+/// Whatever the formulation, the file has the forward pass that the oracle is told, to the bit.
+#[test]
+fn a_raster_program_gets_all_of_the_forward_pass_in_every_formulation() {
+    for scene in ["tile-corner.toml", "checkerboard.toml"] {
+        let case = case(scene);
+        let stage = RasterStage::new(splat_case(&case).expect("splats"), 0).expect("few pairs");
+        let forward = stage.mirror_forward();
+        for (_, formulation) in [STANDARD].into_iter().chain(FORMULATED) {
+            let contract = Contract::new(Level::Raster, formulation).expect("a level");
+            let job = contract.job(&case, 0).expect("a job");
+            let bytes = contract.input(&job.inputs).expect("a file");
+            let file = container::parse(&bytes).expect("readable");
+            let transmittance = floats(&file, "render_transmittance");
+            assert_eq!(transmittance, stage.inputs.render_transmittance, "{formulation}");
+            let alphas: Vec<f32> = transmittance.iter().map(|t| 1.0 - t).collect();
+            assert_eq!(floats(&file, "render_alphas"), alphas, "{formulation}");
+            assert_eq!(floats(&file, "render_colors"), forward.render_colors, "{formulation}");
+            assert!(file.tensors.contains_key("last_ids"), "{formulation}");
+            assert_eq!(file.text("formulation"), Some(&*formulation.to_string()), "its name");
+            assert_eq!(file.text("alpha_max"), Some("0.99"), "a number by itself");
+        }
+    }
+}
+
+/// The outputs of the oracle's own f32 run.
+fn mirrored(case: &AnyCase) -> Tensors {
+    let stage = RasterStage::new(splat_case(case).expect("splats"), 0).expect("few pairs");
+    let gradients = stage.mirror_backward(STANDARD);
+    let n = stage.inputs.raster.len();
+    let d = stage.inputs.raster.channels as usize;
+    let mut outputs = Tensors::new();
+    let mut add = |name, shape: &[usize], values: &[f32]| {
+        outputs.array(name, shape, Data::F32(values.to_vec())).expect("whole");
+    };
+    add("v_means2d", &[n, 2], gradients.v_means2d.as_flattened());
+    add("v_conics", &[n, 3], gradients.v_conics.as_flattened());
+    add("v_opacities", &[n], &gradients.v_opacities);
+    add("v_colors", &[n, d], &gradients.v_colors);
+    outputs
+}
+
+#[test]
+fn named_tensors_are_judged_without_a_program() {
+    let case = case("tile-corner.toml");
+    let judged =
+        |outputs: &Tensors| judge_level(Contract::default(), Arithmetic::Ieee, (&case, 0), outputs);
+    let mut outputs = mirrored(&case);
+    let tally = judged(&outputs).expect("whole");
+    assert_eq!(tally.verdict(), Verdict::Agree, "{tally:?}");
+    let mut opacities = outputs.f32("v_opacities").expect("there").to_vec();
+    opacities[0] *= 1.01;
+    let n = opacities.len();
+    outputs.array("v_opacities", &[n], Data::F32(opacities)).expect("whole");
+    let worst = judged(&outputs).expect("whole").worst.expect("one is wrong");
+    assert_eq!(worst.place(), "v_opacities[0]", "which");
+    let fewer = outputs.only(|name| name != "v_conics");
+    let error = judged(&fewer).expect_err("one is missing").to_string();
+    assert_eq!(error, "the output does not fit: v_conics is missing", "a sentence");
+    let error = judge_level(Contract::default(), Arithmetic::Ieee, (&case, 7), &fewer);
+    let error = error.expect_err("one camera").to_string();
+    assert!(error.contains("there is no camera 7 for level raster, it has 1"), "{error}");
+}
+
+#[test]
+fn a_level_is_known_by_its_name_and_by_its_stage() {
+    for level in Level::ALL {
+        assert_eq!(level.name().parse(), Ok(level), "{level}");
+        let contract = Contract::new(level, Formulation::STANDARD).expect("no formulation");
+        assert_eq!(Level::of(contract.stage()), Some(level), "{level}");
+    }
+    let others = Stage::all().filter(|stage| Level::of(*stage).is_none());
+    assert!(others.count() > 0, "not every stage is a program's");
+    let error = "rasta".parse::<Level>().expect_err("none").to_string();
+    assert!(error.contains("there is no level 'rasta': expected raster"), "{error}");
+    let brush = "brush".parse().expect("a formulation");
+    let error = Contract::new(Level::Full, brush).expect_err("of raster").to_string();
+    assert!(error.starts_with("level full has no formulation image"), "{error}");
+}

@@ -1,0 +1,295 @@
+//! `splatcheck ptx --manifest`, as its users meet it: a kernel with another project's parameter list.
+
+use splatcheck_tests::{Said, root, say};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn path(below: &str) -> String {
+    root().join(below).to_str().expect("a plain name").to_owned()
+}
+
+fn kernel(name: &str) -> String {
+    path(&format!("gpu/tests/kernels/{name}"))
+}
+
+/// Runs a variant of the kernel with gsplat's parameter list under its manifest.
+fn run(folder: &Path, variant: &str, more: &[&str]) -> Said {
+    let (file, manifest) = (kernel(&format!("{variant}.ptx")), kernel("gsplat_backward.toml"));
+    say(folder, &[&["ptx", &file, "--manifest", &manifest][..], more].concat())
+}
+
+fn case(name: &str) -> [String; 2] {
+    ["--case".to_owned(), path(&format!("corpora/splat/{name}.toml"))]
+}
+
+/// As [`run`], on a scene of the corpus.
+fn on(folder: &Path, variant: &str, scene: &str, more: &[&str]) -> Said {
+    let case = case(scene);
+    run(folder, variant, &[&case.each_ref().map(String::as_str)[..], more].concat())
+}
+
+/// The reproducer of the first finding that a report tells of.
+fn reproducer(folder: &Path, said: &Said) -> PathBuf {
+    let told = said.out.split("splatcheck replay ").nth(1).expect("a reproducer is told");
+    folder.join(told.lines().next().expect("its path"))
+}
+
+#[test]
+fn a_kernel_with_gsplats_parameter_list_agrees_under_every_schedule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for order in ["lockstep", "random:3", "adversarial:5"] {
+        let said = on(folder.path(), "gsplat_backward", "list-of-257", &["--schedule", order]);
+        assert_eq!(said.code, Some(0), "{order}: {said:?}");
+        assert!(said.out.contains("rasterize_backward is rasterize_to_pixels_bwd of "), "{said:?}");
+        assert!(said.out.contains("final_t = one-minus-alpha (gsplat-1.5)"), "{said:?}");
+    }
+    let corpus = path("corpora/splat");
+    let words = ["--corpus", &corpus, "--cases", "40", "--seed", "3", "--jobs", "2"];
+    let said = run(folder.path(), "gsplat_backward", &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("cases with another number of channels than 3"), "{said:?}");
+    assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
+}
+
+#[test]
+fn a_planted_bug_is_found_and_its_reproducer_repeats_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["--json", "r.json", "--sarif", "r.sarif"];
+    let said = on(folder.path(), "gsplat_backward_broken", "tile-corner", &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("DISAGREE emulator: rasterize_backward"), "{said:?}");
+    let again = reproducer(folder.path(), &said);
+    let again = say(folder.path(), &["replay", again.to_str().expect("a plain name")]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    let json = fs::read_to_string(folder.path().join("r.json")).expect("written");
+    assert!(json.contains("\"pass\": false"), "{json}");
+    let sarif = fs::read_to_string(folder.path().join("r.sarif")).expect("written");
+    let log: serde_json::Value = serde_json::from_str(&sarif).expect("it is JSON");
+    let result = &log["runs"][0]["results"][0];
+    assert!(
+        result["ruleId"].as_str().is_some_and(|id| id.ends_with("outside its bound")),
+        "{sarif}"
+    );
+    let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert!(
+        place.as_str().is_some_and(|uri| uri.ends_with("gsplat_backward_broken.ptx")),
+        "{sarif}"
+    );
+}
+
+/// The line of CUDA is told, and that of the other access.
+#[test]
+fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--sarif", "r.sarif"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let source = fs::read_to_string(kernel("gsplat_backward.cu")).expect("readable");
+    let line = source.lines().position(|line| line.contains("*place += value")).expect("it") + 1;
+    let compiled = format!("compiled from gsplat_backward.cu:{line}");
+    assert!(said.out.contains("race on Global memory") && said.out.contains(&compiled), "{said:?}");
+    let sarif = fs::read_to_string(folder.path().join("r.sarif")).expect("written");
+    assert!(sarif.contains("\"uri\": \"gsplat_backward.cu\""), "{sarif}");
+    assert!(sarif.contains(&format!("\"startLine\": {line}")), "{sarif}");
+    let said =
+        on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "races=off"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("is worth") && !said.out.contains("race on"), "a value: {said:?}");
+    let again = reproducer(folder.path(), &said);
+    let again = say(folder.path(), &["replay", again.to_str().expect("a plain name")]);
+    assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    let said = on(folder.path(), "gsplat_backward_racy", "tile-corner", &["--observe", "bars=off"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("expected races=on or races=off"), "{said:?}");
+}
+
+#[test]
+fn observing_alone_finds_a_missing_barrier_without_an_oracle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["--observe-only", "--schedule", "random:0", "--schedules", "4"];
+    let said = on(folder.path(), "gsplat_backward_no_barrier", "list-of-513", &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("race on Shared memory"), "{said:?}");
+    assert!(said.out.contains("compiled from gsplat_backward.cu:"), "{said:?}");
+    assert!(said.out.contains("run it again with --schedule random:"), "{said:?}");
+    let said = on(folder.path(), "gsplat_backward", "list-of-513", &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("agree: 4 runs, 0 kinds of misuse"), "{said:?}");
+    let off = [&words[..], &["--observe", "races=off"]].concat();
+    let said = on(folder.path(), "gsplat_backward_no_barrier", "list-of-513", &off);
+    assert_eq!(said.code, Some(0), "nothing else is wrong with it: {said:?}");
+}
+
+/// Any kernel at all: no case, nothing of splats.
+#[test]
+fn a_kernel_of_anything_is_observed_without_a_case() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let ptx = "\
+.version 8.4
+.target sm_75
+.address_size 64
+.visible .entry _Z4histPiS_(.param .u64 keys, .param .u64 counts)
+{
+.reg .b32 %r<6>;
+.reg .b64 %rd<6>;
+ld.param.u64 %rd1, [keys];
+ld.param.u64 %rd2, [counts];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd3, %r1, 4;
+add.s64 %rd3, %rd1, %rd3;
+ld.global.u32 %r2, [%rd3];
+ld.global.u32 %r3, [%rd2];
+add.s32 %r3, %r3, %r2;
+st.global.u32 [%rd2], %r3;
+ret;
+}
+";
+    let manifest = "\
+kernel = \"hist(int*, int*)\"
+block = [64]
+grid = [1]
+parameter = [
+    { zeros = { dtype = \"i32\", shape = [64] } },
+    { zeros = { dtype = \"i32\", shape = [1] } },
+]
+";
+    fs::write(here.join("k.ptx"), ptx).expect("written");
+    fs::write(here.join("k.toml"), manifest).expect("written");
+    let words = ["ptx", "k.ptx", "--manifest", "k.toml", "--observe-only", "--sarif", "r.sarif"];
+    let said = say(here, &words);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("race on Global memory") && said.out.contains("line 16"), "{said:?}");
+    let sarif = fs::read_to_string(here.join("r.sarif")).expect("written");
+    assert!(
+        sarif.contains("\"ruleId\": \"race\"") && sarif.contains("\"uri\": \"k.ptx\""),
+        "{sarif}"
+    );
+    fs::write(here.join("k.ptx"), ptx.replace("st.global.u32 [%rd2], %r3;\n", ""))
+        .expect("written");
+    let said = say(here, &words);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = say(here, &words[..4]);
+    assert_eq!(said.code, Some(2), "its outputs are nobody's: {said:?}");
+    assert!(said.err.contains("v_means2d is held by no parameter"), "{said:?}");
+    assert!(said.err.contains("--observe-only"), "{said:?}");
+}
+
+/// The parameters that `ptx` knows without a manifest, as a manifest: the report is the same.
+#[test]
+fn a_manifest_of_our_own_parameters_gives_the_same_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = kernel("own_backward.ptx");
+    let manifest = kernel("own_backward.toml");
+    let cases = ["--cases", "30", "--seed", "1", "--channels", "3", "--schedule", "random:2"];
+    let with = |how: &[&str]| {
+        let said = say(folder.path(), &[&["ptx", &file][..], how, &cases].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.out
+    };
+    assert_eq!(with(&["--manifest", &manifest]), with(&["--kernel", "own_backward"]), "one judge");
+}
+
+/// The outputs of 3D Gaussian Splatting: by normalized device coordinates, half of the off-diagonal,
+/// padded and planar.
+#[test]
+fn outputs_in_other_layouts_and_units_are_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = kernel("gsplat_backward_planar.ptx");
+    let gsplat = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
+    let planar = gsplat
+        .replace("{ tensor = \"v_means2d\" }", "{ fields = [\"v_means2d\", \"pad\"], units = \"ndc\" }")
+        .replace(
+            "{ tensor = \"v_conics\" }",
+            "{ fields = [\"v_conics.0\", \"v_conics.1\", \"pad\", \"v_conics.2\"], off_diagonal = \"half\" }",
+        )
+        .replace("{ tensor = \"v_colors\" }", "{ tensor = \"v_colors\", layout = \"planar\" }");
+    let judged = |manifest: &str| {
+        fs::write(folder.path().join("m.toml"), manifest).expect("written");
+        let corpus = path("corpora/splat");
+        say(folder.path(), &["ptx", &file, "--manifest", "m.toml", "--corpus", &corpus])
+    };
+    let said = judged(&planar);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("extra_roundings = 2"), "those of the units: {said:?}");
+    for part in [", units = \"ndc\"", ", off_diagonal = \"half\"", ", layout = \"planar\""] {
+        let other = planar.replacen(part, "", 1);
+        assert_ne!(other, planar, "it is there: {part}");
+        assert_eq!(judged(&other).code, Some(1), "without{part} the numbers mean others");
+    }
+}
+
+/// A loss of the colours alone: kernel and oracle are given zeros.
+#[test]
+fn a_kernel_without_a_gradient_of_alpha_is_judged_by_losses_without_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = kernel("gsplat_backward.ptx");
+    let gsplat = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
+    // The parameter is there, and holds zeros whatever the loss is.
+    let none = gsplat.replace(
+        "{ tensor = \"v_render_alphas\" }",
+        "{ zeros = { dtype = \"f32\", shape = [\"H\", \"W\"] } }",
+    );
+    let judged = |manifest: &str| {
+        fs::write(folder.path().join("m.toml"), manifest).expect("written");
+        let case = case("tile-corner");
+        say(folder.path(), &["ptx", &file, "--manifest", "m.toml", &case[0], &case[1]])
+    };
+    assert_eq!(judged(&none).code, Some(1), "the oracle's loss has a gradient of alpha");
+    let said = judged(&format!("alpha_gradient = \"none\"\n{none}"));
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_followed_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let gsplat = fs::read_to_string(kernel("gsplat_backward.toml")).expect("readable");
+    let file = kernel("gsplat_backward.ptx");
+    let case = case("tile-corner");
+    let refused = |manifest: &str, more: &[&str], words: &[&str]| {
+        fs::write(here.join("m.toml"), manifest).expect("written");
+        let args = [&["ptx", &file, "--manifest", "m.toml"][..], more].concat();
+        let said = say(here, &args);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {said:?}");
+        words.iter().for_each(|word| assert!(said.err.contains(word), "no '{word}': {said:?}"));
+    };
+    let on_case = [case[0].as_str(), &case[1]];
+    refused(&gsplat.replace("means2d\" }, {", "xys\" }, {"), &on_case, &["m.toml:11: ", "'xys'"]);
+    refused("kernel = 3", &on_case, &["m.toml:1: ", "not understood"]);
+    refused("\0", &on_case, &["m.toml:1: "]);
+    let bytes = gsplat.replace("{ u8 = 0 }", "{ u32 = 0 }");
+    refused(
+        &bytes,
+        &on_case,
+        &["takes 26 parameters of", "parameter 4 has 1 bytes, and number has 4"],
+    );
+    let other = gsplat.replace("rasterize_to_pixels_bwd", "rasterize_to_pixels_fwd");
+    refused(&other, &on_case, &["'rasterize_to_pixels_fwd'", "void own::rasterize_to_pixels_bwd<"]);
+    refused(
+        &gsplat.replace("gsplat-1.5", "3dgs"),
+        &on_case,
+        &["render_alphas", "such as gsplat-1.5"],
+    );
+    refused(&gsplat, &[], &["no case: name one with --case"]);
+    let channels = path("corpora/splat/channels-5.toml");
+    refused(&gsplat, &["--case", &channels], &["no case has the kernel's 3 channels"]);
+    refused(&gsplat, &["--cases", "0"], &["--cases"]);
+    refused(&gsplat, &["--generator", "mine"], &["--generator mine", "expected one of typical"]);
+    refused(&gsplat, &[&on_case[..], &["--kernel", "k"]].concat(), &["--kernel", "--manifest"]);
+    refused(&gsplat, &[&on_case[..], &["--cases", "3"]].concat(), &["--cases"]);
+    let division = gsplat.replace("\"tiles_y\", \"tiles_x\"]", "\"tiles_y / (N - N)\"]");
+    refused(&division, &on_case, &["kernel of line 1, grid: a division by 0"]);
+    let huge = gsplat.replace(
+        "{ null = true },  ",
+        "{ zeros = { dtype = \"u8\", shape = [\"W * 1000000000\"] } },",
+    );
+    assert_ne!(huge, gsplat, "the masks are another array");
+    refused(&huge, &on_case, &["does not fit in an unsigned 32-bit number"]);
+    let said = say(here, &["ptx", &file, "--manifest", "nowhere.toml", on_case[0], on_case[1]]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--manifest nowhere.toml: cannot open"), "{said:?}");
+    fs::write(here.join("m.toml"), b"\xff\xfe").expect("written");
+    let said = say(here, &["ptx", &file, "--manifest", "m.toml", on_case[0], on_case[1]]);
+    assert!(said.err.contains("m.toml: not a manifest: not a text"), "{said:?}");
+}
