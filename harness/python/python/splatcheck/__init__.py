@@ -14,6 +14,7 @@ each case. ``python -m splatcheck`` is the command line.
 
 from ._cases import LEVELS, Case, Cases, cases, oracle
 from ._check import Finding, Result, check
+from ._importing import import_case
 from ._judging import assert_gradients
 from ._native import MODELS, __version__
 
@@ -28,5 +29,6 @@ __all__ = [
     "assert_gradients",
     "cases",
     "check",
+    "import_case",
     "oracle",
 ]

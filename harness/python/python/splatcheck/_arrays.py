@@ -27,9 +27,9 @@ def decode(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     return arrays, metadata
 
 
-def encode(arrays: dict[str, np.ndarray]) -> bytes:
+def encode(arrays: dict[str, np.ndarray], metadata: dict[str, str] | None = None) -> bytes:
     """The bytes of a .safetensors with these arrays."""
-    header: dict[str, Any] = {}
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     parts, place = [], 0
     for name, array in arrays.items():
         part = array.tobytes()

@@ -1,0 +1,118 @@
+"""What ``torch.save`` wrote, without torch and without running what a pickle asks for."""
+
+from __future__ import annotations
+
+import collections
+import pickle
+import zipfile
+from typing import Any, BinaryIO
+
+import numpy as np
+
+#: Types of torch's storages, as numpy reads them: little-endian, as every machine that runs CUDA writes.
+_STORAGES = {
+    "DoubleStorage": "<f8",
+    "FloatStorage": "<f4",
+    "HalfStorage": "<f2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "i1",
+    "ByteStorage": "u1",
+    "BoolStorage": "?",
+}
+
+#: Of a file, once unpacked: more would be no case.
+_LARGEST = 1 << 33
+
+
+class TorchFileError(ValueError):
+    """The file is none that torch.save writes for tensors."""
+
+
+def load(path: str) -> Any:
+    """Tuples, lists, dictionaries and numbers of a file of ``torch.save``, tensors as numpy arrays.
+
+    Nothing but tensors is made: a file that names any other class or function is refused. The format is
+    that of torch 1.6 and later, a zip archive with a pickle and one file for each storage
+    (https://docs.pytorch.org/docs/stable/notes/serialization.html).
+
+    Raises:
+        TorchFileError: it is no such file; the message says why.
+        OSError: it cannot be read.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _load(archive)
+    except zipfile.BadZipFile as error:
+        raise TorchFileError(f"{error}: expected what torch.save of torch 1.6 or later writes") from error
+    except (pickle.UnpicklingError, EOFError, IndexError, KeyError, AttributeError, TypeError) as error:
+        raise TorchFileError(f"its pickle cannot be read: {error}") from error
+
+
+def _load(archive: zipfile.ZipFile) -> Any:
+    if sum(info.file_size for info in archive.infolist()) > _LARGEST:
+        raise TorchFileError(f"it unpacks to more than {_LARGEST} bytes: that is no case")
+    pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+    if len(pickles) != 1:
+        raise TorchFileError("it has no data.pkl: expected what torch.save writes")
+    folder = pickles[0].removesuffix("data.pkl")
+    if f"{folder}byteorder" in archive.namelist() and archive.read(f"{folder}byteorder") != b"little":
+        raise TorchFileError("its numbers are not little-endian")
+    with archive.open(pickles[0]) as file:
+        return _Tensors(file, archive, folder).load()
+
+
+class _StorageType:
+    """Stands for a class such as ``torch.FloatStorage``."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+
+
+def _tensor(
+    storage: np.ndarray, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any
+) -> np.ndarray:
+    """The arguments of ``torch._utils._rebuild_tensor_v2``: storage, offset, size, stride, ..."""
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if any(n < 0 for n in size) or any(step < 0 for step in stride) or offset < 0:
+        raise TorchFileError(f"a tensor has size {size}, stride {stride}, offset {offset}")
+    if 0 in size:
+        return np.zeros(size, storage.dtype)
+    if last >= storage.size:
+        raise TorchFileError(f"a tensor of size {size} reaches beyond its {storage.size} numbers")
+    steps = [step * storage.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(storage[offset:], size, steps, writeable=False).copy()
+
+
+def _parameter(tensor: np.ndarray, *_: Any) -> np.ndarray:
+    return tensor
+
+
+class _Tensors(pickle.Unpickler):
+    """Makes arrays, and refuses everything else."""
+
+    def __init__(self, file: BinaryIO, archive: zipfile.ZipFile, folder: str) -> None:
+        super().__init__(file)
+        self._archive = archive
+        self._folder = folder
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "torch._utils" and name in ("_rebuild_tensor_v2", "_rebuild_parameter"):
+            return _tensor if name == "_rebuild_tensor_v2" else _parameter
+        if module in ("torch", "torch.storage") and name in _STORAGES:
+            return _StorageType(_STORAGES[name])
+        if (module, name) == ("collections", "OrderedDict"):
+            return collections.OrderedDict
+        raise TorchFileError(
+            f"it holds a {module}.{name}: expected tensors, numbers, tuples and dictionaries"
+        )
+
+    def persistent_load(self, pid: Any) -> np.ndarray:
+        kind, storage, key, _, count = pid
+        if kind != "storage" or not isinstance(storage, _StorageType):
+            raise TorchFileError("it refers to something that is no storage of numbers")
+        data = self._archive.read(f"{self._folder}data/{key}")
+        if len(data) < count * storage.dtype.itemsize:
+            raise TorchFileError(f"storage {key} has {len(data)} bytes for {count} numbers")
+        return np.frombuffer(data, storage.dtype, count)
