@@ -151,6 +151,16 @@ fn an_engine_that_gives_nothing_is_given_up_and_the_rest_is_not_exercised() {
 }
 
 #[test]
+fn a_crash_that_does_not_come_again_is_a_finding() {
+    let report = judge(Defect::DiesOnce, &corpus(), one_setting());
+    assert_eq!(report.verdict(), Verdict::Disagree, "an engine that died once is no pass");
+    assert_eq!(report.given_up, None, "it works again");
+    let [finding] = &report.findings[..] else { panic!("one finding: {:?}", report.findings) };
+    let told = finding.fault.to_string();
+    assert!(told.contains("it died") && told.contains("each by itself did not fail"), "{told}");
+}
+
+#[test]
 fn the_text_of_a_report() {
     let cases: Vec<Case> = corpus().into_iter().filter(|case| case.name == "tile-corner").collect();
     let agree = judge(Defect::None, &cases, one_setting());

@@ -51,6 +51,37 @@ fn a_kernel_with_gsplats_parameter_list_agrees_under_every_schedule() {
     assert!(!folder.path().join("splatcheck-out").exists(), "nothing failed");
 }
 
+/// The pages of `corpora/published`: what is seen under which schedules, and that the cure is one.
+#[test]
+fn the_published_kernels_show_what_their_pages_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let observe = |kernel: &str, page: &str, order: &str| {
+        let file = path(&format!("corpora/published/{kernel}.ptx"));
+        let manifest = path(&format!("corpora/published/{page}.toml"));
+        let mut words = vec!["ptx", &file, "--manifest", &manifest, "--observe-only"];
+        words.extend(["--schedule", order]);
+        words.extend(if order == "lockstep" { &[][..] } else { &["--schedules", "20"] });
+        say(folder.path(), &words)
+    };
+    for (page, in_lockstep, words) in [
+        ("active_mask_count", false, "the mask 0xffffffff names exited lanes"),
+        ("staging_overwritten", true, "race on Shared memory"),
+    ] {
+        for order in ["lockstep", "random", "adversarial"] {
+            let said = observe(page, page, order);
+            if order == "lockstep" && !in_lockstep {
+                assert_eq!(said.code, Some(0), "{page}, {order}: {said:?}");
+            } else {
+                assert_eq!(said.code, Some(1), "{page}, {order}: {said:?}");
+                let line = format!("compiled from {page}.cu:");
+                assert!(said.out.contains(words) && said.out.contains(&line), "{page}: {said:?}");
+            }
+            let cured = observe(&format!("{page}_fixed"), page, order);
+            assert_eq!(cured.code, Some(0), "{page}, {order}: {cured:?}");
+        }
+    }
+}
+
 #[test]
 fn a_planted_bug_is_found_and_its_reproducer_repeats_it() {
     let folder = tempfile::tempdir().expect("a folder");

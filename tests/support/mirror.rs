@@ -51,6 +51,8 @@ pub enum Defect {
     BackwardThreshold(u32),
     /// Every request fails.
     Broken,
+    /// The first request for several jobs fails, and nothing after it.
+    DiesOnce,
 }
 
 /// An engine without a device: the oracle's f32 instance, perhaps with a defect. It lets the judge
@@ -59,6 +61,7 @@ pub enum Defect {
 pub struct Mirror {
     info: DeviceInfo,
     defect: Defect,
+    died: bool,
 }
 
 impl Mirror {
@@ -79,6 +82,7 @@ impl Mirror {
                 loop_limit: splatcheck_gpu::LoopLimit::NotMeasured,
             },
             defect,
+            died: false,
         }
     }
 
@@ -214,6 +218,10 @@ impl Engine for Mirror {
     ) -> Result<Vec<Vec<Tensors>>, EngineError> {
         if self.defect == Defect::Broken {
             return Err(EngineError::Device("planted".to_owned()));
+        }
+        if self.defect == Defect::DiesOnce && !self.died && work.len() > 1 {
+            self.died = true;
+            return Err(EngineError::Device("it died".to_owned()));
         }
         let of_job = |job: &Work<'_>| {
             let one = |&setting| Ok(self.outputs(stage, job.inputs, setting)?);

@@ -44,10 +44,23 @@ fn the_kernels_of_manifests_derive() {
         ("gsplat_backward_racy.ptx", Some("RACY")),
         ("gsplat_backward_planar.ptx", Some("PLANAR")),
     ] {
-        let options = ["--gpu-architecture=compute_75", "--generate-line-info"];
-        let mut options = options.map(str::to_owned).to_vec();
-        options.extend(variant.map(|name| format!("--define-macro={name}")));
-        derive_one(&nvrtc, "gsplat_backward.cu", file, &options);
+        derive_one(&nvrtc, "gsplat_backward.cu", file, &with_lines(variant));
+    }
+}
+
+/// What the pages of `corpora/published` show, as published and mended.
+#[test]
+fn the_kernels_of_the_pages_derive() {
+    let Some(library) = find(NVRTC) else { return };
+    let nvrtc = loaded(&library);
+    let pages = folder("../corpora/published");
+    for name in ["active_mask_count", "staging_overwritten"] {
+        let source = format!("{name}.cu");
+        for (file, variant) in
+            [(format!("{name}.ptx"), None), (format!("{name}_fixed.ptx"), Some("FIXED"))]
+        {
+            derive_in(&pages, &nvrtc, &source, &file, &with_lines(variant));
+        }
     }
 }
 
@@ -76,8 +89,19 @@ fn derive(library: &Path) {
     }
 }
 
+/// Options for a variant with line information.
+fn with_lines(variant: Option<&str>) -> Vec<String> {
+    let options = ["--gpu-architecture=compute_75", "--generate-line-info"];
+    let mut options = options.map(str::to_owned).to_vec();
+    options.extend(variant.map(|name| format!("--define-macro={name}")));
+    options
+}
+
 fn derive_one(nvrtc: &Nvrtc, source: &str, file: &str, options: &[String]) {
-    let kernels = folder("tests/kernels");
+    derive_in(&folder("tests/kernels"), nvrtc, source, file, options);
+}
+
+fn derive_in(kernels: &Path, nvrtc: &Nvrtc, source: &str, file: &str, options: &[String]) {
     let ptx = nvrtc.compile(&read(&kernels.join(source)), source, options);
     // Line information names the folder that the compiler was started in.
     let here = std::env::current_dir().expect("there is a folder");

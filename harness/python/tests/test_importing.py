@@ -1,5 +1,6 @@
 """Cases from what others saved. The files of torch.save are written here in its format, without torch."""
 
+import functools
 import pickle
 import struct
 import subprocess
@@ -74,6 +75,7 @@ def save(saved, path, torch):
     return path
 
 
+@functools.cache
 def scene(harmonics=True):
     """A case of one camera and three channels under inria's rules."""
     for case in splatcheck.cases("full", 100, convention="inria"):

@@ -4,6 +4,7 @@
 use super::{Chain, Finding, Item};
 use crate::workload::{AnyCase, Case, Job};
 use splatcheck_emulator::mix;
+use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{Setting, Stage};
 
 /// Makes a failing case smaller: gets the case and a predicate that says whether a smaller one
@@ -46,14 +47,24 @@ pub struct Everything;
 
 impl Policy for Everything {}
 
-/// The policy of a campaign of many cases: every stage under every setting, but of the stages that are
-/// formulations of one stage each case has one, by turns ([`has_turn`]).
+/// The policy of a campaign of many cases: every stage under every setting, but by turns where that is
+/// dear. Of the stages that are formulations of one stage each case has one ([`has_turn`]), and of the
+/// reductions that add up in memory without float atomics (a second launch, sums of 64 bits) it has one.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OneFormulation;
+pub struct ByTurns;
 
-impl Policy for OneFormulation {
+impl Policy for ByTurns {
     fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
         has_turn(stage, case)
+    }
+
+    fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
+        let has_turns =
+            |setting: &Setting| setting.reduction.row().in_memory != InMemory::FloatAtomics;
+        let dear: Vec<_> = all.iter().copied().filter(has_turns).collect();
+        let one = place(case, dear.len()).map(|place| dear[place]);
+        let kept = |setting: &Setting| !has_turns(setting) || one == Some(*setting);
+        all.iter().copied().filter(kept).collect()
     }
 }
 
@@ -64,14 +75,18 @@ impl Policy for OneFormulation {
 pub fn has_turn(stage: Stage, case: &dyn Case) -> bool {
     let Some(standard) = stage.text.formulation_of else { return true };
     let formulations = Stage::all().filter(|other| other.text.formulation_of == Some(standard));
-    // Mixed, since generators have turns of their own.
+    let all: Vec<_> = formulations.collect();
+    place(case, all.len()).and_then(|place| all.get(place)) == Some(&stage)
+}
+
+/// Which of so many things a case has; `None` where there are none. It is mixed, since generators have
+/// turns of their own.
+fn place(case: &dyn Case, count: usize) -> Option<usize> {
     let turn = match case.id() {
         Some(id) => mix(id.index),
         None => case.name().bytes().fold(0, |state, byte| mix(state ^ u64::from(byte))),
     };
-    let all: Vec<_> = formulations.collect();
-    let place = usize::try_from(turn % all.len().max(1) as u64).unwrap_or(0);
-    all.get(place) == Some(&stage)
+    usize::try_from(turn.checked_rem(count as u64)?).ok()
 }
 
 /// What an engine was run on.
@@ -132,5 +147,40 @@ impl<'a> Hooks<'a> {
     #[must_use]
     pub fn observed(self, observer: &'a dyn Observer) -> Self {
         Self { observer, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fuzz::Plan;
+    use crate::workload::generator;
+    use crate::workloads::find;
+    use std::collections::BTreeMap;
+
+    const CASES: usize = 200;
+
+    #[test]
+    fn dear_reductions_share_the_cases_and_the_others_have_them_all() {
+        let workload = find("splat").expect("there");
+        let typical = generator(workload.as_ref(), "typical").expect("a generator");
+        let plan = Plan::new(workload, 1, &[typical]);
+        let all = Setting::all(4);
+        let mut runs = BTreeMap::new();
+        for index in 0..CASES as u64 {
+            let case = plan.tree(index).expect("no data needed").current();
+            for setting in ByTurns.settings(case.as_ref(), &all) {
+                *runs.entry(setting.reduction).or_insert(0) += 1;
+            }
+        }
+        for (reduction, runs) in runs {
+            let settings = all.iter().filter(|setting| setting.reduction == reduction).count();
+            match reduction.row().in_memory {
+                InMemory::FloatAtomics => assert_eq!(runs, CASES * settings, "{reduction}"),
+                InMemory::FixedPoint | InMemory::InOrder => {
+                    assert!((CASES / 3..=2 * CASES / 3).contains(&runs), "{reduction}: {runs}");
+                }
+            }
+        }
     }
 }

@@ -25,6 +25,7 @@ pub(super) struct Judge<'a, 'm> {
     hooks: Hooks<'m>,
     pub(super) report: EngineReport,
     known: BTreeMap<String, usize>,
+    faults: u64,
     faults_in_a_row: u32,
 }
 
@@ -55,7 +56,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     pub(super) fn new(contender: Contender<'a>, hooks: Hooks<'m>) -> Self {
         let report = EngineReport::new(&contender, hooks.chain);
         let known = BTreeMap::new();
-        Self { contender, hooks, report, known, faults_in_a_row: 0 }
+        Self { contender, hooks, report, known, faults: 0, faults_in_a_row: 0 }
     }
 
     /// Runs the small jobs of a chunk in one request a stage; large ones, and all where that fails,
@@ -75,8 +76,10 @@ impl<'a, 'm> Judge<'a, 'm> {
             }
             let (large, small): (Vec<_>, Vec<_>) =
                 entries.into_iter().partition(|entry| entry.job.lanes > LARGE);
-            if self.report.given_up.is_some() || self.together(stage, &small).is_err() {
+            if self.report.given_up.is_some() {
                 small.iter().for_each(|&entry| self.one_by_one(entry));
+            } else if let Err(error) = self.together(stage, &small) {
+                self.apart(&small, error);
             }
             large.iter().for_each(|&entry| self.one_by_one(entry));
         }
@@ -126,6 +129,25 @@ impl<'a, 'm> Judge<'a, 'm> {
             self.note_beyond(entry, beyond);
         }
         Ok(())
+    }
+
+    /// What failed in one request, each by itself. If then none fails, the failure is a finding all the
+    /// same: a kernel that ends its process now and then is no right one.
+    fn apart(&mut self, entries: &[Entry<'_>], error: EngineError) {
+        let before = self.faults;
+        entries.iter().for_each(|&entry| self.one_by_one(entry));
+        let first = entries.first().filter(|_| self.faults == before && !error.is_a_limit());
+        let Some(&first) = first else { return };
+        let Settings { short, .. } = self.settings(first);
+        let Some(&setting) = short.first() else { return };
+        let count = entries.len();
+        let error = match error {
+            EngineError::Device(what) => EngineError::Device(format!(
+                "{what} (in a request for {count} jobs, this one the first; each by itself did not fail)"
+            )),
+            other => other,
+        };
+        self.note_fault(first, setting, error);
     }
 
     /// The settings to run a job with; none where the policy leaves the stage out.
@@ -235,6 +257,7 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     fn note_fault(&mut self, entry: Entry<'_>, setting: Option<Setting>, error: EngineError) {
         self.hooks.observer.done(1);
+        self.faults += 1;
         // What the machine lacks says nothing of the kernel.
         let of_machine = error.is_of_the_machine();
         let verdict = if of_machine { Verdict::NotExercised } else { Verdict::Disagree };

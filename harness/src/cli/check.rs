@@ -15,7 +15,7 @@ use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{
-    Contender, EngineReport, Everything, Hooks, Item, OneFormulation, Policy, run as run_campaign,
+    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Policy, run as run_campaign,
     smaller,
 };
 use crate::engines::{Found, Program};
@@ -59,7 +59,7 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     let progress = |runs| bar.inc(runs);
     let policy: &dyn Policy = match plan.subject {
         Subject::Campaign { .. } if plan.command.is_none() && cases.count() >= MANY => {
-            &OneFormulation
+            &ByTurns
         }
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
