@@ -15,8 +15,7 @@ use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{
-    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Policy, run as run_campaign,
-    smaller,
+    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Policy, run as run_campaign, smaller,
 };
 use crate::engines::{Found, Program};
 use crate::gate::Evidence;
@@ -58,9 +57,7 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     };
     let progress = |runs| bar.inc(runs);
     let policy: &dyn Policy = match plan.subject {
-        Subject::Campaign { .. } if plan.command.is_none() && cases.count() >= MANY => {
-            &ByTurns
-        }
+        Subject::Campaign { .. } if plan.command.is_none() && cases.count() >= MANY => &ByTurns,
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
     let chain = plan.chain;
