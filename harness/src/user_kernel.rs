@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use splatcheck_gpu::emulator::{
     EmulatorEngine, EmulatorOptions, ForeignProgram, Interface, OwnKernel, OwnKernelError,
@@ -21,6 +22,9 @@ use crate::workloads::splat::formulated::stage_of;
 /// on a small case.
 const ANY_CASE: u64 = 1 << 24;
 const EVERY_ELEMENT: u64 = 1 << 20;
+
+/// How long a launch may take where nobody says otherwise.
+pub const TIME: Duration = Duration::from_secs(60);
 
 /// The most that any launch may execute.
 const MOST: u64 = 1 << 32;
@@ -69,6 +73,23 @@ pub struct UserKernel {
     pub program: UserProgram,
     /// What is watched.
     pub observe: Observe,
+    /// How long a launch may go on.
+    pub limits: KernelLimits,
+}
+
+/// How long a launch of a user's kernel may go on: one that never ends is so reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelLimits {
+    /// In time.
+    pub time: Duration,
+    /// In warp instructions; `None` for as many as a case of its size may need.
+    pub instructions: Option<u64>,
+}
+
+impl Default for KernelLimits {
+    fn default() -> Self {
+        Self { time: TIME, instructions: None }
+    }
 }
 
 /// Why the notes of a reproducer hold no kernel.
@@ -90,13 +111,19 @@ pub enum NotedError {
 
 impl From<OwnKernel> for UserKernel {
     fn from(kernel: OwnKernel) -> Self {
-        Self { program: UserProgram::Interface(kernel), observe: Observe::default() }
+        UserProgram::Interface(kernel).into()
     }
 }
 
 impl From<Arc<ManifestKernel>> for UserKernel {
     fn from(kernel: Arc<ManifestKernel>) -> Self {
-        Self { program: UserProgram::Manifest(kernel), observe: Observe::default() }
+        UserProgram::Manifest(kernel).into()
+    }
+}
+
+impl From<UserProgram> for UserKernel {
+    fn from(program: UserProgram) -> Self {
+        Self { program, observe: Observe::default(), limits: KernelLimits::default() }
     }
 }
 
@@ -158,8 +185,13 @@ impl UserKernel {
         options: EmulatorOptions,
         run: (Stage, Reduction),
     ) -> Result<EmulatorEngine, EngineError> {
-        let mut engine = EmulatorEngine::open(self.observe.options(options))?;
-        engine.set_budget_by_size(ANY_CASE, EVERY_ELEMENT);
+        let mut options = self.observe.options(options);
+        options.observers.time = Some(self.limits.time);
+        let mut engine = EmulatorEngine::open(options)?;
+        match self.limits.instructions {
+            Some(most) => engine.set_budget(most),
+            None => engine.set_budget_by_size(ANY_CASE, EVERY_ELEMENT),
+        }
         match &self.program {
             UserProgram::Interface(kernel) => kernel.install(&mut engine, run)?,
             UserProgram::Manifest(kernel) => {
@@ -217,7 +249,7 @@ impl UserKernel {
             Some("races=off") => Observe { races: false },
             Some(_) => return Err(problem("observe", NotedError::Observe)),
         };
-        Ok(Some(Self { program, observe }))
+        Ok(Some(Self { observe, ..Self::from(program) }))
     }
 }
 

@@ -4,6 +4,7 @@
 //! the caller's. A [`Defect`] is the emulator's own and never says anything about the kernel.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::ir::Space;
 use super::parse::ParseError;
@@ -127,7 +128,8 @@ impl Fault {
             | FaultKind::BarrierNumber { .. }
             | FaultKind::BarrierCount { .. }
             | FaultKind::Trap { .. }
-            | FaultKind::Budget { .. } => {}
+            | FaultKind::Budget { .. }
+            | FaultKind::Time { .. } => {}
         }
         let mut seen = Vec::new();
         lines.retain(|line| {
@@ -232,6 +234,13 @@ pub enum FaultKind {
         /// The limit.
         instructions: u64,
     },
+    /// A longer time than allowed.
+    Time {
+        /// The limit.
+        limit: Duration,
+        /// Warp instructions until then.
+        instructions: u64,
+    },
     /// Two accesses to one word that nothing orders, one of them a write.
     Race(Box<Race>),
 }
@@ -297,6 +306,7 @@ impl FaultKind {
             Self::Trap { .. } => "trap",
             Self::Deadlock { .. } => "deadlock",
             Self::Budget { .. } => "budget",
+            Self::Time { .. } => "time limit",
             Self::Race(_) => "race",
         }
     }
@@ -345,6 +355,9 @@ impl fmt::Display for FaultKind {
             Self::Trap { assertion: false } => f.write_str("the kernel executes trap"),
             Self::Deadlock { waiting } => write!(f, "deadlock: threads wait at lines {waiting:?}"),
             Self::Budget { instructions } => write!(f, "more than {instructions} instructions"),
+            Self::Time { limit, instructions } => {
+                write!(f, "no end within {limit:?} ({instructions} instructions)")
+            }
             Self::Race(race) => race.fmt(f),
         }
     }

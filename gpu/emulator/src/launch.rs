@@ -1,11 +1,13 @@
 //! A launch: checks, blocks, the loop that asks the schedule who goes on.
 
+use std::time::{Duration, Instant};
+
 use pulp::Arch;
 
 use super::block::{Block, Stuck};
 use super::count::{Counters, Report};
 use super::decided::{Source, decided};
-use super::fault::{Fault, LaunchError, RunError, Trouble};
+use super::fault::{Fault, FaultKind, LaunchError, RunError, Trouble};
 use super::float::approximate::ApproximationMode;
 use super::ir::{Kernel, Module};
 use super::memory::{Buffer, DeviceMemory, Segment};
@@ -76,13 +78,47 @@ pub struct Observers {
     pub races: bool,
     /// Warp instructions a launch may execute.
     pub budget: u64,
+    /// How long a launch may take. The budget ends a run at the same instruction everywhere; this ends one
+    /// whose instructions are dear, such as fences, when the machine says so.
+    pub time: Option<Duration>,
     /// Count what is executed of the kernel, for [`Report::coverage`].
     pub coverage: bool,
 }
 
 impl Default for Observers {
     fn default() -> Self {
-        Self { races: true, budget: 1 << 32, coverage: false }
+        Self { races: true, budget: 1 << 32, time: None, coverage: false }
+    }
+}
+
+/// Instructions between two looks at the clock: a fence takes microseconds.
+const LOOK: u64 = 1 << 12;
+
+/// How long a launch may go on.
+#[derive(Debug)]
+pub(super) struct Limited {
+    /// The number of instructions after which somebody has to look whether it is too long.
+    pub(super) next: u64,
+    budget: u64,
+    time: Option<(Duration, Instant)>,
+}
+
+impl Limited {
+    fn new(observers: Observers) -> Self {
+        let Observers { budget, time, .. } = observers;
+        let time = time.map(|limit| (limit, Instant::now()));
+        Self { next: if time.is_some() { LOOK.min(budget) } else { budget }, budget, time }
+    }
+
+    /// After so many instructions, more than `next`: what ends the launch, if anything does.
+    #[cold]
+    pub(super) fn look(&mut self, executed: u64) -> Option<FaultKind> {
+        if executed > self.budget {
+            return Some(FaultKind::Budget { instructions: self.budget });
+        }
+        self.next = executed.saturating_add(LOOK).min(self.budget);
+        let (limit, start) = self.time?;
+        (start.elapsed() > limit).then_some(FaultKind::Time { limit, instructions: executed })
     }
 }
 
@@ -95,7 +131,7 @@ pub(super) struct Machine<'m> {
     pub(super) params: Segment,
     pub(super) counters: Counters,
     pub(super) mode: ApproximationMode,
-    pub(super) budget: u64,
+    pub(super) limits: Limited,
     /// Lanes that are issued together.
     pub(super) width: u32,
     arch: Arch,
@@ -227,7 +263,7 @@ pub fn run_traced(
         params: parameters(kernel, &launch.arguments),
         counters: Counters::new(kernel, observers.coverage),
         mode: schedule.approximation,
-        budget: observers.budget,
+        limits: Limited::new(observers),
         width: width::issued(module.lane_width),
         arch: Arch::new(),
     };

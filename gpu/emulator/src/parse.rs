@@ -184,6 +184,8 @@ struct Origin {
 pub(super) struct Source<'a> {
     pub(super) target: &'a str,
     pub(super) variables: Vec<Variable<'a>>,
+    /// Bytes of all variables.
+    bytes: u64,
     pub(super) kernels: Vec<Function<'a>>,
     /// Device functions by name, those with a body first.
     pub(super) functions: HashMap<&'a str, Function<'a>>,

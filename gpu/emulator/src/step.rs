@@ -120,8 +120,9 @@ fn instruction(
         warp.on = Active::new(active);
     }
     machine.counters.instruction(running.pc, active);
-    if machine.counters.total > machine.budget {
-        let kind = FaultKind::Budget { instructions: machine.budget };
+    if machine.counters.total > machine.limits.next
+        && let Some(kind) = machine.limits.look(machine.counters.total)
+    {
         return Err(Trouble::new(kind, active));
     }
     match &instruction.op {

@@ -137,7 +137,7 @@ fn execute(
         dynamic_shared: DYNAMIC_SHARED,
         arguments,
     };
-    let observers = Observers { races: true, budget: 100_000, coverage: false };
+    let observers = Observers { races: true, budget: 100_000, ..Observers::default() };
     let result =
         run_traced(module, &invocation.kernel, &launch, &mut memory, schedule, observers, trace);
     let words = match out {

@@ -74,7 +74,7 @@ fn outcome(ptx: &str, shape: [u32; 2], schedule: &Schedule, trace: &mut Trace) -
         dynamic_shared: 0,
         arguments: vec![out.into(), data.into()],
     };
-    let observers = Observers { races: false, budget: 1 << 20, coverage: false };
+    let observers = Observers { races: false, budget: 1 << 20, ..Observers::default() };
     run_traced(&module, "k", &launch, &mut memory, schedule, observers, trace)
         .expect("no misuse that is watched");
     let bytes = memory.read(out).expect("it was zeroed");

@@ -63,7 +63,7 @@ fn damaged_modules_do_not_panic() {
             })
             .collect();
         let launch = Launch { grid: [2, 1, 1], block: [64, 1, 1], dynamic_shared: 0, arguments };
-        let observers = Observers { races: true, budget: 20_000, coverage: false };
+        let observers = Observers { races: true, budget: 20_000, ..Observers::default() };
         let schedule = [Schedule::lockstep(), Schedule::adversarial(seed)];
         for schedule in schedule {
             match run(&module, &entry, &launch, &mut memory, &schedule, observers) {

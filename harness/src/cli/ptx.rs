@@ -14,6 +14,7 @@ pub use subject::{Subject, SubjectArgs};
 use std::io::Write;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use splatcheck_gpu::artifact::Architecture;
@@ -23,6 +24,7 @@ use splatcheck_reference::splat::Formulation;
 
 use super::chain::ChainArgs;
 use super::check::progress_bar;
+use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{self, Asked, Trial, asked, judge_in};
@@ -36,7 +38,7 @@ use crate::engines::{Emulation, Order, Team};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::Symbols;
 use crate::report::report;
-use crate::user_kernel::{Observe, UserKernel, UserProgram};
+use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use crate::workload::{AnyCase, views};
 use crate::workloads::splat::formulated::{judged_in, stage_of};
 use crate::workloads::splat::kernel_rules::KernelRules;
@@ -64,6 +66,12 @@ pub struct PtxArgs {
     /// What ends a run: with 'races=off' a data race does not, and the values are judged all the same
     #[arg(long, value_name = "WHAT=off", value_parser = observe::parse)]
     pub observe: Option<Observe>,
+    /// Give a launch up as one that never ends after this time, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", allow_negative_numbers = true, value_parser = seconds)]
+    pub timeout: Duration,
+    /// Give it up after so many warp instructions [default: by the size of a case, 16 million and more]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub instructions: Option<u64>,
     /// As what it is judged.
     #[command(flatten)]
     pub judged: JudgedAs,
@@ -137,6 +145,7 @@ impl PtxArgs {
         self.chain.without_forward()?;
         let mut kernel = self.kernel()?;
         kernel.observe = self.observe.unwrap_or_default();
+        kernel.limits = KernelLimits { time: self.timeout, instructions: self.instructions };
         let formulation = self.formulation_of(&kernel);
         if !self.observe_only {
             fits(&kernel, formulation)?;

@@ -2,6 +2,10 @@
 
 use super::{Class, Parsed, Parser, Problem, Register, RegisterCounts, Space, Token, Variable};
 
+/// The most bytes of a variable, and of all of a module: what a source says is not taken from a machine's
+/// memory without a limit.
+pub(super) const LARGEST: u64 = 1 << 28;
+
 /// The registers declared so far, innermost scope last (inline assembly opens scopes).
 #[derive(Debug, Default)]
 pub(super) struct Scopes<'a> {
@@ -124,8 +128,10 @@ impl<'a> Parser<'_, 'a> {
             let count = self.integer()?.cast_unsigned();
             size = size
                 .checked_mul(count)
-                .filter(|&s| s <= 1 << 31)
-                .ok_or_else(|| self.error(format!("variable '{name}' is larger than 2 GiB")))?;
+                .filter(|&s| s <= LARGEST)
+                .ok_or_else(|| {
+                    self.error(format!("variable '{name}' is larger than {LARGEST} bytes"))
+                })?;
             self.expect(']')?;
         }
         let initial = if self.eat('=') { self.initializer(element, size)? } else { Vec::new() };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::declaration::Scopes;
+use super::declaration::{LARGEST, Scopes};
 use super::{
     Function, FunctionKind, Parsed, Parser, Problem, RegisterCounts, Source, Space, Token, Variable,
 };
@@ -67,8 +67,19 @@ impl<'a> Parser<'_, 'a> {
                 return Err(self.expected("a directive"));
             }
         }
+        let line = self.line();
         match self.variable() {
-            Ok(variable) => module.variables.push(variable),
+            Ok(variable) if module.bytes + variable.size > LARGEST => {
+                let what = format!(
+                    "with variable '{}' those of the module are larger than {LARGEST} bytes together",
+                    variable.name
+                );
+                module.refused.insert(variable.name, Problem::new(line, what));
+            }
+            Ok(variable) => {
+                module.bytes += variable.size;
+                module.variables.push(variable);
+            }
             Err(problem) => {
                 self.at = begin;
                 let mut name = None;

@@ -23,12 +23,25 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(line: u32, text: String) -> Self {
-        Self { line, outside: false, text }
+        Self { line, outside: false, text: shortened(&text) }
     }
 
     /// An instruction or directive that the emulator does not have.
     pub(crate) fn outside(line: u32, what: &str) -> Self {
-        Self { line, outside: true, text: what.to_owned() }
+        Self { line, outside: true, text: shortened(what) }
+    }
+}
+
+/// Most characters of a source that a message repeats.
+const SHOWN: usize = 200;
+
+/// A text, or its beginning: a source may hold words of any length.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            format!("{}... ({} characters in all)", &text[..end], text.chars().count())
+        }
     }
 }
 
@@ -182,6 +195,10 @@ mod tests {
         problems = (1..=10).map(|line| Problem::outside(line, "vadd2")).collect();
         let text = refusal("k", &problems, |_| None).to_string();
         assert!(text.ends_with("vadd2 (10: lines 1, 2, 3, 4, 5, 6, 7, 8 and 2 more)"), "{text}");
+        problems = vec![Problem::outside(3, &"x".repeat(4_000_000))];
+        let text = refusal("k", &problems, |_| None).to_string();
+        assert!(text.ends_with("xx... (4000000 characters in all) (line 3)"), "{text}");
+        assert!(text.len() < 500, "a message is short");
         problems = [3, 4].map(|line| Problem::new(line, "expected ';'".to_owned())).into();
         let text = refusal("k", &problems, |_| None).to_string();
         assert_eq!(text, "PTX line 3: expected ';' (entry 'k' has 1 more such lines)", "wrong");

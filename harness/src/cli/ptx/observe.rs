@@ -168,7 +168,8 @@ fn one(
     let mut engine = plan.kernel.open(emulation.options(), run).map_err(failed)?;
     let result = match &plan.kernel.program {
         UserProgram::Manifest(kernel) => {
-            engine.set_budget(budget(&given.inputs, &kernel.manifest().sizes)?);
+            let of_case = budget(&given.inputs, &kernel.manifest().sizes)?;
+            engine.set_budget(plan.kernel.limits.instructions.unwrap_or(of_case));
             engine.run_foreign(kernel.as_ref(), &given.inputs)
         }
         UserProgram::Interface(_) => {
