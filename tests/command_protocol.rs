@@ -90,7 +90,7 @@ fn the_example_of_the_readme_is_a_right_program() {
     let read = |file: &str| fs::read_to_string(root().join(file)).expect("readable");
     let example = read("tests/programs/example.py");
     assert!(
-        read("README.md").contains(&format!("```python\n{example}```")),
+        read("docs/src/program.md").contains(&format!("```python\n{example}```")),
         "as it is in the file"
     );
     let folder = tempfile::tempdir().expect("a folder");

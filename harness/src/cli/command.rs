@@ -100,7 +100,7 @@ impl ContractArgs {
 pub struct ProgramArgs {
     /// Judge your own program in the place of engines. This command, which no shell reads, starts it; a
     /// line of JSON on its standard input names the files of each case, and it answers with a line. The
-    /// README's section on your own program has an example
+    /// page docs/src/program.md has an example
     #[arg(long, value_name = "COMMAND")]
     pub command: Option<CommandLine>,
     /// Time in which your program must answer, seconds; then it is killed and started again [default: 60]

@@ -3,7 +3,7 @@
 /// What a user's kernel gets, for `--help`.
 pub(super) const INTERFACE: &str = "\
 With --manifest FILE.toml a kernel is launched with its own parameter list, block, grid and shared memory,
-without its host code: `corpora/manifests.md` describes the file, in the source tree, and
+without its host code: `docs/src/manifests.md` describes the file, in the source tree, and
 `gpu/tests/kernels/gsplat_backward.toml` is an example. With --observe-only nothing is compared with the
 oracle, and any kernel can be run, with or without a case.
 Without a manifest the kernel is launched with one block of 256 threads (x) for each tile of 16x16 pixels
