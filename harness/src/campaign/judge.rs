@@ -1,12 +1,13 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
 use super::chain::{NO_FORWARD, after_own};
-use super::once::once;
+use super::once::{once, outputs_of};
 use super::run_stage::{Runs, tallies};
 use super::{Chain, Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited};
+use crate::diagnosis::Diagnosis;
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
-use crate::workload::Job;
+use crate::workload::{FailedRun, Job};
 use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
 use std::collections::BTreeMap;
@@ -269,13 +270,20 @@ impl<'a, 'm> Judge<'a, 'm> {
             case: Arc::clone(&item.case),
             view: item.view,
             runs: 1,
+            diagnosis: None,
             notes: Vec::new(),
             places: Vec::new(),
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.
         self.hooks.observer.found(&finding, false);
         if self.repeats(&finding.fault) {
+            finding.diagnosis = self.diagnose(job, &finding);
             self.shrink(item, &mut finding);
+            let [larger, small] =
+                [&item.case, &finding.case].map(|case| case.describe(job.stage, item.view));
+            if larger != small {
+                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(&larger));
+            }
             self.hooks.observer.found(&finding, true);
         }
         self.report.findings.push(finding);
@@ -293,6 +301,22 @@ impl<'a, 'm> Judge<'a, 'm> {
             Fault::Engine(EngineError::Refused(_)) => true,
             Fault::Engine(_) => false,
         }
+    }
+
+    /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
+    /// smaller one tells less. Nothing where it is not asked for, or is right when it runs again.
+    fn diagnose(&mut self, job: &Job, finding: &Finding) -> Option<Diagnosis> {
+        let Fault::Difference(_) = finding.fault else { return None };
+        if !self.hooks.diagnoses {
+            return None;
+        }
+        let outputs = outputs_of(self.contender.engine.as_mut(), job, finding.setting).ok()?;
+        let run = FailedRun {
+            arithmetic: Arithmetic::of(&self.report.info),
+            setting: finding.setting,
+            lane_width: self.report.info.lane_width,
+        };
+        job.diagnose(run, &outputs).ok()?
     }
 
     /// Replaces the finding's case by a smaller one that still fails in the same way.

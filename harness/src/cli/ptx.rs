@@ -313,7 +313,9 @@ impl<'p> Run<'p> {
         let counted = matches!(trial, Trial::Asked);
         let observer = |runs: u64| progress(if counted { runs } else { 0 });
         let policy = OneStage { subject, stage: self.stage };
-        let hooks = Hooks { policy: &policy, ..Hooks::new(&minimize).observed(&observer) };
+        let diagnoses = matches!(trial, Trial::Asked);
+        let hooks = Hooks::new(&minimize).observed(&observer);
+        let hooks = Hooks { policy: &policy, diagnoses, ..hooks };
         let mut reports = Vec::new();
         for emulations in self.plan.emulations.chunks(self.plan.jobs) {
             let contenders = emulations

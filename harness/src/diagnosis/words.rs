@@ -1,0 +1,161 @@
+//! A diagnosis in words.
+
+use super::Diagnosis;
+use super::change::Change;
+use super::measured::Measured;
+use super::weigh::{Candidate, Reach};
+
+/// What a hypothesis says.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Whole outputs or columns are changed.
+    Change(Change),
+    /// A fault, as a sentence.
+    Fault(String),
+}
+
+/// The elements outside their bounds, as a reader counts them.
+fn all_outside(measured: &Measured) -> String {
+    match measured.outside() {
+        1 => "the one element outside its bound".to_owned(),
+        count => format!("all {count} elements outside their bounds"),
+    }
+}
+
+/// Where a hypothesis explains something: outputs, or their columns where it is not right of all.
+fn subject(measured: &Measured, candidate: &Candidate) -> String {
+    let mut names = Vec::new();
+    let columns = candidate.columns();
+    let moves = matches!(candidate.what(), What::Change(change) if change.moves());
+    for part in candidate.parts() {
+        let output = &measured.parts[part];
+        if moves || candidate.fits(part) {
+            names.push(output.name.to_owned());
+            continue;
+        }
+        let own = columns.iter().filter(|(of, _)| *of == part);
+        let of_columns: Vec<_> = own
+            .filter_map(|&(_, column)| output.column_index(column))
+            .map(|index| format!("{}[:, {index}]", output.name))
+            .collect();
+        if of_columns.is_empty() {
+            let (some, all) = (candidate.explained_in(part), output.returned.len());
+            names.push(format!("{some} of the {all} elements of {}", output.name));
+        } else {
+            names.extend(of_columns);
+        }
+    }
+    if names.len() > 1 && names.len() == measured.parts.len() && !candidate.spares() {
+        return "all outputs".to_owned();
+    }
+    list(&names)
+}
+
+/// Names in a row, not too many.
+fn list(names: &[String]) -> String {
+    const MOST: usize = 6;
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] if first.len() < MOST => format!("{} and {last}", first.join(", ")),
+        more => format!("{} and {} more", more[..MOST].join(", "), more.len() - MOST),
+    }
+}
+
+/// What a hypothesis says of a run.
+fn sentence(measured: &Measured, candidate: &Candidate) -> String {
+    let subject = subject(measured, candidate);
+    match candidate.what() {
+        What::Change(change) => change.words(&subject),
+        What::Fault(words) if candidate.spares() => format!("{words} (seen in {subject} only)"),
+        What::Fault(words) => words.clone(),
+    }
+}
+
+fn time_is_up(left_out: usize) -> Option<String> {
+    (left_out > 0).then(|| {
+        format!("{left_out} hypotheses were not tested: the case is large, and the time was up")
+    })
+}
+
+/// The best hypothesis, and those that the data do not tell from it.
+pub(super) fn named(
+    measured: &Measured,
+    best: Option<&Candidate>,
+    (others, more): (&[&Candidate], usize),
+    left_out: usize,
+) -> Diagnosis {
+    let Some(best) = best else { return none(measured, None, (0, left_out)) };
+    let outside = all_outside(measured);
+    let reach = match best.reach() {
+        Reach::Everything => format!("explains {outside}, and the rest is right"),
+        Reach::Roundings => format!("all elements lie within the bounds of that, {outside} too"),
+        Reach::Columns | Reach::Elements | Reach::Partly => format!("explains {outside}"),
+    };
+    let headline = format!("looks like: {} ({reach})", sentence(measured, best));
+    let mut lines: Vec<_> = others
+        .iter()
+        .map(|other| format!("the same numbers would come of: {}", sentence(measured, other)))
+        .collect();
+    if more > 0 {
+        lines.push(format!("and of {more} more hypotheses: a larger case would tell them apart"));
+    }
+    lines.extend(time_is_up(left_out));
+    Diagnosis { headline, others: lines, explained: true }
+}
+
+/// Faults that explain everything between them.
+pub(super) fn together(measured: &Measured, chosen: &[&Candidate]) -> Diagnosis {
+    let faults: Vec<_> = chosen
+        .iter()
+        .enumerate()
+        .map(|(number, candidate)| format!("({}) {}", number + 1, of_columns(measured, candidate)))
+        .collect();
+    let headline = format!(
+        "looks like {} faults together: {} (explain {})",
+        chosen.len(),
+        faults.join("; "),
+        all_outside(measured)
+    );
+    Diagnosis { headline, others: Vec::new(), explained: true }
+}
+
+/// A hypothesis with the outputs that it is right of.
+fn of_columns(measured: &Measured, candidate: &Candidate) -> String {
+    let subject = subject(measured, candidate);
+    match candidate.what() {
+        What::Change(change) => change.words(&subject),
+        What::Fault(words) => format!("{words} (in {subject})"),
+    }
+}
+
+/// Nothing explains it.
+pub(super) fn none(
+    measured: &Measured,
+    nearest: Option<&Candidate>,
+    (tried, left_out): (usize, usize),
+) -> Diagnosis {
+    let outside = measured.outside();
+    let closest = nearest.map_or_else(String::new, |nearest| {
+        format!(
+            "; the closest, '{}', explains {} of {outside} elements outside their bounds",
+            sentence(measured, nearest),
+            nearest.explained()
+        )
+    });
+    let headline = format!(
+        "no known fault: none of {} hypotheses explains it{closest}",
+        tried - left_out.min(tried)
+    );
+    Diagnosis { headline, others: time_is_up(left_out).into_iter().collect(), explained: false }
+}
+
+/// What is wrong is not a number.
+pub(super) fn not_numbers(measured: &Measured) -> Diagnosis {
+    let headline = format!(
+        "looks like: memory that was never written, a division by 0 or a difference of infinities \
+         ({}: NaN)",
+        all_outside(measured)
+    );
+    Diagnosis { headline, others: Vec::new(), explained: true }
+}
