@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{Setting, TensorError, Tensors};
 use std::fmt;
 use std::time::{Duration, Instant};
-use weigh::{Candidate, conclude};
+use weigh::{Candidate, Reach, conclude};
 
 /// Time after which no further hypothesis is computed: a scene of a million pairs takes a second for each.
 const TIME: Duration = Duration::from_secs(10);
@@ -92,13 +92,45 @@ pub struct Diagnosis {
     pub others: Vec<String>,
     /// Whether some hypothesis explains every element outside its bounds.
     pub explained: bool,
+    /// Everything that explains it, the best first: what another failing run may tell apart.
+    #[serde(skip)]
+    fits: Vec<Fit>,
+    /// Runs that it was made of.
+    #[serde(skip)]
+    runs: usize,
+    /// Hypotheses that were not tested.
+    #[serde(skip)]
+    left_out: usize,
+    /// The case that it is of, where the reader is shown a smaller one.
+    #[serde(skip)]
+    larger: Option<String>,
 }
+
+/// A hypothesis that explains every element outside its bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fit {
+    /// What is the same in every case.
+    fault: String,
+    /// What it says of the case.
+    sentence: String,
+    /// How it explains the elements.
+    explains: String,
+    reach: Reach,
+}
+
+/// Failing runs of one kind that are diagnosed: more would tell little more.
+const MOST_RUNS: usize = 4;
 
 impl Diagnosis {
     /// What is known from elsewhere.
     #[must_use]
     pub fn told(headline: String) -> Self {
-        Self { headline, others: Vec::new(), explained: true }
+        Self { explained: true, ..Self::without_fit(headline, Vec::new()) }
+    }
+
+    fn without_fit(headline: String, others: Vec<String>) -> Self {
+        let (explained, fits) = (false, Vec::new());
+        Self { headline, others, explained, fits, runs: 1, left_out: 0, larger: None }
     }
 
     /// All lines, the best hypothesis first.
@@ -106,10 +138,48 @@ impl Diagnosis {
         std::iter::once(self.headline.as_str()).chain(self.others.iter().map(String::as_str))
     }
 
+    /// Whether the diagnosis of another failing run of the same kind may make it better.
+    #[must_use]
+    pub fn may_be_refined(&self) -> bool {
+        !self.fits.is_empty() && self.runs < MOST_RUNS
+    }
+
+    /// What explains another failing run of the same kind too; what that run does not fit is left out,
+    /// unless nothing would be left.
+    #[must_use]
+    pub fn refined(mut self, other: &Self) -> Self {
+        let in_both = |fit: &Fit| other.fits.iter().any(|theirs| theirs.fault == fit.fault);
+        self.runs += 1;
+        let by_roundings = |of: &Self| of.fits.first().is_some_and(|f| f.reach == Reach::Roundings);
+        if self.fits.iter().any(in_both) {
+            self.fits.retain(in_both);
+            words::of_fits(&mut self);
+        } else if by_roundings(&self) {
+            // Wide bounds hold much by chance, and did not hold this.
+            let (runs, larger) = (self.runs, self.larger);
+            self = Self { runs, larger, ..other.clone() };
+            self.others.extend(self.larger.as_deref().map(words::of_larger));
+        } else {
+            self.others.push(format!("another failing case is another thing: {}", other.headline));
+            self.fits.clear();
+        }
+        self
+    }
+
+    /// With what was found out on one case beside it.
+    #[must_use]
+    pub fn beside(mut self, of_one: &Self) -> Self {
+        if of_one.explained {
+            self.others.push(format!("the case itself {}", of_one.headline));
+        }
+        self
+    }
+
     /// With a line that says of which case it is, where the reader is shown a smaller one.
     #[must_use]
-    pub fn of_larger(mut self, case: &str) -> Self {
-        self.others.push(format!("diagnosed on {case}, before it was made smaller"));
+    pub fn of_larger(mut self, case: String) -> Self {
+        self.others.push(words::of_larger(&case));
+        self.larger = Some(case);
         self
     }
 }

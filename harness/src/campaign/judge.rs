@@ -256,6 +256,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         let key = Finding::key(job.stage, setting, &fault, &class);
         if let Some(&index) = self.known.get(&key) {
             self.report.findings[index].runs += 1;
+            self.refine(index, (job, setting));
             return;
         }
         self.known.insert(key.clone(), self.report.findings.len());
@@ -282,7 +283,7 @@ impl<'a, 'm> Judge<'a, 'm> {
             let [larger, small] =
                 [&item.case, &finding.case].map(|case| case.describe(job.stage, item.view));
             if larger != small {
-                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(&larger));
+                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(larger));
             }
             self.hooks.observer.found(&finding, true);
         }
@@ -303,20 +304,37 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 
-    /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
-    /// smaller one tells less. Nothing where it is not asked for, or is right when it runs again.
+    /// What the kernel may have got wrong, where that is asked.
     fn diagnose(&mut self, job: &Job, finding: &Finding) -> Option<Diagnosis> {
-        let Fault::Difference(_) = finding.fault else { return None };
-        if !self.hooks.diagnoses {
-            return None;
+        match finding.fault {
+            Fault::Difference(_) if self.hooks.diagnoses => self.diagnosed(job, finding.setting),
+            Fault::Difference(_) | Fault::Engine(_) => None,
         }
-        let outputs = outputs_of(self.contender.engine.as_mut(), job, finding.setting).ok()?;
+    }
+
+    /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
+    /// smaller one tells less. Nothing where it is right when it runs again.
+    fn diagnosed(&mut self, job: &Job, setting: Option<Setting>) -> Option<Diagnosis> {
+        let outputs = outputs_of(self.contender.engine.as_mut(), job, setting).ok()?;
         let run = FailedRun {
             arithmetic: Arithmetic::of(&self.report.info),
-            setting: finding.setting,
+            setting,
             lane_width: self.report.info.lane_width,
         };
         job.diagnose(run, &outputs).ok()?
+    }
+
+    /// Lets another failing run of a kind tell hypotheses apart.
+    fn refine(&mut self, index: usize, (job, setting): (&Job, Option<Setting>)) {
+        let finding = &self.report.findings[index];
+        if !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
+            return;
+        }
+        let other = self.diagnosed(job, setting);
+        if let (Some(other), Some(diagnosis)) = (other, &mut self.report.findings[index].diagnosis)
+        {
+            *diagnosis = diagnosis.clone().refined(&other);
+        }
     }
 
     /// Replaces the finding's case by a smaller one that still fails in the same way.

@@ -247,10 +247,11 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     }
     let bar = progress_bar(plan.subject.count() * plan.emulations.len() as u64);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
-    let judged = judge_in(&plan.kernel, asked, extra, |formulation, trial| {
+    let mut judged = judge_in(&plan.kernel, asked, extra, |formulation, trial| {
         pool.install(|| Run::new(plan, formulation)?.judge(trial, &|runs| bar.inc(runs)))
     })?;
     bar.finish_and_clear();
+    judged.diagnose();
     let mut reports = join_seeds(judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
     sarif::name_program(&mut reports, &plan.file.display().to_string());

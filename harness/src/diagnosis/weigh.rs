@@ -163,9 +163,6 @@ impl Candidate {
 
 /// Most faults that are named together.
 const MOST_TOGETHER: usize = 3;
-/// Most others that are named beside the best.
-const MOST_OTHERS: usize = 3;
-
 /// Names the best.
 pub(super) fn conclude(
     measured: &Measured,
@@ -175,36 +172,27 @@ pub(super) fn conclude(
     candidates.retain(|candidate| candidate.explained() > 0);
     // Stable: of equals the simplest stays first.
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.reach()));
-    let best = candidates.first().map(Candidate::reach);
-    if let Some(reach) = best.filter(|reach| *reach > Reach::Elements) {
-        return named(measured, &candidates, reach, left_out);
-    }
-    let together = together(measured, &candidates);
-    if together.len() > 1 {
-        return words::together(measured, &together);
-    }
-    match best {
-        Some(reach) if reach > Reach::Partly => named(measured, &candidates, reach, left_out),
-        Some(_) | None => {
-            let nearest = candidates.iter().rev().max_by_key(|candidate| candidate.near());
-            let nearest = nearest.filter(|candidate| candidate.near() > 0);
-            words::none(measured, nearest, (tried, left_out))
+    let best = candidates.first().map_or(Reach::Partly, Candidate::reach);
+    if best <= Reach::Elements {
+        let together = together(measured, &candidates);
+        if together.len() > 1 {
+            return words::together(measured, &together);
         }
     }
-}
-
-/// The best of candidates in order, and those that reach as far.
-fn named(
-    measured: &Measured,
-    candidates: &[Candidate],
-    reach: Reach,
-    left_out: usize,
-) -> Diagnosis {
-    let mut equals = candidates.iter().take_while(|candidate| candidate.reach() == reach);
-    let best = equals.next();
-    let others: Vec<_> = equals.collect();
-    let shown = &others[..others.len().min(MOST_OTHERS)];
-    words::named(measured, best, (shown, others.len() - shown.len()), left_out)
+    let none = |candidates: &[Candidate]| {
+        let tells = |candidate: &&Candidate| !candidate.of_roundings && candidate.near() > 1;
+        let nearest =
+            candidates.iter().rev().filter(tells).max_by_key(|candidate| candidate.near());
+        words::none(measured, nearest, (tried, left_out))
+    };
+    if best == Reach::Partly {
+        return none(&candidates);
+    }
+    let fits = candidates.iter().filter(|candidate| candidate.reach() > Reach::Partly);
+    let fits = fits.map(|candidate| words::fit(measured, candidate)).collect();
+    let mut diagnosis = Diagnosis { fits, left_out, ..none(&[]) };
+    words::of_fits(&mut diagnosis);
+    diagnosis
 }
 
 /// A few candidates that explain every column between them, each as a whole; none where there are not.

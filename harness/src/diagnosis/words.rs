@@ -1,9 +1,9 @@
 //! A diagnosis in words.
 
-use super::Diagnosis;
 use super::change::Change;
 use super::measured::Measured;
 use super::weigh::{Candidate, Reach};
+use super::{Diagnosis, Fit};
 
 /// What a hypothesis says.
 #[derive(Clone, Debug)]
@@ -78,30 +78,56 @@ fn time_is_up(left_out: usize) -> Option<String> {
     })
 }
 
-/// The best hypothesis, and those that the data do not tell from it.
-pub(super) fn named(
-    measured: &Measured,
-    best: Option<&Candidate>,
-    (others, more): (&[&Candidate], usize),
-    left_out: usize,
-) -> Diagnosis {
-    let Some(best) = best else { return none(measured, None, (0, left_out)) };
-    let outside = all_outside(measured);
-    let reach = match best.reach() {
+/// Which case a diagnosis is of, where a smaller one is shown.
+pub(super) fn of_larger(case: &str) -> String {
+    format!("diagnosed on {case}, before it was made smaller")
+}
+
+/// A hypothesis that explains everything that is wrong.
+pub(super) fn fit(measured: &Measured, candidate: &Candidate) -> Fit {
+    let (reach, outside) = (candidate.reach(), all_outside(measured));
+    let explains = match reach {
         Reach::Everything => format!("explains {outside}, and the rest is right"),
         Reach::Roundings => format!("all elements lie within the bounds of that, {outside} too"),
         Reach::Columns | Reach::Elements | Reach::Partly => format!("explains {outside}"),
     };
-    let headline = format!("looks like: {} ({reach})", sentence(measured, best));
-    let mut lines: Vec<_> = others
-        .iter()
-        .map(|other| format!("the same numbers would come of: {}", sentence(measured, other)))
-        .collect();
-    if more > 0 {
-        lines.push(format!("and of {more} more hypotheses: a larger case would tell them apart"));
+    let fault = match candidate.what() {
+        What::Change(change) => format!("{change:?}"),
+        What::Fault(words) => words.clone(),
+    };
+    Fit { fault, sentence: sentence(measured, candidate), explains, reach }
+}
+
+/// Most others that are named beside the best.
+const MOST_OTHERS: usize = 3;
+
+/// The best hypothesis, and those that the data do not tell from it.
+pub(super) fn of_fits(diagnosis: &mut Diagnosis) {
+    let Diagnosis { fits, runs, left_out, larger, .. } = &*diagnosis;
+    let Some(best) = fits.first() else { return };
+    let Fit { sentence, explains, reach, .. } = best;
+    let more_runs = match runs - 1 {
+        0 => String::new(),
+        1 => "; the same in another failing case".to_owned(),
+        more => format!("; the same in {more} other failing cases"),
+    };
+    let headline = format!("looks like: {sentence} ({explains}{more_runs})");
+    let others: Vec<_> = fits[1..].iter().filter(|fit| fit.reach == *reach).collect();
+    let shown = others.iter().take(MOST_OTHERS);
+    let mut lines: Vec<_> =
+        shown.map(|fit| format!("the same numbers would come of: {}", fit.sentence)).collect();
+    match others.len().saturating_sub(MOST_OTHERS) {
+        0 => {}
+        1 => lines.push("and of 1 more hypothesis: a larger case would tell them apart".to_owned()),
+        more => {
+            lines.push(format!(
+                "and of {more} more hypotheses: a larger case would tell them apart"
+            ));
+        }
     }
-    lines.extend(time_is_up(left_out));
-    Diagnosis { headline, others: lines, explained: true }
+    lines.extend(time_is_up(*left_out));
+    lines.extend(larger.as_deref().map(of_larger));
+    (diagnosis.headline, diagnosis.others, diagnosis.explained) = (headline, lines, true);
 }
 
 /// Faults that explain everything between them.
@@ -117,7 +143,7 @@ pub(super) fn together(measured: &Measured, chosen: &[&Candidate]) -> Diagnosis 
         faults.join("; "),
         all_outside(measured)
     );
-    Diagnosis { headline, others: Vec::new(), explained: true }
+    Diagnosis::told(headline)
 }
 
 /// A hypothesis with the outputs that it is right of.
@@ -147,7 +173,7 @@ pub(super) fn none(
         "no known fault: none of {} hypotheses explains it{closest}",
         tried - left_out.min(tried)
     );
-    Diagnosis { headline, others: time_is_up(left_out).into_iter().collect(), explained: false }
+    Diagnosis::without_fit(headline, time_is_up(left_out).into_iter().collect())
 }
 
 /// What is wrong is not a number.
@@ -157,5 +183,5 @@ pub(super) fn not_numbers(measured: &Measured) -> Diagnosis {
          ({}: NaN)",
         all_outside(measured)
     );
-    Diagnosis { headline, others: Vec::new(), explained: true }
+    Diagnosis::told(headline)
 }

@@ -144,6 +144,11 @@ pub(super) fn of_addition(width: u32) -> Vec<(String, Lost)> {
              has a part in it",
             |w| if w.lanes & 1 == 0 { w.lost(u64::MAX) } else { 0 },
         ),
+        fault(
+            "the lowest contributing lane of each warp is left out where that is not lane 0, as where \
+             lane 0 leads without a part in it",
+            |w| if w.lanes & 1 == 0 { w.lost(w.lowest()) } else { 0 },
+        ),
         fault("the upper half of each warp's lanes is left out", |w| w.lost(w.upper_half())),
         fault(
             "the upper half of each warp's lanes is left out, but for the lane that sends (the lowest \
@@ -185,12 +190,12 @@ fn of_numbers(width: u32, warps: u32) -> Vec<(String, Lost)> {
     warps_of.chain(lanes).chain((0..warps * width).map(of_thread)).collect()
 }
 
-/// What a kernel of `rasterize_backward` may lose.
+/// What a kernel of `rasterize_backward` may lose: by faults of the addition, and by number.
 pub(super) fn hypotheses(
     stage: &RasterStage,
     judged: Judged,
     run: FailedRun,
-) -> Vec<Hypothesis<'_>> {
+) -> (Vec<Hypothesis<'_>>, Vec<Hypothesis<'_>>) {
     let atomic = Setting { reduction: Reduction::BASELINE, threshold: 0 };
     let (width, steps) = (run.lane_width, std::cell::OnceCell::new());
     let steps = Steps { stage, reduction: run.setting.unwrap_or(atomic), width, steps };
@@ -204,6 +209,6 @@ pub(super) fn hypotheses(
         })
     };
     let many = of_numbers(width, warps).into_iter().map(hypothesis.clone());
-    let many: Vec<_> = many.map(Hypothesis::of_many).collect();
-    of_addition(width).into_iter().map(hypothesis).chain(many).collect()
+    let many = many.map(Hypothesis::of_many).collect();
+    (of_addition(width).into_iter().map(hypothesis).collect(), many)
 }

@@ -12,6 +12,7 @@ use crate::workloads::splat::formulated::stage_of;
 use crate::workloads::splat::stage::{Judged, RasterStage};
 use splatcheck_reference::splat::formulation::{FinalT, Floor, TermFormat, WalkOrder};
 use splatcheck_reference::splat::{Convention, Formulation};
+use std::collections::BTreeMap;
 
 /// The convention's fields that the image depends on.
 const FORWARD: [&str; 5] =
@@ -114,6 +115,7 @@ pub(in crate::workloads::splat) fn of_rasterize_backward(
             Some(predict(&changed))
         })
     }));
+    all.extend(of_ends(stage, run.lane_width, predict));
     let stops: &[&str] = if judged.1.walk() == WalkOrder::Front { &STOPS } else { &[] };
     let keys: Vec<_> = BACKWARD.iter().chain(stops).copied().collect();
     all.extend(convention::others(&stage.convention, &keys).map(|changed| {
@@ -122,14 +124,68 @@ pub(in crate::workloads::splat) fn of_rasterize_backward(
         Hypothesis::new(words, move || Some(predict(&changed())))
     }));
     all.push(of_final_transmittance(stage, judged, run));
-    all.extend(lanes::hypotheses(stage, judged, run));
+    let (of_addition, of_numbers) = lanes::hypotheses(stage, judged, run);
+    all.extend(of_addition);
     if judged.1.walk() == WalkOrder::Back {
         all.extend(left_out().into_iter().map(|(words, drops)| {
             Hypothesis::new(words, move || Some(predict(&without(stage, &*drops)?.0)))
         }));
     }
     all.extend(of_formulations(stage, judged, run));
+    all.extend(of_numbers);
     all
+}
+
+/// Walks that end where another pixel's does.
+fn of_ends<'a>(
+    stage: &'a RasterStage,
+    lane_width: u32,
+    predict: impl Fn(&RasterStage) -> Expectation + Copy + 'a,
+) -> [Hypothesis<'a>; 2] {
+    let raster = &stage.inputs.raster;
+    // The tile of a pixel and its place there.
+    let place = move |pixel: u32| {
+        let ([across, _], side) = (raster.tiles(), raster.tile_size);
+        let (x, y) = (pixel % raster.width, pixel / raster.width);
+        (y / side * across + x / side, y % side * side + x % side)
+    };
+    let with_ends = move |end: &dyn Fn(u32, i32) -> i32| {
+        let mut changed = stage.clone();
+        let pixels = (0..).zip(&mut changed.inputs.last_ids);
+        pixels.for_each(|(pixel, last)| *last = end(pixel, *last));
+        Some(predict(&changed))
+    };
+    let of_tile = move || {
+        let mut ends = BTreeMap::new();
+        for (pixel, &last) in (0..).zip(&stage.inputs.last_ids) {
+            let end = ends.entry(place(pixel).0).or_insert(-1);
+            *end = last.max(*end);
+        }
+        with_ends(&|pixel, last| if last < 0 { last } else { ends[&place(pixel).0] })
+    };
+    let of_lane_0 = move || {
+        let warp = |pixel: u32| (place(pixel).0, place(pixel).1 / lane_width.max(1));
+        let first = |pixel: &u32| place(*pixel).1 % lane_width.max(1) == 0;
+        let pixels = (0..).zip(&stage.inputs.last_ids);
+        let ends: BTreeMap<_, _> = pixels
+            .filter(|(pixel, _)| first(pixel))
+            .map(|(pixel, &last)| (warp(pixel), last))
+            .collect();
+        // Outside the image there is no contributor.
+        let of_first = |pixel| ends.get(&warp(pixel)).copied().unwrap_or(-1);
+        with_ends(&|pixel, last| last.min(of_first(pixel)))
+    };
+    [
+        Hypothesis::new(
+            "every pixel walks back from the last contributor of its tile in the place of its own \
+             (last_ids is not compared)",
+            of_tile,
+        ),
+        Hypothesis::new(
+            "a warp walks only as far as its lane 0 needs: pixels that finish later lose Gaussians",
+            of_lane_0,
+        ),
+    ]
 }
 
 /// Gradients in other units, or by another number than the one that was given.
