@@ -3,12 +3,17 @@
 
 use splatcheck::campaign::{Contender, Hooks, Item, as_it_is, run};
 use splatcheck::diagnosis::Diagnosis;
-use splatcheck::judge::Arithmetic;
+use splatcheck::gate::{Evidence, Gate, Summary, junit, sarif, step_summary};
+use splatcheck::judge::{Arithmetic, OutputBound};
 use splatcheck::report::report;
 use splatcheck::workload::{AnyCase, FailedRun, views};
 use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{Data, Engine, Reduction, Setting, Stage, Tensor, Tensors, Work};
+use splatcheck_reference::splat::rasterize::rasterize;
+use splatcheck_reference::splat::render::project_scene;
+use splatcheck_reference::splat::{Formulation, Lens, backward};
 use splatcheck_tests::{Defect, Mirror, corpus, root, say};
 use std::sync::Arc;
 
@@ -60,16 +65,30 @@ fn diagnosed(
 
 /// Expects that the first line names the fault, and that everything is explained.
 fn expect(found: &Diagnosis, words: &str) {
-    assert!(found.explained && found.headline.contains(words), "expected '{words}': {found:#?}");
+    assert!(
+        found.explained && found.headline.contains(words),
+        "expected '{words}': {}",
+        shown(found)
+    );
 }
 
 /// Planted faults of a stage: scene, defect, changed inputs or outputs, and what is to be said of it.
 type Planted<'p> = (&'p str, Defect, [Change<'p>; 2], &'p str);
 
 fn expect_all(stage: Stage, all: &[Planted<'_>]) {
-    for (name, defect, changes, words) in all {
-        expect(&diagnosed((&scene(name), stage), *defect, *changes), words);
-    }
+    let wrong: Vec<_> = all
+        .iter()
+        .filter_map(|(name, defect, changes, words)| {
+            let found = diagnosed((&scene(name), stage), *defect, *changes);
+            let named = found.explained && found.headline.contains(words);
+            (!named).then(|| format!("{name}: expected '{words}': {}", shown(&found)))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{stage}:\n{}", wrong.join("\n"));
+}
+
+fn shown(found: &Diagnosis) -> String {
+    found.lines().collect::<Vec<_>>().join("\n  ")
 }
 
 #[test]
@@ -177,7 +196,7 @@ fn other_inputs_and_units_of_the_backward_pass_are_named() {
                 "gradient by the colours is missing",
             ),
             (
-                "alpha-above-the-clamp-inria",
+                "alpha-far-above-the-clamp-inria",
                 plain,
                 [&scalar("alpha_max", 0.999), NOTHING],
                 "the convention's field alpha_max (alpha's clamp) is 0.999 where the case has 0.99",
@@ -273,25 +292,25 @@ fn lost_lanes_warps_and_batches_are_named() {
                 "thread 32 of each tile is left out (warp 1, lane 0)",
             ),
             (
-                "one-place",
+                "early-stop-in-a-subgroup",
                 plain,
                 [&lanes(|at| at % 32 == 31), NOTHING],
                 "lane 31 of each warp, the last, is",
             ),
             (
-                "one-place",
+                "early-stop-in-a-subgroup",
                 plain,
                 [&lanes(|at| at % 32 == 7), NOTHING],
                 "lane 7 of each warp is left out",
             ),
             (
-                "one-place",
+                "early-stop-in-a-subgroup",
                 plain,
                 [&lanes(|at| at % 32 != 0), NOTHING],
                 "only lane 0 of each warp counts",
             ),
             (
-                "one-place",
+                "early-stop-in-a-subgroup",
                 plain,
                 [&lanes(|at| at / 32 == 7), NOTHING],
                 "warp 7, the last, of each tile is",
@@ -321,7 +340,7 @@ fn faults_of_the_image_are_named() {
         &[
             ("tile-corner", Defect::NoBackground, [NOTHING; 2], "the background is missing"),
             (
-                "alpha-above-the-clamp-inria",
+                "alpha-far-above-the-clamp-inria",
                 Defect::None,
                 [&|all| all.insert("alpha_max", Tensor::scalar(0.999_f32)), NOTHING],
                 "the convention's field alpha_max (alpha's clamp) is 0.999",
@@ -333,7 +352,7 @@ fn faults_of_the_image_are_named() {
                 "field stop_rule (whether it stops where T is equal) is less-or-equal where the case has less",
             ),
             (
-                "mean-on-a-pixel",
+                "one-to-sixteen-lanes",
                 Defect::None,
                 [NOTHING, &transposed],
                 "render_alphas and render_transmittance: transposed, x in the place of y",
@@ -454,6 +473,77 @@ fn cameras_and_logarithms_are_named() {
     expect(&found([NOTHING, &log]), "v_scales is by the logarithm of the scale");
 }
 
+/// What a right program of the whole way returns for a case, in f32.
+fn whole(case: &Case) -> Tensors {
+    let contract = Contract::new(Level::Full, Formulation::STANDARD).expect("it has none");
+    let job = contract.job(&(Arc::new(case.clone()) as AnyCase), 0).expect("a legal case");
+    let mut outputs = Tensors::new();
+    for output in job.expectation(Arithmetic::Cuda).rows.iter().flat_map(|rows| &rows.outputs) {
+        let OutputBound::Interval(bounds) = &output.bound else { panic!("intervals") };
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to f32")]
+        let numbers = bounds.iter().map(|bound| bound.0 as f32).collect();
+        outputs.array(output.name, &output.shape, Data::F32(numbers)).expect("whole");
+    }
+    outputs
+}
+
+/// The gradients of the means without the path through the direction of view.
+fn detached(case: &Case) -> Vec<f32> {
+    let scene = case.scene.map(f64::from);
+    let mut sum = vec![0.0; 3 * scene.gaussians.len()];
+    for camera in 0..scene.cameras.len() {
+        let projected = project_scene(&scene, camera, &case.convention).expect("few pairs");
+        let view = projected.view(&scene, camera, &case.convention);
+        let image = rasterize::<f64>(&view);
+        let loss = scene.camera_slices(camera).loss(&image);
+        let mut gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
+        gradients.v_colors.fill(0.0);
+        let size = [scene.width, scene.height];
+        let lens = Lens::new(&scene.cameras[camera], size, &case.convention);
+        let one = backward::project::project(&scene.gaussians, &lens, &gradients, &case.convention);
+        sum.iter_mut().zip(one.v_means.as_flattened()).for_each(|(sum, x)| *sum += x);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to f32")]
+    sum.into_iter().map(|x| x as f32).collect()
+}
+
+#[test]
+fn faults_of_the_whole_way_are_named() {
+    let contract = Contract::new(Level::Full, Formulation::STANDARD).expect("it has none");
+    let expect_named = |case: &Case, outputs: &Tensors, words: &str| {
+        let job = contract.job(&(Arc::new(case.clone()) as AnyCase), 0).expect("a legal case");
+        let found = diagnose_job(contract, Arithmetic::Cuda, &job, outputs).expect("all outputs");
+        expect(&found.expect("it disagrees"), words);
+    };
+    let case = scene("two-cameras");
+    let under = |change: &dyn Fn(&mut Case)| {
+        let mut other = case.clone();
+        change(&mut other);
+        whole(&other)
+    };
+    let alphas = under(&|other| other.scene.v_render_alphas.fill(0.0));
+    expect_named(&case, &alphas, "alpha's own gradient is missing");
+    let blur = under(&|other| other.convention.eps2d = 0.0);
+    expect_named(&case, &blur, "field eps2d (the blur added to the 2D covariance) is 0.0 where");
+    let camera = under(&|other| {
+        for all in [&mut other.scene.v_render_colors, &mut other.scene.v_render_alphas] {
+            let half = all.len() / 2;
+            all[half..].fill(0.0);
+        }
+    });
+    expect_named(&case, &camera, "the gradients of camera 1, the last, are left out");
+    let mut log = whole(&case);
+    edit(&mut log, "v_scales", |v| {
+        let scales = case.scene.gaussians.scales.as_flattened();
+        v.iter_mut().zip(scales).for_each(|(v, s)| *v *= s);
+    });
+    expect_named(&case, &log, "v_scales is by the logarithm of the scale");
+    let case = scene("harmonics");
+    let mut outputs = whole(&case).only(|name| name != "v_viewmats");
+    edit(&mut outputs, "v_means", |v| v.copy_from_slice(&detached(&case)));
+    expect_named(&case, &outputs, "the path through the direction of view is missing");
+}
+
 /// Noise of the size of the right numbers is no fault that has a name.
 #[test]
 fn random_numbers_get_no_explanation() {
@@ -497,6 +587,14 @@ fn the_first_line_of_a_finding_is_the_diagnosis() {
     let heading = text.lines().position(|line| line.starts_with("DISAGREE mirror")).expect("one");
     let line = text.lines().nth(heading + 1).expect("more than a heading");
     assert!(line.starts_with("  looks like: the convention's field conic_off_diagonal"), "{text}");
+    let gate = Gate::default();
+    let conclusion = gate.conclude(&Evidence::new(&reports, &[]));
+    let files = [vec!["it.safetensors".to_owned()]];
+    let summary = Summary::new(&gate, &conclusion, &reports, &[], &files);
+    let sarif = sarif::text(&sarif::findings(&summary));
+    for form in [summary.json(), step_summary(&summary), junit(&summary), sarif] {
+        assert!(form.contains("conic_off_diagonal: v_conics holds half"), "{form}");
+    }
 }
 
 /// Kernels of this project with a fault, on the emulator.
@@ -531,6 +629,12 @@ fn broken_kernels_are_told_what_they_lose() {
             "atomic",
             "opacity-below-the-cut",
             "field alpha_min (below which alpha",
+        ),
+        (
+            "alpha-cut-exclusive",
+            "atomic",
+            "opacity-at-the-cut",
+            "alpha equals alpha_min is skipped",
         ),
         ("clamp-gradient-passed", "atomic", "alpha-above-the-clamp-gsplat", "field clamp_gradient"),
     ] {

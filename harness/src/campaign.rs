@@ -216,7 +216,7 @@ fn feed(
 pub fn judge(contender: Contender<'_>, items: &[Item], hooks: Hooks<'_>) -> EngineReport {
     let mut judge = Judge::new(contender, hooks);
     items.chunks(CHUNK).for_each(|chunk| judge.chunk(chunk));
-    judge.report
+    judge.into_report()
 }
 
 /// One engine's thread.
@@ -230,5 +230,5 @@ fn serve(contender: Contender<'_>, mut desk: Desk, hooks: Hooks<'_>) -> EngineRe
         }
         desk.ask();
     }
-    judge.report
+    judge.into_report()
 }

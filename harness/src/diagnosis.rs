@@ -175,6 +175,21 @@ impl Diagnosis {
         self
     }
 
+    /// In the light of other findings of the same kernel, which likely has one fault: what explains most of
+    /// them is kept.
+    #[must_use]
+    pub fn beside_others(&self, others: &[Self]) -> Self {
+        let holds = |of: &Self, fit: &Fit| of.fits.iter().any(|one| one.fault == fit.fault);
+        let support = |fit: &Fit| others.iter().filter(|other| holds(other, fit)).count();
+        let most = self.fits.iter().map(support).max().unwrap_or(0);
+        let mut kept = self.clone();
+        kept.fits.retain(|fit| support(fit) == most);
+        if kept.fits.len() < self.fits.len() {
+            words::of_fits(&mut kept);
+        }
+        kept
+    }
+
     /// With a line that says of which case it is, where the reader is shown a smaller one.
     #[must_use]
     pub fn of_larger(mut self, case: String) -> Self {

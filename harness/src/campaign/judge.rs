@@ -83,6 +83,20 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 
+    /// What came of it, the findings in the light of each other.
+    pub(super) fn into_report(mut self) -> EngineReport {
+        let kernel = |finding: &Finding| (finding.stage, finding.setting.map(|s| s.reduction));
+        let known = |finding: &Finding| Some((kernel(finding), finding.diagnosis.clone()?));
+        let all: Vec<_> = self.report.findings.iter().filter_map(known).collect();
+        for finding in &mut self.report.findings {
+            let own = kernel(finding);
+            let others: Vec<_> =
+                all.iter().filter(|(of, _)| *of == own).map(|(_, known)| known.clone()).collect();
+            finding.diagnosis = finding.diagnosis.take().map(|one| one.beside_others(&others));
+        }
+        self.report
+    }
+
     /// The items after the engine's own forward pass; none where backward stages go on from the oracle's.
     fn after_own(&mut self, items: &[Item]) -> Vec<Option<Item>> {
         if self.hooks.chain == Chain::Oracle {

@@ -100,8 +100,8 @@ impl Part {
                 index.push(":".to_owned());
                 continue;
             }
-            index.push((rest % side).to_string());
-            (rest, below) = (rest / side, below / side);
+            index.push((rest % side.max(1)).to_string());
+            (rest, below) = (rest / side.max(1), below / side.max(1));
         }
         index.reverse();
         Some(index.join(", "))

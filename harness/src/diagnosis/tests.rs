@@ -163,6 +163,20 @@ fn another_failing_run_tells_hypotheses_apart() {
 }
 
 #[test]
+fn findings_of_one_kernel_are_seen_in_the_light_of_each_other() {
+    let of = |all: &[&str]| {
+        let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
+        let one =
+            |words: &&str| Hypothesis::new(*words, move || Some(expectation(faulty, B, 1e-3)));
+        diagnosed(faulty, B, all.iter().map(one).collect()).expect("it disagrees")
+    };
+    let all = [of(&["lane 31", "the highest lane"]), of(&["the highest lane"]), of(&["a warp"])];
+    let told = all[0].beside_others(&all);
+    assert!(told.headline.starts_with("looks like: the highest lane ("), "{told:?}");
+    assert_eq!(all[2].beside_others(&all), all[2], "what nothing else fits stays");
+}
+
+#[test]
 fn many_of_a_kind_are_computed_only_where_nothing_else_explains_it() {
     let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
     let asked = std::cell::Cell::new(0);

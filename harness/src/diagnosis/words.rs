@@ -36,7 +36,7 @@ fn subject(measured: &Measured, candidate: &Candidate) -> String {
         let own = columns.iter().filter(|(of, _)| *of == part);
         let of_columns: Vec<_> = own
             .filter_map(|&(_, column)| output.column_index(column))
-            .map(|index| format!("{}[:, {index}]", output.name))
+            .map(|index| format!("{}[{index}]", output.name))
             .collect();
         if of_columns.is_empty() {
             let (some, all) = (candidate.explained_in(part), output.returned.len());
@@ -113,12 +113,16 @@ pub(super) fn of_fits(diagnosis: &mut Diagnosis) {
     };
     let headline = format!("looks like: {sentence} ({explains}{more_runs})");
     let others: Vec<_> = fits[1..].iter().filter(|fit| fit.reach == *reach).collect();
-    let shown = others.iter().take(MOST_OTHERS);
+    // Of what is right of a part only, others that are right of it say little.
+    let most = if *reach == Reach::Everything { MOST_OTHERS } else { 0 };
+    let shown = others.iter().take(most);
     let mut lines: Vec<_> =
         shown.map(|fit| format!("the same numbers would come of: {}", fit.sentence)).collect();
-    match others.len().saturating_sub(MOST_OTHERS) {
+    match others.len().saturating_sub(most) {
         0 => {}
-        1 => lines.push("and of 1 more hypothesis: a larger case would tell them apart".to_owned()),
+        1 => lines.push(
+            "1 more hypothesis explains it as well: a larger case would tell them apart".to_owned(),
+        ),
         more => {
             lines.push(format!(
                 "and of {more} more hypotheses: a larger case would tell them apart"

@@ -38,7 +38,8 @@ def assert_gradients(
             expression, 0 to 64; as the formulation states where it is None.
 
     Raises:
-        AssertionError: an element lies outside its bound (a NaN does); the message names the worst.
+        AssertionError: an element lies outside its bound (a NaN does); the message begins with what the
+            kernel may have got wrong, and names the worst element.
         TypeError: an output is no array, of another type of numbers, or on a GPU.
         ValueError: an output is missing, not expected, or has another shape; or an option is not known.
     """

@@ -48,7 +48,10 @@ impl Warp {
 /// Which of a warp's lanes are lost.
 pub(super) type Lost = Box<dyn Fn(Warp) -> u64>;
 
-/// What the rules are about, computed when a first one asks.
+/// Entries of a case's lists up to which its steps are kept: eight or more warps at each, 64 bytes a step.
+const MOST_ENTRIES: usize = 1 << 18;
+
+/// What the rules are about, computed when a first one asks; nothing for a case with more entries.
 struct Steps<'a> {
     stage: &'a RasterStage,
     reduction: Setting,
@@ -66,6 +69,9 @@ impl Steps<'_> {
     fn all(&self) -> &[Step] {
         self.steps.get_or_init(|| {
             let mut steps = Vec::new();
+            if self.stage.inputs.raster.flatten_ids.len() > MOST_ENTRIES {
+                return steps;
+            }
             let Ok(contributions) = Contributions::new(self.stage, self.width) else {
                 return steps;
             };

@@ -270,7 +270,7 @@ fn of_lanes<'a>(
 ) -> Vec<Hypothesis<'a>> {
     let width = run.lane_width.clamp(1, 64);
     let hypothesis = move |(words, lost): (String, Lost)| {
-        Hypothesis::new(words, move || {
+        Hypothesis::new(format!("of what warps add to {OF_CAMERAS}, {words}"), move || {
             let (mut changed, seen) = (stage.clone(), seen(stage));
             without(&mut changed.inputs, |camera, g| loses(&lost, (&seen[camera], width), g));
             let right = predict(stage);
@@ -282,7 +282,7 @@ fn of_lanes<'a>(
         let lost = move |warp: Warp| {
             if warp.number == number { warp.lanes & 1 << lane } else { 0 }
         };
-        let words = format!("thread {thread} of each workgroup is left out of the cameras' sums");
+        let words = format!("thread {thread} of each workgroup is left out");
         (words, Box::new(lost) as Lost)
     };
     let most = u32::try_from(stage.inputs.project.len()).unwrap_or(u32::MAX).min(WORKGROUP_SIZE);

@@ -49,6 +49,17 @@ const FAULTS: [Fault; 5] = [
     }),
 ];
 
+/// Another comparison with `alpha_min`.
+const EXCLUSIVE: &str =
+    "a pair whose alpha equals alpha_min is skipped, where only one below it is (> for >=)";
+
+/// The stage with the next f32 for `alpha_min`.
+fn exclusive(stage: &RasterStage) -> RasterStage {
+    #[expect(clippy::cast_possible_truncation, reason = "already rounded to f32")]
+    let next = (stage.convention.alpha_min as f32).next_up();
+    under(stage, Convention { alpha_min: f64::from(next), ..stage.convention })
+}
+
 /// The stage under another convention, with what it was given.
 fn under(stage: &RasterStage, convention: Convention) -> RasterStage {
     let mut changed = stage.clone();
@@ -67,6 +78,7 @@ pub(in crate::workloads::splat) fn of_rasterize(
         changed.inputs.raster.background.fill(0.0);
         Some(predict(changed))
     })];
+    all.push(Hypothesis::new(EXCLUSIVE, move || Some(predict(exclusive(stage)))));
     all.extend(convention::others(&stage.convention, &FORWARD).map(|changed| {
         let Changed { convention, words } = changed;
         let changed = move || under(stage, convention);
@@ -115,6 +127,7 @@ pub(in crate::workloads::splat) fn of_rasterize_backward(
             Some(predict(&changed))
         })
     }));
+    all.push(Hypothesis::new(EXCLUSIVE, move || Some(predict(&exclusive(stage)))));
     all.extend(of_ends(stage, run.lane_width, predict));
     let stops: &[&str] = if judged.1.walk() == WalkOrder::Front { &STOPS } else { &[] };
     let keys: Vec<_> = BACKWARD.iter().chain(stops).copied().collect();
