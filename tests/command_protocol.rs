@@ -403,7 +403,7 @@ fn cases_are_written_and_results_judged_without_the_protocol() {
     }
     let said = judged("channel", "two-cameras", "1");
     assert_eq!(said.code, Some(1), "{said:?}");
-    for words in ["\ndisagree: ", "times the bound", "oracle", "v_"] {
+    for words in ["\ndisagree: ", "times the bound", "oracle", "v_", "\n  looks like: v_colors"] {
         assert!(said.out.contains(words), "the worst element: {said:?}");
     }
     let case = "x/cases/two-cameras.safetensors";

@@ -215,7 +215,7 @@ fn feed(
 pub fn judge(contender: Contender<'_>, items: &[Item], hooks: Hooks<'_>) -> EngineReport {
     let mut judge = Judge::new(contender, hooks);
     items.chunks(CHUNK).for_each(|chunk| judge.chunk(chunk));
-    judge.report
+    judge.into_report()
 }
 
 /// One engine's thread.
@@ -229,5 +229,5 @@ fn serve(contender: Contender<'_>, mut desk: Desk, hooks: Hooks<'_>) -> EngineRe
         }
         desk.ask();
     }
-    judge.report
+    judge.into_report()
 }

@@ -8,9 +8,10 @@ mod under;
 pub use expectation::{Allowed, Bound, Expectation, Output, OutputBound, Presence, Rows, Terms};
 
 use crate::verdict::Tally;
-use expectation::Element;
+pub(crate) use expectation::Element;
 use splatcheck_gpu::stage::{Sizes, StageSpec};
 use splatcheck_gpu::{Data, DeviceInfo, Setting, TensorError, Tensors};
+use splatcheck_reference::arithmetic::ElementBound;
 #[cfg(doc)]
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
 use tolerance::Summation;
@@ -114,9 +115,35 @@ fn compare(
     expectation: &Expectation,
     outputs: &Tensors,
     from: Option<&Tensors>,
-    (setting, lane_width): (Option<Setting>, u32),
+    run: (Option<Setting>, u32),
 ) -> Result<Tally, TensorError> {
     let mut tally = Tally { undecided: expectation.undecided, ..Tally::default() };
+    walk(expectation, outputs, from, run, |element, meant| match meant {
+        Meant::Within(bound) => element.within(bound, &mut tally),
+        Meant::OneOf(allowed) => element.one_of(allowed, &mut tally),
+        Meant::Sum(sum, of, bound) => element.sums_to(sum, of, bound, &mut tally),
+    })?;
+    Ok(tally)
+}
+
+/// What an element may be, under a setting and for what the kernel decided of its row.
+pub(crate) enum Meant<'a> {
+    /// Within a radius of a value.
+    Within(Bound),
+    /// One of these integers.
+    OneOf(&'a Allowed),
+    /// A sum of so many terms, with its bound.
+    Sum(&'a ElementBound, Summation, f64),
+}
+
+/// Calls `visit` for every element of checked outputs, or of those that differ from those of `from`.
+pub(crate) fn walk<'e>(
+    expectation: &'e Expectation,
+    outputs: &Tensors,
+    from: Option<&Tensors>,
+    (setting, lane_width): (Option<Setting>, u32),
+    mut visit: impl FnMut(Element<'e>, Meant<'e>),
+) -> Result<(), TensorError> {
     for rows in &expectation.rows {
         // What a stage may leave out and did, as its checked outputs say, is not compared.
         if rows.outputs.iter().all(|output| outputs.find(output.name).is_none()) {
@@ -137,23 +164,22 @@ fn compare(
                         continue;
                     }
                     let element = Element { output, open, place, value: number(data, place) };
-                    match (&output.bound, sum) {
-                        (OutputBound::Interval(bounds), _) => {
-                            let bound = if left_out { (0.0, 0.0) } else { bounds[place] };
-                            element.within(bound, &mut tally);
-                        }
-                        (OutputBound::OneOf(allowed), _) => element.one_of(allowed, &mut tally),
+                    let meant = match (&output.bound, sum) {
+                        (OutputBound::Interval(_), _) if left_out => Meant::Within((0.0, 0.0)),
+                        (OutputBound::Interval(bounds), _) => Meant::Within(bounds[place]),
+                        (OutputBound::OneOf(allowed), _) => Meant::OneOf(allowed),
                         (OutputBound::Sum(elements), sum) => {
                             let sum = sum.unwrap_or(Summation::of_one_term());
                             let bound = sum.tolerance(&elements[place], &expectation.model);
-                            element.sums_to(&elements[place], sum, bound, &mut tally);
+                            Meant::Sum(&elements[place], sum, bound)
                         }
-                    }
+                    };
+                    visit(element, meant);
                 }
             }
         }
     }
-    Ok(tally)
+    Ok(())
 }
 
 /// An element as a number: every f32 and every 32-bit integer is an f64.

@@ -12,7 +12,8 @@
 //! many cases on many engines, and [`report`] says what was found, [`gate`] what a build must stop on.
 //! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
 //! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
-//! kernels' own instructions. [`mutants`] judges the judges. A kernel of the user's own is a
+//! kernels' own instructions. [`diagnosis`] says what a kernel that disagrees
+//! may have got wrong. [`mutants`] judges the judges. A kernel of the user's own is a
 //! [`user_kernel`]; with parameters of its own it comes with a launch [`manifest`]. [`cli`] is the
 //! command `splatcheck`, which nothing imports.
 //!
@@ -26,6 +27,7 @@ pub mod campaign;
 pub mod case_space;
 pub mod cli;
 pub mod coverage;
+pub mod diagnosis;
 pub mod emulated;
 pub mod engines;
 pub mod fuzz;

@@ -3,6 +3,7 @@
 pub mod devices;
 
 use crate::campaign::{EngineReport, Finding, Row};
+use crate::diagnosis::Diagnosis;
 use crate::engines::Missing;
 use crate::table::table;
 use crate::verdict::{Tally, Verdict};
@@ -166,6 +167,9 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
         finding.runs,
         if finding.runs == 1 { "" } else { "s" },
     );
+    for line in finding.diagnosis.iter().flat_map(Diagnosis::lines) {
+        let _ = writeln!(text, "  {line}");
+    }
     let _ = writeln!(text, "  {}", finding.fault);
     for note in &finding.notes {
         let _ = writeln!(text, "  {note}");

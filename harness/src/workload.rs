@@ -9,6 +9,7 @@ mod draw;
 pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, Turns};
 
 use crate::case_space::{Axis, Traits};
+use crate::diagnosis::{self, Diagnosis, Hypothesis};
 use crate::io::{InputError, read};
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
@@ -238,6 +239,23 @@ pub trait Oracle: fmt::Debug + Send + Sync {
     fn scatter(&self, _lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
         None
     }
+
+    /// What a kernel whose outputs lie outside their bounds may have got wrong, beyond what any output
+    /// may have wrong; the simplest first.
+    fn hypotheses(&self, _run: FailedRun) -> Vec<Hypothesis<'_>> {
+        Vec::new()
+    }
+}
+
+/// A run that disagrees.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedRun {
+    /// What the kernel is promised.
+    pub arithmetic: Arithmetic,
+    /// The setting of a stage that reduces.
+    pub setting: Option<Setting>,
+    /// Lanes of a warp.
+    pub lane_width: u32,
 }
 
 /// A stage with its inputs in f32, and its bounds once they are needed.
@@ -286,6 +304,21 @@ impl Job {
                 .stage
                 .loop_steps(&self.inputs, &self.sizes, setting, device)
                 .is_ok_and(|steps| device.loop_limit.may_cut(steps))
+    }
+
+    /// What a kernel may have got wrong that returned these outputs; `None` where they agree.
+    ///
+    /// # Errors
+    /// [`TensorError`] for an output that is missing, is not the stage's, or has another type or shape.
+    pub fn diagnose(
+        &self,
+        run: FailedRun,
+        outputs: &Tensors,
+    ) -> Result<Option<Diagnosis>, TensorError> {
+        self.stage.check_outputs(&self.sizes, outputs)?;
+        let right = self.expectation(run.arithmetic);
+        let hypotheses = self.oracle.hypotheses(run);
+        diagnosis::diagnose(right, outputs, (run.setting, run.lane_width), hypotheses)
     }
 
     /// See [`Oracle::scatter`].

@@ -152,9 +152,10 @@ fn nothing_imports_the_command_line() {
 }
 
 /// What knows workloads only through [`splatcheck::workload`] and their registry.
-const BLIND: [&str; 17] = [
+const BLIND: [&str; 18] = [
     "campaign",
     "coverage",
+    "diagnosis",
     "emulated",
     "engines",
     "fuzz",

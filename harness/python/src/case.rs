@@ -5,12 +5,13 @@ use crate::value_error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use splatcheck::diagnosis::Diagnosis;
 use splatcheck::engines::command::{Form, decode};
 use splatcheck::judge::tolerance::Summation;
 use splatcheck::judge::{Arithmetic, Output, OutputBound, Rows};
 use splatcheck::verdict::Tally;
 use splatcheck::workload::{AnyCase, Job, Notes};
-use splatcheck::workloads::splat::contract::{Contract, Level, judge_job};
+use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
 use splatcheck_gpu::{Data, Dtype};
 use std::path::PathBuf;
 
@@ -117,6 +118,28 @@ impl NativeCase {
             let other = contract(level, own, (formulation.as_deref(), extra_roundings))?;
             let job = other.job(&self.case, self.view).map_err(value_error)?;
             judged(other, arithmetic, &job, outputs)
+        })
+    }
+
+    /// What the kernel may have got wrong that returned these outputs, the best hypothesis first; nothing
+    /// where they agree. The options are those of `judge`.
+    fn diagnose(
+        &self,
+        py: Python<'_>,
+        outputs: &[u8],
+        model: &str,
+        expression: (Option<String>, Option<u32>),
+    ) -> PyResult<Vec<String>> {
+        let (formulation, extra_roundings) = expression;
+        let arithmetic = arithmetic(model)?;
+        py.detach(|| {
+            let (level, own) = (self.contract.level(), self.contract.formulation());
+            let other = contract(level, own, (formulation.as_deref(), extra_roundings))?;
+            let job = other.job(&self.case, self.view).map_err(value_error)?;
+            let outputs = decode(&other, &job.sizes, outputs).map_err(value_error)?;
+            let found = diagnose_job(other, arithmetic, &job, &outputs).map_err(value_error)?;
+            let lines = found.iter().flat_map(Diagnosis::lines);
+            Ok(lines.map(str::to_owned).collect())
         })
     }
 

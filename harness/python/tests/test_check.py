@@ -30,6 +30,9 @@ def test_a_lost_lane_is_found():
     words = str(result)
     assert words.startswith(f"disagree: the kernel is wrong in {len(result.findings)} of 20 cases"), words
     assert result.findings[0].kind == "outside bounds" and "error / bound" in words
+    messages = [finding.message for finding in result.findings[:3]]
+    assert all(message.startswith("Looks like: ") for message in messages), words
+    assert any("lane 31 of each warp, the last, is left out" in message for message in messages), words
     with pytest.raises(AssertionError, match="disagree: "):
         result.raise_for_findings()
 

@@ -1,5 +1,6 @@
 //! What was wrong, with all that is needed to run it again.
 
+use crate::diagnosis::Diagnosis;
 use crate::engines::Emulation;
 use crate::verdict::Difference;
 use crate::workload::AnyCase;
@@ -55,6 +56,8 @@ pub struct Finding {
     pub view: usize,
     /// How many runs failed in the same way (stage, reduction and output).
     pub runs: u64,
+    /// What the kernel may have got wrong, where that was asked and it gave a result.
+    pub diagnosis: Option<Diagnosis>,
     /// More for the reader, a line each.
     pub notes: Vec<String>,
     /// The lines of source that have a part in it, as far as they are known, the first one its own.

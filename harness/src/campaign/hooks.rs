@@ -134,13 +134,22 @@ pub struct Hooks<'a> {
     pub observer: &'a dyn Observer,
     /// Whose forward pass backward stages go on from.
     pub chain: Chain,
+    /// Whether findings are diagnosed, which costs a run of the kernel and some of the oracle for each.
+    pub diagnoses: bool,
 }
 
 impl<'a> Hooks<'a> {
     /// Everything is run, and nobody is told before the end.
     #[must_use]
     pub fn new(minimize: &'a Minimizer<'a>) -> Self {
-        Self { minimize, policy: &Everything, observer: &|_| (), chain: Chain::Oracle }
+        let chain = Chain::Oracle;
+        Self { minimize, policy: &Everything, observer: &|_| (), chain, diagnoses: false }
+    }
+
+    /// With a diagnosis of every finding.
+    #[must_use]
+    pub fn diagnosing(self) -> Self {
+        Self { diagnoses: true, ..self }
     }
 
     /// With this observer.

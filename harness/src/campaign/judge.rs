@@ -1,12 +1,13 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
 use super::chain::{NO_FORWARD, after_own};
-use super::once::once;
+use super::once::{once, outputs_of};
 use super::run_stage::{Runs, tallies};
 use super::{Chain, Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited};
+use crate::diagnosis::Diagnosis;
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
-use crate::workload::Job;
+use crate::workload::{FailedRun, Job};
 use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
 use std::collections::BTreeMap;
@@ -83,6 +84,20 @@ impl<'a, 'm> Judge<'a, 'm> {
             }
             large.iter().for_each(|&entry| self.one_by_one(entry));
         }
+    }
+
+    /// What came of it, the findings in the light of each other.
+    pub(super) fn into_report(mut self) -> EngineReport {
+        let kernel = |finding: &Finding| (finding.stage, finding.setting.map(|s| s.reduction));
+        let known = |finding: &Finding| Some((kernel(finding), finding.diagnosis.clone()?));
+        let all: Vec<_> = self.report.findings.iter().filter_map(known).collect();
+        for finding in &mut self.report.findings {
+            let own = kernel(finding);
+            let others: Vec<_> =
+                all.iter().filter(|(of, _)| *of == own).map(|(_, known)| known.clone()).collect();
+            finding.diagnosis = finding.diagnosis.take().map(|one| one.beside_others(&others));
+        }
+        self.report
     }
 
     /// The items after the engine's own forward pass; none where backward stages go on from the oracle's.
@@ -278,6 +293,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         let key = Finding::key(job.stage, setting, &fault, &class);
         if let Some(&index) = self.known.get(&key) {
             self.report.findings[index].runs += 1;
+            self.refine(index, (job, setting));
             return;
         }
         self.known.insert(key.clone(), self.report.findings.len());
@@ -292,13 +308,20 @@ impl<'a, 'm> Judge<'a, 'm> {
             case: Arc::clone(&item.case),
             view: item.view,
             runs: 1,
+            diagnosis: None,
             notes: Vec::new(),
             places: Vec::new(),
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.
         self.hooks.observer.found(&finding, false);
         if self.repeats(&finding.fault) {
+            finding.diagnosis = self.diagnose(job, &finding);
             self.shrink(item, &mut finding);
+            let [larger, small] =
+                [&item.case, &finding.case].map(|case| case.describe(job.stage, item.view));
+            if larger != small {
+                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(larger));
+            }
             self.hooks.observer.found(&finding, true);
         }
         self.report.findings.push(finding);
@@ -315,6 +338,39 @@ impl<'a, 'm> Judge<'a, 'm> {
             // A program that answered goes on; one that ended takes its time to start again.
             Fault::Engine(EngineError::Refused(_)) => true,
             Fault::Engine(_) => false,
+        }
+    }
+
+    /// What the kernel may have got wrong, where that is asked.
+    fn diagnose(&mut self, job: &Job, finding: &Finding) -> Option<Diagnosis> {
+        match finding.fault {
+            Fault::Difference(_) if self.hooks.diagnoses => self.diagnosed(job, finding.setting),
+            Fault::Difference(_) | Fault::Engine(_) => None,
+        }
+    }
+
+    /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
+    /// smaller one tells less. Nothing where it is right when it runs again.
+    fn diagnosed(&mut self, job: &Job, setting: Option<Setting>) -> Option<Diagnosis> {
+        let outputs = outputs_of(self.contender.engine.as_mut(), job, setting).ok()?;
+        let run = FailedRun {
+            arithmetic: Arithmetic::of(&self.report.info),
+            setting,
+            lane_width: self.report.info.lane_width,
+        };
+        job.diagnose(run, &outputs).ok()?
+    }
+
+    /// Lets another failing run of a kind tell hypotheses apart.
+    fn refine(&mut self, index: usize, (job, setting): (&Job, Option<Setting>)) {
+        let finding = &self.report.findings[index];
+        if !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
+            return;
+        }
+        let other = self.diagnosed(job, setting);
+        if let (Some(other), Some(diagnosis)) = (other, &mut self.report.findings[index].diagnosis)
+        {
+            *diagnosis = diagnosis.clone().refined(&other);
         }
     }
 

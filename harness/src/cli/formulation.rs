@@ -10,6 +10,7 @@ use splatcheck_reference::splat::formulation::{Floor, FormulationError, NAMED, T
 
 use super::exit::CliError;
 use crate::campaign::{EngineReport, Fault, Finding};
+use crate::diagnosis::Diagnosis;
 use crate::user_kernel::UserKernel;
 use crate::verdict::Verdict;
 use crate::workload::AnyCase;
@@ -95,6 +96,28 @@ pub(super) struct Judged {
     pub(super) reports: Vec<EngineReport>,
     /// Where it disagrees: one line that says under which others it agrees.
     pub(super) others: Option<String>,
+    /// Those others.
+    agreeing: Vec<String>,
+}
+
+impl Judged {
+    /// Puts the other formulations that a kernel agrees under on all cases in front of what was found out
+    /// on one of them.
+    pub(super) fn diagnose(&mut self) {
+        if self.agreeing.is_empty() {
+            return;
+        }
+        let under = self.agreeing.join("; under ");
+        for finding in self.reports.iter_mut().flat_map(|report| &mut report.findings) {
+            let agrees =
+                format!("looks like: another formulation: agrees on all cases under {under}");
+            let told = Diagnosis::told(agrees);
+            finding.diagnosis = Some(match finding.diagnosis.take() {
+                Some(of_one) => told.beside(&of_one),
+                None => told,
+            });
+        }
+    }
 }
 
 /// A formulation with the projects that use it.
@@ -160,7 +183,7 @@ pub(super) fn judge_in(
     // A manifest names its arrays: a misuse is not explained by others.
     let others_explain = kernel.manifest().is_none() && reports.iter().any(faults);
     if !differs && !others_explain {
-        return Ok(Judged { formulation: first, reports, others: None });
+        return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
     }
     let may_explain = |other: &Formulation| {
         *other != first && (differs || interface_of(*other) != interface_of(first))
@@ -183,7 +206,8 @@ pub(super) fn judge_in(
             let other = judge(formulation, Trial::Other)?;
             if agrees(&other) {
                 if *asked == Asked::Any {
-                    return Ok(Judged { formulation, reports: other, others: None });
+                    let (reports, agreeing) = (other, Vec::new());
+                    return Ok(Judged { formulation, reports, others: None, agreeing });
                 }
                 agreeing.push(described(formulation));
             }
@@ -201,5 +225,5 @@ pub(super) fn judge_in(
         // A misuse speaks for itself.
         (true, false) => None,
     };
-    Ok(Judged { formulation: first, reports, others })
+    Ok(Judged { formulation: first, reports, others, agreeing })
 }

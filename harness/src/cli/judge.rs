@@ -10,12 +10,13 @@ use super::command::ContractArgs;
 use super::exit::{CliError, Outcome, conclude};
 use super::formulation::described;
 use super::paths;
+use crate::diagnosis::Diagnosis;
 use crate::engines::command::{Form, decode};
 use crate::gate::Evidence;
 use crate::io::read;
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
-use crate::workloads::splat::contract::{Contract, Level, judge_job};
+use crate::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 
 /// Options of `judge`, as typed.
@@ -99,11 +100,16 @@ pub fn run(plan: &JudgePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         writeln!(out, "NOT COMPARED: {}: the result has none", port.name)?;
     }
     let tally = judge_job(contract, arithmetic, &job, &outputs).map_err(CliError::of)?;
-    conclude_tally(&tally, out)
+    let diagnosis = diagnose_job(contract, arithmetic, &job, &outputs).map_err(CliError::of)?;
+    conclude_tally(&tally, diagnosis.as_ref(), out)
 }
 
-/// Shows what was counted, and the worst element.
-fn conclude_tally(tally: &Tally, out: &mut dyn Write) -> Result<Outcome, CliError> {
+/// Shows what was counted, what may be wrong, and the worst element.
+fn conclude_tally(
+    tally: &Tally,
+    diagnosis: Option<&Diagnosis>,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
     let verdict = tally.verdict();
     writeln!(
         out,
@@ -112,6 +118,9 @@ fn conclude_tally(tally: &Tally, out: &mut dyn Write) -> Result<Outcome, CliErro
         tally.disagree,
         tally.inconclusive
     )?;
+    for line in diagnosis.into_iter().flat_map(Diagnosis::lines) {
+        writeln!(out, "  {line}")?;
+    }
     if let Some(worst) = &tally.worst {
         writeln!(out, "  {worst}")?;
     }

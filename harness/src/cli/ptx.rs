@@ -256,10 +256,11 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     }
     let bar = progress_bar(plan.subject.count() * plan.emulations.len() as u64);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
-    let judged = judge_in(&plan.kernel, asked, extra, |formulation, trial| {
+    let mut judged = judge_in(&plan.kernel, asked, extra, |formulation, trial| {
         pool.install(|| Run::new(plan, formulation)?.judge(trial, &|runs| bar.inc(runs)))
     })?;
     bar.finish_and_clear();
+    judged.diagnose();
     let mut reports = join_seeds(judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
     sarif::name_program(&mut reports, &plan.file.display().to_string());
@@ -322,7 +323,9 @@ impl<'p> Run<'p> {
         let counted = matches!(trial, Trial::Asked);
         let observer = |runs: u64| progress(if counted { runs } else { 0 });
         let policy = OneStage { subject, stage: self.stage };
-        let hooks = Hooks { policy: &policy, ..Hooks::new(&minimize).observed(&observer) };
+        let diagnoses = matches!(trial, Trial::Asked);
+        let hooks = Hooks::new(&minimize).observed(&observer);
+        let hooks = Hooks { policy: &policy, diagnoses, ..hooks };
         let mut reports = Vec::new();
         for emulations in self.plan.emulations.chunks(self.plan.jobs) {
             let contenders = emulations

@@ -13,6 +13,7 @@ use super::command::{CommandPlan, ProgramArgs};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
+use super::reproducer::diagnosis;
 use super::{paths, replay_trace};
 use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
 use crate::emulated::Recording;
@@ -156,7 +157,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     if let Some((line, grants)) = &plan.program {
         let command = recorded.program(line.clone(), *grants, &notes)?;
         let repeats = Noted::new(&notes)?.map(|noted| noted.repeats);
-        return recorded.run_program((&command, repeats.as_ref()), &case, plan, out);
+        return recorded.run_program((&command, repeats.as_ref()), &case, (plan, &notes), out);
     }
     if plan.engines.is_none()
         && let Some(Ok(id)) = recorded.engine.as_ref().map(|id| id.parse::<CommandId>())
@@ -185,7 +186,8 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     if let Some(recording) = recording.filter(|_| plan.engines.is_none()) {
         let item = Item::new(case, recorded.camera).map_err(CliError::of)?;
         let run = recorded.run(&item, recording.kernel.is_some())?;
-        return replay_trace::run(&recording, run, &item, out);
+        let told = diagnosis(&notes);
+        return replay_trace::run((&recording, told), run, &item, out);
     }
     let program = Program::find().map_err(CliError::of)?;
     let noted = Noted::new(&notes)?;
@@ -201,20 +203,24 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
     let camera = recorded.camera;
-    let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
-        .map_err(CliError::of)?;
-    conclude_replay(&reports, plan, out)
+    let reports =
+        run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is).diagnosing())
+            .map_err(CliError::of)?;
+    conclude_replay(&reports, (plan, &notes), out)
 }
 
 /// Shows what came of it.
 fn conclude_replay(
     reports: &[EngineReport],
-    plan: &ReplayPlan,
+    (plan, notes): (&ReplayPlan, &Notes),
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let file = plan.file.display().to_string();
     let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();
     out.write_all(report(reports, &[], &files).as_bytes())?;
+    if let Some(told) = diagnosis(notes) {
+        writeln!(out, "when it was found: {told}")?;
+    }
     out.flush()?;
     conclude(&Evidence::new(reports, &[]))
 }
@@ -247,7 +253,7 @@ impl Recorded {
         &self,
         (command, repeats): (&CommandPlan, Option<&Repeats>),
         case: &AnyCase,
-        plan: &ReplayPlan,
+        recorded: (&ReplayPlan, &Notes),
         out: &mut dyn Write,
     ) -> Result<Outcome, CliError> {
         // That there is such a camera.
@@ -255,12 +261,12 @@ impl Recorded {
         let case = command.contract.case(case).map_err(CliError::of)?;
         let (contender, left_out) = command.contender(repeats)?;
         let item = [(case, self.camera)].into_iter();
-        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
+        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is).diagnosing());
         let mut reports = reports.map_err(CliError::of)?;
         command.ran(&mut reports, &left_out)?;
         command.tell(&mut reports);
         writeln!(out, "{command}\n")?;
-        conclude_replay(&reports, plan, out)
+        conclude_replay(&reports, recorded, out)
     }
 
     /// The one run that a trace was recorded of. A user's `own` kernel has the reduction that it was

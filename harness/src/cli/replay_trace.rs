@@ -16,7 +16,7 @@ use splatcheck_gpu::Stage;
 /// The emulator does not open, the program that ran is not what it was built as, or standard output
 /// failed.
 pub(super) fn run(
-    recording: &Recording,
+    (recording, diagnosis): (&Recording, Option<&str>),
     run: (Stage, Option<Setting>),
     item: &Item,
     out: &mut dyn Write,
@@ -37,6 +37,9 @@ pub(super) fn run(
         writeln!(out, "  CHANGED since it was recorded: now it is {program}")?;
     }
     let found = fault.as_ref().map(emulated::describe);
+    if let Some(diagnosis) = diagnosis.filter(|_| found.is_some()) {
+        writeln!(out, "  when it was found: {diagnosis}")?;
+    }
     match &found {
         Some(failure) => writeln!(out, "  {failure}")?,
         None => writeln!(out, "  nothing fails")?,

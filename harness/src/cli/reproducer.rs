@@ -9,7 +9,16 @@ use crate::campaign::Finding;
 use crate::emulated;
 use crate::report::reproducer_path;
 use crate::user_kernel::UserKernel;
-use crate::workload::NOTE_PREFIX;
+use crate::workload::{NOTE_PREFIX, Notes};
+
+/// The key of the note, behind [`NOTE_PREFIX`], with what the kernel may have got wrong.
+const DIAGNOSIS: &str = "diagnosis";
+
+/// What was said to be wrong when a reproducer was written: of the case as it was found, which tells more
+/// than the smaller one that it holds.
+pub(super) fn diagnosis(notes: &Notes) -> Option<&str> {
+    notes.get(&format!("{NOTE_PREFIX}{DIAGNOSIS}")).map(String::as_str)
+}
 
 /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
 /// emulator, perhaps with `kernel` in an artifact's place, is repeated and its decisions are kept.
@@ -35,6 +44,9 @@ pub fn write(
     if let Some(setting) = finding.setting {
         put("reduction", setting.reduction.to_string());
         put("threshold", setting.threshold.to_string());
+    }
+    if let Some(diagnosis) = &finding.diagnosis {
+        put(DIAGNOSIS, diagnosis.headline.clone());
     }
     if let Some(repeated) = expect::notes(finding, kernel) {
         notes.extend(repeated);

@@ -5,6 +5,7 @@ use super::{AimError, Plan, Results, Shard};
 use crate::campaign::{Chain, EngineReport, Fault, Finding, Limited, Row};
 use crate::case_space::CaseSpace;
 use crate::coverage::Coverage;
+use crate::diagnosis::Diagnosis;
 use crate::engines::{Emulation, Missing};
 use crate::io::InputError;
 use crate::io::serde_forms::pairs;
@@ -75,6 +76,8 @@ struct FindingRecord {
     case: String,
     camera: usize,
     runs: u64,
+    #[serde(default)]
+    diagnosis: Option<Diagnosis>,
     notes: Vec<String>,
     /// The reproducer's file name.
     reproducer: String,
@@ -201,6 +204,7 @@ impl FindingRecord {
             case: finding.case.name().to_owned(),
             camera: finding.view,
             runs: finding.runs,
+            diagnosis: finding.diagnosis.clone(),
             notes: finding.notes.clone(),
             reproducer: format!("{}.safetensors", finding.file_stem()),
         }
@@ -231,6 +235,7 @@ impl FindingRecord {
             case,
             view: self.camera,
             runs: self.runs,
+            diagnosis: self.diagnosis,
             notes: self.notes,
             places: Vec::new(),
         };

@@ -78,7 +78,7 @@ fn status(
         let kind =
             if first.element.is_some() { NonSuccessKind::Failure } else { NonSuccessKind::Error };
         let mut status = TestCaseStatus::non_success(kind);
-        status.set_message(first.what.as_str());
+        status.set_message(first.headline());
         status.set_type("disagree");
         status.set_description(lines(&mut new));
         return status;
@@ -101,7 +101,11 @@ fn finding_text(finding: &FindingSummary) -> String {
     let threshold = finding.threshold.map_or_else(String::new, |t| format!("threshold {t}: "));
     format!(
         "{threshold}{}\ncase {}, camera {}, {} runs\nsplatcheck replay {}",
-        finding.what, finding.case, finding.camera, finding.runs, finding.reproducer
+        finding.lines(),
+        finding.case,
+        finding.camera,
+        finding.runs,
+        finding.reproducer
     )
 }
 

@@ -34,7 +34,8 @@ fn of_one(engine: &EngineSummary, finding: &FindingSummary) -> Finding {
         Some(element) => format!("{} outside its bound", element.output),
         None => "no result".to_owned(),
     };
-    let FindingSummary { stage, reduction, what, case, reproducer, .. } = finding;
+    let FindingSummary { stage, reduction, case, reproducer, .. } = finding;
+    let what = finding.headline();
     let message = format!(
         "{}: {stage}, {reduction}: {what}; case {case}; run it again: splatcheck replay {reproducer}",
         engine.id

@@ -51,7 +51,7 @@ fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
         finding.stage,
         engine.lane_width,
         finding.runs,
-        finding.what.replace("```", "'''"),
+        finding.lines().replace("```", "'''"),
         finding.case,
         finding.camera,
         finding.reproducer,

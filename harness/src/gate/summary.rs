@@ -111,6 +111,8 @@ pub struct FindingSummary {
     pub threshold: Option<u32>,
     /// What was wrong, as the text report says it.
     pub what: String,
+    /// What the kernel may have got wrong, the best hypothesis first; empty where nothing is known.
+    pub diagnosis: Vec<String>,
     /// The element outside its bound; `None` where the engine gave no result.
     pub element: Option<ElementSummary>,
     /// Name of the smallest case that fails.
@@ -254,6 +256,11 @@ impl FindingSummary {
             reduction: reduction_of(finding),
             threshold: setting.map(|setting| setting.threshold),
             what: finding.fault.to_string(),
+            diagnosis: finding
+                .diagnosis
+                .iter()
+                .flat_map(|diagnosis| diagnosis.lines().map(str::to_owned))
+                .collect(),
             element,
             case: finding.case.name().to_owned(),
             camera: finding.view,
@@ -262,6 +269,23 @@ impl FindingSummary {
             known,
             places: finding.places.clone(),
         }
+    }
+}
+
+impl FindingSummary {
+    /// What was wrong, with the best hypothesis in front of it, where there is one.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        match self.diagnosis.first() {
+            Some(diagnosis) => format!("{diagnosis}: {}", self.what),
+            None => self.what.clone(),
+        }
+    }
+
+    /// The diagnosis and what was wrong, a line each.
+    pub(super) fn lines(&self) -> String {
+        let lines = self.diagnosis.iter().map(String::as_str).chain([self.what.as_str()]);
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

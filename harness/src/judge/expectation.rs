@@ -185,12 +185,12 @@ impl Output {
 }
 
 /// An element of a kernel's output.
-pub(super) struct Element<'a> {
-    pub(super) output: &'a Output,
+pub(crate) struct Element<'a> {
+    pub(crate) output: &'a Output,
     /// Whether its row is open: [`Rows::open`].
     pub(super) open: bool,
-    pub(super) place: usize,
-    pub(super) value: f64,
+    pub(crate) place: usize,
+    pub(crate) value: f64,
 }
 
 impl Element<'_> {

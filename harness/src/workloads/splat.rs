@@ -6,6 +6,7 @@ pub mod case;
 pub mod chained;
 pub mod contract;
 pub mod contributions;
+mod diagnosis;
 mod drawing;
 pub mod expectation;
 pub mod files;

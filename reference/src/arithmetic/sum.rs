@@ -56,6 +56,14 @@ impl ElementBound {
         self.radius += self.radius * rounding + self.magnitude * rounding;
     }
 
+    /// The same sum with each of its terms multiplied by a power of 2, which rounds nothing.
+    #[must_use]
+    pub fn scaled(&self, power: f64) -> Self {
+        let Self { value, magnitude, radius } = *self;
+        let size = power.abs();
+        Self { value: power * value, magnitude: size * magnitude, radius: size * radius }
+    }
+
     /// The same sum with each of its `terms` rounded to the nearest binary16 before it is added.
     ///
     /// Rounding a term t changes it by at most 2^-11 |t|, or by 2^-25, half the spacing of the

@@ -53,7 +53,7 @@ mod view;
 
 pub(crate) use arrays::BackwardArrays;
 pub use checkpoints::{CheckpointArrays, checkpoints};
-pub use view::{BackwardView, Checkpoints, MissingInput, one_minus_alpha};
+pub use view::{BackwardView, Checkpoints, MissingInput, Omitted, one_minus_alpha};
 pub(crate) use view::{Ends, Start};
 
 use crate::arithmetic::{Arith, ExtraRoundings, rounded};

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._cases import Case, draw, expect_model
-from ._judging import judge, message
+from ._judging import diagnose, judge, message
 from ._layouts import CONTIGUOUS, LAYOUTS, lay_out
 from ._native import Judged
 
 #: What :func:`check` calls: see there.
 Kernel = Callable[..., Mapping[str, Any]]
 
+#: Findings that are shown, with a diagnosis of each.
+_SHOWN = 3
 #: Findings after which no more cases are run: more of the same say nothing new.
 _ENOUGH = 20
 
@@ -88,9 +90,9 @@ class Result:
 
     def __str__(self) -> str:
         lines = [self._headline()]
-        lines += [str(finding) for finding in self.findings[:3]]
-        if len(self.findings) > 3:
-            lines.append(f"... and {len(self.findings) - 3} more findings")
+        lines += [str(finding) for finding in self.findings[:_SHOWN]]
+        if len(self.findings) > _SHOWN:
+            lines.append(f"... and {len(self.findings) - _SHOWN} more findings")
         return "\n".join(lines + [f"Note: {note}" for note in self.notes])
 
     def _headline(self) -> str:
@@ -227,7 +229,11 @@ def _run(
     except (TypeError, ValueError) as error:
         return None, Finding(case, "bad output", str(error), error)
     if judged.verdict == "disagree":
-        return judged, Finding(case, "outside bounds", message(judged, case, result.model, None, []))
+        # Those that are shown: see Result.__str__.
+        shown = len(result.findings) < _SHOWN
+        found = diagnose(actual, case, result.model, (None, None)) if shown else []
+        words = message(judged, case, result.model, None, [], found)
+        return judged, Finding(case, "outside bounds", words)
     return judged, None
 
 

@@ -38,7 +38,8 @@ def assert_gradients(
             expression, 0 to 64; as the formulation states where it is None.
 
     Raises:
-        AssertionError: an element lies outside its bound (a NaN does); the message names the worst.
+        AssertionError: an element lies outside its bound (a NaN does); the message begins with what the
+            kernel may have got wrong, and names the worst element.
         TypeError: an output is no array, of another type of numbers, or on a GPU.
         ValueError: an output is missing, not expected, or has another shape; or an option is not known.
     """
@@ -48,7 +49,8 @@ def assert_gradients(
     notes: list[str] = []
     judged = judge(actual, case, model, (formulation, extra_roundings), notes)
     if judged.verdict == "disagree":
-        raise AssertionError(message(judged, case, model, formulation, notes))
+        found = diagnose(actual, case, model, (formulation, extra_roundings))
+        raise AssertionError(message(judged, case, model, formulation, notes, found))
 
 
 def judge(
@@ -60,6 +62,13 @@ def judge(
 ) -> Judged:
     """What the outputs come to; notes are added to ``notes``."""
     return case._native.judge(_arrays.encode(checked(actual, case, notes)), model, expression)
+
+
+def diagnose(
+    actual: Any, case: Case, model: str, expression: tuple[str | None, int | None]
+) -> list[str]:
+    """What the kernel may have got wrong, the best hypothesis first."""
+    return case._native.diagnose(_arrays.encode(checked(actual, case, [])), model, expression)
 
 
 def checked(actual: Any, case: Case, notes: list[str]) -> dict[str, np.ndarray]:
@@ -82,11 +91,17 @@ def checked(actual: Any, case: Case, notes: list[str]) -> dict[str, np.ndarray]:
 
 
 def message(
-    judged: Judged, case: Case, model: str, formulation: str | None, notes: list[str]
+    judged: Judged,
+    case: Case,
+    model: str,
+    formulation: str | None,
+    notes: list[str],
+    diagnosis: list[str],
 ) -> str:
-    """What is said of outputs that disagree."""
+    """What is said of outputs that disagree: first what the kernel may have got wrong."""
     share = judged.disagree / judged.elements
-    lines = [
+    lines = diagnosis[:1] and [_sentence(diagnosis[0])]
+    lines += [
         f"Outputs are outside their bounds: {_subject(case, model, formulation)}",
         "",
         f"Elements outside their bounds: {judged.disagree} / {judged.elements} ({share:.1%})",
@@ -103,7 +118,12 @@ def message(
         # What a sum consists of, and how many terms the error is worth: the rest is said above.
         terms = worst.text.partition("; ")[2]
         lines += [f"  {terms}"] if terms else []
+    lines += [_sentence(line) for line in diagnosis[1:]]
     return "\n".join(lines + [f"Note: {note}" for note in notes])
+
+
+def _sentence(line: str) -> str:
+    return line[:1].upper() + line[1:]
 
 
 def _subject(case: Case, model: str, formulation: str | None) -> str:

@@ -7,11 +7,12 @@ use super::splat_case;
 use super::stage::RasterStage;
 use super::whole::{as_whole, case_bytes};
 use crate::campaign::Item;
+use crate::diagnosis::Diagnosis;
 use crate::engines::command::{Form, encode};
 use crate::io::Problem;
 use crate::judge::{Arithmetic, judge};
 use crate::verdict::Tally;
-use crate::workload::{AnyCase, CaseError, Job};
+use crate::workload::{AnyCase, CaseError, FailedRun, Job};
 use splatcheck_gpu::stage::{Port, Role, Sizes};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
 use splatcheck_gpu::{Data, RasterInputs, Reduction, Setting, Stage, Tensor, TensorError, Tensors};
@@ -204,6 +205,10 @@ impl Contract {
     }
 }
 
+/// Lanes of a warp: of no matter for bounds, since no sum is made warp by warp, and the likeliest where
+/// lanes are lost.
+const LANES: u32 = 32;
+
 /// Judges a program's outputs for a view of a case: every element by the bounds of the arithmetic that it
 /// promises, sums in any order.
 ///
@@ -229,11 +234,24 @@ pub fn judge_job(
     job: &Job,
     outputs: &Tensors,
 ) -> Result<Tally, ContractError> {
-    /// Of no matter: no sum is made warp by warp.
-    const LANES: u32 = 32;
     let expectation = job.expectation(arithmetic);
     let run = (contract.setting(), LANES);
     Ok(judge(&job.stage, &job.sizes, expectation, outputs, run)?)
+}
+
+/// What a program may have got wrong whose outputs for a job are outside their bounds; `None` where they
+/// agree.
+///
+/// # Errors
+/// As [`judge_job`].
+pub fn diagnose_job(
+    contract: Contract,
+    arithmetic: Arithmetic,
+    job: &Job,
+    outputs: &Tensors,
+) -> Result<Option<Diagnosis>, ContractError> {
+    let run = FailedRun { arithmetic, setting: contract.setting(), lane_width: LANES };
+    Ok(job.diagnose(run, outputs)?)
 }
 
 impl Form for Contract {

@@ -1,12 +1,14 @@
 //! The jobs of a case: its stages with their inputs, their oracles and their scatter steps.
 
 use super::contributions::Contributions;
+use super::diagnosis::{of_project, of_project_backward, of_rasterize, of_rasterize_backward};
 use super::expectation;
 use super::formulated::stage_of;
 use super::stage::{FORMULATED, Judged, ProjectStage, RasterStage, STANDARD};
+use crate::diagnosis::Hypothesis;
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
-use crate::workload::{Job, Oracle};
+use crate::workload::{FailedRun, Job, Oracle};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE};
 use splatcheck_gpu::{EngineError, Stage, TensorError};
 use splatcheck_reference::splat::Formulation;
@@ -50,6 +52,10 @@ impl Oracle for Rasterize {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
         expectation::rasterize(&self.0, arithmetic)
     }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_rasterize(&self.0, run)
+    }
 }
 
 /// The oracle of `rasterize_backward` in a formulation.
@@ -62,6 +68,10 @@ struct RasterizeBackward {
 impl Oracle for RasterizeBackward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
         expectation::rasterize_backward(&self.stage, self.judged, arithmetic)
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_rasterize_backward(&self.stage, self.judged, run)
     }
 
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
@@ -101,6 +111,10 @@ impl Oracle for Project {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
         expectation::project(&self.0, arithmetic)
     }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_project(&self.0, run)
+    }
 }
 
 /// The oracle of `project_backward`.
@@ -110,5 +124,9 @@ struct ProjectBackward(Arc<ProjectStage>);
 impl Oracle for ProjectBackward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
         expectation::project_backward(&self.0, arithmetic)
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_project_backward(&self.0, run)
     }
 }

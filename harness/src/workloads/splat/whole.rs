@@ -4,15 +4,18 @@
 //! conforming program may return are the numbers and radii that `splatcheck oracle --bounds` writes.
 
 use super::case::Case;
+use super::diagnosis::of_whole;
 use super::files::case_file;
 use crate::case_space::Traits;
+use crate::diagnosis::Hypothesis;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Bound, Expectation, Output, OutputBound, Rows, under};
-use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
+use crate::workload::{AnyCase, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
 use splatcheck_gpu::stages::splat::RENDER_BACKWARD;
 use splatcheck_gpu::tensor::Data;
 use splatcheck_gpu::{ShapeError, Stage, Tensors};
 use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
+use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::pipeline;
 use splatcheck_reference::splat::render::{Gradients, render_backward};
 use splatcheck_reference::splat::scene::{Colors, Scene};
@@ -40,10 +43,8 @@ impl Whole {
         let case = &self.0;
         let bytes = case_file::encode(case, &BTreeMap::new()).map_err(|e| self.failed(&e))?;
         let inputs = inputs(&case.scene, &bytes).map_err(|e| self.failed(&e))?;
-        let gradients = render_backward(&case.scene.map(f64::from), &case.convention);
-        let gradients = gradients.map_err(|e| self.failed(&e))?;
         let lanes = case.scene.pixels() * case.scene.cameras.len();
-        let oracle = WholeOracle { case: Arc::clone(case), gradients };
+        let oracle = WholeOracle::new(Arc::clone(case)).map_err(|e| self.failed(&e))?;
         Job::new(RENDER_BACKWARD, inputs, lanes, Box::new(oracle)).map_err(|e| self.failed(&e))
     }
 }
@@ -84,9 +85,22 @@ struct WholeOracle {
     gradients: Gradients<f64>,
 }
 
+impl WholeOracle {
+    fn new(case: Arc<Case>) -> Result<Self, TooManyPairs> {
+        let gradients = render_backward(&case.scene.map(f64::from), &case.convention)?;
+        Ok(Self { case, gradients })
+    }
+}
+
 impl Oracle for WholeOracle {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
         under!(arithmetic, expect(self))
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_whole(&self.case, move |case| {
+            Some(Self::new(Arc::new(case)).ok()?.expect(run.arithmetic))
+        })
     }
 }
 

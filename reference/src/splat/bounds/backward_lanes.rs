@@ -60,6 +60,8 @@ impl<M: Model> TileJob<'_, M> {
                     state.resume([self.number, number]);
                 }
                 scratch.begin(view.splats.color(entry.id), &constants);
+                let omitted = inputs.omitted().and_then(|all| all.at(self.number, entry.depth));
+                state.keep(omitted);
                 for lane in (0..BLOCK).step_by(L::LANES) {
                     scratch.unblend(&mut state, &entries, entry, &constants, lane);
                     scratch.store_sums(lane);
@@ -164,13 +166,25 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
                     continue;
                 };
                 let takes = lanes.and(active, alpha.visible);
+                let kept = match state.kept.get(at) {
+                    Some(kept) => lanes.lt(lanes.load(&kept[lane..])),
+                    None => takes,
+                };
                 let seen = lanes.and(active, lanes.not(alpha.skipped));
                 let mut settled = takes;
                 if lanes.any(takes) {
                     let channels = &mut state.channels[at * d..(at + 1) * d];
                     let walk = (state.inputs.formulation(), state.inputs.decides_stops());
-                    let open =
-                        self.step(&splat, &alpha, walk, takes, constants, block, channels, lane);
+                    let open = self.step(
+                        &splat,
+                        &alpha,
+                        walk,
+                        [takes, kept],
+                        constants,
+                        block,
+                        channels,
+                        lane,
+                    );
                     settled = lanes.and(takes, lanes.not(open));
                 }
                 let leaves = lanes.and(seen, lanes.not(settled));
@@ -181,8 +195,9 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         }
     }
 
-    /// The vector-Jacobian product of one Gaussian's blending into some pixels of a block; gives those
-    /// of them whose stop is undecided, of which nothing has changed.
+    /// The vector-Jacobian product of one Gaussian's blending into some pixels of a block, of which those
+    /// that are `kept` are added up; gives those of them whose stop is undecided, of which nothing has
+    /// changed.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the state of a block is in two arrays")]
     fn step(
@@ -190,7 +205,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         splat: &Splat<M, L>,
         alpha: &Alpha<M, L>,
         (formulation, decides_stops): (Formulation, bool),
-        takes: L::Mask,
+        [takes, kept]: [L::Mask; 2],
         constants: &Constants<M, L>,
         block: &mut Block,
         channels: &mut [Channel],
@@ -208,6 +223,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
             open = lanes.and(takes, lanes.and(lanes.not(stop.always), lanes.not(stop.never)));
             takes = lanes.and(takes, stop.never);
         }
+        let counted = lanes.and(takes, kept);
         let pixel = self.v_pixel.iter_mut().zip(&mut self.remainder);
         for ((v, remainder), channel) in pixel.zip(channels.iter()) {
             *v = channel.v_pixel.load(lanes, lane);
@@ -230,9 +246,9 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
                 Some(clamps) if i < GEOMETRY => cut(term, clamps, value_clamps, zero),
                 _ => term,
             };
-            sum.add(term, takes, lanes);
+            sum.add(term, counted, lanes);
         }
-        *count = *count + lanes.like(1.0).or_else(takes, lanes);
+        *count = *count + lanes.like(1.0).or_else(counted, lanes);
         block.t.store(lane, t_after.or_else(takes, t_before));
         for (&after, channel) in remainder.iter().zip(channels) {
             let before = channel.remainder.load(lanes, lane);

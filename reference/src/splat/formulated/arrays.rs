@@ -1,7 +1,7 @@
 //! What a formulation reads, in arrays of its own: the same numbers over another scalar.
 
 use super::checkpoints::CheckpointArrays;
-use super::view::BackwardView;
+use super::view::{BackwardView, Omitted};
 use crate::arithmetic::Scalar;
 use crate::splat::formulation::Formulation;
 use crate::splat::view::LossView;
@@ -16,6 +16,7 @@ pub(crate) struct BackwardArrays<'a, S> {
     render_colors: Vec<S>,
     checkpoints: Option<CheckpointArrays<S>>,
     of_one_program: bool,
+    omitted: Option<&'a Omitted>,
 }
 
 impl<'a, S: Scalar> BackwardView<'a, S> {
@@ -36,6 +37,7 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
                 states: map(noted.states),
             }),
             of_one_program: self.is_of_one_program(),
+            omitted: self.omitted(),
         }
     }
 }
@@ -51,5 +53,6 @@ impl<S: Scalar> BackwardArrays<'_, S> {
         let checkpoints = self.checkpoints.as_ref().map(CheckpointArrays::view);
         BackwardView::with_checked(self.formulation, loss, &self.render_colors, checkpoints)
             .of_one_program(self.of_one_program)
+            .without(self.omitted)
     }
 }

@@ -74,6 +74,25 @@ pub struct BackwardView<'a, S> {
     render_colors: &'a [S],
     checkpoints: Option<Checkpoints<'a, S>>,
     of_one_program: bool,
+    omitted: Option<&'a Omitted>,
+}
+
+/// Terms that a faulty program walks over and does not add: what the bounds of its sums leave out.
+///
+/// The walk goes on as if they were added, so that only the sums change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Omitted {
+    /// Of each tile, and of each depth in its list: a bit for each place of the tile's 16 x 16 pixels,
+    /// row by row, 64 to a word; a list that is too short leaves nothing out.
+    pub places: Vec<Vec<[u64; 4]>>,
+}
+
+impl Omitted {
+    /// The places whose terms are left out at this depth of a tile's list.
+    pub(crate) fn at(&self, tile: usize, depth: usize) -> Option<[u64; 4]> {
+        let places = *self.places.get(tile)?.get(depth)?;
+        (places != [0; 4]).then_some(places)
+    }
 }
 
 impl<'a, S: Scalar> BackwardView<'a, S> {
@@ -81,7 +100,14 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
     #[must_use]
     pub fn standard(loss: LossView<'a, S>) -> Self {
         let formulation = Formulation::STANDARD;
-        Self { formulation, loss, render_colors: &[], checkpoints: None, of_one_program: false }
+        Self {
+            formulation,
+            loss,
+            render_colors: &[],
+            checkpoints: None,
+            of_one_program: false,
+            omitted: None,
+        }
     }
 
     /// What `formulation` reads. `loss.transmittance` is what its kernels find there: stored, or
@@ -121,8 +147,7 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
             image = render_colors.unwrap_or(&[]);
             reads("render_colors", image.len(), loss.v_render_colors.len())?;
         }
-        let of_one_program = false;
-        Ok(Self { formulation, loss, render_colors: image, checkpoints, of_one_program })
+        Ok(Self::with_checked(formulation, loss, image, checkpoints))
     }
 
     /// As [`Self::new`] was found to be complete.
@@ -132,7 +157,18 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
         render_colors: &'a [S],
         checkpoints: Option<Checkpoints<'a, S>>,
     ) -> Self {
-        Self { formulation, loss, render_colors, checkpoints, of_one_program: false }
+        let (of_one_program, omitted) = (false, None);
+        Self { formulation, loss, render_colors, checkpoints, of_one_program, omitted }
+    }
+
+    /// Without these terms in the bounds of sums; what is evaluated without bounds takes no notice.
+    #[must_use]
+    pub fn without(self, omitted: Option<&'a Omitted>) -> Self {
+        Self { omitted, ..self }
+    }
+
+    pub(crate) fn omitted(&self) -> Option<&'a Omitted> {
+        self.omitted
     }
 
     /// As the forward outputs of the very program whose backward pass is bounded: what it decided on

@@ -4,6 +4,7 @@ use crate::judge::{Allowed, Arithmetic, Expectation, Output, OutputBound, Rows, 
 use crate::workloads::splat::stage::{Judged, RasterStage};
 use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar};
 use splatcheck_reference::splat::bounds::{GradientBounds, RasterBounds};
+use splatcheck_reference::splat::formulated::Omitted;
 
 /// Numbers of a Gaussian in the stage's gradients, the colour apart: mean, conic, opacity.
 const GEOMETRY: [(&str, usize); 3] = [("v_means2d", 2), ("v_conics", 3), ("v_opacities", 1)];
@@ -22,7 +23,19 @@ pub fn rasterize_backward(
     judged: Judged,
     arithmetic: Arithmetic,
 ) -> Expectation {
-    under!(arithmetic, backward(stage, judged))
+    under!(arithmetic, backward(stage, judged, None))
+}
+
+/// What a kernel returns that is right but for these terms, which it leaves out.
+#[must_use]
+pub fn rasterize_backward_without(
+    stage: &RasterStage,
+    judged: Judged,
+    arithmetic: Arithmetic,
+    omitted: &Omitted,
+) -> Expectation {
+    let omitted = Some(omitted);
+    under!(arithmetic, backward(stage, judged, omitted))
 }
 
 fn forward<M: Model>(stage: &RasterStage) -> Expectation {
@@ -59,9 +72,13 @@ fn forward<M: Model>(stage: &RasterStage) -> Expectation {
     }
 }
 
-fn backward<M: Model>(stage: &RasterStage, judged: Judged) -> Expectation {
+fn backward<M: Model>(
+    stage: &RasterStage,
+    judged: Judged,
+    omitted: Option<&Omitted>,
+) -> Expectation {
     let GradientBounds { stride, elements, count_offsets, counts, undecided } =
-        stage.backward_bounds::<M>(judged);
+        stage.backward_bounds_without::<M>(judged, omitted);
     let gaussians = stage.inputs.raster.len();
     let mut first = 0;
     let mut output = |name, width: usize, shape: &[usize]| {

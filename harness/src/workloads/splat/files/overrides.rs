@@ -30,7 +30,7 @@ use crate::io::error::{Problem, quoted};
 use crate::io::notation::parse_f64;
 
 /// The keys, in the order in which files list them.
-pub(super) const KEYS: [&str; 19] = [
+pub(in crate::workloads::splat) const KEYS: [&str; 19] = [
     "alpha_max",
     "alpha_min",
     "transmittance_min",
@@ -112,7 +112,11 @@ pub(super) fn profile(text: &str, instead: Option<Profile>) -> Result<Convention
 }
 
 /// Sets the field `key` from its text. `key` must be one of [`KEYS`].
-pub(super) fn set(c: &mut Convention, key: &str, text: &str) -> Result<(), Problem> {
+pub(in crate::workloads::splat) fn set(
+    c: &mut Convention,
+    key: &str,
+    text: &str,
+) -> Result<(), Problem> {
     match key {
         "stop_rule" => c.stop_rule = word(key, text, &STOP_RULES)?,
         "clamp_gradient" => c.alpha_clamp_gradient = word(key, text, &CLAMP_GRADIENTS)?,
@@ -251,6 +255,12 @@ fn settings(convention: &Convention) -> [Setting; KEYS.len()] {
         Setting::Flag(antialiased),
         Setting::Pixels(tile_size),
     ]
+}
+
+/// The value of the field `key`, as a file has it; nothing where there is no such field.
+pub(in crate::workloads::splat) fn text_of(convention: &Convention, key: &str) -> String {
+    let mut all = KEYS.into_iter().zip(settings(convention));
+    all.find(|(own, _)| *own == key).map_or_else(String::new, |(_, value)| value.to_string())
 }
 
 /// The keys whose values differ from the profile's.

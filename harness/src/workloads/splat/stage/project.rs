@@ -24,6 +24,8 @@ pub struct ProjectStage {
     pub convention: Convention,
     /// Inputs of both directions.
     pub inputs: ProjectBackwardInputs,
+    /// Width and height of the image, pixels, where it is known.
+    pub(in crate::workloads::splat) size: Option<[u32; 2]>,
 }
 
 impl ProjectStage {
@@ -48,7 +50,7 @@ impl ProjectStage {
             inputs.v_opacities.extend(gradients.v_opacities);
             inputs.v_colors.extend(gradients.v_colors);
         }
-        Ok(Self { convention, inputs })
+        Ok(Self { convention, inputs, size: Some([scene.width, scene.height]) })
     }
 
     /// The stages from what a device gets: the convention's fields that they do not read are those
@@ -75,7 +77,7 @@ impl ProjectStage {
             w_eps: f64::from(constants.w_eps),
             ..Convention::inria()
         };
-        Self { convention, inputs: inputs.clone() }
+        Self { convention, inputs: inputs.clone(), size: None }
     }
 
     /// As [`Self::from_backward_inputs`], for the forward stage alone.

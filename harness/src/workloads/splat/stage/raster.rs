@@ -11,7 +11,7 @@ use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::{SplatGradients, rasterize_as};
 use splatcheck_reference::splat::convention::{ClampGradient, Convention, StopRule};
 use splatcheck_reference::splat::formulated::{
-    BackwardView, CheckpointArrays, checkpoints, one_minus_alpha,
+    BackwardView, CheckpointArrays, Omitted, checkpoints, one_minus_alpha,
 };
 use splatcheck_reference::splat::formulation::{FinalT, Formulation, WalkOrder};
 use splatcheck_reference::splat::rasterize::{Raster, rasterize};
@@ -248,7 +248,19 @@ impl RasterStage {
     /// summation is accounted for.
     #[must_use]
     pub fn backward_bounds<M: Model>(&self, judged: Judged) -> bounds::GradientBounds {
-        self.backward(judged, one_minus_alpha::<M>, bounds::backward_as)
+        self.backward_bounds_without::<M>(judged, None)
+    }
+
+    /// As [`Self::backward_bounds`], for a faulty kernel that leaves these terms out.
+    #[must_use]
+    pub fn backward_bounds_without<M: Model>(
+        &self,
+        judged: Judged,
+        omitted: Option<&Omitted>,
+    ) -> bounds::GradientBounds {
+        self.backward(judged, one_minus_alpha::<M>, |view, inputs| {
+            bounds::backward_as(view, &inputs.without(omitted))
+        })
     }
 
     /// Evaluates the stage `judged` over a scalar; `of_alpha` makes a final transmittance of an opacity.

@@ -51,6 +51,9 @@ pub(super) struct TileState<'a, M> {
     /// `[blocks, 8]` the pixels that have left the lanes, with their `last`.
     pub(super) walks: Vec<Option<(f64, Walk<'a, M>)>>,
     pub(super) sums: TileSums,
+    /// Where terms of the entry at hand are left out: above 0 for each pixel of each block whose term is
+    /// not. Empty where none is left out.
+    pub(super) kept: Vec<PerPixel<f64>>,
 }
 
 impl<'a, M: Model> TileState<'a, M> {
@@ -96,6 +99,28 @@ impl<'a, M: Model> TileState<'a, M> {
             channels,
             walks,
             sums,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Goes on to an entry of which the terms of these places of the tile are left out.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, omitted: Option<[u64; 4]>) {
+        match omitted {
+            None => self.kept.clear(),
+            Some(places) => self.leave_out(places),
+        }
+    }
+
+    #[cold]
+    fn leave_out(&mut self, places: [u64; 4]) {
+        let (width, side) = (self.view.width as usize, self.view.lists.tile_size as usize);
+        self.kept = vec![[1.0; BLOCK]; self.blocks.len()];
+        for pixel in self.tile.pixels(width) {
+            let place = self.tile.place(&pixel, width, side);
+            if places.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1) {
+                self.kept[pixel.block][pixel.lane] = 0.0;
+            }
         }
     }
 
@@ -197,7 +222,8 @@ impl<'a, M: Model> TileState<'a, M> {
             let sample = [self.tile.samples[0][column][lane], self.tile.samples[1][row][lane]];
             let extra = self.inputs.formulation().extra_roundings();
             let Some(pair) = alpha_at(self.view, &entry.footprint, sample, extra) else { continue };
-            if walk.step(self.view, entry, &pair) {
+            let kept = self.kept.get(at).is_none_or(|kept| kept[lane] > 0.0);
+            if walk.step(self.view, entry, &pair) && kept {
                 self.sums.counts[entry.depth] += 1;
                 let slots = &mut self.sums.elements[entry.depth * walk.terms.len()..];
                 slots.iter_mut().zip(&walk.terms).for_each(|(slot, &term)| slot.add(term));

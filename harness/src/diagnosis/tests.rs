@@ -1,0 +1,197 @@
+use super::*;
+use crate::judge::{Output, OutputBound, Rows};
+use splatcheck_gpu::Data;
+use splatcheck_reference::arithmetic::{ElementBound, Model, Wgsl};
+
+/// Rows of a gradient: `v_a` `[3,2]` and `v_b` `[3]`, sums without a rounding of the sum itself.
+const A: [f64; 6] = [1.0, -2.0, 3.0, 5.0, -7.0, 11.0];
+const B: [f64; 3] = [0.5, 0.0, 4.0];
+
+fn expectation(a: [f64; 6], b: [f64; 3], radius: f64) -> Expectation {
+    let sum = |values: &[f64]| {
+        let one = |&value: &f64| ElementBound { value, magnitude: value.abs(), radius };
+        OutputBound::Sum(values.iter().map(one).collect())
+    };
+    let outputs = vec![
+        Output { name: "v_a", shape: vec![3, 2], bound: sum(&a) },
+        Output { name: "v_b", shape: vec![3], bound: sum(&b) },
+    ];
+    let rows = Rows { count: 3, outputs, terms: None, presence: None, open: Vec::new() };
+    Expectation { model: Wgsl::TABLE, undecided: 0, rows: vec![rows] }
+}
+
+fn outputs(a: [f64; 6], b: [f64; 3]) -> Tensors {
+    #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+    let floats = |values: &[f64]| Data::F32(values.iter().map(|&x| x as f32).collect());
+    let mut all = Tensors::new();
+    all.array("v_a", &[3, 2], floats(&a)).expect("it fits");
+    all.array("v_b", &[3], floats(&b)).expect("it fits");
+    all
+}
+
+fn diagnosed(a: [f64; 6], b: [f64; 3], hypotheses: Vec<Hypothesis<'_>>) -> Option<Diagnosis> {
+    let right = expectation(A, B, 1e-3);
+    diagnose(&right, &outputs(a, b), (None, 32), hypotheses).expect("all outputs are there")
+}
+
+fn headline(a: [f64; 6], b: [f64; 3]) -> String {
+    diagnosed(a, b, Vec::new()).expect("it disagrees").headline
+}
+
+#[test]
+fn what_agrees_is_not_diagnosed() {
+    assert_eq!(diagnosed(A, B, Vec::new()), None, "the right numbers");
+}
+
+#[test]
+fn changes_are_named_with_what_they_change() {
+    let twice = A.map(|x| 2.0 * x);
+    for (a, b, words) in [
+        (A.map(|_| 0.0), B.map(|_| 0.0), "looks like: all outputs: 0, as if nothing"),
+        (twice, B.map(|x| 2.0 * x), "looks like: all outputs: twice what it should be"),
+        (twice, B, "looks like: v_a: twice"),
+        (A.map(|x| 0.5 * x), B, "looks like: v_a: half"),
+        (A, B.map(|x| -x), "looks like: v_b: the sign is flipped"),
+        ([-2.0, 1.0, 5.0, 3.0, 11.0, -7.0], B, "looks like: v_a: columns 0 and 1 are exchanged"),
+        ([1.0, 3.0, -7.0, -2.0, 5.0, 11.0], B, "looks like: v_a: column after column in memory"),
+        ([1.0, -4.0, 3.0, 10.0, -7.0, 22.0], B, "looks like: v_a[:, 1]: twice"),
+        ([-7.0, 11.0, 1.0, -2.0, 3.0, 5.0], [4.0, 0.5, 0.0], "all outputs: every row stands one"),
+        ([1.0, -2.0, 0.0, 5.0, -7.0, 11.0], B, "looks like: 1 of the 6 elements of v_a: 0,"),
+    ] {
+        let found = headline(a, b);
+        assert!(found.contains(words), "expected '{words}', found '{found}'");
+    }
+    let found = headline([f64::NAN, -2.0, 3.0, 5.0, -7.0, 11.0], B);
+    assert!(found.contains("never written, a division by 0"), "{found}");
+}
+
+#[test]
+fn garbage_is_not_explained() {
+    let garbage = [0.37, -2.9, 4.4, 1.0, 0.2, -5.0];
+    let wide = || {
+        let predict = || Some(expectation(A.map(|x| x + 0.4), B, 1e6));
+        vec![Hypothesis::new("anything goes", predict)]
+    };
+    let found = diagnosed(garbage, B, wide()).expect("it disagrees");
+    assert!(!found.explained, "wide bounds hold the truth as well: {found:?}");
+    assert!(found.headline.starts_with("no known fault: none of "), "{found:?}");
+}
+
+#[test]
+fn a_workloads_hypothesis_is_tested_on_all_elements() {
+    let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
+    let more = |a: [f64; 6]| move || Some(expectation(a, B, 1e-3));
+    let found = diagnosed(
+        faulty,
+        B,
+        vec![
+            Hypothesis::new("too much is lost", more([1.0, -2.0, 3.0, 4.0, -7.0, 8.0])),
+            Hypothesis::new("a lane is lost", more(faulty)),
+            Hypothesis::new("nothing is other", more(A)),
+            Hypothesis::new("not of this case", || None),
+        ],
+    );
+    let found = found.expect("it disagrees");
+    assert_eq!(
+        found.headline,
+        "looks like: a lane is lost (explains the one element outside its bound, and the rest is right)"
+    );
+    assert!(found.others.is_empty(), "the others do not reach as far: {found:?}");
+}
+
+#[test]
+fn what_explains_part_of_it_is_said_to_be_the_closest() {
+    let faulty = [10.0, -20.0, 30.0, 50.0, -70.0, 8.0];
+    let most = [10.0, -20.0, 30.0, 50.0, -70.0, 11.0];
+    let hypotheses =
+        vec![Hypothesis::new("ten of a kind", move || Some(expectation(most, B, 1e-3)))];
+    let found = diagnosed(faulty, B, hypotheses).expect("it disagrees");
+    assert!(!found.explained, "{found:?}");
+    let words = "the closest, 'ten of a kind', explains 5 of 6 elements outside their bounds";
+    assert!(found.headline.contains(words), "{found:?}");
+}
+
+#[test]
+fn two_faults_of_different_outputs_are_named_together() {
+    let found = headline(A.map(|x| 2.0 * x), B.map(|x| -x));
+    assert!(found.starts_with("looks like 2 faults together: (1) v_a: twice"), "{found}");
+    assert!(found.contains("(2) v_b: the sign is flipped"), "{found}");
+}
+
+#[test]
+fn roundings_explain_only_what_nothing_else_does() {
+    let wider = || Some(expectation(A, B, 0.6));
+    let near = [1.5, -2.0, 3.0, 5.0, -7.0, 11.0];
+    let found = |a| {
+        let hypotheses = vec![Hypothesis::of_roundings("it rounds to halves", wider)];
+        diagnosed(a, B, hypotheses).expect("it disagrees").headline
+    };
+    assert!(
+        found(near).starts_with("looks like: it rounds to halves (all elements lie"),
+        "{}",
+        found(near)
+    );
+    let half = A.map(|x| 0.5 * x);
+    assert!(found(half).starts_with("looks like: v_a: half"), "{}", found(half));
+}
+
+#[test]
+fn another_failing_run_tells_hypotheses_apart() {
+    let of = |all: &[&str]| {
+        let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
+        let one =
+            |words: &&str| Hypothesis::new(*words, move || Some(expectation(faulty, B, 1e-3)));
+        diagnosed(faulty, B, all.iter().map(one).collect()).expect("it disagrees")
+    };
+    let both = of(&["lane 31 is lost", "the highest lane is lost"]);
+    assert!(both.headline.contains("lane 31"), "the simplest first: {both:?}");
+    assert_eq!(both.others, ["the same numbers would come of: the highest lane is lost"]);
+    assert!(both.may_be_refined(), "others explain it too");
+    let told =
+        both.clone().of_larger("a case".to_owned()).refined(&of(&["the highest lane is lost"]));
+    assert!(told.headline.contains("the highest lane is lost ("), "{told:?}");
+    assert!(told.headline.ends_with("; the same in another failing case)"), "{told:?}");
+    assert_eq!(told.others, ["diagnosed on a case, before it was made smaller"]);
+    let apart = both.clone().refined(&of(&["a warp is lost"]));
+    assert_eq!(apart.headline, both.headline, "it stays what it is");
+    let other = apart.others.last().expect("the other one");
+    assert!(
+        other.starts_with("another failing case is another thing: looks like: a warp"),
+        "{other}"
+    );
+    assert!(!apart.may_be_refined(), "nothing explains both");
+}
+
+#[test]
+fn findings_of_one_kernel_are_seen_in_the_light_of_each_other() {
+    let of = |all: &[&str]| {
+        let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
+        let one =
+            |words: &&str| Hypothesis::new(*words, move || Some(expectation(faulty, B, 1e-3)));
+        diagnosed(faulty, B, all.iter().map(one).collect()).expect("it disagrees")
+    };
+    let all = [of(&["lane 31", "the highest lane"]), of(&["the highest lane"]), of(&["a warp"])];
+    let told = all[0].beside_others(&all);
+    assert!(told.headline.starts_with("looks like: the highest lane ("), "{told:?}");
+    assert_eq!(all[2].beside_others(&all), all[2], "what nothing else fits stays");
+}
+
+#[test]
+fn many_of_a_kind_are_computed_only_where_nothing_else_explains_it() {
+    let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
+    let asked = std::cell::Cell::new(0);
+    let of = |first: [f64; 6]| {
+        let many = || {
+            asked.set(asked.get() + 1);
+            Some(expectation(faulty, B, 1e-3))
+        };
+        vec![
+            Hypothesis::new("first", move || Some(expectation(first, B, 1e-3))),
+            Hypothesis::new("one of many", many).of_many(),
+        ]
+    };
+    let found = diagnosed(faulty, B, of(faulty)).expect("it disagrees");
+    assert_eq!((found.headline.contains("first"), asked.get()), (true, 0), "{found:?}");
+    let found = diagnosed(faulty, B, of(A)).expect("it disagrees");
+    assert_eq!((found.headline.contains("one of many"), asked.get()), (true, 1), "{found:?}");
+}
