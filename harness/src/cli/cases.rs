@@ -158,7 +158,7 @@ fn write_case(plan: &CasesPlan, case: &AnyCase) -> Result<usize, CliError> {
     let cannot = |error| CliError::caused("cannot write a case", error);
     let path = folder(&plan.out, "cases")?.join(format!("{}.safetensors", case.name()));
     case.write(&path, &Notes::new()).map_err(cannot)?;
-    let contract = plan.contract;
+    let contract = &plan.contract;
     if contract.level() == Level::Full {
         return Ok(0);
     }

@@ -15,6 +15,7 @@ pub mod generators;
 mod jobs;
 mod judged;
 pub mod kernel_rules;
+pub mod level;
 pub mod minimize;
 pub mod poison;
 mod space;

@@ -3,91 +3,32 @@
 //! program is reached.
 
 use super::formulated::{FormulationUse, judged_in, stage_of};
+use super::kernel_rules::KernelRules;
+pub use super::level::{Level, NoLevel};
 use super::splat_case;
 use super::stage::RasterStage;
 use super::whole::{as_whole, case_bytes};
 use crate::campaign::Item;
-use crate::engines::command::{Form, encode};
+use crate::engines::command::{Form, Written, encode};
 use crate::io::Problem;
 use crate::judge::{Arithmetic, judge};
+use crate::presets::{Given, Interface, NoSuchLevel, Preset, of_preset};
 use crate::verdict::Tally;
 use crate::workload::{AnyCase, CaseError, Job};
-use splatcheck_gpu::stage::{Port, Role, Sizes};
+use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
 use splatcheck_gpu::{Data, RasterInputs, Reduction, Setting, Stage, Tensor, TensorError, Tensors};
+use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
-/// The part of the way that a program does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Level {
-    /// The gradients of what is rasterized, for one camera.
-    #[default]
-    Raster,
-    /// The projection of all Gaussians by all cameras.
-    Project,
-    /// The gradients of Gaussians and cameras, from those of what is rasterized.
-    ProjectBackward,
-    /// Images and gradients of a scene.
-    Full,
-}
-
-impl Level {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Raster, Self::Project, Self::ProjectBackward, Self::Full];
-
-    /// Its name on the command line and in files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Raster => "raster",
-            Self::Project => "project",
-            Self::ProjectBackward => "project-backward",
-            Self::Full => "full",
-        }
-    }
-
-    /// The level whose programs stand in for a stage; `None` for one that no program does.
-    #[must_use]
-    pub fn of(stage: Stage) -> Option<Self> {
-        let does = |level: &Self| match level {
-            Self::Raster => Formulation::all().any(|formulation| stage_of(formulation) == stage),
-            Self::Project => stage == PROJECT,
-            Self::ProjectBackward => stage == PROJECT_BACKWARD,
-            Self::Full => stage == RENDER_BACKWARD,
-        };
-        Self::ALL.into_iter().find(does)
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// There is no level of that name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no level '{0}': expected raster, project, project-backward or full")]
-pub struct NoLevel(String);
-
-impl FromStr for Level {
-    type Err = NoLevel;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|level| level.name() == name);
-        found.ok_or_else(|| NoLevel(name.to_owned()))
-    }
-}
-
 /// What a program is judged as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contract {
     level: Level,
     formulation: Formulation,
+    preset: Option<Arc<Preset>>,
 }
 
 /// Why a program cannot be judged so, or a case not for it.
@@ -102,6 +43,22 @@ pub enum ContractError {
         level: Level,
         /// What was asked for.
         formulation: Formulation,
+    },
+    /// The preset has not the level.
+    #[error(transparent)]
+    NoSuchLevel(#[from] NoSuchLevel),
+    /// The roundings of a preset's units come on top of those that were asked for.
+    #[error(
+        "extra roundings: {more} more for units = \"ndc\" of preset {preset} are {sum}, above {}: give fewer",
+        ExtraRoundings::MOST
+    )]
+    Units {
+        /// Those of the units.
+        more: u8,
+        /// The preset.
+        preset: String,
+        /// All of them.
+        sum: u8,
     },
     /// The case is of another workload.
     #[error("case {0}: a program is judged on cases of splats")]
@@ -136,55 +93,156 @@ impl Contract {
     /// [`ContractError::NoFormulation`].
     pub fn new(level: Level, formulation: Formulation) -> Result<Self, ContractError> {
         match level {
-            Level::Raster => Ok(Self { level, formulation }),
+            Level::Raster => Ok(Self { level, formulation, preset: None }),
             Level::Project | Level::ProjectBackward | Level::Full => {
                 if formulation == Formulation::STANDARD {
-                    return Ok(Self { level, formulation });
+                    return Ok(Self { level, formulation, preset: None });
                 }
                 Err(ContractError::NoFormulation { level, formulation })
             }
         }
     }
 
+    /// A preset's level: by the preset's formulation and roundings, or by those that are given in their
+    /// place.
+    ///
+    /// # Errors
+    /// The preset has not the level; [`ContractError::NoFormulation`].
+    pub fn of_preset(
+        preset: &Arc<Preset>,
+        level: Option<Level>,
+        (formulation, extra): (Option<Formulation>, Option<ExtraRoundings>),
+    ) -> Result<Self, ContractError> {
+        let level = level.unwrap_or_else(|| preset.usual_level());
+        let interface = preset.interface(level)?;
+        let own = match level {
+            Level::Raster => preset.terms.formulation.unwrap_or_default(),
+            Level::Project | Level::ProjectBackward | Level::Full => Formulation::STANDARD,
+        };
+        let formulation = formulation.unwrap_or(own);
+        let counted = extra.or(match level {
+            Level::Raster => preset.terms.extra_roundings,
+            Level::Project | Level::ProjectBackward | Level::Full => None,
+        });
+        let formulation = counted.map_or(formulation, |k| formulation.with_extra_roundings(k));
+        let formulation = match interface.roundings_of_units() {
+            0 => formulation,
+            more => {
+                let sum = formulation.extra_roundings().count().saturating_add(more);
+                let units = || ContractError::Units { more, preset: preset.name().to_owned(), sum };
+                formulation.with_extra_roundings(ExtraRoundings::new(sum).ok_or_else(units)?)
+            }
+        };
+        Ok(Self { preset: Some(Arc::clone(preset)), ..Self::new(level, formulation)? })
+    }
+
+    /// A preset's level by a reproducer's formulation, which has the roundings of the preset's units.
+    ///
+    /// # Errors
+    /// As [`Self::of_preset`].
+    pub fn noted(
+        preset: &Arc<Preset>,
+        level: Level,
+        formulation: Formulation,
+    ) -> Result<Self, ContractError> {
+        preset.interface(level)?;
+        Ok(Self { preset: Some(Arc::clone(preset)), ..Self::new(level, formulation)? })
+    }
+
+    /// The same in another expression, where one is named, with so many extra roundings.
+    ///
+    /// # Errors
+    /// As [`Self::of_preset`] and [`Self::new`].
+    pub fn with(
+        &self,
+        formulation: Option<Formulation>,
+        extra: Option<ExtraRoundings>,
+    ) -> Result<Self, ContractError> {
+        if let Some(preset) = &self.preset {
+            return Self::of_preset(preset, Some(self.level), (formulation, extra));
+        }
+        let formulation = formulation.unwrap_or(self.formulation);
+        let formulation = extra.map_or(formulation, |k| formulation.with_extra_roundings(k));
+        Self::new(self.level, formulation)
+    }
+
+    /// The preset whose arrays the program reads and writes.
+    #[must_use]
+    pub fn preset(&self) -> Option<&Arc<Preset>> {
+        self.preset.as_ref()
+    }
+
+    /// The preset's arrays at the level.
+    fn interface(&self) -> Option<&Interface> {
+        self.preset.as_ref()?.interface(self.level).ok()
+    }
+
+    /// What is built into the program.
+    fn rules(&self) -> KernelRules {
+        self.preset.as_ref().map(|preset| preset.terms.rules).unwrap_or_default()
+    }
+
+    /// Why a case is not for the program, in words that follow "cases": it has another number of channels,
+    /// or is there for a constant that is built in otherwise.
+    #[must_use]
+    pub fn not_for(&self, case: &AnyCase) -> Option<String> {
+        let preset = self.preset.as_ref()?;
+        let splats = splat_case(case)?;
+        if let Some(channels) = preset.terms.channels
+            && splats.scene.channels() != channels as usize
+        {
+            return Some(format!("with another number of channels than {channels}"));
+        }
+        let overridden = preset.terms.rules.overridden_by(splats);
+        (!overridden.is_empty()).then(|| {
+            format!("that override what is built into the kernel: {}", overridden.join(", "))
+        })
+    }
+
     /// The part of the way.
     #[must_use]
-    pub fn level(self) -> Level {
+    pub fn level(&self) -> Level {
         self.level
     }
 
     /// The expression.
     #[must_use]
-    pub fn formulation(self) -> Formulation {
+    pub fn formulation(&self) -> Formulation {
         self.formulation
     }
 
     /// The setting that its sums are bounded by: one term after another is the longest chain of all
     /// orders of addition. `None` where nothing is added that the bounds have not counted.
     #[must_use]
-    pub fn setting(self) -> Option<Setting> {
+    pub fn setting(&self) -> Option<Setting> {
         let setting = Setting { reduction: Reduction::BASELINE, threshold: 0 };
         self.stage().accumulates().then_some(setting)
     }
 
-    /// The case with the jobs of the level.
+    /// The case with the jobs of the level, under what is built into a preset's kernels.
     ///
     /// # Errors
     /// [`ContractError`] for a case of another workload.
-    pub fn case(self, case: &AnyCase) -> Result<AnyCase, ContractError> {
+    pub fn case(&self, case: &AnyCase) -> Result<AnyCase, ContractError> {
         let no_splats = || ContractError::NoSplats(case.name().to_owned());
-        let splats = splat_case(case).ok_or_else(no_splats)?;
-        match self.level {
-            Level::Raster => Ok(judged_in(case, self.formulation)?),
-            Level::Project | Level::ProjectBackward => Ok(Arc::clone(case)),
-            Level::Full => Ok(as_whole(splats)),
-        }
+        let ruled = self.rules().applied_to(case);
+        let splats = splat_case(&ruled).ok_or_else(no_splats)?;
+        let judged = match self.level {
+            Level::Raster => judged_in(&ruled, self.formulation)?,
+            Level::Project | Level::ProjectBackward => Arc::clone(&ruled),
+            Level::Full => as_whole(splats),
+        };
+        Ok(match &self.preset {
+            None => judged,
+            Some(preset) => of_preset(judged, preset),
+        })
     }
 
     /// How many jobs a case has for the level: one for each camera, or one for all.
     ///
     /// # Errors
     /// As [`Self::case`].
-    pub fn views(self, case: &AnyCase) -> Result<usize, ContractError> {
+    pub fn views(&self, case: &AnyCase) -> Result<usize, ContractError> {
         Ok(self.case(case)?.views_of(self.stage()))
     }
 
@@ -192,7 +250,7 @@ impl Contract {
     ///
     /// # Errors
     /// [`ContractError`] where there is none.
-    pub fn job(self, case: &AnyCase, view: usize) -> Result<Job, ContractError> {
+    pub fn job(&self, case: &AnyCase, view: usize) -> Result<Job, ContractError> {
         let views = self.views(case)?;
         let (level, name) = (self.level, case.name().to_owned());
         let none = || ContractError::NoView { case: name, view, level, views };
@@ -211,7 +269,7 @@ impl Contract {
 /// [`ContractError`]: a case that the level has no job of, or outputs that are missing or have another
 /// type or shape.
 pub fn judge_level(
-    contract: Contract,
+    contract: &Contract,
     arithmetic: Arithmetic,
     (case, view): (&AnyCase, usize),
     outputs: &Tensors,
@@ -224,7 +282,7 @@ pub fn judge_level(
 /// # Errors
 /// [`ContractError::Output`].
 pub fn judge_job(
-    contract: Contract,
+    contract: &Contract,
     arithmetic: Arithmetic,
     job: &Job,
     outputs: &Tensors,
@@ -258,19 +316,28 @@ impl Form for Contract {
         }
     }
 
-    /// Of the gradients of colours there is one, by which the colours are given.
-    fn must_write(&self, port: &Port, sizes: &Sizes) -> bool {
-        if self.level == Level::Full && ["v_colors", "v_sh"].contains(&port.name) {
-            return self.may_write(port, sizes);
+    fn written(&self, sizes: &Sizes) -> Vec<Written> {
+        if let Some(interface) = self.interface() {
+            return interface.written(sizes);
         }
-        port.role != Role::MayWrite
+        let outputs = self.stage().outputs.iter().map(|port| Written::of(port, sizes));
+        match self.level {
+            Level::Raster | Level::Project | Level::ProjectBackward => outputs.collect(),
+            Level::Full => {
+                // Of the gradients of colours there is one, by which the colours are given.
+                let (given, other) =
+                    if sizes.get("K") > 0 { ("v_sh", "v_colors") } else { ("v_colors", "v_sh") };
+                let needed =
+                    |one: Written| Written { needed: one.needed || one.name == given, ..one };
+                outputs.filter(|one| one.name != other).map(needed).collect()
+            }
+        }
     }
 
-    fn may_write(&self, port: &Port, sizes: &Sizes) -> bool {
-        match (self.level, port.name) {
-            (Level::Full, "v_colors") => sizes.get("K") == 0,
-            (Level::Full, "v_sh") => sizes.get("K") > 0,
-            _ => true,
+    fn gathered(&self, sizes: &Sizes, written: Tensors) -> Result<Tensors, Problem> {
+        match self.interface() {
+            None => Ok(written),
+            Some(interface) => interface.gathered(&self.stage(), sizes, &written),
         }
     }
 }
@@ -288,8 +355,22 @@ impl Contract {
             metadata.insert(name.to_owned(), number_text(tensor.data()));
         }
         let mut named = Tensors::new();
-        for (name, tensor) in arrays.iter().filter(|(_, tensor)| !tensor.shape().is_empty()) {
-            named.insert(name.to_owned(), signed(tensor));
+        match (&self.preset, self.interface()) {
+            (Some(preset), Some(interface)) => {
+                let Given { arrays, numbers, nulls } = interface.given(arrays)?;
+                metadata.insert("preset".to_owned(), preset.name().to_owned());
+                metadata.extend(numbers);
+                if !nulls.is_empty() {
+                    metadata.insert("null".to_owned(), nulls.join(","));
+                }
+                named = arrays;
+            }
+            _ => {
+                let arrays = arrays.iter().filter(|(_, tensor)| !tensor.shape().is_empty());
+                for (name, tensor) in arrays {
+                    named.insert(name.to_owned(), signed(tensor));
+                }
+            }
         }
         encode(&metadata, &named)
     }

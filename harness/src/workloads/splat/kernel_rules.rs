@@ -63,6 +63,28 @@ impl KernelRules {
         }
     }
 
+    /// The constants by which a case differs from its own convention, and from the kernel: what it is there
+    /// to try is not the kernel's to do.
+    #[must_use]
+    pub fn overridden_by(&self, case: &Case) -> Vec<&'static str> {
+        let (own, built_in) = (case.convention, self.convention(case.convention));
+        let usual = Convention::of(own.profile);
+        let of = |c: &Convention| {
+            [
+                ("alpha_max", c.alpha_max.to_bits()),
+                ("alpha_min", c.alpha_min.to_bits()),
+                ("transmittance_min", c.transmittance_min.to_bits()),
+                ("pixel_center", c.pixel_center.to_bits()),
+                ("stop_rule", c.stop_rule as u64),
+                ("clamp_gradient", c.alpha_clamp_gradient as u64),
+            ]
+        };
+        let all = of(&own).into_iter().zip(of(&usual)).zip(of(&built_in));
+        all.filter(|((own, usual), built_in)| own != usual && own != built_in)
+            .map(|(((name, _), _), _)| name)
+            .collect()
+    }
+
     /// The case under these rules; one of another workload stays as it is.
     #[must_use]
     pub fn applied_to(&self, case: &AnyCase) -> AnyCase {

@@ -1,10 +1,10 @@
 //! How arrays lie in a foreign kernel's buffers: columns of one or several tensors, row by row or plane
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
-use splatcheck_gpu::{EngineError, Tensors};
+use splatcheck_gpu::{Dtype, EngineError, Tensors};
 
 use super::symbols::Symbols;
-use super::tensor::{self, Rows, Tensor};
+use super::tensor::{self, Rows, Tensor, Width};
 
 /// In which order the numbers of a buffer lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,8 +121,42 @@ impl Array {
         self.fields.iter().find(both).and_then(|field| field.tensor())
     }
 
+    /// The roundings that its units bring: a kernel multiplies each term by half a side of the image, and
+    /// what comes back is divided by it.
+    #[must_use]
+    pub fn roundings_of_units(&self) -> u8 {
+        if self.meaning.ndc { 2 } else { 0 }
+    }
+
     fn width(&self, symbols: &Symbols) -> usize {
         self.fields.iter().map(|field| field.width(symbols)).sum()
+    }
+
+    /// The type of its numbers: that of its tensors, which all have the same where that matters.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.fields.iter().find_map(|field| field.tensor()).map_or(Dtype::F32, Tensor::dtype)
+    }
+
+    /// Its dimensions as a project has them that says nothing else.
+    #[must_use]
+    pub fn shape(&self, symbols: &Symbols) -> Vec<usize> {
+        let (rows, width) = (self.words(symbols) / self.width(symbols).max(1), self.width(symbols));
+        let scalar = width == 1
+            && self.fields.iter().all(|field| match field {
+                Field::Whole(tensor) => tensor.width() == Width::Fixed(1),
+                Field::Component(..) | Field::Pad => true,
+            });
+        let rows = match self.rows() {
+            Rows::Pixels => vec![symbols.height, symbols.width],
+            Rows::One => Vec::new(),
+            Rows::Gaussians | Rows::Tiles | Rows::Pairs => vec![rows],
+        };
+        let width = if scalar { Vec::new() } else { vec![width] };
+        match self.layout {
+            Layout::Rows => [rows, width].concat(),
+            Layout::Planar => [width, rows].concat(),
+        }
     }
 
     /// Its words.
@@ -191,6 +225,23 @@ impl Array {
             };
         });
     }
+}
+
+/// The first of these tensors of which the arrays do not hold every number.
+pub(crate) fn not_held<'a>(
+    arrays: impl Iterator<Item = &'a Array>,
+    wanted: &[Tensor],
+) -> Option<Tensor> {
+    let fields: Vec<Field> = arrays.flat_map(|array| array.fields.iter().copied()).collect();
+    let held = |tensor: Tensor| {
+        let component = |index| fields.contains(&Field::Component(tensor, index));
+        fields.contains(&Field::Whole(tensor))
+            || match tensor.width() {
+                Width::Fixed(width) => (0..width).all(component),
+                Width::Channels => false,
+            }
+    };
+    wanted.iter().copied().find(|tensor| !held(*tensor))
 }
 
 #[cfg(test)]

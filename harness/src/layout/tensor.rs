@@ -4,9 +4,12 @@
 use std::borrow::Cow;
 
 use splatcheck_gpu::stages::splat::TILE_SIZE;
-use splatcheck_gpu::{EngineError, Tensors};
+use splatcheck_gpu::{Dtype, EngineError, Tensors};
+use splatcheck_reference::splat::Formulation;
+use splatcheck_reference::splat::formulation::FinalT;
 
 use super::symbols::Symbols;
+use crate::workloads::splat::formulated::stage_of;
 
 /// What has one row of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +175,51 @@ impl Tensor {
         Self::OUTPUTS.contains(&self)
     }
 
+    /// The type of its numbers.
+    #[must_use]
+    pub fn dtype(self) -> Dtype {
+        match self {
+            Self::TileOffsets
+            | Self::Ranges
+            | Self::FlattenIds
+            | Self::LastIds
+            | Self::NContrib => Dtype::I32,
+            Self::Means2d
+            | Self::Conics
+            | Self::Opacities
+            | Self::Colors
+            | Self::Background
+            | Self::RenderTransmittance
+            | Self::RenderAlphas
+            | Self::RenderColors
+            | Self::VRenderColors
+            | Self::VRenderAlphas
+            | Self::VMeans2d
+            | Self::VConics
+            | Self::VOpacities
+            | Self::VColors => Dtype::F32,
+        }
+    }
+
+    /// What to do about a kernel that takes it, where kernels of a formulation are not given it.
+    #[must_use]
+    pub fn not_given_in(self, formulation: Formulation) -> Option<&'static str> {
+        let source = self.source()?;
+        let opacities = formulation.final_t() == FinalT::OneMinusAlpha;
+        match self {
+            Self::RenderAlphas => (!opacities).then_some(
+                "name one with final_t = one-minus-alpha, such as gsplat-1.5, or take \
+                 render_transmittance",
+            ),
+            Self::RenderTransmittance => opacities.then_some(
+                "name one whose transmittance is stored, such as 3dgs, or take render_alphas",
+            ),
+            _ => (!stage_of(formulation).reads(source)).then_some(
+                "kernels of that formulation walk from the front and decide again where to stop",
+            ),
+        }
+    }
+
     /// The array of the stage that it is made from; `None` for an output.
     #[must_use]
     pub fn source(self) -> Option<&'static str> {
@@ -201,7 +249,7 @@ impl Tensor {
 ///
 /// # Errors
 /// [`EngineError::Input`] for an array that the stage does not have.
-pub(super) fn words<'t>(
+pub(crate) fn words<'t>(
     tensor: Tensor,
     (end, none): (bool, i32),
     inputs: &'t Tensors,
