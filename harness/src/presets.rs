@@ -21,16 +21,24 @@ pub(crate) use terms::{Constants, WrittenTerms};
 
 use crate::io::{InputError, Problem, read};
 use crate::judge::Arithmetic;
-use crate::layout::{Array, Expression};
+use crate::layout::{Array, Expression, Tensor};
 use crate::workload::{NOTE_PREFIX, Notes};
 use crate::workloads::splat::level::Level;
+use crate::workloads::splat::raw::Raw;
+use crate::workloads::splat::whole::Taken;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Name and text of each preset of our own.
-const BUILT_IN: [(&str, &str); 1] = [("gsplat-1.5", include_str!("presets/gsplat-1.5.toml"))];
+const BUILT_IN: [(&str, &str); 5] = [
+    ("gsplat-1.5", include_str!("presets/gsplat-1.5.toml")),
+    ("gsplat-main", include_str!("presets/gsplat-main.toml")),
+    ("inria", include_str!("presets/inria.toml")),
+    ("fastgs", include_str!("presets/fastgs.toml")),
+    ("brush", include_str!("presets/brush.toml")),
+];
 
 /// The key of the note, behind [`NOTE_PREFIX`], that holds a reproducer's preset.
 const NOTE: &str = "preset";
@@ -56,6 +64,10 @@ pub struct Preset {
 /// The arrays of a kernel of some level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
+    /// The level.
+    level: Level,
+    /// Whether it renders one camera at a time, each a run of its own; at level raster it does.
+    by_camera: bool,
     /// What it reads.
     pub inputs: Vec<Named>,
     /// What it writes.
@@ -82,7 +94,35 @@ impl Interface {
         let arrays = self.outputs.iter().filter_map(|named| named.array.as_ref());
         arrays.map(Array::roundings_of_units).max().unwrap_or(0)
     }
+
+    /// The tensors of its arrays.
+    fn tensors(&self) -> impl Iterator<Item = Tensor> {
+        let arrays = self.inputs.iter().chain(&self.outputs).filter_map(|one| one.array.as_ref());
+        arrays.flat_map(|array| array.fields.iter().filter_map(|field| field.tensor()))
+    }
+
+    /// Whether one of its arrays holds the tensor.
+    #[must_use]
+    pub fn has(&self, tensor: Tensor) -> bool {
+        self.tensors().any(|one| one == tensor)
+    }
+
+    /// How its kernel takes a scene, at level full.
+    #[must_use]
+    pub fn taken(&self) -> Taken {
+        let mut names = Vec::new();
+        self.numbers.values().for_each(|number| number.names(&mut names));
+        let raw = Raw {
+            log_scales: self.has(Tensor::LogScales),
+            logits: self.has(Tensor::Logits),
+            tangents: names.iter().any(|name| TANGENTS.contains(name)),
+        };
+        Taken { raw, by_camera: self.by_camera }
+    }
 }
+
+/// Numbers of level full that only one camera has: tan(fov/2).
+const TANGENTS: [&str; 2] = ["tan_fovx", "tan_fovy"];
 
 /// There is no preset of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -21,7 +21,7 @@ use crate::judge::Arithmetic;
 use crate::presets::Preset;
 use crate::report::shell_word;
 use crate::workload::{AnyCase, Case, Workload};
-use crate::workloads::splat::contract::{Contract, Level};
+use crate::workloads::splat::contract::{Contract, Level, NotFor};
 
 /// The arithmetic that a program promises, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -157,11 +157,11 @@ pub struct CommandArgs {
 
 /// Cases that are not for a program, by why: their names, so that each counts once. A copy is the same.
 #[derive(Clone, Debug, Default)]
-pub struct NotFor(Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>);
+pub struct CasesLeftOut(Arc<Mutex<BTreeMap<NotFor, BTreeSet<String>>>>);
 
-impl NotFor {
+impl CasesLeftOut {
     /// Notes a case.
-    pub fn note(&self, why: String, case: &str) {
+    pub fn note(&self, why: NotFor, case: &str) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.entry(why).or_default().insert(case.to_owned());
     }
@@ -170,7 +170,7 @@ impl NotFor {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = |(why, cases): (&String, &BTreeSet<String>)| {
+        let line = |(why, cases): (&NotFor, &BTreeSet<String>)| {
             format!("NOT EXERCISED: {} cases {why}", cases.len())
         };
         all.iter().map(line).collect()
@@ -191,7 +191,7 @@ pub struct CommandPlan {
     /// How many processes of it run.
     pub processes: usize,
     /// The cases that were left out.
-    pub not_for: NotFor,
+    pub not_for: CasesLeftOut,
 }
 
 impl CommandArgs {
@@ -234,7 +234,7 @@ impl CommandArgs {
         }
         let (contract, arithmetic) = self.contract.resolve()?;
         let grants = self.program.grants();
-        let (processes, not_for) = (processes.max(1), NotFor::default());
+        let (processes, not_for) = (processes.max(1), CasesLeftOut::default());
         Ok(Some(CommandPlan { line, contract, arithmetic, grants, processes, not_for }))
     }
 }

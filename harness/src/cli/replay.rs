@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use splatcheck_gpu::{Reduction, Setting};
 
-use super::command::{CommandPlan, NotFor, ProgramArgs};
+use super::command::{CasesLeftOut, CommandPlan, ProgramArgs};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
@@ -246,7 +246,7 @@ impl Recorded {
             Some(preset) => Contract::noted(preset, level, formulation),
         };
         let contract = contract.map_err(CliError::of)?;
-        let not_for = NotFor::default();
+        let not_for = CasesLeftOut::default();
         Ok(CommandPlan { line, contract, arithmetic, grants, processes: 1, not_for })
     }
 

@@ -7,6 +7,7 @@ use splatcheck_gpu::stages::splat::TILE_SIZE;
 use splatcheck_gpu::{TensorError, Tensors};
 
 use super::expression::ExpressionError;
+use crate::workloads::splat::level::Level;
 
 /// Whole numbers that every case has.
 pub(crate) const SIZES: [&str; 12] = [
@@ -23,6 +24,10 @@ pub(crate) const SIZES: [&str; 12] = [
     "stop_when_equal",
     "clamp_stops_gradient",
 ];
+
+/// Whole numbers that an array's dimensions are made of.
+pub(crate) const SIDES: [&str; 11] =
+    ["W", "H", "N", "D", "T", "M", "K", "tiles_x", "tiles_y", "tile_size", "cameras"];
 
 /// Constants of a case's convention, as f32.
 pub(crate) const CONSTANTS: [&str; 4] =
@@ -43,6 +48,10 @@ pub struct Symbols {
     pub tiles: usize,
     /// (tile, Gaussian) pairs M.
     pub pairs: usize,
+    /// Cameras C; 1 at level raster.
+    pub cameras: usize,
+    /// Harmonics K; 0 where colours are given directly.
+    pub coefficients: usize,
     pub(crate) integers: BTreeMap<String, i64>,
     pub(crate) constants: BTreeMap<&'static str, f32>,
 }
@@ -71,6 +80,9 @@ impl Symbols {
             channels: colors.get(1).copied().unwrap_or(0),
             tiles: inputs.u32("tile_offsets")?.len().saturating_sub(1),
             pairs: inputs.u32("flatten_ids")?.len(),
+            // A view is a launch of its own.
+            cameras: 1,
+            coefficients: 0,
             integers: sizes.clone(),
             constants: BTreeMap::new(),
         });
@@ -83,17 +95,22 @@ impl Symbols {
         Ok(symbols)
     }
 
-    /// Those of a raster stage's sizes, without constants.
+    /// Those of a level's sizes, without constants.
     #[must_use]
-    pub fn of_sizes(sizes: &Sizes) -> Self {
-        let [width, height, gaussians, channels, tiles, pairs] =
-            ["W", "H", "N", "D", "T", "M"].map(|symbol| sizes.get(symbol));
-        let named = Self { width, height, gaussians, channels, tiles, pairs, ..Self::default() };
-        Self::of_counts(named)
+    pub fn of_sizes(sizes: &Sizes, level: Level) -> Self {
+        let [width, height, gaussians, channels] =
+            ["W", "H", "N", "D"].map(|symbol| sizes.get(symbol));
+        let both = Self { width, height, gaussians, channels, cameras: 1, ..Self::default() };
+        Self::of_counts(match level {
+            Level::Raster => Self { tiles: sizes.get("T"), pairs: sizes.get("M"), ..both },
+            Level::Project | Level::ProjectBackward | Level::Full => {
+                Self { cameras: sizes.get("C"), coefficients: sizes.get("K"), ..both }
+            }
+        })
     }
 
     /// The same with their names.
-    fn of_counts(mut self) -> Self {
+    pub(crate) fn of_counts(mut self) -> Self {
         let tile = TILE_SIZE as usize;
         let values = [
             ("W", self.width),
@@ -105,8 +122,8 @@ impl Symbols {
             ("tiles_x", self.width.div_ceil(tile)),
             ("tiles_y", self.height.div_ceil(tile)),
             ("tile_size", tile),
-            // A view is a launch of its own.
-            ("cameras", 1),
+            ("cameras", self.cameras),
+            ("K", self.coefficients),
         ];
         for (name, value) in values {
             self.integers.insert(name.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));

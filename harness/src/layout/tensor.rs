@@ -10,14 +10,17 @@ use splatcheck_reference::splat::formulation::FinalT;
 
 use super::symbols::Symbols;
 use crate::workloads::splat::formulated::stage_of;
+use crate::workloads::splat::level::Level;
 
 /// What has one row of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// Each Gaussian.
     Gaussians,
-    /// Each pixel, row by row.
+    /// Each pixel of each camera's image, row by row.
     Pixels,
+    /// Each camera.
+    Cameras,
     /// Each tile, row by row.
     Tiles,
     /// Each (tile, Gaussian) pair.
@@ -32,7 +35,8 @@ impl Rows {
     pub fn count(self, symbols: &Symbols) -> usize {
         match self {
             Self::Gaussians => symbols.gaussians,
-            Self::Pixels => symbols.width * symbols.height,
+            Self::Pixels => symbols.cameras * symbols.width * symbols.height,
+            Self::Cameras => symbols.cameras,
             Self::Tiles => symbols.tiles,
             Self::Pairs => symbols.pairs,
             Self::One => 1,
@@ -45,17 +49,33 @@ impl Rows {
 pub enum Width {
     /// So many.
     Fixed(usize),
+    /// A square matrix of so many rows.
+    Square(usize),
     /// One for each channel.
     Channels,
+    /// Three for each harmonic, from this one on.
+    Harmonics(usize),
+    /// Three: the first harmonic's.
+    FirstHarmonic,
 }
 
 impl Width {
     /// How many they are.
     #[must_use]
     pub fn count(self, symbols: &Symbols) -> usize {
+        self.sides(symbols).iter().product()
+    }
+
+    /// Their dimensions.
+    #[must_use]
+    pub fn sides(self, symbols: &Symbols) -> Vec<usize> {
         match self {
-            Self::Fixed(count) => count,
-            Self::Channels => symbols.channels,
+            Self::Fixed(1) => Vec::new(),
+            Self::Fixed(count) => vec![count],
+            Self::Square(side) => vec![side, side],
+            Self::Channels => vec![symbols.channels],
+            Self::Harmonics(from) => vec![symbols.coefficients.saturating_sub(from), 3],
+            Self::FirstHarmonic => vec![1, 3],
         }
     }
 }
@@ -101,18 +121,62 @@ pub enum Tensor {
     VOpacities,
     /// `[N,D]` output.
     VColors,
+    /// `[N]` output: by the logits of the opacities.
+    VLogits,
+    /// `[N,3]` of a scene.
+    Means,
+    /// `[N,4]` wxyz.
+    Quats,
+    /// `[N,3]`.
+    Scales,
+    /// `[N,3]` logarithms of the scales.
+    LogScales,
+    /// `[N]` logits of the opacities.
+    Logits,
+    /// `[N,K,3]`.
+    Sh,
+    /// `[N,1,3]`: the first of them.
+    ShDc,
+    /// `[N,K-1,3]`: the others.
+    ShRest,
+    /// `[C,4,4]` world to camera.
+    Viewmats,
+    /// `[C,4,4]` world to normalized device coordinates.
+    Projmats,
+    /// `[C,3,3]`.
+    Ks,
+    /// `[C,3]` the cameras' positions.
+    Campos,
+    /// `[N,3]` output.
+    VMeans,
+    /// `[N,4]` output.
+    VQuats,
+    /// `[N,3]` output.
+    VScales,
+    /// `[N,3]` output: by the logarithms of the scales.
+    VLogScales,
+    /// `[N,K,3]` output.
+    VSh,
+    /// `[N,1,3]` output.
+    VShDc,
+    /// `[N,K-1,3]` output.
+    VShRest,
+    /// `[C,4,4]` output.
+    VViewmats,
+    /// `[C,D]` output.
+    VBackgrounds,
 }
 
-use Rows::{Gaussians, One, Pairs, Pixels, Tiles};
-use Width::{Channels, Fixed};
+use Rows::{Cameras, Gaussians, Pairs, Pixels, Tiles};
+use Width::{Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
 /// Name, rows and width of each.
-const TABLE: [(Tensor, &str, Rows, Width); 19] = [
+const TABLE: [(Tensor, &str, Rows, Width); 41] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
     (Tensor::Colors, "colors", Gaussians, Channels),
-    (Tensor::Background, "background", One, Channels),
+    (Tensor::Background, "background", Cameras, Channels),
     (Tensor::TileOffsets, "tile_offsets", Tiles, Fixed(1)),
     (Tensor::Ranges, "ranges", Tiles, Fixed(2)),
     (Tensor::FlattenIds, "flatten_ids", Pairs, Fixed(1)),
@@ -127,23 +191,132 @@ const TABLE: [(Tensor, &str, Rows, Width); 19] = [
     (Tensor::VConics, "v_conics", Gaussians, Fixed(3)),
     (Tensor::VOpacities, "v_opacities", Gaussians, Fixed(1)),
     (Tensor::VColors, "v_colors", Gaussians, Channels),
+    (Tensor::VLogits, "v_logits", Gaussians, Fixed(1)),
+    (Tensor::Means, "means", Gaussians, Fixed(3)),
+    (Tensor::Quats, "quats", Gaussians, Fixed(4)),
+    (Tensor::Scales, "scales", Gaussians, Fixed(3)),
+    (Tensor::LogScales, "log_scales", Gaussians, Fixed(3)),
+    (Tensor::Logits, "logits", Gaussians, Fixed(1)),
+    (Tensor::Sh, "sh", Gaussians, Harmonics(0)),
+    (Tensor::ShDc, "sh_dc", Gaussians, FirstHarmonic),
+    (Tensor::ShRest, "sh_rest", Gaussians, Harmonics(1)),
+    (Tensor::Viewmats, "viewmats", Cameras, Square(4)),
+    (Tensor::Projmats, "projmats", Cameras, Square(4)),
+    (Tensor::Ks, "Ks", Cameras, Square(3)),
+    (Tensor::Campos, "campos", Cameras, Fixed(3)),
+    (Tensor::VMeans, "v_means", Gaussians, Fixed(3)),
+    (Tensor::VQuats, "v_quats", Gaussians, Fixed(4)),
+    (Tensor::VScales, "v_scales", Gaussians, Fixed(3)),
+    (Tensor::VLogScales, "v_log_scales", Gaussians, Fixed(3)),
+    (Tensor::VSh, "v_sh", Gaussians, Harmonics(0)),
+    (Tensor::VShDc, "v_sh_dc", Gaussians, FirstHarmonic),
+    (Tensor::VShRest, "v_sh_rest", Gaussians, Harmonics(1)),
+    (Tensor::VViewmats, "v_viewmats", Cameras, Square(4)),
+    (Tensor::VBackgrounds, "v_backgrounds", Cameras, Channels),
 ];
 
+/// What a kernel of a level does with an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It reads it.
+    Read,
+    /// It writes it.
+    Write,
+}
+
 impl Tensor {
-    /// The outputs.
+    /// The outputs of level raster.
     pub const OUTPUTS: [Self; 4] = [Self::VMeans2d, Self::VConics, Self::VOpacities, Self::VColors];
 
-    /// The array of that name; a single camera's `backgrounds` are its `background`.
+    /// The array of that name at a level; the `backgrounds` of all cameras are those of the only one at
+    /// level raster.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn of(name: &str, level: Level) -> Option<Self> {
         let name = if name == "backgrounds" { "background" } else { name };
-        TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
+        let found = TABLE.iter().find(|row| row.1 == name).map(|row| row.0);
+        found.filter(|tensor| tensor.use_at(level).is_some())
     }
 
-    /// All names, for a message.
+    /// All names at a level, for a message.
     #[must_use]
-    pub fn names() -> String {
-        TABLE.iter().map(|row| row.1).collect::<Vec<_>>().join(", ")
+    pub fn names(level: Level) -> String {
+        let known = TABLE.iter().filter(|row| row.0.use_at(level).is_some());
+        known.map(|row| row.1).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a kernel of a level does with it; `None` where the level has no such array.
+    #[must_use]
+    pub fn use_at(self, level: Level) -> Option<Use> {
+        use Use::{Read, Write};
+        let at = |raster: Option<Use>, full: Option<Use>| match level {
+            Level::Raster => raster,
+            Level::Full => full,
+            Level::Project | Level::ProjectBackward => None,
+        };
+        match self {
+            Self::Means2d
+            | Self::Conics
+            | Self::TileOffsets
+            | Self::Ranges
+            | Self::FlattenIds
+            | Self::RenderTransmittance
+            | Self::LastIds
+            | Self::NContrib => at(Some(Read), None),
+            Self::Opacities
+            | Self::Colors
+            | Self::Background
+            | Self::VRenderColors
+            | Self::VRenderAlphas => at(Some(Read), Some(Read)),
+            Self::RenderAlphas | Self::RenderColors => at(Some(Read), Some(Write)),
+            Self::VMeans2d | Self::VConics => at(Some(Write), None),
+            Self::VOpacities | Self::VColors | Self::VLogits => at(Some(Write), Some(Write)),
+            Self::Means
+            | Self::Quats
+            | Self::Scales
+            | Self::LogScales
+            | Self::Logits
+            | Self::Sh
+            | Self::ShDc
+            | Self::ShRest
+            | Self::Viewmats
+            | Self::Projmats
+            | Self::Ks
+            | Self::Campos => at(None, Some(Read)),
+            Self::VMeans
+            | Self::VQuats
+            | Self::VScales
+            | Self::VLogScales
+            | Self::VSh
+            | Self::VShDc
+            | Self::VShRest
+            | Self::VViewmats
+            | Self::VBackgrounds => at(None, Some(Write)),
+        }
+    }
+
+    /// The output of a stage that its numbers are, and where they begin in a row of it; `None` for an
+    /// input. Gradients by logarithms and logits are the stage's in the other's place.
+    #[must_use]
+    pub fn port(self) -> Option<(&'static str, usize)> {
+        match self {
+            Self::VLogits => Some(("v_opacities", 0)),
+            Self::VLogScales => Some(("v_scales", 0)),
+            Self::VShDc => Some(("v_sh", 0)),
+            Self::VShRest => Some(("v_sh", 3)),
+            Self::VMeans2d
+            | Self::VConics
+            | Self::VOpacities
+            | Self::VColors
+            | Self::RenderAlphas
+            | Self::RenderColors
+            | Self::VMeans
+            | Self::VQuats
+            | Self::VScales
+            | Self::VSh
+            | Self::VViewmats
+            | Self::VBackgrounds => Some((self.name(), 0)),
+            _ => None,
+        }
     }
 
     fn row(self) -> &'static (Self, &'static str, Rows, Width) {
@@ -169,12 +342,6 @@ impl Tensor {
         self.row().3
     }
 
-    /// Whether a kernel writes it.
-    #[must_use]
-    pub fn is_output(self) -> bool {
-        Self::OUTPUTS.contains(&self)
-    }
-
     /// The type of its numbers.
     #[must_use]
     pub fn dtype(self) -> Dtype {
@@ -197,7 +364,29 @@ impl Tensor {
             | Self::VMeans2d
             | Self::VConics
             | Self::VOpacities
-            | Self::VColors => Dtype::F32,
+            | Self::VColors
+            | Self::VLogits
+            | Self::Means
+            | Self::Quats
+            | Self::Scales
+            | Self::LogScales
+            | Self::Logits
+            | Self::Sh
+            | Self::ShDc
+            | Self::ShRest
+            | Self::Viewmats
+            | Self::Projmats
+            | Self::Ks
+            | Self::Campos
+            | Self::VMeans
+            | Self::VQuats
+            | Self::VScales
+            | Self::VLogScales
+            | Self::VSh
+            | Self::VShDc
+            | Self::VShRest
+            | Self::VViewmats
+            | Self::VBackgrounds => Dtype::F32,
         }
     }
 
@@ -220,27 +409,17 @@ impl Tensor {
         }
     }
 
-    /// The array of the stage that it is made from; `None` for an output.
+    /// The array of a raster stage that it is made from; `None` for others, and for an output.
     #[must_use]
     pub fn source(self) -> Option<&'static str> {
-        match self {
-            Self::VMeans2d | Self::VConics | Self::VOpacities | Self::VColors => None,
-            Self::NContrib => Some("last_ids"),
-            Self::Ranges => Some("tile_offsets"),
-            Self::Means2d
-            | Self::Conics
-            | Self::Opacities
-            | Self::Colors
-            | Self::Background
-            | Self::TileOffsets
-            | Self::FlattenIds
-            | Self::RenderTransmittance
-            | Self::RenderAlphas
-            | Self::RenderColors
-            | Self::LastIds
-            | Self::VRenderColors
-            | Self::VRenderAlphas => Some(self.name()),
+        if self.use_at(Level::Raster) != Some(Use::Read) {
+            return None;
         }
+        Some(match self {
+            Self::NContrib => "last_ids",
+            Self::Ranges => "tile_offsets",
+            _ => self.name(),
+        })
     }
 }
 
@@ -276,21 +455,8 @@ pub(crate) fn words<'t>(
             Ok(Cow::Owned(ids.map(|&id| if id < 0 { none } else { id }.cast_unsigned()).collect()))
         }
         Tensor::NContrib => n_contrib(inputs, symbols).map(Cow::Owned),
-        Tensor::Means2d
-        | Tensor::Conics
-        | Tensor::Opacities
-        | Tensor::Colors
-        | Tensor::Background
-        | Tensor::TileOffsets
-        | Tensor::FlattenIds
-        | Tensor::RenderTransmittance
-        | Tensor::RenderAlphas
-        | Tensor::RenderColors
-        | Tensor::VRenderColors
-        | Tensor::VRenderAlphas => plain(tensor.name()),
-        Tensor::VMeans2d | Tensor::VConics | Tensor::VOpacities | Tensor::VColors => {
-            Err(EngineError::Input(format!("{} is an output", tensor.name())))
-        }
+        // The others are there by their names, or are outputs, which no input has.
+        _ => plain(tensor.name()),
     }
 }
 
@@ -316,14 +482,15 @@ mod tests {
     #[test]
     fn every_array_is_found_by_its_name() {
         for (tensor, name, ..) in TABLE {
-            assert_eq!(
-                (Tensor::of(name), tensor.name()),
-                (Some(tensor), name),
-                "the table's order"
-            );
-            assert_eq!(tensor.source().is_none(), tensor.is_output(), "{name}");
+            let at = |level| Tensor::of(name, level);
+            let found = at(Level::Raster).or(at(Level::Full));
+            assert_eq!((found, tensor.name()), (Some(tensor), name), "the table's order");
+            let written = |level| tensor.use_at(level) == Some(Use::Write);
+            let outputs = written(Level::Raster) || written(Level::Full);
+            assert_eq!(tensor.port().is_some(), outputs, "{name}");
         }
-        assert_eq!(Tensor::of("backgrounds"), Some(Tensor::Background), "as gsplat says it");
-        assert_eq!(Tensor::of("xys"), None, "no such array");
+        let of = |name| Tensor::of(name, Level::Raster);
+        assert_eq!(of("backgrounds"), Some(Tensor::Background), "as gsplat says it");
+        assert_eq!((of("xys"), of("viewmats")), (None, None), "no such array");
     }
 }

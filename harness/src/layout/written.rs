@@ -6,6 +6,7 @@ use super::array::{Array, Field, Layout, Meaning};
 use super::tensor::{Rows, Tensor, Width};
 use crate::io::Problem;
 use crate::io::error::quoted;
+use crate::workloads::splat::level::Level;
 
 /// A place of a file, for messages.
 pub(crate) struct At {
@@ -67,16 +68,16 @@ impl Written<'_> {
     ///
     /// # Errors
     /// The first key that is wrong.
-    pub(crate) fn array(&self, at: &At) -> Result<Option<Array>, Problem> {
+    pub(crate) fn array(&self, level: Level, at: &At) -> Result<Option<Array>, Problem> {
         let fields = match (self.tensor, self.fields) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
                 return Err(at.problem("tensor and fields", "a parameter is one of them"));
             }
-            (Some(name), None) => vec![field(name, &at.key("tensor"))?],
+            (Some(name), None) => vec![field(name, level, &at.key("tensor"))?],
             (None, Some(names)) => {
                 let at = at.key("fields");
-                names.iter().map(|name| field(name, &at)).collect::<Result<_, _>>()?
+                names.iter().map(|name| field(name, level, &at)).collect::<Result<_, _>>()?
             }
         };
         let tensors: Vec<Tensor> = fields.iter().filter_map(|field| field.tensor()).collect();
@@ -84,7 +85,7 @@ impl Written<'_> {
             return Err(at.key("fields").problem("without a tensor", "name at least one"));
         };
         for other in &tensors {
-            if other.rows() != first.rows() || other.is_output() != first.is_output() {
+            if other.rows() != first.rows() || other.use_at(level) != first.use_at(level) {
                 let both = format!("{} with {}", first.name(), other.name());
                 let advice = "tensors of one buffer have rows of the same kind, and all are inputs or \
                               all are outputs";
@@ -112,7 +113,17 @@ impl Written<'_> {
         match (self.layout, of.rows()) {
             (None | Some("rows"), _) => Ok(Layout::Rows),
             (Some("planar"), _) | (Some("chw"), Rows::Pixels) => Ok(Layout::Planar),
-            (Some("chw"), Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::One) => {
+            (Some("transposed"), _) if matches!(of.width(), Width::Square(_)) => {
+                Ok(Layout::Transposed)
+            }
+            (Some("transposed"), _) => {
+                let value = format!("'transposed' for {}", of.name());
+                Err(at.key("layout").problem(&value, "it is no matrix: leave it out"))
+            }
+            (
+                Some("chw"),
+                Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One,
+            ) => {
                 let value = format!("'chw' for {}", of.name());
                 Err(at.key("layout").problem(&value, "it is no image: say 'planar'"))
             }
@@ -161,22 +172,24 @@ impl Written<'_> {
     }
 }
 
-fn field(name: &str, at: &At) -> Result<Field, Problem> {
+fn field(name: &str, level: Level, at: &At) -> Result<Field, Problem> {
     let unknown = || {
-        let advice = format!("there are {}, and pad", Tensor::names());
+        let advice = format!("there are {}, and pad", Tensor::names(level));
         at.problem(&quoted(name), advice)
     };
     if name == "pad" {
         return Ok(Field::Pad);
     }
     let Some((name, index)) = name.split_once('.') else {
-        return Tensor::of(name).map(Field::Whole).ok_or_else(unknown);
+        return Tensor::of(name, level).map(Field::Whole).ok_or_else(unknown);
     };
-    let tensor = Tensor::of(name).ok_or_else(unknown)?;
+    let tensor = Tensor::of(name, level).ok_or_else(unknown)?;
     let most = match tensor.width() {
         Width::Fixed(most) => most,
-        // How many channels there are is the case's.
-        Width::Channels => 1,
+        // How many there are is the case's, or they are a matrix's.
+        Width::Channels | Width::Harmonics(_) => 1,
+        Width::Square(side) => side * side,
+        Width::FirstHarmonic => 3,
     };
     let index: Option<usize> = index.parse().ok().filter(|index| *index < most);
     let index = index.ok_or_else(|| {

@@ -4,8 +4,12 @@
 use super::Preset;
 use crate::case_space::Traits;
 use crate::io::InputError;
-use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes};
-use splatcheck_gpu::{Stage, Tensors};
+use crate::judge::{Arithmetic, Expectation, OutputBound};
+use crate::layout::Tensor;
+use crate::scatter_step::Scatter;
+use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes, Oracle};
+use crate::workloads::splat::level::Level;
+use splatcheck_gpu::{EngineError, Stage, TensorError, Tensors};
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +43,19 @@ impl Case for OfPreset {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        self.case.jobs_of(view, wanted)
+        let jobs = self.case.jobs_of(view, wanted)?;
+        let by_logits = |level: Level| {
+            level == Level::Raster
+                && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))
+        };
+        let judged = |job: Job| match Level::of(job.stage).is_some_and(by_logits) {
+            true => ByLogits::job(job).map_err(|error| CaseError {
+                case: self.case.name().to_owned(),
+                problem: error.to_string(),
+            }),
+            false => Ok(job),
+        };
+        jobs.into_iter().map(judged).collect()
     }
 
     fn views_of(&self, stage: Stage) -> usize {
@@ -79,5 +95,38 @@ impl Case for OfPreset {
 
     fn as_any(&self) -> &dyn Any {
         self.case.as_any()
+    }
+}
+
+/// A raster job whose gradients by opacities are those by their logits.
+#[derive(Debug)]
+struct ByLogits(Job);
+
+impl ByLogits {
+    fn job(job: Job) -> Result<Job, TensorError> {
+        let (stage, inputs, lanes) = (job.stage, job.inputs.clone(), job.lanes);
+        Job::new(stage, inputs, lanes, Box::new(Self(job)))
+    }
+}
+
+impl Oracle for ByLogits {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        let mut expectation = self.0.expectation(arithmetic).clone();
+        let opacities = self.0.inputs.f32("opacities").unwrap_or_default();
+        for rows in &mut expectation.rows {
+            let terms = rows.terms.as_ref();
+            let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
+            for output in rows.outputs.iter_mut().filter(|output| output.name == "v_opacities") {
+                let OutputBound::Sum(elements) = &mut output.bound else { continue };
+                for (row, (element, &opacity)) in elements.iter_mut().zip(opacities).enumerate() {
+                    *element = element.by_logit(opacity, count(row), &expectation.model);
+                }
+            }
+        }
+        expectation
+    }
+
+    fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        self.0.scatter(lane_width)
     }
 }

@@ -7,9 +7,10 @@ use splatcheck_gpu::stage::{Sizes, StageSpec};
 use splatcheck_gpu::{Data, Tensor as Numbers, Tensors};
 
 use super::{Interface, Named};
-use crate::engines::command::Written;
+use crate::engines::command::{Need, Written};
 use crate::io::Problem;
 use crate::layout::{Array, Expression, ExpressionError, Symbols, Tensor};
+use crate::workloads::splat::level::Level;
 
 /// What a kernel is given.
 pub(crate) struct Given {
@@ -22,38 +23,35 @@ pub(crate) struct Given {
 }
 
 impl Interface {
-    /// What a kernel is given of a stage's arrays, with whatever it may read beside them.
+    /// What a kernel is given of all arrays that it may read.
     ///
     /// # Errors
     /// [`Problem`]: an array that is not there, or does not have the shape that the preset says.
-    pub(crate) fn given(&self, all: &Tensors) -> Result<Given, Problem> {
-        let sizes = BTreeMap::new();
-        let symbols = Symbols::of(all, &sizes);
-        let symbols = symbols.map_err(|e| Problem::new("the case", e, "a stage's inputs"))?;
+    pub(crate) fn given(&self, all: &Tensors, symbols: &Symbols) -> Result<Given, Problem> {
         let mut given =
             Given { arrays: Tensors::new(), numbers: BTreeMap::new(), nulls: Vec::new() };
         for Named { name, array, shape } in &self.inputs {
-            let Some(array) = array else {
+            let Some(array) = array.as_ref().filter(|array| is_there(array, symbols)) else {
                 given.nulls.push(name.clone());
                 continue;
             };
             let no_input = |error| Problem::new(format!("input '{name}'"), error, "see the preset");
-            let words = array.pack(all, &symbols).map_err(no_input)?;
+            let words = array.pack(all, symbols).map_err(no_input)?;
             let data = Data::from_words(array.dtype(), &words);
-            let shape = shape_of(name, array, shape.as_deref(), &symbols)?;
+            let shape = shape_of(name, array, shape.as_deref(), symbols)?;
             let tensor = Numbers::new(name, shape, data);
             let wrong = |error| Problem::new(format!("input '{name}'"), error, "mend its shape");
             given.arrays.insert(name.clone(), tensor.map_err(wrong)?);
         }
         for (name, value) in &self.numbers {
-            given.numbers.insert(name.clone(), number(name, value, &symbols)?);
+            given.numbers.insert(name.clone(), number(name, value, symbols)?);
         }
         Ok(given)
     }
 
     /// What a kernel writes.
     pub(crate) fn written(&self, sizes: &Sizes) -> Vec<Written> {
-        let symbols = Symbols::of_sizes(sizes);
+        let symbols = Symbols::of_sizes(sizes, self.level);
         let one = |Named { name, array, shape }: &Named| {
             let own = |array: &Array| array.shape(&symbols);
             let natural = array.as_ref().map(own).unwrap_or_default();
@@ -63,10 +61,12 @@ impl Interface {
                 name: name.clone(),
                 dtype: array.as_ref().map_or(splatcheck_gpu::Dtype::F32, Array::dtype),
                 shape: given.unwrap_or(natural),
-                needed: array.is_some(),
+                need: if array.is_some() { Need::Always } else { Need::Never },
             }
         };
-        self.outputs.iter().map(one).collect()
+        let there =
+            |named: &&Named| named.array.as_ref().is_none_or(|array| is_there(array, &symbols));
+        self.outputs.iter().filter(there).map(one).collect()
     }
 
     /// The outputs of the stage, in gsplat's layout and units.
@@ -79,23 +79,46 @@ impl Interface {
         sizes: &Sizes,
         written: &Tensors,
     ) -> Result<Tensors, Problem> {
-        let symbols = Symbols::of_sizes(sizes);
-        let ports = || stage.outputs.iter().filter_map(|port| Some((port, Tensor::of(port.name)?)));
+        let symbols = Symbols::of_sizes(sizes, self.level);
+        let held: Vec<&str> = self.tensors().filter_map(|t| Some(t.port()?.0)).collect();
+        let ports = || stage.outputs.iter().filter(|port| held.contains(&port.name));
         let mut numbers: Vec<_> =
-            ports().map(|(port, tensor)| (tensor, vec![0.0; port.words(sizes)])).collect();
+            ports().map(|port| (port.name, vec![0.0; port.words(sizes)])).collect();
         for Named { name, array, .. } in &self.outputs {
-            let Some(array) = array else { continue };
+            let Some(array) = array.as_ref().filter(|array| is_there(array, &symbols)) else {
+                continue;
+            };
             let missing = |error| Problem::new(format!("tensor '{name}'"), error, "write it");
             let tensor = written.get(name).map_err(missing)?;
             array.unpack(tensor.words(), &symbols, &mut numbers);
         }
         let mut outputs = Tensors::new();
-        for ((port, _), (_, numbers)) in ports().zip(numbers) {
+        let colors = if symbols.coefficients > 0 { "v_colors" } else { "v_sh" };
+        for (port, (_, numbers)) in ports().zip(numbers) {
+            if self.level == Level::Full && port.name == colors {
+                continue;
+            }
             let fits = outputs.array(port.name, &port.shape_for(sizes), Data::F32(numbers));
             fits.map_err(|error| Problem::new(port.name, error, "write it whole"))?;
         }
         Ok(outputs)
     }
+}
+
+/// Whether a case has the array: colours are given directly or as harmonics.
+fn is_there(array: &Array, symbols: &Symbols) -> bool {
+    let harmonics = symbols.coefficients > 0;
+    let there = |tensor: Tensor| match tensor {
+        Tensor::Sh
+        | Tensor::ShDc
+        | Tensor::ShRest
+        | Tensor::VSh
+        | Tensor::VShDc
+        | Tensor::VShRest => harmonics,
+        Tensor::Colors | Tensor::VColors => !harmonics,
+        _ => true,
+    };
+    array.fields.iter().filter_map(|field| field.tensor()).all(there)
 }
 
 fn sides(shape: &[Expression], symbols: &Symbols) -> Result<Vec<usize>, ExpressionError> {

@@ -24,7 +24,15 @@ pub(super) struct File {
     pub(super) model: Option<Spanned<String>>,
     #[serde(default)]
     pub(super) without: BTreeMap<String, Spanned<String>>,
+    /// Fields of the convention that kernels are given, so that the case's hold.
+    #[serde(default)]
+    pub(super) parameters: Vec<Spanned<String>>,
+    /// What colours the kernels are for.
+    pub(super) colors: Option<Spanned<String>>,
+    /// What opacities the kernels are judged with.
+    pub(super) opacities: Option<Spanned<String>>,
     pub(super) raster: Option<Spanned<Level>>,
+    pub(super) full: Option<Spanned<Level>>,
 }
 
 /// The arrays of a level.
@@ -35,6 +43,8 @@ pub(super) struct Level {
     pub(super) outputs: Vec<Spanned<Array>>,
     #[serde(default)]
     pub(super) numbers: BTreeMap<String, Spanned<Expression>>,
+    /// Whether each camera is a run of its own.
+    pub(super) by_camera: Option<bool>,
 }
 
 /// An array.

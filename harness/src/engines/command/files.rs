@@ -45,8 +45,19 @@ pub struct Written {
     pub dtype: Dtype,
     /// Its dimensions.
     pub shape: Vec<usize>,
-    /// Whether it may not be left out.
-    pub needed: bool,
+    /// Whether it may be left out.
+    pub need: Need,
+}
+
+/// Whether an array may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It may not.
+    Always,
+    /// It may, which is said.
+    Optional,
+    /// Nobody asks for it: it is not compared.
+    Never,
 }
 
 impl Written {
@@ -57,7 +68,7 @@ impl Written {
             name: port.name.to_owned(),
             dtype: port.dtype,
             shape: port.shape_for(sizes),
-            needed: port.role != Role::MayWrite,
+            need: if port.role == Role::MayWrite { Need::Optional } else { Need::Always },
         }
     }
 }
@@ -114,10 +125,10 @@ pub fn decode(form: &dyn Form, sizes: &Sizes, bytes: &[u8]) -> Result<Tensors, P
 
 /// One array; none where it may be left out and was.
 fn array(file: &Container<'_>, wanted: &Written) -> Result<Option<Tensor>, Problem> {
-    let Written { name, dtype, shape, needed } = wanted;
+    let Written { name, dtype, shape, need } = wanted;
     let field = format!("tensor '{name}'");
     let Some(tensor) = file.tensors.get(name) else {
-        if *needed {
+        if *need == Need::Always {
             let advice = format!("must be there, {} {shape:?}", type_name(*dtype));
             return Err(Problem::new(field, "missing", advice));
         }

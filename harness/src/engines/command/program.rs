@@ -1,7 +1,7 @@
 //! One process of a user's program: asked for one run at a time, started again where it fails.
 
 use super::answer::{self, Answer};
-use super::files::{Form, largest_output, read_written};
+use super::files::{Form, Need, largest_output, read_written};
 use super::left_out::LeftOut;
 use super::line::CommandLine;
 use super::running::{End, Running, fails_unasked};
@@ -210,7 +210,7 @@ impl Program {
         let bytes = output_bytes(path, largest_output(form, sizes))?;
         let arrays = read_written(form, sizes, &bytes).map_err(|p| p.to_string())?;
         let allowed = form.written(sizes);
-        for one in allowed.iter().filter(|one| !one.needed) {
+        for one in allowed.iter().filter(|one| one.need == Need::Optional) {
             match arrays.find(&one.name) {
                 Some(_) => drop(self.written.insert(one.name.clone())),
                 None if self.written.contains(&one.name) => {

@@ -6,6 +6,7 @@ use crate::io::error::quoted;
 use crate::layout::written::At;
 use crate::layout::{Expression, Tensor};
 use crate::manifest::{Argument, Number, Scalar, Start, text};
+use crate::workloads::splat::level::Level;
 
 impl Check<'_> {
     pub(super) fn argument(&self, written: &text::Parameter, at: &At) -> Result<Argument, Problem> {
@@ -75,9 +76,13 @@ impl Check<'_> {
 
     /// What holds tensors, if it does.
     fn array(written: &text::Parameter, at: &At) -> Result<Option<Argument>, Problem> {
-        let Some(array) = written.array().array(at)? else { return Ok(None) };
-        let is_output =
-            array.fields.iter().filter_map(|field| field.tensor()).any(Tensor::is_output);
+        let Some(array) = written.array().array(Level::Raster, at)? else { return Ok(None) };
+        if array.fields.iter().any(|field| field.tensor() == Some(Tensor::VLogits)) {
+            let advice = "only programs and Python are judged by logits: name v_opacities, or launch \
+                          a kernel that is by opacities";
+            return Err(at.problem("v_logits", advice));
+        }
+        let is_output = array.is_written();
         let at = at.key("role");
         match (is_output, written.role.as_deref()) {
             (false, None) => Ok(Some(Argument::Input(array))),

@@ -2,16 +2,19 @@
 //! that it does it by. Here its files are made and its answers judged; nothing of it knows how the
 //! program is reached.
 
+use super::case::Case;
+use super::files::{case_file, overrides};
 use super::formulated::{FormulationUse, judged_in, stage_of};
-use super::kernel_rules::KernelRules;
+use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
-use super::splat_case;
 use super::stage::RasterStage;
-use super::whole::{as_whole, case_bytes};
+use super::whole::{Taken, as_whole, case_bytes};
+use super::{scene_arrays, scene_symbols, splat_case};
 use crate::campaign::Item;
-use crate::engines::command::{Form, Written, encode};
+use crate::engines::command::{Form, Need, Written, encode};
 use crate::io::Problem;
 use crate::judge::{Arithmetic, judge};
+use crate::layout::{Symbols, Tensor as Array};
 use crate::presets::{Given, Interface, NoSuchLevel, Preset, of_preset};
 use crate::verdict::Tally;
 use crate::workload::{AnyCase, CaseError, Job};
@@ -19,7 +22,7 @@ use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
 use splatcheck_gpu::{Data, RasterInputs, Reduction, Setting, Stage, Tensor, TensorError, Tensors};
 use splatcheck_reference::arithmetic::ExtraRoundings;
-use splatcheck_reference::splat::Formulation;
+use splatcheck_reference::splat::{Colors, Formulation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -84,6 +87,28 @@ pub enum ContractError {
     /// The outputs are not those of the level.
     #[error("the output does not fit: {0}")]
     Output(#[from] TensorError),
+}
+
+/// Why a case is not for a preset's kernel, in words that follow "cases".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum NotFor {
+    /// The kernel is for one number of channels, and this is another one.
+    #[error("with another number of channels than {0}")]
+    Channels(u32),
+    /// What the case is there to try is built into the kernel otherwise.
+    #[error("that override a constant which is built into the kernel")]
+    Overrides,
+    /// The kernel's gradient where alpha is clamped is none that the oracle has.
+    #[error(
+        "with an opacity that alpha's clamp meets, whose gradient there the oracle does not have"
+    )]
+    Clamped,
+    /// The kernel takes harmonics alone.
+    #[error("whose colours are given directly, and not as harmonics")]
+    DirectColors,
+    /// The kernel takes direct colours alone.
+    #[error("whose colours are given as harmonics, and not directly")]
+    Harmonics,
 }
 
 impl Contract {
@@ -177,26 +202,49 @@ impl Contract {
         self.preset.as_ref()?.interface(self.level).ok()
     }
 
+    /// How the program takes a scene.
+    fn taken(&self) -> Taken {
+        self.interface().map(Interface::taken).unwrap_or_default()
+    }
+
     /// What is built into the program.
     fn rules(&self) -> KernelRules {
         self.preset.as_ref().map(|preset| preset.terms.rules).unwrap_or_default()
     }
 
-    /// Why a case is not for the program, in words that follow "cases": it has another number of channels,
-    /// or is there for a constant that is built in otherwise.
+    /// How much of a convention that is.
+    fn reach(&self) -> Reach {
+        match self.level {
+            Level::Raster => Reach::Raster,
+            Level::Project | Level::ProjectBackward | Level::Full => Reach::All,
+        }
+    }
+
+    /// Why a case is not for the program.
     #[must_use]
-    pub fn not_for(&self, case: &AnyCase) -> Option<String> {
+    pub fn not_for(&self, case: &AnyCase) -> Option<NotFor> {
         let preset = self.preset.as_ref()?;
         let splats = splat_case(case)?;
-        if let Some(channels) = preset.terms.channels
-            && splats.scene.channels() != channels as usize
-        {
-            return Some(format!("with another number of channels than {channels}"));
+        let channels = preset.terms.channels;
+        if let Some(channels) = channels.filter(|&d| splats.scene.channels() != d as usize) {
+            return Some(NotFor::Channels(channels));
         }
-        let overridden = preset.terms.rules.overridden_by(splats);
-        (!overridden.is_empty()).then(|| {
-            format!("that override what is built into the kernel: {}", overridden.join(", "))
-        })
+        if !preset.terms.rules.overridden_by(splats, self.reach()).is_empty() {
+            return Some(NotFor::Overrides);
+        }
+        if preset.terms.rules.opacities_below_the_clamp && preset.terms.rules.may_clamp(splats) {
+            return Some(NotFor::Clamped);
+        }
+        let interface = self.interface().filter(|_| self.level == Level::Full)?;
+        match splats.scene.gaussians.colors {
+            Colors::Direct { .. } if !interface.has(Array::Colors) => Some(NotFor::DirectColors),
+            Colors::Harmonics { .. }
+                if !interface.has(Array::Sh) && !interface.has(Array::ShDc) =>
+            {
+                Some(NotFor::Harmonics)
+            }
+            Colors::Direct { .. } | Colors::Harmonics { .. } => None,
+        }
     }
 
     /// The part of the way.
@@ -225,12 +273,12 @@ impl Contract {
     /// [`ContractError`] for a case of another workload.
     pub fn case(&self, case: &AnyCase) -> Result<AnyCase, ContractError> {
         let no_splats = || ContractError::NoSplats(case.name().to_owned());
-        let ruled = self.rules().applied_to(case);
+        let ruled = self.rules().applied_to(case, self.reach());
         let splats = splat_case(&ruled).ok_or_else(no_splats)?;
         let judged = match self.level {
             Level::Raster => judged_in(&ruled, self.formulation)?,
             Level::Project | Level::ProjectBackward => Arc::clone(&ruled),
-            Level::Full => as_whole(splats),
+            Level::Full => as_whole(splats, self.taken()),
         };
         Ok(match &self.preset {
             None => judged,
@@ -306,12 +354,34 @@ impl Form for Contract {
 
     fn input(&self, inputs: &Tensors) -> Result<Vec<u8>, Problem> {
         let no_input = |error: TensorError| Problem::new("the input", error, "a stage's inputs");
-        match self.level {
-            Level::Full => case_bytes(inputs).map_err(no_input),
-            Level::Project | Level::ProjectBackward => self.encode(inputs, inputs),
-            Level::Raster => {
+        match (self.level, self.interface()) {
+            (Level::Full, None) => case_bytes(inputs).map_err(no_input),
+            (Level::Full, Some(interface)) => {
+                let bytes = case_bytes(inputs).map_err(no_input)?;
+                let Case { scene, convention, .. } = case_file::parse(&bytes, "")?.case;
+                let all = scene_arrays(&scene, interface.taken().raw);
+                let all = all.map_err(|error| Problem::new("the case", error, "mend it"))?;
+                let given = interface.given(&all, &scene_symbols(&scene, &convention))?;
+                let mut metadata: BTreeMap<String, String> = overrides::described(&convention)
+                    .map(|(key, text)| (key.to_owned(), text))
+                    .collect();
+                let profile = convention.profile.name();
+                metadata.insert("convention".to_owned(), profile.to_owned());
+                for (side, pixels) in [("width", scene.width), ("height", scene.height)] {
+                    metadata.insert(side.to_owned(), pixels.to_string());
+                }
+                self.encode_given(metadata, given)
+            }
+            (Level::Project | Level::ProjectBackward, _) => self.encode(inputs, inputs),
+            (Level::Raster, None) => {
                 let all = raster_arrays(inputs).map_err(no_input)?;
                 self.encode(inputs, &all)
+            }
+            (Level::Raster, Some(interface)) => {
+                let all = raster_arrays(inputs).map_err(no_input)?;
+                let symbols = Symbols::of(&all, &BTreeMap::new()).map_err(no_input)?;
+                let given = interface.given(&all, &symbols)?;
+                self.encode_given(self.metadata(inputs), given)
             }
         }
     }
@@ -327,8 +397,11 @@ impl Form for Contract {
                 // Of the gradients of colours there is one, by which the colours are given.
                 let (given, other) =
                     if sizes.get("K") > 0 { ("v_sh", "v_colors") } else { ("v_colors", "v_sh") };
-                let needed =
-                    |one: Written| Written { needed: one.needed || one.name == given, ..one };
+                let always = [given, "render_colors", "render_alphas"];
+                let needed = |one: Written| match always.contains(&&*one.name) {
+                    true => Written { need: Need::Always, ..one },
+                    false => one,
+                };
                 outputs.filter(|one| one.name != other).map(needed).collect()
             }
         }
@@ -345,6 +418,33 @@ impl Form for Contract {
 impl Contract {
     /// The arrays of a stage as a file: numbers by themselves are its metadata.
     fn encode(&self, inputs: &Tensors, arrays: &Tensors) -> Result<Vec<u8>, Problem> {
+        let mut named = Tensors::new();
+        for (name, tensor) in arrays.iter().filter(|(_, tensor)| !tensor.shape().is_empty()) {
+            named.insert(name.to_owned(), signed(tensor));
+        }
+        encode(&self.metadata(inputs), &named)
+    }
+
+    /// What a preset's kernel is given, as a file.
+    fn encode_given(
+        &self,
+        mut metadata: BTreeMap<String, String>,
+        given: Given,
+    ) -> Result<Vec<u8>, Problem> {
+        let Given { arrays, numbers, nulls } = given;
+        metadata.insert("level".to_owned(), self.level.name().to_owned());
+        if let Some(preset) = &self.preset {
+            metadata.insert("preset".to_owned(), preset.name().to_owned());
+        }
+        metadata.extend(numbers);
+        if !nulls.is_empty() {
+            metadata.insert("null".to_owned(), nulls.join(","));
+        }
+        encode(&metadata, &arrays)
+    }
+
+    /// The numbers by themselves among a stage's inputs, and what the level is.
+    fn metadata(&self, inputs: &Tensors) -> BTreeMap<String, String> {
         let mut metadata = BTreeMap::from([("level".to_owned(), self.level.name().to_owned())]);
         if self.level == Level::Raster {
             // The note on the formulation says which of T and 1 - T the bounds are told.
@@ -354,25 +454,7 @@ impl Contract {
         for (name, tensor) in inputs.iter().filter(|(_, tensor)| tensor.shape().is_empty()) {
             metadata.insert(name.to_owned(), number_text(tensor.data()));
         }
-        let mut named = Tensors::new();
-        match (&self.preset, self.interface()) {
-            (Some(preset), Some(interface)) => {
-                let Given { arrays, numbers, nulls } = interface.given(arrays)?;
-                metadata.insert("preset".to_owned(), preset.name().to_owned());
-                metadata.extend(numbers);
-                if !nulls.is_empty() {
-                    metadata.insert("null".to_owned(), nulls.join(","));
-                }
-                named = arrays;
-            }
-            _ => {
-                let arrays = arrays.iter().filter(|(_, tensor)| !tensor.shape().is_empty());
-                for (name, tensor) in arrays {
-                    named.insert(name.to_owned(), signed(tensor));
-                }
-            }
-        }
-        encode(&metadata, &named)
+        metadata
     }
 }
 
