@@ -286,7 +286,7 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
         words.iter().for_each(|word| assert!(said.err.contains(word), "no '{word}': {said:?}"));
     };
     let on_case = [case[0].as_str(), &case[1]];
-    refused(&gsplat.replace("means2d\" }, {", "xys\" }, {"), &on_case, &["m.toml:11: ", "'xys'"]);
+    refused(&gsplat.replace("means2d\" }, {", "xys\" }, {"), &on_case, &["m.toml:9: ", "'xys'"]);
     refused("kernel = 3", &on_case, &["m.toml:1: ", "not understood"]);
     refused("\0", &on_case, &["m.toml:1: "]);
     let bytes = gsplat.replace("{ u8 = 0 }", "{ u32 = 0 }");
@@ -298,7 +298,7 @@ fn what_cannot_be_followed_is_refused_with_the_reason() {
     let other = gsplat.replace("rasterize_to_pixels_bwd", "rasterize_to_pixels_fwd");
     refused(&other, &on_case, &["'rasterize_to_pixels_fwd'", "void own::rasterize_to_pixels_bwd<"]);
     refused(
-        &gsplat.replace("gsplat-1.5", "3dgs"),
+        &gsplat.replace("gsplat-1.5", "inria"),
         &on_case,
         &["render_alphas", "such as gsplat-1.5"],
     );

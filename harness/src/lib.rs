@@ -12,10 +12,10 @@
 //! many cases on many engines, and [`report`] says what was found, [`gate`] what a build must stop on.
 //! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
 //! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
-//! kernels' own instructions. [`diagnosis`] says what a kernel that disagrees
-//! may have got wrong. [`mutants`] judges the judges. A kernel of the user's own is a
-//! [`user_kernel`]; with parameters of its own it comes with a launch [`manifest`]. [`cli`] is the
-//! command `splatcheck`, which nothing imports.
+//! kernels' own instructions. [`diagnosis`] says what a kernel that disagrees may have got wrong.
+//! [`mutants`] judges the judges. A kernel of the user's own is a [`user_kernel`]; with parameters of its
+//! own it comes with a launch [`manifest`]. [`presets`] say what public projects' kernels look like, by
+//! the words of [`layout`]. [`cli`] is the command `splatcheck`, which nothing imports.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
 //! cases; a *verdict* is agree, disagree, inconclusive or not exercised ([`verdict`]); a
@@ -35,9 +35,11 @@ pub mod gate;
 pub mod io;
 pub mod judge;
 pub mod kernel_coverage;
+pub mod layout;
 pub mod manifest;
 pub mod minimize;
 pub mod mutants;
+pub mod presets;
 pub mod report;
 pub mod scatter_step;
 pub mod table;

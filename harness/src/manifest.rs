@@ -53,28 +53,23 @@
 //! out and counted. `alpha_gradient = "none"`: the kernel has no gradient of the opacity
 //! to start from; cases have zeros there.
 
-mod array;
 mod bind;
 mod check;
-mod expression;
 mod program;
-mod symbols;
-mod tensor;
 mod text;
 
-pub use array::{Array, Field, Layout, Meaning};
+pub use crate::layout::{
+    Array, Expression, ExpressionError, Field, Function, Layout, Meaning, Operator, Rows, Symbols,
+    Tensor, Width,
+};
 pub use bind::BindError;
-pub use expression::{Expression, ExpressionError, Function, Operator};
 pub use program::{Evaluated, ManifestKernel};
-pub use symbols::Symbols;
-pub use tensor::{Rows, Tensor, Width};
 
 use crate::io::Problem;
-use crate::workloads::splat::formulated::stage_of;
+use crate::layout::array::not_held;
 use crate::workloads::splat::kernel_rules::KernelRules;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::formulation::FinalT;
 use std::collections::BTreeMap;
 
 /// A checked manifest.
@@ -240,30 +235,16 @@ impl Manifest {
         })
     }
 
-    /// The roundings that its units of `v_means2d` bring: a kernel multiplies each term by half a side of
-    /// the image, and what comes back is divided by it.
+    /// See [`Array::roundings_of_units`].
     #[must_use]
     pub fn roundings_of_units(&self) -> u8 {
-        if self.arrays().any(|(_, array)| array.meaning.ndc) { 2 } else { 0 }
+        self.arrays().map(|(_, array)| array.roundings_of_units()).max().unwrap_or(0)
     }
 
     /// Why its outputs cannot be judged: one that no parameter holds.
     #[must_use]
     pub fn not_judged(&self) -> Option<Problem> {
-        let held = |tensor: Tensor| {
-            let fields = self.arrays().flat_map(|(_, array)| &array.fields);
-            let parts = fields.filter(|field| field.tensor() == Some(tensor));
-            let parts: Vec<_> = parts.collect();
-            let whole = parts.iter().any(|field| matches!(field, Field::Whole(_)));
-            whole
-                || match tensor.width() {
-                    Width::Fixed(width) => {
-                        (0..width).all(|index| parts.contains(&&Field::Component(tensor, index)))
-                    }
-                    Width::Channels => false,
-                }
-        };
-        let missing = Tensor::OUTPUTS.into_iter().find(|tensor| !held(*tensor))?;
+        let missing = not_held(self.arrays().map(|(_, array)| array), &Tensor::OUTPUTS)?;
         let value = "held by no parameter";
         let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
         Some(Problem::new(missing.name(), value, advice))
@@ -272,31 +253,11 @@ impl Manifest {
     /// Why a kernel that takes these arrays is not of a formulation.
     #[must_use]
     pub fn not_of(&self, formulation: Formulation) -> Option<Problem> {
-        let stage = stage_of(formulation);
         for (parameter, array) in self.arrays() {
             for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
-                let Some(source) = tensor.source() else { continue };
-                let opacities = formulation.final_t() == FinalT::OneMinusAlpha;
-                let given = match tensor {
-                    Tensor::RenderAlphas => opacities,
-                    Tensor::RenderTransmittance => !opacities,
-                    _ => stage.reads(source),
-                };
-                if !given {
+                if let Some(advice) = tensor.not_given_in(formulation) {
                     let value =
                         format!("{}, which formulation {formulation} is not given", tensor.name());
-                    let advice = match tensor {
-                        Tensor::RenderAlphas => {
-                            "name one with final_t = one-minus-alpha, such as gsplat-1.5, or take \
-                             render_transmittance"
-                        }
-                        Tensor::RenderTransmittance => {
-                            "name one whose transmittance is stored, such as 3dgs, or take render_alphas"
-                        }
-                        _ => {
-                            "kernels of that formulation walk from the front and decide again where to stop"
-                        }
-                    };
                     let problem = Problem::new(parameter.place.as_str(), value, advice);
                     return Some(problem.at_line(parameter.line));
                 }

@@ -1,12 +1,12 @@
 //! A case at a level: what a kernel reads, what it must write, and what that is judged by.
 
-use crate::source::contract;
+use crate::source::expression;
 use crate::value_error;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use splatcheck::diagnosis::Diagnosis;
-use splatcheck::engines::command::{Form, decode};
+use splatcheck::engines::command::{Form, Need, Written, decode};
 use splatcheck::judge::tolerance::Summation;
 use splatcheck::judge::{Arithmetic, Output, OutputBound, Rows};
 use splatcheck::verdict::Tally;
@@ -40,7 +40,7 @@ fn arithmetic(name: &str) -> PyResult<Arithmetic> {
 }
 
 /// An output as Python is told of it: name, type as numpy names it, shape, whether it must be there.
-type Port = (&'static str, &'static str, Vec<usize>, bool);
+type Port = (String, &'static str, Vec<usize>, bool);
 
 /// Numbers of an output as bytes of f64: name, shape, values, bounds.
 type Numbers<'py> = (&'static str, Vec<usize>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -86,18 +86,32 @@ impl NativeCase {
 
     /// What a kernel writes.
     fn outputs(&self) -> Vec<Port> {
-        let (contract, sizes) = (self.contract, &self.job.sizes);
-        let outputs = contract.stage().outputs.iter();
-        outputs
-            .filter(|port| contract.may_write(port, sizes))
-            .map(|port| {
-                let dtype = match port.dtype {
-                    Dtype::F32 => "float32",
-                    Dtype::I32 | Dtype::U32 => "int32",
-                };
-                (port.name, dtype, port.shape_for(sizes), contract.must_write(port, sizes))
-            })
-            .collect()
+        let one = |Written { name, dtype, shape, need }| {
+            let dtype = match dtype {
+                Dtype::F32 => "float32",
+                Dtype::I32 | Dtype::U32 => "int32",
+            };
+            (name, dtype, shape, need == Need::Always)
+        };
+        self.contract.written(&self.job.sizes).into_iter().map(one).collect()
+    }
+
+    /// Why the case is not for the kernel, in words that follow "cases"; none where it is.
+    #[getter]
+    fn not_for(&self) -> Option<String> {
+        self.contract.not_for(&self.case).map(|why| why.to_string())
+    }
+
+    /// The preset's name.
+    #[getter]
+    fn preset(&self) -> Option<&str> {
+        Some(self.contract.preset()?.name())
+    }
+
+    /// The arithmetic that the preset's kernels are compiled to, if it says so.
+    #[getter]
+    fn model(&self) -> Option<&'static str> {
+        Some(self.contract.preset()?.arithmetic?.name())
     }
 
     /// Judges the outputs, the bytes of a .safetensors, in the case's formulation or in another.
@@ -106,18 +120,12 @@ impl NativeCase {
         py: Python<'_>,
         outputs: &[u8],
         model: &str,
-        expression: (Option<String>, Option<u32>),
+        other: (Option<String>, Option<u32>),
     ) -> PyResult<Judged> {
-        let (formulation, extra_roundings) = expression;
         let arithmetic = arithmetic(model)?;
-        py.detach(|| {
-            if formulation.is_none() && extra_roundings.is_none() {
-                return judged(self.contract, arithmetic, &self.job, outputs);
-            }
-            let (level, own) = (self.contract.level(), self.contract.formulation());
-            let other = contract(level, own, (formulation.as_deref(), extra_roundings))?;
-            let job = other.job(&self.case, self.view).map_err(value_error)?;
-            judged(other, arithmetic, &job, outputs)
+        py.detach(|| match self.other(other)? {
+            None => judged(&self.contract, arithmetic, &self.job, outputs),
+            Some((other, job)) => judged(&other, arithmetic, &job, outputs),
         })
     }
 
@@ -130,16 +138,10 @@ impl NativeCase {
         model: &str,
         expression: (Option<String>, Option<u32>),
     ) -> PyResult<Vec<String>> {
-        let (formulation, extra_roundings) = expression;
         let arithmetic = arithmetic(model)?;
-        py.detach(|| {
-            let (level, own) = (self.contract.level(), self.contract.formulation());
-            let other = contract(level, own, (formulation.as_deref(), extra_roundings))?;
-            let job = other.job(&self.case, self.view).map_err(value_error)?;
-            let outputs = decode(&other, &job.sizes, outputs).map_err(value_error)?;
-            let found = diagnose_job(other, arithmetic, &job, &outputs).map_err(value_error)?;
-            let lines = found.iter().flat_map(Diagnosis::lines);
-            Ok(lines.map(str::to_owned).collect())
+        py.detach(|| match self.other(expression)? {
+            None => diagnosed(&self.contract, arithmetic, &self.job, outputs),
+            Some((other, job)) => diagnosed(&other, arithmetic, &job, outputs),
         })
     }
 
@@ -156,7 +158,7 @@ impl NativeCase {
                         output,
                         place,
                         |sum, element| sum.tolerance(element, &expectation.model),
-                        self.contract,
+                        &self.contract,
                     )
                 };
                 let count = output.shape.iter().product();
@@ -184,7 +186,7 @@ fn number(
     output: &Output,
     place: usize,
     tolerance: impl Fn(Summation, &splatcheck_reference::arithmetic::ElementBound) -> f64,
-    contract: Contract,
+    contract: &Contract,
 ) -> (f64, f64) {
     /// Of no matter: no sum is made warp by warp.
     const LANES: u32 = 32;
@@ -226,13 +228,41 @@ pub(crate) struct Worst {
     text: String,
 }
 
+impl NativeCase {
+    /// The contract in another expression, with its job; nothing where none is named.
+    fn other(
+        &self,
+        (named, extra_roundings): (Option<String>, Option<u32>),
+    ) -> PyResult<Option<(Contract, Job)>> {
+        if named.is_none() && extra_roundings.is_none() {
+            return Ok(None);
+        }
+        let (formulation, extra) = expression((named.as_deref(), extra_roundings))?;
+        let other = self.contract.with(formulation, extra).map_err(value_error)?;
+        let job = other.job(&self.case, self.view).map_err(value_error)?;
+        Ok(Some((other, job)))
+    }
+}
+
+fn diagnosed(
+    contract: &Contract,
+    arithmetic: Arithmetic,
+    job: &Job,
+    outputs: &[u8],
+) -> PyResult<Vec<String>> {
+    let outputs = decode(contract, &job.sizes, outputs).map_err(value_error)?;
+    let found = diagnose_job(contract, arithmetic, job, &outputs).map_err(value_error)?;
+    let lines = found.iter().flat_map(Diagnosis::lines);
+    Ok(lines.map(str::to_owned).collect())
+}
+
 fn judged(
-    contract: Contract,
+    contract: &Contract,
     arithmetic: Arithmetic,
     job: &Job,
     outputs: &[u8],
 ) -> PyResult<Judged> {
-    let outputs = decode(&contract, &job.sizes, outputs).map_err(value_error)?;
+    let outputs = decode(contract, &job.sizes, outputs).map_err(value_error)?;
     let tally = judge_job(contract, arithmetic, job, &outputs).map_err(value_error)?;
     Ok(Judged::of(&tally))
 }

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use splatcheck::engines::command::Form;
 use splatcheck::fuzz::Draws;
+use splatcheck::presets::Preset;
 use splatcheck::workload::{AnyCase, Workload, generator};
 use splatcheck::workloads::splat::Splat;
 use splatcheck::workloads::splat::contract::{Contract, Level};
@@ -22,22 +23,32 @@ pub(crate) struct Source {
     draws: Draws,
 }
 
-/// A level in the formulation of that name, else in this one, with so many extra roundings.
-pub(crate) fn contract(
-    level: Level,
-    formulation: Formulation,
-    (named, extra_roundings): (Option<&str>, Option<u32>),
+/// A formulation by its name, and so many extra roundings.
+pub(crate) type Expression<'e> = (Option<&'e str>, Option<u32>);
+
+/// The two as they are meant.
+pub(crate) fn expression(
+    (named, extra_roundings): Expression<'_>,
+) -> PyResult<(Option<Formulation>, Option<ExtraRoundings>)> {
+    let formulation = named.map(str::parse::<Formulation>).transpose().map_err(value_error)?;
+    let extra = extra_roundings.map(|extra| extra.to_string().parse::<ExtraRoundings>());
+    Ok((formulation, extra.transpose().map_err(value_error)?))
+}
+
+/// What a kernel is judged as: a level, its only one or raster where none is named, perhaps of a preset.
+fn contract(
+    level: Option<&str>,
+    preset: Option<&str>,
+    named: Expression<'_>,
 ) -> PyResult<Contract> {
-    let named = named.map(str::parse::<Formulation>).transpose().map_err(value_error)?;
-    let formulation = named.unwrap_or(formulation);
-    let formulation = match extra_roundings {
-        Some(extra) => {
-            let extra: ExtraRoundings = extra.to_string().parse().map_err(value_error)?;
-            formulation.with_extra_roundings(extra)
-        }
-        None => formulation,
-    };
-    Contract::new(level, formulation).map_err(value_error)
+    let level = level.map(str::parse::<Level>).transpose().map_err(value_error)?;
+    let (formulation, extra) = expression(named)?;
+    if let Some(name) = preset {
+        let preset = Preset::find(name).map_err(value_error)?;
+        return Contract::of_preset(&preset, level, (formulation, extra)).map_err(value_error);
+    }
+    let plain = Contract::new(level.unwrap_or_default(), Formulation::default());
+    plain.and_then(|plain| plain.with(formulation, extra)).map_err(value_error)
 }
 
 /// From the generators of those names, each of which promises something of the contract's stage; for none,
@@ -45,7 +56,7 @@ pub(crate) fn contract(
 fn draws_of(
     workload: Arc<dyn Workload>,
     (seed, names): (u64, &[String]),
-    contract: Contract,
+    contract: &Contract,
 ) -> PyResult<Draws> {
     let mut named = Vec::new();
     for name in names {
@@ -76,15 +87,15 @@ fn draws_of(
 impl Source {
     #[new]
     fn new(
-        level: &str,
+        kernel: (Option<String>, Option<String>),
         expression: (Option<String>, Option<u32>),
         draws: (u64, Vec<String>),
         convention: Option<String>,
     ) -> PyResult<Self> {
-        let ((formulation, extra_roundings), (seed, generators)) = (expression, draws);
-        let level = level.parse().map_err(value_error)?;
-        let contract =
-            contract(level, Formulation::default(), (formulation.as_deref(), extra_roundings))?;
+        let ((level, preset), (formulation, extra_roundings)) = (kernel, expression);
+        let (seed, generators) = draws;
+        let named = (formulation.as_deref(), extra_roundings);
+        let contract = contract(level.as_deref(), preset.as_deref(), named)?;
         let mut workload: Arc<dyn Workload> = Arc::new(Splat::default());
         if let Some(name) = convention {
             workload = workload.under(&name).ok_or_else(|| {
@@ -92,8 +103,20 @@ impl Source {
                 PyValueError::new_err(what)
             })?;
         }
-        let draws = draws_of(Arc::clone(&workload), (seed, &generators), contract)?;
+        let draws = draws_of(Arc::clone(&workload), (seed, &generators), &contract)?;
         Ok(Self { contract, workload, draws })
+    }
+
+    /// The level of the cases.
+    #[getter]
+    fn level(&self) -> &'static str {
+        self.contract.level().name()
+    }
+
+    /// The arithmetic that the preset's kernels are compiled to, if it says so.
+    #[getter]
+    fn model(&self) -> Option<&'static str> {
+        Some(self.contract.preset()?.arithmetic?.name())
     }
 
     /// The case of that number: a scene, and at level raster one of its cameras.
@@ -108,7 +131,7 @@ impl Source {
             // Conventions come by turns, so the number itself would tie cameras to conventions.
             let mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
             let view = usize::try_from(mixed % views).unwrap_or_default();
-            NativeCase::new(case, view, self.contract)
+            NativeCase::new(case, view, self.contract.clone())
         })
     }
 
@@ -128,7 +151,7 @@ impl Source {
 impl Source {
     fn all_views(&self, case: AnyCase, all: &mut Vec<NativeCase>) -> PyResult<()> {
         for view in 0..self.contract.views(&case).map_err(value_error)? {
-            all.push(NativeCase::new(Arc::clone(&case), view, self.contract)?);
+            all.push(NativeCase::new(Arc::clone(&case), view, self.contract.clone())?);
         }
         Ok(())
     }

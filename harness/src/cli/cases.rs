@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::args::{ConventionName, under};
-use super::command::ContractArgs;
+use super::command::{CasesLeftOut, ContractArgs};
 use super::exit::{CliError, Outcome};
 use super::fuzz::find_generator;
 use super::paths;
@@ -71,6 +71,8 @@ a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text
             backgrounds [C,D], v_render_colors [C,H,W,D] v_render_alphas [C,H,W,1]
     writes  render_colors [C,H,W,D] render_alphas [C,H,W,1] v_means, v_quats, v_scales, v_opacities,
             v_colors or v_sh, and if it likes v_viewmats [C,4,4] and v_backgrounds [C,D]
+With --preset NAME the arrays have that project's names and layouts instead, also at level full:
+docs/src/presets.md describes them.
 
 The folder gets
   cases/NAME.safetensors         each case: the input of a program of --level full, and a corpus for
@@ -134,23 +136,33 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         })
     });
     let (mut cases, mut inputs) = (0, 0);
+    let left_out = CasesLeftOut::default();
     for case in corpus.into_iter().map(Ok).chain(drawn) {
-        inputs += write_case(plan, &case?)?;
+        let case = case?;
+        if let Some(why) = plan.contract.not_for(&case) {
+            left_out.note(why, case.name());
+            continue;
+        }
+        inputs += write_case(plan, &case)?;
         cases += 1;
     }
     let folder = plan.out.display();
     let level = plan.contract.level();
-    match level {
-        Level::Full => writeln!(out, "{cases} cases in {folder}/cases, the inputs of level full")?,
-        Level::Raster | Level::Project | Level::ProjectBackward => {
-            writeln!(
-                out,
-                "{cases} cases in {folder}/cases, {inputs} inputs of level {level} in \
-                           {folder}/inputs"
-            )?;
-        }
+    if reads_cases(&plan.contract) {
+        writeln!(out, "{cases} cases in {folder}/cases, the inputs of level {level}")?;
+    } else {
+        let inputs = format!("{inputs} inputs of level {level} in {folder}/inputs");
+        writeln!(out, "{cases} cases in {folder}/cases, {inputs}")?;
+    }
+    for line in left_out.lines() {
+        writeln!(out, "{line}")?;
     }
     Ok(Outcome::Agree)
+}
+
+/// Whether a program's input is the case's file itself.
+fn reads_cases(contract: &Contract) -> bool {
+    contract.level() == Level::Full && contract.preset().is_none()
 }
 
 /// Writes a case and its inputs; how many inputs there are beside it.
@@ -158,8 +170,8 @@ fn write_case(plan: &CasesPlan, case: &AnyCase) -> Result<usize, CliError> {
     let cannot = |error| CliError::caused("cannot write a case", error);
     let path = folder(&plan.out, "cases")?.join(format!("{}.safetensors", case.name()));
     case.write(&path, &Notes::new()).map_err(cannot)?;
-    let contract = plan.contract;
-    if contract.level() == Level::Full {
+    let contract = &plan.contract;
+    if reads_cases(contract) {
         return Ok(0);
     }
     let views = contract.views(case).map_err(CliError::of)?;

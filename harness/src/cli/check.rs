@@ -107,6 +107,9 @@ fn conclude(
         writeln!(out, "{chain}\n")?;
     }
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
+    for line in plan.command.iter().flat_map(|command| command.not_for.lines()) {
+        writeln!(out, "{line}")?;
+    }
     if let Subject::Campaign { corpus: None, .. } = plan.subject {
         writeln!(
             out,
@@ -187,7 +190,8 @@ impl Cases {
     /// A case that it cannot be judged on.
     fn of_program(mut self, command: Option<CommandPlan>) -> Result<Self, CliError> {
         if let Some(command) = &command {
-            let contract = command.contract;
+            let contract = &command.contract;
+            self.filed.retain(|case| command.takes(case));
             let all = self.filed.iter().map(|case| contract.case(case));
             self.filed = all.collect::<Result<_, _>>().map_err(CliError::of)?;
         }
@@ -197,9 +201,10 @@ impl Cases {
 
     /// All cases, one after another.
     fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.random).map(|index| {
+        let drawn = (0..self.random).filter_map(|index| {
             let case = self.draw(index).current();
-            self.command.as_ref().map_or(Arc::clone(&case), |command| command.case(&case))
+            let Some(command) = &self.command else { return Some(case) };
+            command.takes(&case).then(|| command.case(&case))
         });
         self.filed.iter().cloned().chain(drawn)
     }

@@ -1,7 +1,8 @@
 //! `--command`: a user's own program in the place of engines.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -17,9 +18,10 @@ use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grant
 use crate::engines::repeated::{Repeated, Repeats};
 use crate::fuzz::Plan;
 use crate::judge::Arithmetic;
+use crate::presets::Preset;
 use crate::report::shell_word;
 use crate::workload::{AnyCase, Case, Workload};
-use crate::workloads::splat::contract::{Contract, Level};
+use crate::workloads::splat::contract::{Contract, Level, NotFor};
 
 /// The arithmetic that a program promises, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -52,8 +54,14 @@ impl ModelName {
 }
 
 /// As what a program is judged, as typed.
-#[derive(Clone, Copy, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct ContractArgs {
+    /// The project whose kernel your program is: what its arrays are called and how they lie, what is built
+    /// into it, its formulation and arithmetic, at a level that the preset has. One of gsplat-1.5,
+    /// gsplat-main, inria, fastgs, brush, or the path of your own (.toml): docs/src/presets.md describes them
+    /// [default: gsplat's names and shapes, nothing built in]
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
     /// The part of the way that your program does: raster (the gradients of what is rasterized), project,
     /// project-backward, or full (a scene's images and gradients) [default: raster]
     #[arg(long, value_name = "LEVEL", value_parser = |name: &str| name.parse::<Level>())]
@@ -75,23 +83,32 @@ pub struct ContractArgs {
 
 impl ContractArgs {
     fn is_given(&self) -> bool {
-        let Self { level, model, formulation, extra_roundings } = self;
-        level.is_some() || model.is_some() || formulation.is_some() || extra_roundings.is_some()
+        let Self { preset, level, model, formulation, extra_roundings } = self;
+        preset.is_some()
+            || level.is_some()
+            || model.is_some()
+            || formulation.is_some()
+            || extra_roundings.is_some()
     }
 
     /// What was promised.
     ///
     /// # Errors
-    /// A formulation of a level that has none.
+    /// A formulation of a level that has none; a preset that is none, or has not the level.
     pub fn resolve(&self) -> Result<(Contract, Arithmetic), CliError> {
-        let formulation = self.formulation.unwrap_or_default();
-        let formulation = match self.extra_roundings {
-            Some(extra) => formulation.with_extra_roundings(extra),
-            None => formulation,
+        let expression = (self.formulation, self.extra_roundings);
+        let Some(name) = &self.preset else {
+            let plain = Contract::new(self.level.unwrap_or_default(), Formulation::STANDARD);
+            let contract =
+                plain.and_then(|plain| plain.with(self.formulation, self.extra_roundings));
+            let model = self.model.unwrap_or_default();
+            return Ok((contract.map_err(CliError::of)?, model.arithmetic()));
         };
-        let contract = Contract::new(self.level.unwrap_or_default(), formulation);
-        let model = self.model.unwrap_or_default();
-        Ok((contract.map_err(CliError::of)?, model.arithmetic()))
+        let preset = Preset::find(name).map_err(|error| CliError::caused("--preset", error))?;
+        let contract = Contract::of_preset(&preset, self.level, expression);
+        let contract = contract.map_err(|error| CliError::caused("--preset", error))?;
+        let model = self.model.map(ModelName::arithmetic).or(preset.arithmetic);
+        Ok((contract, model.unwrap_or_else(|| ModelName::default().arithmetic())))
     }
 }
 
@@ -142,8 +159,30 @@ pub struct CommandArgs {
     pub contract: ContractArgs,
 }
 
+/// Cases that are not for a program, by why: their names, so that each counts once. A copy is the same.
+#[derive(Clone, Debug, Default)]
+pub struct CasesLeftOut(Arc<Mutex<BTreeMap<NotFor, BTreeSet<String>>>>);
+
+impl CasesLeftOut {
+    /// Notes a case.
+    pub fn note(&self, why: NotFor, case: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(why).or_default().insert(case.to_owned());
+    }
+
+    /// A line for each reason.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = |(why, cases): (&NotFor, &BTreeSet<String>)| {
+            format!("NOT EXERCISED: {} cases {why}", cases.len())
+        };
+        all.iter().map(line).collect()
+    }
+}
+
 /// A program to judge.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CommandPlan {
     /// What starts it.
     pub line: CommandLine,
@@ -155,6 +194,8 @@ pub struct CommandPlan {
     pub grants: Grants,
     /// How many processes of it run.
     pub processes: usize,
+    /// The cases that were left out.
+    pub not_for: CasesLeftOut,
 }
 
 impl CommandArgs {
@@ -178,7 +219,7 @@ impl CommandArgs {
         let Some(line) = self.program.command.clone() else {
             if self.contract.is_given() || self.program.timeout.is_some() {
                 return Err(CliError::new(
-                    "--level, --model, --formulation, --extra-roundings and --timeout are a program's: \
+                    "--preset, --level, --model, --formulation, --extra-roundings and --timeout are a program's: \
                      name it with --command",
                 ));
             }
@@ -197,7 +238,8 @@ impl CommandArgs {
         }
         let (contract, arithmetic) = self.contract.resolve()?;
         let grants = self.program.grants();
-        Ok(Some(CommandPlan { line, contract, arithmetic, grants, processes: processes.max(1) }))
+        let (processes, not_for) = (processes.max(1), CasesLeftOut::default());
+        Ok(Some(CommandPlan { line, contract, arithmetic, grants, processes, not_for }))
     }
 }
 
@@ -211,7 +253,7 @@ impl CommandPlan {
         repeats: Option<&Repeats>,
     ) -> Result<(Contender<'static>, LeftOut), CliError> {
         let promised = (self.arithmetic, self.grants);
-        let form = Arc::new(self.contract);
+        let form = Arc::new(self.contract.clone());
         let engine = CommandEngine::start(&self.line, form, promised, self.processes);
         let engine = engine.map_err(CliError::of)?;
         let left_out = engine.left_out();
@@ -229,6 +271,18 @@ impl CommandPlan {
         Ok((contender, left_out))
     }
 
+    /// Whether a case is for the program; one that is not is noted.
+    #[must_use]
+    pub fn takes(&self, case: &AnyCase) -> bool {
+        match self.contract.not_for(case) {
+            None => true,
+            Some(why) => {
+                self.not_for.note(why, case.name());
+                false
+            }
+        }
+    }
+
     /// A case with the program's jobs. Those that are drawn are splats, and those of files were looked at.
     #[must_use]
     pub fn case(&self, case: &AnyCase) -> AnyCase {
@@ -241,7 +295,8 @@ impl CommandPlan {
         smaller: impl FnOnce(&mut dyn FnMut(&AnyCase) -> bool) -> AnyCase,
         fails: &mut dyn FnMut(&AnyCase) -> bool,
     ) -> AnyCase {
-        self.case(&smaller(&mut |case| fails(&self.case(case))))
+        let takes = |case: &AnyCase| self.contract.not_for(case).is_none();
+        self.case(&smaller(&mut |case| takes(case) && fails(&self.case(case))))
     }
 
     /// What every finding's reader is told.
@@ -279,6 +334,9 @@ impl fmt::Display for CommandPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, contract, arithmetic, .. } = self;
         write!(f, "{} is '{line}', arithmetic {}", contract.stage(), arithmetic.name())?;
+        if let Some(preset) = contract.preset() {
+            write!(f, "; preset {preset}, level {}", contract.level())?;
+        }
         if contract.level() == Level::Raster {
             write!(f, "; formulation {}", described(contract.formulation()))?;
         }

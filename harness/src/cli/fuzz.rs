@@ -244,6 +244,9 @@ pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         writeln!(out, "{command}\n")?;
     }
     out.write_all(results.text(&fuzz.out).as_bytes())?;
+    for line in fuzz.command.iter().flat_map(|command| command.not_for.lines()) {
+        writeln!(out, "{line}")?;
+    }
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }
@@ -294,6 +297,9 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
     });
     let cases = cases.filter_map(|(case, view)| {
         let Some(command) = &fuzz.command else { return Some((case, view)) };
+        if !command.takes(&case) {
+            return None;
+        }
         let case = command.case(&case);
         (view < case.views()).then_some((case, view))
     });

@@ -11,9 +11,9 @@ use super::exit::{CliError, Outcome, conclude};
 use super::formulation::described;
 use super::paths;
 use crate::diagnosis::Diagnosis;
-use crate::engines::command::{Form, decode};
+use crate::engines::command::{Form, read_written};
 use crate::gate::Evidence;
-use crate::io::read;
+use crate::io::{Problem, read};
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
 use crate::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
@@ -75,8 +75,13 @@ impl JudgeArgs {
 /// # Errors
 /// See [`CliError`]. A result that does not fit its case is none: the program is at fault.
 pub fn run(plan: &JudgePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let JudgePlan { contract, arithmetic, camera, .. } = *plan;
+    let JudgePlan { contract, arithmetic, camera, .. } = plan;
+    let (arithmetic, camera) = (*arithmetic, *camera);
     let case = read_case(&plan.case)?.case;
+    if let Some(why) = contract.not_for(&case) {
+        let name = case.name();
+        return Err(CliError::new(format!("case {name} is one of those {why}: name another")));
+    }
     let job = contract.job(&case, camera).map_err(CliError::of)?;
     let bytes = read::bytes(&plan.result);
     let bytes = bytes.map_err(|error| CliError::caused("cannot read the result", error))?;
@@ -85,20 +90,23 @@ pub fn run(plan: &JudgePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         write!(out, ", camera {camera}, formulation {}", described(contract.formulation()))?;
     }
     writeln!(out, ", arithmetic {}", arithmetic.name())?;
-    let outputs = match decode(&contract, &job.sizes, &bytes) {
-        Ok(outputs) => outputs,
-        Err(problem) => {
-            writeln!(out, "disagree: {problem}")?;
-            return conclude(&Evidence::of_failures(vec![problem.to_string()]));
-        }
+    let wrong = |problem: Problem, out: &mut dyn Write| {
+        writeln!(out, "disagree: {problem}")?;
+        conclude(&Evidence::of_failures(vec![problem.to_string()]))
     };
-    let left_out =
-        contract.stage().outputs.iter().filter(|port| {
-            contract.may_write(port, &job.sizes) && outputs.find(port.name).is_none()
-        });
-    for port in left_out {
-        writeln!(out, "NOT COMPARED: {}: the result has none", port.name)?;
+    let written = match read_written(contract, &job.sizes, &bytes) {
+        Ok(written) => written,
+        Err(problem) => return wrong(problem, out),
+    };
+    for one in contract.written(&job.sizes) {
+        if written.find(&one.name).is_none() {
+            writeln!(out, "NOT COMPARED: {}: the result has none", one.name)?;
+        }
     }
+    let outputs = match contract.gathered(&job.sizes, written) {
+        Ok(outputs) => outputs,
+        Err(problem) => return wrong(problem, out),
+    };
     let tally = judge_job(contract, arithmetic, &job, &outputs).map_err(CliError::of)?;
     let diagnosis = diagnose_job(contract, arithmetic, &job, &outputs).map_err(CliError::of)?;
     conclude_tally(&tally, diagnosis.as_ref(), out)

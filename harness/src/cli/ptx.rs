@@ -41,7 +41,7 @@ use crate::report::report;
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use crate::workload::{AnyCase, views};
 use crate::workloads::splat::formulated::{judged_in, stage_of};
-use crate::workloads::splat::kernel_rules::KernelRules;
+use crate::workloads::splat::kernel_rules::{KernelRules, Reach};
 
 /// Options of `ptx`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -294,7 +294,8 @@ impl<'p> Run<'p> {
 
     /// A case as the kernel is judged on it.
     fn changed(&self, case: &AnyCase) -> Result<AnyCase, CliError> {
-        judged_in(&self.rules.applied_to(case), self.formulation).map_err(CliError::of)
+        judged_in(&self.rules.applied_to(case, Reach::Raster), self.formulation)
+            .map_err(CliError::of)
     }
 
     fn judge(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use splatcheck_gpu::{Reduction, Setting};
 
-use super::command::{CommandPlan, ProgramArgs};
+use super::command::{CasesLeftOut, CommandPlan, ProgramArgs};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
@@ -22,6 +22,7 @@ use crate::engines::repeated::Repeats;
 use crate::engines::{Discovery, Emulation, Found, Program};
 use crate::gate::Evidence;
 use crate::judge::Arithmetic;
+use crate::presets::Preset;
 use crate::report::report;
 use crate::workload::{AnyCase, CaseFile, Notes};
 use crate::workloads;
@@ -244,8 +245,15 @@ impl Recorded {
         };
         let id = self.engine.as_ref().and_then(|id| id.parse().ok());
         let CommandId(arithmetic) = id.unwrap_or(CommandId(Arithmetic::Cuda));
-        let contract = Contract::new(level, formulation).map_err(CliError::of)?;
-        Ok(CommandPlan { line, contract, arithmetic, grants, processes: 1 })
+        let preset = Preset::noted(notes)
+            .map_err(|problem| CliError::new(format!("the reproducer: {problem}")))?;
+        let contract = match &preset {
+            None => Contract::new(level, formulation),
+            Some(preset) => Contract::noted(preset, level, formulation),
+        };
+        let contract = contract.map_err(CliError::of)?;
+        let not_for = CasesLeftOut::default();
+        Ok(CommandPlan { line, contract, arithmetic, grants, processes: 1, not_for })
     }
 
     /// Makes the recorded run again with a program, as often as was recorded.

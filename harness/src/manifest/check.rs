@@ -4,19 +4,15 @@ mod parameter;
 
 use std::collections::BTreeMap;
 
-use splatcheck_reference::arithmetic::{ExtraRoundings, NoRoundings};
-use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::convention::{ClampGradient, Profile, StopRule};
 use toml::Spanned;
 
-use super::array::Array;
-use super::expression::Expression;
-use super::symbols::{CONSTANTS, SIZES};
-use super::text::{self, File, line_of};
-use super::{Argument, Contents, Launch, Manifest, Parameter, Shape, Start};
+use super::text::{self, File};
+use super::{Argument, Array, Contents, Expression, Launch, Manifest, Parameter, Shape, Start};
 use crate::io::Problem;
 use crate::io::error::quoted;
-use crate::workloads::splat::kernel_rules::KernelRules;
+use crate::layout::symbols::{CONSTANTS, SIZES};
+use crate::layout::written::{At, line};
+use crate::presets::{NoPreset, Preset, Terms};
 
 /// Checks a manifest's text.
 ///
@@ -34,15 +30,16 @@ pub(super) fn manifest(text: &str) -> Result<Manifest, Problem> {
         let missing = || place.problem("empty", "give one of zeros, poison, random");
         buffers.insert(name.clone(), found.ok_or_else(missing)?);
     }
+    let Terms { formulation, extra_roundings, channels, rules } = check.terms(&file)?;
     let manifest = Manifest {
         text: text.to_owned(),
         launches,
         buffers,
         sizes: check.sizes.clone(),
-        formulation: check.formulation(&file)?,
-        extra_roundings: check.extra_roundings(&file)?,
-        channels: check.channels(&file)?,
-        rules: check.rules(&file)?,
+        formulation,
+        extra_roundings,
+        channels,
+        rules,
     };
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
@@ -59,22 +56,6 @@ fn sizes(file: &File) -> Result<BTreeMap<String, i64>, Problem> {
     Ok(file.sizes.clone())
 }
 
-/// A place of the file, for messages.
-struct At {
-    line: usize,
-    place: String,
-}
-
-impl At {
-    fn problem(&self, value: &str, advice: impl Into<String>) -> Problem {
-        Problem::new(self.place.as_str(), value, advice).at_line(self.line)
-    }
-
-    fn key(&self, key: &str) -> Self {
-        Self { line: self.line, place: format!("{}.{key}", self.place) }
-    }
-}
-
 struct Check<'t> {
     text: &'t str,
     sizes: BTreeMap<String, i64>,
@@ -82,7 +63,7 @@ struct Check<'t> {
 
 impl Check<'_> {
     fn line<T>(&self, written: &Spanned<T>) -> usize {
-        line_of(self.text, written.span().start)
+        line(self.text, written)
     }
 
     /// The kernels to launch: the one at the top, or those of the tables.
@@ -237,100 +218,19 @@ impl Check<'_> {
         })
     }
 
-    fn formulation(&self, file: &File) -> Result<Option<Formulation>, Problem> {
-        let (key, written) = match (&file.preset, &file.formulation) {
-            (None, None) => return Ok(None),
-            (Some(preset), Some(_)) => {
-                let advice = "a preset names a formulation: leave one of them out";
-                let problem = Problem::new("preset", "beside formulation", advice);
-                return Err(problem.at_line(self.line(preset)));
-            }
-            (Some(preset), None) => ("preset", preset),
-            (None, Some(formulation)) => ("formulation", formulation),
-        };
-        let parsed = written.get_ref().parse::<Formulation>().map_err(|error| {
-            Problem::new(key, quoted(written.get_ref()), error.to_string())
-                .at_line(self.line(written))
-        })?;
-        Ok(Some(parsed))
-    }
-
-    fn extra_roundings(&self, file: &File) -> Result<Option<ExtraRoundings>, Problem> {
-        let Some(extra) = &file.extra_roundings else { return Ok(None) };
-        let count = extra.get_ref().to_string();
-        let roundings = count.parse().map_err(|error: NoRoundings| {
-            Problem::new("extra_roundings", &count, error.to_string()).at_line(self.line(extra))
-        })?;
-        Ok(Some(roundings))
-    }
-
-    fn channels(&self, file: &File) -> Result<Option<u32>, Problem> {
-        let Some(written) = &file.channels else { return Ok(None) };
-        let channels = u32::try_from(*written.get_ref()).ok();
-        let most = splatcheck_gpu::stages::splat::MAX_CHANNELS;
-        let channels = channels.filter(|channels| (1..=most).contains(channels));
-        let wrong = || {
-            Problem::new("channels", written.get_ref(), format!("expected 1 to {most}"))
-                .at_line(self.line(written))
-        };
-        channels.map(Some).ok_or_else(wrong)
-    }
-
-    fn rules(&self, file: &File) -> Result<KernelRules, Problem> {
-        let mut rules = KernelRules::default();
-        if let Some(written) = &file.convention {
-            let name = written.get_ref();
-            rules.profile = Some(name.parse::<Profile>().map_err(|_| {
-                Problem::new("convention", quoted(name), "expected 'inria' or 'gsplat'")
-                    .at_line(self.line(written))
-            })?);
-        }
-        if let Some(written) = &file.alpha_gradient {
-            rules.no_alpha_gradient = match written.get_ref().as_str() {
-                "none" => true,
-                "included" => false,
-                other => {
-                    let problem = Problem::new(
-                        "alpha_gradient",
-                        quoted(other),
-                        "expected 'none' or 'included'",
-                    );
-                    return Err(problem.at_line(self.line(written)));
-                }
-            };
-        }
-        let Some(written) = &file.constants else { return Ok(rules) };
-        let at = At { line: self.line(written), place: "constants".to_owned() };
-        let constants = written.get_ref();
-        let within = |key: &str, value: Option<f64>| match value {
-            Some(value) if !(0.0..=1.0).contains(&value) => {
-                Err(at.key(key).problem(&value.to_string(), "expected 0 to 1"))
-            }
-            other => Ok(other),
-        };
-        rules.alpha_max = within("alpha_max", constants.alpha_max)?;
-        rules.alpha_min = within("alpha_min", constants.alpha_min)?;
-        rules.transmittance_min = within("transmittance_min", constants.transmittance_min)?;
-        rules.pixel_center = within("pixel_center", constants.pixel_center)?;
-        rules.stop_rule = match constants.stop_rule.as_deref() {
-            None => None,
-            Some("less") => Some(StopRule::Less),
-            Some("less-or-equal") => Some(StopRule::LessOrEqual),
-            Some(other) => {
-                let advice = "expected 'less' or 'less-or-equal'";
-                return Err(at.key("stop_rule").problem(&quoted(other), advice));
+    /// What the kernels are judged as: each key in place of the preset's, if one is named.
+    fn terms(&self, file: &File) -> Result<Terms, Problem> {
+        let preset = match &file.preset {
+            None => Terms::default(),
+            Some(written) => {
+                let wrong = |error: NoPreset| {
+                    Problem::new("preset", quoted(written.get_ref()), error.to_string())
+                        .at_line(self.line(written))
+                };
+                Preset::named(written.get_ref()).map_err(wrong)?.terms
             }
         };
-        rules.clamp_gradient = match constants.clamp_gradient.as_deref() {
-            None => None,
-            Some("pass-through") => Some(ClampGradient::PassThrough),
-            Some("zero") => Some(ClampGradient::Zero),
-            Some(other) => {
-                let advice = "expected 'pass-through' or 'zero'";
-                return Err(at.key("clamp_gradient").problem(&quoted(other), advice));
-            }
-        };
-        Ok(rules)
+        file.terms().over(self.text, preset)
     }
 
     /// Every named buffer is described, and used.

@@ -10,7 +10,7 @@ use splatcheck_gpu::{Data, EngineError, Tensors};
 use super::bind::{BindError, bind, structure};
 use super::{
     Argument, Array, Contents, Expression, ExpressionError, Launch, Manifest, Number, Rows, Scalar,
-    Start, Symbols, Tensor, Width,
+    Start, Symbols, Tensor,
 };
 
 /// The largest array that a manifest may ask for, bytes.
@@ -297,23 +297,22 @@ impl<'a> Arrays<'a> {
     /// The outputs, in gsplat's layout and units.
     fn outputs(&self, device: &mut ForeignDevice<'_>) -> Result<Tensors, EngineError> {
         let symbols = &self.symbols;
-        let mut numbers = Tensor::OUTPUTS
-            .map(|tensor| (tensor, vec![0.0; symbols.gaussians * tensor.width().count(symbols)]));
+        let mut numbers = Tensor::OUTPUTS.map(|tensor| {
+            let count = symbols.gaussians * tensor.width().count(symbols);
+            (tensor.name(), vec![0.0; count])
+        });
         for (array, buffer) in &self.tensors {
-            if array.fields.iter().filter_map(|field| field.tensor()).any(Tensor::is_output) {
+            if array.is_written() {
                 let bytes = device.read(&array.name(), *buffer)?;
                 let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
                 array.unpack(&words, symbols, &mut numbers);
             }
         }
         let mut outputs = Tensors::new();
-        for (tensor, numbers) in numbers {
+        for (tensor, (name, numbers)) in Tensor::OUTPUTS.into_iter().zip(numbers) {
             let rows = Rows::Gaussians.count(symbols);
-            let shape = match tensor.width() {
-                Width::Fixed(1) => vec![rows],
-                width @ (Width::Fixed(_) | Width::Channels) => vec![rows, width.count(symbols)],
-            };
-            let fits = outputs.array(tensor.name(), &shape, Data::F32(numbers));
+            let shape = [vec![rows], tensor.width().sides(symbols)].concat();
+            let fits = outputs.array(name, &shape, Data::F32(numbers));
             fits.map_err(|error| EngineError::Device(error.to_string()))?;
         }
         Ok(outputs)

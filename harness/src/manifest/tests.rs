@@ -2,6 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{EngineError, Tensors};
+use splatcheck_reference::splat::convention::Profile;
 
 const GOOD: &str = r#"
 kernel = "k"
@@ -189,12 +190,12 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         (
             "preset = \"gsplat-1.5\"",
             "preset = \"gsplat-0.1\"",
-            "line 3: preset is 'gsplat-0.1': unknown formulation",
+            "line 3: preset is 'gsplat-0.1': there is no preset 'gsplat-0.1': expected gsplat-1.5",
         ),
         (
             "preset = \"gsplat-1.5\"",
-            "preset = \"3dgs\"\nformulation = \"3dgs\"",
-            "preset is beside formulation: a preset names a formulation",
+            "formulation = \"gsplat-0.1\"",
+            "line 3: formulation is 'gsplat-0.1': unknown formulation",
         ),
         (
             "preset = \"gsplat-1.5\"",
@@ -235,6 +236,27 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         let text = refused(&bad);
         assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
     }
+}
+
+#[test]
+fn a_preset_says_what_a_manifest_does_not() {
+    let of = |more: &str| {
+        let text = GOOD.replacen("block = [256]", &format!("{more}\nblock = [256]"), 1);
+        Manifest::parse(&text).expect(more)
+    };
+    let preset = of("");
+    let rules = KernelRules {
+        profile: Some(Profile::Gsplat),
+        alpha_max: Some(0.999),
+        ..KernelRules::default()
+    };
+    assert_eq!(preset.rules, rules, "the constants of gsplat 1.5 are built in");
+    let other = of("constants = { alpha_max = 0.5 }\nalpha_gradient = \"none\"\nchannels = 3");
+    let own = KernelRules { alpha_max: Some(0.5), no_alpha_gradient: true, ..rules };
+    assert_eq!((other.rules, other.channels), (own, Some(3)), "the manifest's own keys go before");
+    assert_eq!(other.formulation, preset.formulation, "what it leaves out is the preset's");
+    let brush = of("formulation = \"brush\"");
+    assert_eq!(brush.formulation, "brush".parse().ok(), "in place of the preset's");
 }
 
 #[test]

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::expression::Expression;
 use crate::io::Problem;
+use crate::layout::Expression;
+use crate::layout::written::{self, Written};
+use crate::presets::{Constants, WrittenTerms};
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -122,38 +124,39 @@ fn one() -> f32 {
     1.0
 }
 
-/// What is built into the kernel of the convention.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Constants {
-    pub(super) alpha_max: Option<f64>,
-    pub(super) alpha_min: Option<f64>,
-    pub(super) transmittance_min: Option<f64>,
-    pub(super) pixel_center: Option<f64>,
-    pub(super) stop_rule: Option<String>,
-    pub(super) clamp_gradient: Option<String>,
-}
-
 impl File {
     /// Reads a text.
     ///
     /// # Errors
     /// What TOML or the tables do not allow, with its line.
     pub(super) fn parse(text: &str) -> Result<Self, Problem> {
-        toml::from_str(text).map_err(|error| {
-            let said: Vec<_> = error.message().lines().map(str::trim).collect();
-            let value = format!("not understood ({})", said.join("; "));
-            let problem = Problem::new("the manifest", value, "mend it there");
-            match error.span() {
-                Some(span) => problem.at_line(line_of(text, span.start)),
-                None => problem,
-            }
-        })
+        written::parse("the manifest", text)
+    }
+
+    /// The keys that say what the kernels are judged as, but for the preset.
+    pub(super) fn terms(&self) -> WrittenTerms<'_> {
+        WrittenTerms {
+            formulation: self.formulation.as_ref(),
+            extra_roundings: self.extra_roundings.as_ref(),
+            convention: self.convention.as_ref(),
+            constants: self.constants.as_ref(),
+            alpha_gradient: self.alpha_gradient.as_ref(),
+            channels: self.channels.as_ref(),
+        }
     }
 }
 
-/// Line, from 1, of a byte of the text.
-pub(super) fn line_of(text: &str, byte: usize) -> usize {
-    let before = text.as_bytes().get(..byte).unwrap_or(text.as_bytes());
-    before.iter().filter(|&&b| b == b'\n').count() + 1
+impl Parameter {
+    /// What it says of an array.
+    pub(super) fn array(&self) -> Written<'_> {
+        Written {
+            tensor: self.tensor.as_deref(),
+            fields: self.fields.as_deref(),
+            layout: self.layout.as_deref(),
+            end: self.end,
+            none: self.none,
+            units: self.units.as_deref(),
+            off_diagonal: self.off_diagonal.as_deref(),
+        }
+    }
 }

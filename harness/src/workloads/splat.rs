@@ -16,11 +16,15 @@ pub mod generators;
 mod jobs;
 mod judged;
 pub mod kernel_rules;
+pub mod level;
 pub mod minimize;
 pub mod poison;
+pub mod raw;
+mod scene_arrays;
 mod space;
 pub mod stage;
 pub mod whole;
 
 pub use drawing::{Splat, splat_case};
 pub use judged::takes_all_cameras;
+pub(crate) use scene_arrays::{scene_arrays, scene_symbols};

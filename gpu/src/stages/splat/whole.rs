@@ -29,8 +29,8 @@ static SPEC: StageSpec = StageSpec {
     ],
     // With the names and shapes that the oracle's results have in files.
     outputs: &[
-        Port::write("render_colors", Dtype::F32, &[C, H, W, D]),
-        Port::write("render_alphas", Dtype::F32, &[C, H, W, Dim::Const(1)]),
+        Port::may_write("render_colors", &[C, H, W, D]),
+        Port::may_write("render_alphas", &[C, H, W, Dim::Const(1)]),
         Port::write("v_means", Dtype::F32, &[N, Dim::Const(3)]),
         Port::write("v_quats", Dtype::F32, &[N, Dim::Const(4)]),
         Port::write("v_scales", Dtype::F32, &[N, Dim::Const(3)]),

@@ -68,14 +68,31 @@ class Case:
         return self._native.formulation
 
     @property
+    def preset(self) -> str | None:
+        """The project whose names and layouts the arrays have; ``None`` for those of :class:`Case`."""
+        return self._native.preset
+
+    @property
+    def not_for(self) -> str | None:
+        """Why the case is not for the preset's kernel, in words that follow "cases"; ``None`` where it is.
+
+        It has another number of channels than the kernel is for, or is there to try a constant that is built
+        into the kernel otherwise.
+        """
+        return self._native.not_for
+
+    @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of what a kernel writes."""
         return {name: tuple(shape) for name, _, shape, _ in self._native.outputs()}
 
     @cached_property
-    def inputs(self) -> dict[str, np.ndarray]:
-        """What a kernel reads, by gsplat's names: see :class:`Case` for shapes and units."""
-        return self._fresh()
+    def inputs(self) -> dict[str, np.ndarray | None]:
+        """What a kernel reads, by gsplat's names: see :class:`Case` for shapes and units.
+
+        With a preset, by the project's names and in its layouts; ``None`` for what the project may leave out.
+        """
+        return {**self._fresh(), **dict.fromkeys(self._nulls)}
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -84,8 +101,7 @@ class Case:
         Whole numbers are ``int``, others ``np.float32``.
         """
         floats = set(self._native.floats())
-        _, texts = _arrays.decode(self._bytes)
-        return {key: _number(text, key in floats) for key, text in texts.items()}
+        return {key: _number(text, key in floats) for key, text in self._texts.items() if key != "null"}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the scene to a case file (.safetensors), which ``splatcheck check --case`` reads."""
@@ -96,6 +112,15 @@ class Case:
     @cached_property
     def _bytes(self) -> bytes:
         return self._native.inputs()
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return _arrays.decode(self._bytes)[1]
+
+    @property
+    def _nulls(self) -> list[str]:
+        """Inputs that the preset's kernel has and is not given."""
+        return [name for name in self._texts.get("null", "").split(",") if name]
 
     def _fresh(self) -> dict[str, np.ndarray]:
         """Inputs in memory of their own."""
@@ -117,7 +142,10 @@ def _number(text: str, is_float: bool) -> Any:
 
 
 class Cases(Sequence[Case]):
-    """Cases as a sequence: each is drawn when it is asked for, a function of the options and its number."""
+    """Cases as a sequence: each is drawn when it is asked for, a function of the options and its number.
+
+    With a preset some are not for its kernels (:attr:`Case.not_for`): to iterate leaves them out.
+    """
 
     def __init__(self, source: Source, corpus: list[NativeCase], count: int) -> None:
         self._source = source
@@ -142,47 +170,64 @@ class Cases(Sequence[Case]):
         return Case(self._source.drawn(number - len(self._corpus)))
 
     def __iter__(self) -> Iterator[Case]:
-        return (self[index] for index in range(len(self)))
+        every = (self[index] for index in range(len(self)))
+        return (case for case in every if case.not_for is None)
+
+    @property
+    def level(self) -> str:
+        """The part of the way: one of :data:`LEVELS`."""
+        return self._source.level
+
+    @property
+    def model(self) -> str | None:
+        """The arithmetic that the preset's kernels are compiled to, if it says so."""
+        return self._source.model
 
 
 def cases(
-    level: str = "raster",
+    level: str | None = None,
     count: int = 100,
     seed: int = 0,
     generator: str | Sequence[str] | None = None,
     corpus: str | os.PathLike[str] | None = None,
     convention: str | None = None,
     *,
+    preset: str | None = None,
     formulation: str | None = None,
 ) -> Cases:
     """Cases to call a kernel with.
 
     Args:
-        level: what the kernel does: ``raster``, ``project``, ``project-backward`` or ``full``.
+        level: what the kernel does: ``raster``, ``project``, ``project-backward`` or ``full``; ``raster``, or
+            the only one of the preset, where it is None.
         count: how many are drawn. A case is a function of seed and number, on every machine.
         seed: of the cases that are drawn.
         generator: draw from this generator (``lanes``, ``finish``, ``cameras``, ...), or from these in
             turn; as ``splatcheck check`` draws where it is None.
         corpus: a folder of case files, which come first, each with all its cameras.
         convention: ``inria`` or ``gsplat`` where a case does not say; both by turns where it is None.
+        preset: the project whose kernel it is (``gsplat-1.5``, ``gsplat-main``, ``inria``, ``fastgs``,
+            ``brush``, or the path of your own, ``.toml``): arrays have its names and layouts, and cases the
+            constants that are built into it. Some cases are not for it: :attr:`Case.not_for`.
         formulation: the expression of alpha's gradient (``3dgs``, ``gsplat-1.5``, ``gsplat-main``,
-            ``brush``, ``fastgs``, ``taichi``, ``slang``), which decides what a kernel reads.
+            ``brush``, ``fastgs``, ``taichi``, ``slang``), which decides what a kernel reads; the preset's
+            where it is None.
 
     Raises:
         ValueError: an option cannot be followed; the message says why.
     """
-    return draw(level, count, (seed, generator), corpus, convention, (formulation, None))
+    return draw((level, preset), count, (seed, generator), corpus, convention, (formulation, None))
 
 
 def draw(
-    level: str,
+    kernel: tuple[str | None, str | None],
     count: int,
     seeded: tuple[int, str | Sequence[str] | None],
     corpus: str | os.PathLike[str] | None,
     convention: str | None,
     expression: tuple[str | None, int | None],
 ) -> Cases:
-    """As :func:`cases`, for kernels that round a formulation's intermediates more often."""
+    """As :func:`cases`, of a level and preset, for kernels that round intermediates more often."""
     seed, generator = seeded
     for name, value in (("count", count), ("seed", seed)):
         if not isinstance(value, int | np.integer) or value < 0:
@@ -190,7 +235,7 @@ def draw(
         if value >= 1 << 64:
             raise ValueError(f"{name} is {value!r}: expected a number below 2**64")
     named = [generator] if isinstance(generator, str) else list(generator or [])
-    source = Source(level, expression, (seed, named), convention)
+    source = Source(kernel, expression, (seed, named), convention)
     folder = [] if corpus is None else source.corpus(os.fspath(corpus))
     return Cases(source, folder, count)
 
@@ -201,24 +246,27 @@ def expect_case(case: object) -> None:
         raise TypeError(f"case is of type {type(case).__name__}: expected one of splatcheck.cases()")
 
 
-def expect_model(model: str) -> None:
-    """Raises a ValueError for a name that no arithmetic has."""
-    if model not in MODELS:
-        raise ValueError(f"there is no model '{model}': expected one of {', '.join(MODELS)}")
+def expect_model(model: str | None, preset: str | None = None) -> str:
+    """The model of that name, else the preset's, else ``cuda``; a ValueError where no arithmetic has it."""
+    name = model or preset or "cuda"
+    if name not in MODELS:
+        raise ValueError(f"there is no model '{name}': expected one of {', '.join(MODELS)}")
+    return name
 
 
-def oracle(case: Case, *, model: str = "cuda") -> dict[str, np.ndarray]:
+def oracle(case: Case, *, model: str | None = None) -> dict[str, np.ndarray]:
     """What the oracle computes for a case, in float64.
 
     Beside each output ``x`` there is ``bound_x``: how far from ``x`` a conforming float32 kernel may lie,
-    sums in any order; infinite where nothing can be said.
+    sums in any order; infinite where nothing can be said. Names and shapes are those of :class:`Case`, also
+    with a preset.
 
     Args:
         case: the case.
         model: the arithmetic that the kernel promises: see :func:`assert_gradients`.
     """
     expect_case(case)
-    expect_model(model)
+    model = expect_model(model, case._native.model)
     arrays = {}
     for name, shape, values, bounds in case._native.oracle(model):
         arrays[name] = np.frombuffer(values, dtype="<f8").reshape(shape).copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,11 +114,12 @@ class Result:
 
 def check(
     fn: Kernel,
-    level: str = "raster",
+    level: str | None = None,
     count: int = 100,
     seed: int = 0,
     *,
-    model: str = "cuda",
+    preset: str | None = None,
+    model: str | None = None,
     formulation: str | None = None,
     extra_roundings: int | None = None,
     convention: str | None = None,
@@ -138,7 +140,8 @@ def check(
             where its parameters have such names, by keyword: ``fn(means2d, conics, width, ...)`` (all
             inputs and numbers where it has ``**kwargs``). It returns a dict of arrays with the level's
             outputs: see :class:`Case`. What it may return is in :func:`assert_gradients`.
-        level, count, seed, convention, generator, corpus, formulation: see :func:`cases`.
+        level, count, seed, preset, convention, generator, corpus, formulation: see :func:`cases`. Cases that
+            are not for the preset's kernel are counted in the notes.
         model, extra_roundings: see :func:`assert_gradients`.
         layouts: False for contiguous inputs alone.
 
@@ -152,11 +155,18 @@ def check(
     """
     if not callable(fn):
         raise TypeError(f"fn is of type {type(fn).__name__}: expected a function")
-    expect_model(model)
+    if model is not None:
+        expect_model(model)
     expression = (formulation, extra_roundings)
-    drawn = draw(level, count, (seed, generator), corpus, convention, expression)
-    result = Result(level, model)
-    for number, case in enumerate(drawn):
+    drawn = draw((level, preset), count, (seed, generator), corpus, convention, expression)
+    result = Result(drawn.level, expect_model(model, drawn.model))
+    left_out: Counter[str] = Counter()
+    first = None
+    for number, case in enumerate(drawn[index] for index in range(len(drawn))):
+        if case.not_for is not None:
+            left_out[case.not_for] += 1
+            continue
+        first = first or case
         layout = LAYOUTS[number % len(LAYOUTS)] if layouts else CONTIGUOUS
         found = _one(fn, case, layout, result)
         result.cases += 1
@@ -164,9 +174,11 @@ def check(
             result.findings.append(found)
         if len(result.findings) == _ENOUGH:
             result.notes.append(f"stopped after {_ENOUGH} findings")
-            return result
-    if len(drawn) > 0:
-        _again(fn, drawn[0], result)
+            break
+    else:
+        if first is not None:
+            _again(fn, first, result)
+    result.notes += [f"NOT EXERCISED: {number} cases {why}" for why, number in sorted(left_out.items())]
     return result
 
 
@@ -214,7 +226,7 @@ def _run(
     laid = {name: lay_out(array, layout) for name, array in case._fresh().items()}
     before = {name: memory.tobytes() for name, (_, memory) in laid.items()}
     # The kernel may take arrays out of the dict that it gets, or put others in.
-    inputs = {name: array for name, (array, _) in laid.items()}
+    inputs = {name: array for name, (array, _) in laid.items()} | dict.fromkeys(case._nulls)
     try:
         arguments, keywords = _arguments(fn, inputs, dict(case.metadata))
         actual = fn(*arguments, **keywords)

@@ -16,7 +16,7 @@ def assert_gradients(
     actual: Mapping[str, Any],
     case: Case,
     *,
-    model: str = "cuda",
+    model: str | None = None,
     formulation: str | None = None,
     extra_roundings: int | None = None,
 ) -> None:
@@ -26,13 +26,14 @@ def assert_gradients(
     expression. It holds for sums in any order.
 
     Args:
-        actual: the outputs by name, as :class:`Case` lists them: numpy arrays, or anything with
+        actual: the outputs by name, as :class:`Case` lists them, or as the case's preset has them: numpy arrays, or anything with
             ``__dlpack__`` or ``__array__`` in the processor's memory, float32. float64 is rounded to
             float32 first.
         case: the case that they are of.
         model: the arithmetic that the kernel promises: ``cuda`` (CUDA C++ as compiled by default; also for
             numpy, whose float32 exp is an ulp or two off), ``cuda-fast``, ``wgsl``, ``wgsl-exp0``, or
-            ``ieee`` (every operation correctly rounded, exp too).
+            ``ieee`` (every operation correctly rounded, exp too); the preset's, else ``cuda``, where it is
+            None.
         formulation: the expression of alpha's gradient; the case's own where it is None.
         extra_roundings: how often the kernel rounds a term on its way into an intermediate of that
             expression, 0 to 64; as the formulation states where it is None.
@@ -45,7 +46,7 @@ def assert_gradients(
     """
     __tracebackhide__ = True
     expect_case(case)
-    expect_model(model)
+    model = expect_model(model, case._native.model)
     notes: list[str] = []
     judged = judge(actual, case, model, (formulation, extra_roundings), notes)
     if judged.verdict == "disagree":

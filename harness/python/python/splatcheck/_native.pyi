@@ -10,6 +10,9 @@ class NativeCase:
     camera: int
     level: str
     formulation: str | None
+    preset: str | None
+    model: str | None
+    not_for: str | None
     def inputs(self) -> bytes: ...
     def floats(self) -> list[str]: ...
     def outputs(self) -> list[tuple[str, str, list[int], bool]]: ...
@@ -47,9 +50,12 @@ class Judged:
 class Source:
     """Where cases come from."""
 
+    level: str
+    model: str | None
+
     def __init__(
         self,
-        level: str,
+        kernel: tuple[str | None, str | None],
         expression: tuple[str | None, int | None],
         draws: tuple[int, list[str]],
         convention: str | None,

@@ -20,7 +20,7 @@ import pytest
 if TYPE_CHECKING:
     from . import Case
 
-_OPTIONS = ("level", "count", "seed", "generator", "corpus", "convention", "formulation")
+_OPTIONS = ("level", "count", "seed", "generator", "corpus", "convention", "preset", "formulation")
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from . import cases
 
     try:
-        number = len(cases(**options))
+        drawn = cases(**options)
     except (TypeError, ValueError) as error:
         where = metafunc.definition.nodeid
         raise pytest.Collector.CollectError(f"{where}: marker splatcheck: {error}") from error
-    level, seed = options.get("level", "raster"), options.get("seed", 0)
+    level, seed = drawn.level, options.get("seed", 0)
     metafunc.parametrize(
         "splat_case",
-        [_Numbered(options, index) for index in range(number)],
-        ids=[f"{level}-{seed}-{index}" for index in range(number)],
+        [_Numbered(options, index) for index in range(len(drawn))],
+        ids=[f"{level}-{seed}-{index}" for index in range(len(drawn))],
         indirect=True,
     )
 
@@ -104,6 +104,12 @@ def _options(metafunc: pytest.Metafunc) -> dict[str, Any]:
 
 @pytest.fixture
 def splat_case(request: pytest.FixtureRequest) -> Case:
-    """A case: see ``splatcheck.Case``. The test runs once for each of those that its marker names."""
+    """A case: see ``splatcheck.Case``. The test runs once for each of those that its marker names.
+
+    It is skipped, with the reason, for a case that is not for the kernel of the marker's preset.
+    """
     numbered: _Numbered = request.param
-    return numbered.draw()
+    case = numbered.draw()
+    if case.not_for is not None:
+        pytest.skip(f"NOT EXERCISED: one of the cases {case.not_for}")
+    return case

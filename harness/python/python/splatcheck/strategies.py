@@ -24,23 +24,26 @@ _END = 1 << 16
 
 
 def splat_cases(
-    level: str = "raster",
+    level: str | None = None,
     generators: Sequence[str | None] = (None,),
     *,
     convention: str | None = None,
+    preset: str | None = None,
     formulation: str | None = None,
 ) -> st.SearchStrategy[Case]:
-    """Cases of a level, from one of these generators; ``None`` draws as ``splatcheck check`` does.
+    """Cases of a level, from one of these generators; ``None`` draws as ``splatcheck check`` does. With a
+    preset, those that are for its kernel.
 
     Raises:
         ValueError: an option cannot be followed.
     """
+    kernel = {"preset": preset, "formulation": formulation}
     for generator in generators:
-        cases(level, 0, 0, generator, None, convention, formulation=formulation)
+        cases(level, 0, 0, generator, None, convention, **kernel)
 
     def numbered(generator: str | None, seed: int, number: int) -> Case:
-        drawn = cases(level, number + 1, seed, generator, None, convention, formulation=formulation)
-        return drawn[number]
+        return cases(level, number + 1, seed, generator, None, convention, **kernel)[number]
 
     numbers = st.integers(0, _END - 1)
-    return st.builds(numbered, st.sampled_from(list(generators)), numbers, numbers)
+    drawn = st.builds(numbered, st.sampled_from(list(generators)), numbers, numbers)
+    return drawn.filter(lambda case: case.not_for is None)

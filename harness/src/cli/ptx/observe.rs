@@ -21,6 +21,7 @@ use crate::manifest::Symbols;
 use crate::user_kernel::{self, Observe, UserProgram};
 use crate::workload::views;
 use crate::workloads::splat::formulated::{judged_in, stage_of};
+use crate::workloads::splat::kernel_rules::Reach;
 
 /// Reads `--observe`.
 ///
@@ -126,7 +127,7 @@ fn given(plan: &PtxPlan, stage: Stage) -> Result<Vec<Given>, CliError> {
     let rules = manifest.map(|manifest| manifest.rules).unwrap_or_default();
     let mut all = Vec::new();
     for (case, view) in views(plan.subject.iter()) {
-        let case = rules.applied_to(&case);
+        let case = rules.applied_to(&case, Reach::Raster);
         let name = format!("case {}, camera {view}", case.name());
         let inputs = match manifest {
             Some(_) => {

@@ -22,14 +22,54 @@ pub trait Form: std::fmt::Debug + Send + Sync {
     /// [`Problem`] where the inputs are not those of the stage, or more than a file holds.
     fn input(&self, inputs: &Tensors) -> Result<Vec<u8>, Problem>;
 
-    /// Whether it must write this output.
-    fn must_write(&self, port: &Port, _sizes: &Sizes) -> bool {
-        port.role != Role::MayWrite
+    /// What it writes for a job of these sizes: the outputs of the stage, unless it says otherwise.
+    fn written(&self, sizes: &Sizes) -> Vec<Written> {
+        self.stage().outputs.iter().map(|port| Written::of(port, sizes)).collect()
     }
 
-    /// Whether it may write this output.
-    fn may_write(&self, _port: &Port, _sizes: &Sizes) -> bool {
-        true
+    /// The outputs of the stage, from what was written.
+    ///
+    /// # Errors
+    /// [`Problem`] where they do not follow.
+    fn gathered(&self, _sizes: &Sizes, written: Tensors) -> Result<Tensors, Problem> {
+        Ok(written)
+    }
+}
+
+/// An array that a program writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its name.
+    pub name: String,
+    /// The type of its numbers.
+    pub dtype: Dtype,
+    /// Its dimensions.
+    pub shape: Vec<usize>,
+    /// Whether it may be left out.
+    pub need: Need,
+}
+
+/// Whether an array may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It may not.
+    Always,
+    /// It may, which is said.
+    Optional,
+    /// Nobody asks for it: it is not compared.
+    Never,
+}
+
+impl Written {
+    /// An output of a stage, as the stage has it.
+    #[must_use]
+    pub fn of(port: &Port, sizes: &Sizes) -> Self {
+        Self {
+            name: port.name.to_owned(),
+            dtype: port.dtype,
+            shape: port.shape_for(sizes),
+            need: if port.role == Role::MayWrite { Need::Optional } else { Need::Always },
+        }
     }
 }
 
@@ -53,59 +93,61 @@ pub fn encode(metadata: &BTreeMap<String, String>, tensors: &Tensors) -> Result<
     container::encode_parts(metadata, &parts)
 }
 
-/// The outputs of a stage as a program wrote them: each with its type and shape, and no others.
+/// What a program wrote: each array with its type and shape, and no others.
 ///
 /// # Errors
 /// [`Problem`] that names the array.
-pub fn decode(form: &dyn Form, sizes: &Sizes, bytes: &[u8]) -> Result<Tensors, Problem> {
+pub fn read_written(form: &dyn Form, sizes: &Sizes, bytes: &[u8]) -> Result<Tensors, Problem> {
     let file = container::parse(bytes)?;
-    let stage = form.stage();
-    let allowed = || stage.outputs.iter().filter(|port| form.may_write(port, sizes));
-    let known = |name: &str| allowed().any(|port| port.name == name);
+    let allowed = form.written(sizes);
+    let known = |name: &str| allowed.iter().any(|one| one.name == name);
     if let Some(name) = file.tensors.keys().find(|name| !known(name)) {
-        let known: Vec<_> = allowed().map(|port| port.name).collect();
+        let known: Vec<_> = allowed.iter().map(|one| &*one.name).collect();
         let advice = format!("there are {}", known.join(", "));
         return Err(Problem::new(format!("tensor {}", quoted(name)), "not expected", advice));
     }
-    let mut outputs = Tensors::new();
-    for port in allowed() {
-        let needed = form.must_write(port, sizes);
-        if let Some(tensor) = output(&file, port, &port.shape_for(sizes), needed)? {
-            outputs.insert(port.name, tensor);
+    let mut arrays = Tensors::new();
+    for one in allowed {
+        if let Some(tensor) = array(&file, &one)? {
+            arrays.insert(one.name, tensor);
         }
     }
-    Ok(outputs)
+    Ok(arrays)
 }
 
-/// One output; none where it may be left out and was.
-fn output(
-    file: &Container<'_>,
-    port: &Port,
-    shape: &[usize],
-    needed: bool,
-) -> Result<Option<Tensor>, Problem> {
-    let field = format!("tensor '{}'", port.name);
-    let Some(tensor) = file.tensors.get(port.name) else {
-        if needed {
-            let advice = format!("must be there, {} {shape:?}", type_name(port.dtype));
+/// The outputs of a form's stage as a program wrote them.
+///
+/// # Errors
+/// As [`read_written`].
+pub fn decode(form: &dyn Form, sizes: &Sizes, bytes: &[u8]) -> Result<Tensors, Problem> {
+    form.gathered(sizes, read_written(form, sizes, bytes)?)
+}
+
+/// One array; none where it may be left out and was.
+fn array(file: &Container<'_>, wanted: &Written) -> Result<Option<Tensor>, Problem> {
+    let Written { name, dtype, shape, need } = wanted;
+    let field = format!("tensor '{name}'");
+    let Some(tensor) = file.tensors.get(name) else {
+        if *need == Need::Always {
+            let advice = format!("must be there, {} {shape:?}", type_name(*dtype));
             return Err(Problem::new(field, "missing", advice));
         }
         return Ok(None);
     };
     let expected: Vec<_> = shape.iter().copied().map(Some).collect();
-    let words: Vec<u32> = match (port.dtype, tensor.type_name().as_str()) {
+    let words: Vec<u32> = match (dtype, tensor.type_name().as_str()) {
         // Integers of either sign are the same bits where they fit both.
         (Dtype::F32, "F32") | (Dtype::I32 | Dtype::U32, "I32" | "U32") => {
             tensor.integers(&expected)?
         }
         (dtype, found) => {
             let value = format!("of type {found}");
-            return Err(Problem::new(field, value, format!("must be {}", type_name(dtype))));
+            return Err(Problem::new(field, value, format!("must be {}", type_name(*dtype))));
         }
     };
-    let data = Data::from_words(port.dtype, &words);
+    let data = Data::from_words(*dtype, &words);
     let wrong = |error: splatcheck_gpu::ShapeError| Problem::new(&field, error, "write it whole");
-    Tensor::new(port.name, shape.to_vec(), data).map(Some).map_err(wrong)
+    Tensor::new(name, shape.clone(), data).map(Some).map_err(wrong)
 }
 
 /// A type as files name it.
@@ -120,8 +162,10 @@ fn type_name(dtype: Dtype) -> &'static str {
 /// Bytes that an output file has at most. Twice what its arrays take, so that one of doubles is refused
 /// for its type.
 #[must_use]
-pub fn largest_output(stage: Stage, sizes: &Sizes) -> u64 {
-    let words: usize =
-        stage.outputs.iter().map(|port| port.words(sizes)).fold(0, usize::saturating_add);
+pub fn largest_output(form: &dyn Form, sizes: &Sizes) -> u64 {
+    let words = form.written(sizes).iter().fold(0_usize, |all, one| {
+        let own = one.shape.iter().fold(1_usize, |words, &side| words.saturating_mul(side));
+        all.saturating_add(own)
+    });
     (words as u64).saturating_mul(8).saturating_add(HEADER)
 }

@@ -1,7 +1,7 @@
 //! One process of a user's program: asked for one run at a time, started again where it fails.
 
 use super::answer::{self, Answer};
-use super::files::{Form, decode, largest_output};
+use super::files::{Form, Need, largest_output, read_written};
 use super::left_out::LeftOut;
 use super::line::CommandLine;
 use super::running::{End, Running, fails_unasked};
@@ -70,7 +70,7 @@ pub(super) struct Program {
     restarts: u32,
     answered: bool,
     /// Outputs that may be left out, but were written once.
-    written: BTreeSet<&'static str>,
+    written: BTreeSet<String>,
     /// Those that were left out.
     left_out: LeftOut,
     /// Why it is not started again.
@@ -206,25 +206,21 @@ impl Program {
 
     /// The outputs that the program wrote; the error is a sentence.
     fn outputs(&mut self, sizes: &Sizes, path: &Path) -> Result<Tensors, String> {
-        let bytes = output_bytes(path, largest_output(self.form.stage(), sizes))?;
-        let outputs = decode(self.form.as_ref(), sizes, &bytes).map_err(|p| p.to_string())?;
-        for port in self.form.stage().outputs {
-            let optional = self.form.may_write(port, sizes) && !self.form.must_write(port, sizes);
-            match outputs.find(port.name) {
-                Some(_) if optional => drop(self.written.insert(port.name)),
-                None if optional => self.left_out.note(port.name),
-                Some(_) | None => {}
+        let form = self.form.as_ref();
+        let bytes = output_bytes(path, largest_output(form, sizes))?;
+        let arrays = read_written(form, sizes, &bytes).map_err(|p| p.to_string())?;
+        let allowed = form.written(sizes);
+        for one in allowed.iter().filter(|one| one.need == Need::Optional) {
+            match arrays.find(&one.name) {
+                Some(_) => drop(self.written.insert(one.name.clone())),
+                None if self.written.contains(&one.name) => {
+                    let name = &one.name;
+                    return Err(format!("tensor '{name}' is missing, which an earlier output had"));
+                }
+                None => self.left_out.note(&one.name),
             }
         }
-        let needed = |name: &&&'static str| {
-            let port = self.form.stage().outputs.iter().find(|port| port.name == **name);
-            port.is_some_and(|port| self.form.may_write(port, sizes))
-        };
-        let gone = self.written.iter().filter(needed).find(|name| outputs.find(name).is_none());
-        match gone {
-            Some(name) => Err(format!("tensor '{name}' is missing, which an earlier output had")),
-            None => Ok(outputs),
-        }
+        form.gathered(sizes, arrays).map_err(|p| p.to_string())
     }
 }
 

@@ -1,12 +1,12 @@
 //! One parameter of a manifest: which of all it is, and what is said of an array.
 
-use super::{At, Check};
+use super::Check;
 use crate::io::Problem;
 use crate::io::error::quoted;
-use crate::manifest::array::{Array, Field, Layout, Meaning};
-use crate::manifest::expression::Expression;
-use crate::manifest::tensor::{Rows, Tensor, Width};
+use crate::layout::written::At;
+use crate::layout::{Expression, Tensor};
 use crate::manifest::{Argument, Number, Scalar, Start, text};
+use crate::workloads::splat::level::Level;
 
 impl Check<'_> {
     pub(super) fn argument(&self, written: &text::Parameter, at: &At) -> Result<Argument, Problem> {
@@ -27,11 +27,11 @@ impl Check<'_> {
                 found.push((key, Argument::Struct(vec![scalar])));
             }
         }
-        if let Some(array) = self.array(written, at)? {
+        if let Some(array) = Self::array(written, at)? {
             let key = if written.tensor.is_some() { "tensor" } else { "fields" };
             found.push((key, array));
         } else {
-            self.only_of_arrays(written, at)?;
+            Self::only_of_arrays(written, at)?;
         }
         if let Some(members) = &written.structure {
             found.push(("struct", self.structure(members, &at.key("struct"))?));
@@ -64,57 +64,27 @@ impl Check<'_> {
     }
 
     /// Refuses what says something of an array where there is none.
-    fn only_of_arrays(&self, written: &text::Parameter, at: &At) -> Result<(), Problem> {
-        let text::Parameter { layout, role, end, none, units, off_diagonal, .. } = written;
-        let given = [
-            ("layout", layout.is_some()),
-            ("role", role.is_some()),
-            ("end", end.is_some()),
-            ("none", none.is_some()),
-            ("units", units.is_some()),
-            ("off_diagonal", off_diagonal.is_some()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
+    fn only_of_arrays(written: &text::Parameter, at: &At) -> Result<(), Problem> {
+        let role = written.role.is_some().then_some("role");
+        match written.array().says().or(role) {
             None => Ok(()),
-            Some((key, _)) => {
+            Some(key) => {
                 Err(at.key(key).problem("given", "it says something of a tensor: name one"))
             }
         }
     }
 
     /// What holds tensors, if it does.
-    fn array(&self, written: &text::Parameter, at: &At) -> Result<Option<Argument>, Problem> {
-        let fields = match (&written.tensor, &written.fields) {
-            (None, None) => return Ok(None),
-            (Some(_), Some(_)) => {
-                return Err(at.problem("tensor and fields", "a parameter is one of them"));
-            }
-            (Some(name), None) => vec![self.field(name, &at.key("tensor"))?],
-            (None, Some(names)) => {
-                let at = at.key("fields");
-                names.iter().map(|name| self.field(name, &at)).collect::<Result<_, _>>()?
-            }
-        };
-        let tensors: Vec<Tensor> = fields.iter().filter_map(|field| field.tensor()).collect();
-        let Some(&first) = tensors.first() else {
-            return Err(at.key("fields").problem("without a tensor", "name at least one"));
-        };
-        for other in &tensors {
-            if other.rows() != first.rows() || other.is_output() != first.is_output() {
-                let both = format!("{} with {}", first.name(), other.name());
-                let advice = "tensors of one buffer have rows of the same kind, and all are inputs or \
-                              all are outputs";
-                return Err(at.key("fields").problem(&both, advice));
-            }
+    fn array(written: &text::Parameter, at: &At) -> Result<Option<Argument>, Problem> {
+        let Some(array) = written.array().array(Level::Raster, at)? else { return Ok(None) };
+        if array.fields.iter().any(|field| field.tensor() == Some(Tensor::VLogits)) {
+            let advice = "only programs and Python are judged by logits: name v_opacities, or launch \
+                          a kernel that is by opacities";
+            return Err(at.problem("v_logits", advice));
         }
-        let array = Array {
-            layout: self.layout(written, first, at)?,
-            meaning: self.meaning(written, &tensors, at)?,
-            fields,
-        };
+        let is_output = array.is_written();
         let at = at.key("role");
-        let role = written.role.as_deref();
-        match (first.is_output(), role) {
+        match (is_output, written.role.as_deref()) {
             (false, None) => Ok(Some(Argument::Input(array))),
             (false, Some(_)) => {
                 let value = format!("given for {}", array.name());
@@ -127,88 +97,6 @@ impl Check<'_> {
                 "expected 'accumulate' (it starts at zero) or 'write' (it starts unwritten)",
             )),
         }
-    }
-
-    fn field(&self, name: &str, at: &At) -> Result<Field, Problem> {
-        let unknown = || {
-            let advice = format!("there are {}, and pad", Tensor::names());
-            at.problem(&quoted(name), advice)
-        };
-        if name == "pad" {
-            return Ok(Field::Pad);
-        }
-        let Some((name, index)) = name.split_once('.') else {
-            return Tensor::of(name).map(Field::Whole).ok_or_else(unknown);
-        };
-        let tensor = Tensor::of(name).ok_or_else(unknown)?;
-        let most = match tensor.width() {
-            Width::Fixed(most) => most,
-            // How many channels there are is the case's.
-            Width::Channels => 1,
-        };
-        let index: Option<usize> = index.parse().ok().filter(|index| *index < most);
-        let index = index.ok_or_else(|| {
-            let advice = format!("components of {name} are numbered from 0, below {most}");
-            at.problem("another component", advice)
-        })?;
-        Ok(Field::Component(tensor, index))
-    }
-
-    fn layout(&self, written: &text::Parameter, of: Tensor, at: &At) -> Result<Layout, Problem> {
-        match (written.layout.as_deref(), of.rows()) {
-            (None | Some("rows"), _) => Ok(Layout::Rows),
-            (Some("planar"), _) | (Some("chw"), Rows::Pixels) => Ok(Layout::Planar),
-            (Some("chw"), Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::One) => {
-                let value = format!("'chw' for {}", of.name());
-                Err(at.key("layout").problem(&value, "it is no image: say 'planar'"))
-            }
-            (Some(other), _) => Err(at
-                .key("layout")
-                .problem(&quoted(other), "expected 'rows', 'planar' or, for images, 'chw'")),
-        }
-    }
-
-    fn meaning(
-        &self,
-        written: &text::Parameter,
-        tensors: &[Tensor],
-        at: &At,
-    ) -> Result<Meaning, Problem> {
-        let usual = Meaning::default();
-        let of = |key: &str, given: bool, tensor: Tensor| {
-            if !given || tensors.contains(&tensor) {
-                return Ok(());
-            }
-            let advice = format!("it says something of {} alone", tensor.name());
-            Err(at.key(key).problem("given", advice))
-        };
-        of("end", written.end.is_some(), Tensor::TileOffsets)?;
-        of("none", written.none.is_some(), Tensor::LastIds)?;
-        of("units", written.units.is_some(), Tensor::VMeans2d)?;
-        of("off_diagonal", written.off_diagonal.is_some(), Tensor::VConics)?;
-        if written.end == Some(false) && tensors.len() > 1 {
-            return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
-        }
-        Ok(Meaning {
-            end: written.end.unwrap_or(usual.end),
-            none: written.none.unwrap_or(usual.none),
-            ndc: match written.units.as_deref() {
-                None | Some("pixels") => false,
-                Some("ndc") => true,
-                Some(other) => {
-                    let at = at.key("units");
-                    return Err(at.problem(&quoted(other), "expected 'pixels' or 'ndc'"));
-                }
-            },
-            half_off_diagonal: match written.off_diagonal.as_deref() {
-                None | Some("full") => false,
-                Some("half") => true,
-                Some(other) => {
-                    let at = at.key("off_diagonal");
-                    return Err(at.problem(&quoted(other), "expected 'full' or 'half'"));
-                }
-            },
-        })
     }
 
     fn scalar(&self, number: Number, value: &Expression, at: &At) -> Result<Scalar, Problem> {

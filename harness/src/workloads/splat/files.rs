@@ -19,7 +19,7 @@ pub mod corpus;
 mod fuzz;
 pub mod image;
 pub mod loss;
-pub(super) mod overrides;
+pub(crate) mod overrides;
 pub mod ply;
 pub mod result_file;
 #[cfg(test)]

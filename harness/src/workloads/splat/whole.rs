@@ -6,6 +6,7 @@
 use super::case::Case;
 use super::diagnosis::of_whole;
 use super::files::case_file;
+use super::raw::Raw;
 use crate::case_space::Traits;
 use crate::diagnosis::Hypothesis;
 use crate::io::InputError;
@@ -14,7 +15,7 @@ use crate::workload::{AnyCase, CaseError, CaseId, FailedRun, Job, Notes, Oracle}
 use splatcheck_gpu::stages::splat::RENDER_BACKWARD;
 use splatcheck_gpu::tensor::Data;
 use splatcheck_gpu::{ShapeError, Stage, Tensors};
-use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, Model};
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::pipeline;
 use splatcheck_reference::splat::render::{Gradients, render_backward};
@@ -25,26 +26,59 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The case as one job.
+/// How a program takes a scene.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Which parameters it is given in the form in which they are trained.
+    pub raw: Raw,
+    /// Whether it renders one camera at a time, each a job of its own.
+    pub by_camera: bool,
+}
+
+/// The case as one job, or one for each camera.
 #[must_use]
-pub fn as_whole(case: &Case) -> AnyCase {
-    Arc::new(Whole(Arc::new(case.clone())))
+pub fn as_whole(case: &Case, taken: Taken) -> AnyCase {
+    Arc::new(Whole { case: Arc::new(case.clone()), taken })
 }
 
 #[derive(Clone, Debug)]
-struct Whole(Arc<Case>);
+struct Whole {
+    case: Arc<Case>,
+    taken: Taken,
+}
 
 impl Whole {
     fn failed(&self, error: &dyn Display) -> CaseError {
-        CaseError { case: self.0.name.clone(), problem: error.to_string() }
+        CaseError { case: self.case.name.clone(), problem: error.to_string() }
     }
 
-    fn job(&self) -> Result<Job, CaseError> {
-        let case = &self.0;
-        let bytes = case_file::encode(case, &BTreeMap::new()).map_err(|e| self.failed(&e))?;
+    fn jobs(&self) -> usize {
+        if self.taken.by_camera { self.case.scene.cameras.len() } else { 1 }
+    }
+
+    /// The case as the job of a view has it: all of it, or one camera's.
+    fn seen(&self, view: usize) -> Arc<Case> {
+        if !self.taken.by_camera || self.case.scene.cameras.len() == 1 {
+            return Arc::clone(&self.case);
+        }
+        let scene = &self.case.scene;
+        let slices = scene.camera_slices(view);
+        let scene = Scene {
+            cameras: vec![scene.cameras[view].clone()],
+            backgrounds: slices.background.to_vec(),
+            v_render_colors: slices.v_render_colors.to_vec(),
+            v_render_alphas: slices.v_render_alphas.to_vec(),
+            ..scene.clone()
+        };
+        Arc::new(Case { scene, ..self.case.as_ref().clone() })
+    }
+
+    fn job(&self, view: usize) -> Result<Job, CaseError> {
+        let case = self.seen(view);
+        let bytes = case_file::encode(&case, &BTreeMap::new()).map_err(|e| self.failed(&e))?;
         let inputs = inputs(&case.scene, &bytes).map_err(|e| self.failed(&e))?;
         let lanes = case.scene.pixels() * case.scene.cameras.len();
-        let oracle = WholeOracle::new(Arc::clone(case)).map_err(|e| self.failed(&e))?;
+        let oracle = WholeOracle::new(case, self.taken.raw).map_err(|e| self.failed(&e))?;
         Job::new(RENDER_BACKWARD, inputs, lanes, Box::new(oracle)).map_err(|e| self.failed(&e))
     }
 }
@@ -82,13 +116,16 @@ pub(super) fn case_bytes(inputs: &Tensors) -> Result<Vec<u8>, splatcheck_gpu::Te
 #[derive(Debug)]
 struct WholeOracle {
     case: Arc<Case>,
+    raw: Raw,
     gradients: Gradients<f64>,
 }
 
 impl WholeOracle {
-    fn new(case: Arc<Case>) -> Result<Self, TooManyPairs> {
-        let gradients = render_backward(&case.scene.map(f64::from), &case.convention)?;
-        Ok(Self { case, gradients })
+    fn new(case: Arc<Case>, raw: Raw) -> Result<Self, TooManyPairs> {
+        let scene = raw.activated::<f64>(&case.scene);
+        let mut gradients = render_backward(&scene, &case.convention)?;
+        raw.chain(&scene, &mut gradients);
+        Ok(Self { case, raw, gradients })
     }
 }
 
@@ -99,14 +136,18 @@ impl Oracle for WholeOracle {
 
     fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
         of_whole(&self.case, move |case| {
-            Some(Self::new(Arc::new(case)).ok()?.expect(run.arithmetic))
+            Some(Self::new(Arc::new(case), self.raw).ok()?.expect(run.arithmetic))
         })
     }
 }
 
 fn expect<M: Model>(oracle: &WholeOracle) -> Expectation {
     let (scene, values) = (&oracle.case.scene, &oracle.gradients);
-    let bounds = pipeline::<M>(&scene.map(Bounded::<M>::from_f32), &oracle.case.convention);
+    let activated = oracle.raw.activated::<Bounded<M>>(scene);
+    let mut bounds = pipeline::<M>(&activated, &oracle.case.convention);
+    if let Ok(bounds) = &mut bounds {
+        oracle.raw.chain(&activated, &mut bounds.gradients);
+    }
     let (radii, undecided) = match &bounds {
         Ok(bounds) => (Some(bounds.radii_about(values)), bounds.undecided.total()),
         // More pairs may be listed than the bounds follow: nothing is bounded, and nothing is said.
@@ -143,38 +184,38 @@ fn expect<M: Model>(oracle: &WholeOracle) -> Expectation {
 
 impl crate::workload::Case for Whole {
     fn name(&self) -> &str {
-        self.0.name()
+        self.case.name()
     }
 
     fn id(&self) -> Option<&CaseId> {
-        self.0.id()
+        self.case.id()
     }
 
     fn hazards(&self) -> &[u8] {
-        self.0.hazards()
+        self.case.hazards()
     }
 
     fn views(&self) -> usize {
-        1
+        self.jobs()
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        if view > 0 || !wanted(RENDER_BACKWARD) {
+        if view >= self.jobs() || !wanted(RENDER_BACKWARD) {
             return Ok(Vec::new());
         }
-        Ok(vec![self.job()?])
+        Ok(vec![self.job(view)?])
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {
-        self.0.traits(view)
+        self.case.traits(view)
     }
 
     fn views_of(&self, stage: Stage) -> usize {
-        usize::from(stage == RENDER_BACKWARD)
+        if stage == RENDER_BACKWARD { self.jobs() } else { 0 }
     }
 
     fn describe(&self, _: Stage, _: usize) -> String {
-        let Scene { width, height, cameras, gaussians, .. } = &self.0.scene;
+        let Scene { width, height, cameras, gaussians, .. } = &self.case.scene;
         format!(
             "{} Gaussians, {width}x{height} pixels, {} camera(s)",
             gaussians.len(),
@@ -183,19 +224,20 @@ impl crate::workload::Case for Whole {
     }
 
     fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
-        as_whole(&Case { name, id, ..self.0.as_ref().clone() })
+        as_whole(&Case { name, id, ..self.case.as_ref().clone() }, self.taken)
     }
 
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        as_whole(&super::minimize::reduce(&self.0, &mut |case| fails(&as_whole(case))))
+        let with = |case: &Case| as_whole(case, self.taken);
+        with(&super::minimize::reduce(&self.case, &mut |case| fails(&with(case))))
     }
 
     fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
-        self.0.write(path, notes)
+        self.case.write(path, notes)
     }
 
     fn as_any(&self) -> &dyn Any {
-        self.0.as_ref()
+        self.case.as_ref()
     }
 }
 
@@ -216,7 +258,7 @@ mod tests {
     fn the_input_is_the_case_file_and_the_oracle_agrees_with_itself_in_f32() {
         for name in ["tile-corner.toml", "harmonics.toml", "two-cameras.toml"] {
             let case = case(name);
-            let jobs = as_whole(&case).jobs(0).expect("a job");
+            let jobs = as_whole(&case, Taken::default()).jobs(0).expect("a job");
             let [job] = &jobs[..] else { panic!("{name}: one job, not {}", jobs.len()) };
             let bytes = case_bytes(&job.inputs).expect("the file");
             let written = case_file::encode(&case, &BTreeMap::new()).expect("a file");

@@ -30,7 +30,7 @@ use crate::io::error::{Problem, quoted};
 use crate::io::notation::parse_f64;
 
 /// The keys, in the order in which files list them.
-pub(in crate::workloads::splat) const KEYS: [&str; 19] = [
+pub(crate) const KEYS: [&str; 19] = [
     "alpha_max",
     "alpha_min",
     "transmittance_min",
@@ -73,7 +73,7 @@ const FLAGS: Words<bool, 2> = [("false", false), ("true", true)];
 
 /// The value of one key.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Setting {
+pub(crate) enum Setting {
     /// A number.
     Number(f64),
     /// `tile_size`.
@@ -264,10 +264,37 @@ pub(in crate::workloads::splat) fn text_of(convention: &Convention, key: &str) -
 }
 
 /// The keys whose values differ from the profile's.
-pub(super) fn differing(convention: &Convention) -> Vec<(&'static str, Setting)> {
+pub(crate) fn differing(convention: &Convention) -> Vec<(&'static str, Setting)> {
     let own = settings(&Convention::of(convention.profile));
     let all = KEYS.into_iter().zip(settings(convention)).zip(own);
     all.filter(|((_, value), own)| value != own).map(|(changed, _)| changed).collect()
+}
+
+/// The keys whose values differ between two conventions.
+pub(crate) fn between(one: &Convention, other: &Convention) -> Vec<&'static str> {
+    let all = KEYS.into_iter().zip(settings(one)).zip(settings(other));
+    all.filter(|((_, one), other)| one != other).map(|((key, _), _)| key).collect()
+}
+
+/// A convention with the fields, by the places of their keys, that are kept from another.
+pub(crate) fn keep(
+    mut convention: Convention,
+    from: &Convention,
+    kept: &dyn Fn(usize) -> bool,
+) -> Convention {
+    for (place, (key, value)) in KEYS.into_iter().zip(settings(from)).enumerate() {
+        if kept(place) {
+            // What was written is read: a test goes through all of them.
+            let read = set(&mut convention, key, &value.to_string());
+            debug_assert!(read.is_ok(), "{key}");
+        }
+    }
+    convention
+}
+
+/// Every field with its value in words.
+pub(crate) fn described(convention: &Convention) -> impl Iterator<Item = (&'static str, String)> {
+    KEYS.into_iter().zip(settings(convention).map(|value| value.to_string()))
 }
 
 /// Checks the ranges of the fields.

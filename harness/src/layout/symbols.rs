@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::stages::splat::TILE_SIZE;
 use splatcheck_gpu::{TensorError, Tensors};
 
 use super::expression::ExpressionError;
+use crate::workloads::splat::level::Level;
 
 /// Whole numbers that every case has.
-pub(super) const SIZES: [&str; 12] = [
+pub(crate) const SIZES: [&str; 12] = [
     "W",
     "H",
     "N",
@@ -23,8 +25,12 @@ pub(super) const SIZES: [&str; 12] = [
     "clamp_stops_gradient",
 ];
 
+/// Whole numbers that an array's dimensions are made of.
+pub(crate) const SIDES: [&str; 11] =
+    ["W", "H", "N", "D", "T", "M", "K", "tiles_x", "tiles_y", "tile_size", "cameras"];
+
 /// Constants of a case's convention, as f32.
-pub(super) const CONSTANTS: [&str; 4] =
+pub(crate) const CONSTANTS: [&str; 4] =
     ["alpha_max", "alpha_min", "transmittance_min", "pixel_center"];
 
 /// What the names stand for.
@@ -42,8 +48,12 @@ pub struct Symbols {
     pub tiles: usize,
     /// (tile, Gaussian) pairs M.
     pub pairs: usize,
-    pub(super) integers: BTreeMap<String, i64>,
-    pub(super) constants: BTreeMap<&'static str, f32>,
+    /// Cameras C; 1 at level raster.
+    pub cameras: usize,
+    /// Harmonics K; 0 where colours are given directly.
+    pub coefficients: usize,
+    pub(crate) integers: BTreeMap<String, i64>,
+    pub(crate) constants: BTreeMap<&'static str, f32>,
 }
 
 impl Symbols {
@@ -63,39 +73,62 @@ impl Symbols {
         let (width, height) = (number("width")? as usize, number("height")? as usize);
         let means = side("means2d")?;
         let colors = side("colors")?;
-        let tile = TILE_SIZE as usize;
-        let mut symbols = Self {
+        let mut symbols = Self::of_counts(Self {
             width,
             height,
             gaussians: means.first().copied().unwrap_or(0),
             channels: colors.get(1).copied().unwrap_or(0),
             tiles: inputs.u32("tile_offsets")?.len().saturating_sub(1),
             pairs: inputs.u32("flatten_ids")?.len(),
+            // A view is a launch of its own.
+            cameras: 1,
+            coefficients: 0,
             integers: sizes.clone(),
             constants: BTreeMap::new(),
-        };
-        let values = [
-            ("W", width),
-            ("H", height),
-            ("N", symbols.gaussians),
-            ("D", symbols.channels),
-            ("T", symbols.tiles),
-            ("M", symbols.pairs),
-            ("tiles_x", width.div_ceil(tile)),
-            ("tiles_y", height.div_ceil(tile)),
-            ("tile_size", tile),
-            // A view is a launch of its own.
-            ("cameras", 1),
-            ("stop_when_equal", number("stop_when_equal")? as usize),
-            ("clamp_stops_gradient", number("clamp_stops_gradient")? as usize),
-        ];
-        for (name, value) in values {
-            symbols.integers.insert(name.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
+        });
+        for name in ["stop_when_equal", "clamp_stops_gradient"] {
+            symbols.integers.insert(name.to_owned(), i64::from(number(name)?));
         }
         for name in CONSTANTS {
             symbols.constants.insert(name, inputs.f32(name)?[0]);
         }
         Ok(symbols)
+    }
+
+    /// Those of a level's sizes, without constants.
+    #[must_use]
+    pub fn of_sizes(sizes: &Sizes, level: Level) -> Self {
+        let [width, height, gaussians, channels] =
+            ["W", "H", "N", "D"].map(|symbol| sizes.get(symbol));
+        let both = Self { width, height, gaussians, channels, cameras: 1, ..Self::default() };
+        Self::of_counts(match level {
+            Level::Raster => Self { tiles: sizes.get("T"), pairs: sizes.get("M"), ..both },
+            Level::Project | Level::ProjectBackward | Level::Full => {
+                Self { cameras: sizes.get("C"), coefficients: sizes.get("K"), ..both }
+            }
+        })
+    }
+
+    /// The same with their names.
+    pub(crate) fn of_counts(mut self) -> Self {
+        let tile = TILE_SIZE as usize;
+        let values = [
+            ("W", self.width),
+            ("H", self.height),
+            ("N", self.gaussians),
+            ("D", self.channels),
+            ("T", self.tiles),
+            ("M", self.pairs),
+            ("tiles_x", self.width.div_ceil(tile)),
+            ("tiles_y", self.height.div_ceil(tile)),
+            ("tile_size", tile),
+            ("cameras", self.cameras),
+            ("K", self.coefficients),
+        ];
+        for (name, value) in values {
+            self.integers.insert(name.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
+        }
+        self
     }
 
     /// A whole number by its name.

@@ -1,10 +1,11 @@
 //! How arrays lie in a foreign kernel's buffers: columns of one or several tensors, row by row or plane
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
-use splatcheck_gpu::{EngineError, Tensors};
+use splatcheck_gpu::{Dtype, EngineError, Tensors};
 
 use super::symbols::Symbols;
-use super::tensor::{self, Rows, Tensor};
+use super::tensor::{self, Rows, Tensor, Use, Width};
+use crate::workloads::splat::level::Level;
 
 /// In which order the numbers of a buffer lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,8 +13,10 @@ pub enum Layout {
     /// All numbers of a row beside each other.
     #[default]
     Rows,
-    /// All rows of a number beside each other: `planar`, and `chw` for images.
+    /// All rows of a number beside each other: `planar`, and `chw` for images, of each camera by itself.
     Planar,
+    /// Matrices column by column.
+    Transposed,
 }
 
 /// A part of a buffer's row.
@@ -42,6 +45,14 @@ impl Field {
         match self {
             Self::Whole(tensor) => tensor.width().count(symbols),
             Self::Component(..) | Self::Pad => 1,
+        }
+    }
+
+    /// Rows of a matrix; 1 for what is none.
+    fn side(self) -> usize {
+        match self.tensor().map(Tensor::width) {
+            Some(Width::Square(side)) => side,
+            _ => 1,
         }
     }
 
@@ -103,6 +114,13 @@ impl Array {
         tensor.map_or(Rows::One, Tensor::rows)
     }
 
+    /// Whether a kernel of level raster writes it.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        let mut tensors = self.fields.iter().filter_map(|field| field.tensor());
+        tensors.any(|tensor| tensor.use_at(Level::Raster) == Some(Use::Write))
+    }
+
     /// Its name in messages.
     #[must_use]
     pub fn name(&self) -> String {
@@ -121,8 +139,50 @@ impl Array {
         self.fields.iter().find(both).and_then(|field| field.tensor())
     }
 
+    /// The roundings that its units bring: a kernel multiplies each term by half a side of the image, and
+    /// what comes back is divided by it.
+    #[must_use]
+    pub fn roundings_of_units(&self) -> u8 {
+        if self.meaning.ndc { 2 } else { 0 }
+    }
+
     fn width(&self, symbols: &Symbols) -> usize {
         self.fields.iter().map(|field| field.width(symbols)).sum()
+    }
+
+    /// The type of its numbers: that of its tensors, which all have the same where that matters.
+    #[must_use]
+    pub fn dtype(&self) -> Dtype {
+        self.fields.iter().find_map(|field| field.tensor()).map_or(Dtype::F32, Tensor::dtype)
+    }
+
+    /// Its dimensions as a project has them that says nothing else.
+    #[must_use]
+    pub fn shape(&self, symbols: &Symbols) -> Vec<usize> {
+        let rows = match self.rows() {
+            Rows::Pixels if symbols.cameras == 1 => vec![symbols.height, symbols.width],
+            Rows::Pixels => vec![symbols.cameras, symbols.height, symbols.width],
+            Rows::Cameras if symbols.cameras == 1 => Vec::new(),
+            Rows::One => Vec::new(),
+            rows @ (Rows::Cameras | Rows::Gaussians | Rows::Tiles | Rows::Pairs) => {
+                vec![rows.count(symbols)]
+            }
+        };
+        let width = match self.fields[..] {
+            [Field::Whole(tensor)] => tensor.width().sides(symbols),
+            _ => vec![self.width(symbols)],
+        };
+        match self.layout {
+            Layout::Rows | Layout::Transposed => [rows, width].concat(),
+            Layout::Planar => {
+                // The planes of each image by themselves.
+                let (images, row) = rows.split_at(rows.len().saturating_sub(2));
+                match self.rows() {
+                    Rows::Pixels => [images, &width, row].concat(),
+                    _ => [width, rows].concat(),
+                }
+            }
+        }
     }
 
     /// Its words.
@@ -134,6 +194,10 @@ impl Array {
     /// Where each number of a field lies: the field's own place in its tensor, then the buffer's.
     fn places(&self, symbols: &Symbols, mut visit: impl FnMut(Field, usize, usize)) {
         let (rows, width) = (self.rows().count(symbols), self.width(symbols));
+        let plane = match self.rows() {
+            Rows::Pixels => symbols.width * symbols.height,
+            Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One => rows,
+        };
         let mut column = 0;
         for &field in &self.fields {
             let whole = field.tensor().map_or(1, |tensor| tensor.width().count(symbols));
@@ -141,7 +205,14 @@ impl Array {
                 for row in 0..rows {
                     let place = match self.layout {
                         Layout::Rows => row * width + column + number,
-                        Layout::Planar => (column + number) * rows + row,
+                        Layout::Planar => {
+                            let (image, row) = (row / plane, row % plane);
+                            (image * width + column + number) * plane + row
+                        }
+                        Layout::Transposed => {
+                            let side = field.side();
+                            row * width + number % side * side + number / side
+                        }
                     };
                     visit(field, row * whole + field.first() + number, place);
                 }
@@ -174,23 +245,50 @@ impl Array {
         Ok(words)
     }
 
-    /// Puts the numbers that a kernel left in the buffer where they belong in its outputs, in gsplat's
+    /// Puts the numbers that a kernel left in the buffer where they belong in its stage's outputs, in gsplat's
     /// units: per pixel, and with all of the off-diagonal.
-    pub fn unpack(&self, words: &[u32], symbols: &Symbols, outputs: &mut [(Tensor, Vec<f32>)]) {
+    pub fn unpack(
+        &self,
+        words: &[u32],
+        symbols: &Symbols,
+        outputs: &mut [(&'static str, Vec<f32>)],
+    ) {
         #[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^24")]
         let half_sides = [symbols.width as f32 * 0.5, symbols.height as f32 * 0.5];
+        let rows = self.rows().count(symbols).max(1);
         self.places(symbols, |field, to, from| {
             let Some(tensor) = field.tensor() else { return };
-            let found = outputs.iter_mut().find(|(output, _)| *output == tensor);
+            let Some((port, first)) = tensor.port() else { return };
+            let found = outputs.iter_mut().find(|(output, _)| *output == port);
             let Some((_, numbers)) = found else { return };
             let value = f32::from_bits(words[from]);
-            numbers[to] = match tensor {
+            let value = match tensor {
                 Tensor::VMeans2d if self.meaning.ndc => value / half_sides[to % 2],
                 Tensor::VConics if self.meaning.half_off_diagonal && to % 3 == 1 => 2.0 * value,
                 _ => value,
             };
+            let own = tensor.width().count(symbols).max(1);
+            let row = numbers.len() / rows;
+            numbers[to / own * row + first + to % own] = value;
         });
     }
+}
+
+/// The first of these tensors of which the arrays do not hold every number.
+pub(crate) fn not_held<'a>(
+    arrays: impl Iterator<Item = &'a Array>,
+    wanted: &[Tensor],
+) -> Option<Tensor> {
+    let fields: Vec<Field> = arrays.flat_map(|array| array.fields.iter().copied()).collect();
+    let held = |tensor: Tensor| {
+        let component = |index| fields.contains(&Field::Component(tensor, index));
+        fields.contains(&Field::Whole(tensor))
+            || match tensor.width() {
+                Width::Fixed(width) => (0..width).all(component),
+                _ => false,
+            }
+    };
+    wanted.iter().copied().find(|tensor| !held(*tensor))
 }
 
 #[cfg(test)]
@@ -206,6 +304,7 @@ mod tests {
             channels: 3,
             tiles: 1,
             pairs: 3,
+            cameras: 1,
             ..Symbols::default()
         }
     }
@@ -275,7 +374,7 @@ mod tests {
         let array = Array { meaning, ..array(&fields, Layout::Rows) };
         let words: Vec<u32> = (1..13_u8).map(|i| f32::from(i).to_bits()).collect();
         assert_eq!(array.words(&symbols()), words.len(), "six words a row");
-        let mut outputs = [(Tensor::VMeans2d, vec![0.0; 4]), (Tensor::VConics, vec![0.0; 6])];
+        let mut outputs = [("v_means2d", vec![0.0; 4]), ("v_conics", vec![0.0; 6])];
         array.unpack(&words, &symbols(), &mut outputs);
         // The image is 4x2: half a side is 2 and 1.
         assert_eq!(outputs[0].1, [0.5, 2.0, 3.5, 8.0], "per pixel");

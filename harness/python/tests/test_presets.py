@@ -1,0 +1,122 @@
+"""Presets: kernels of public projects in their own layouts, one right and one wrong of each."""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import splatcheck
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "presets"
+CORPUS = Path(__file__).parents[3] / "corpora" / "splat"
+
+# Preset, module, function, a bug that it can have, and options that show the bug.
+RASTER = [
+    ("gsplat-1.5", "gsplat_1_5", "rasterize_to_pixels_bwd", "clamp passes", {"corpus": CORPUS, "count": 40}),
+    ("gsplat-main", "gsplat_main", "rasterize_to_pixels_bwd", "alpha of 1.5", {"corpus": CORPUS, "count": 0}),
+    ("inria", "inria", "render_backward", "full off-diagonal", {"count": 5}),
+    ("brush", "brush", "rasterize_bwd", "by opacity", {"count": 5}),
+]
+FULL = [
+    ("fastgs", "fastgs", "backward_wrapper", "scale twice"),
+    ("inria", "inria_full", "rasterize_gaussians", "view matrix"),
+]
+
+
+def kernel(module, function, monkeypatch):
+    """A function of `examples/presets`."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    return getattr(importlib.import_module(module), function)
+
+
+@pytest.mark.parametrize(("preset", "module", "function", "bug", "options"), RASTER)
+def test_a_numpy_kernel_in_the_projects_layout(preset, module, function, bug, options, monkeypatch):
+    right = kernel(module, function, monkeypatch)
+    result = splatcheck.check(right, preset=preset, level="raster", corpus=CORPUS, count=60)
+    assert result.verdict == "agree", result
+    assert result.model == splatcheck.cases(preset=preset, level="raster").model, "the preset's"
+    assert result.cases > 40 and "NOT EXERCISED" in str(result), result
+    wrong = splatcheck.check(lambda x, meta: right(x, meta, bug), preset=preset, level="raster", **options)
+    assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
+
+
+@pytest.mark.parametrize(("preset", "module", "function", "bug"), FULL)
+def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, monkeypatch):
+    pytest.importorskip("jax", reason="NOT EXERCISED: jax is not installed")
+    right = kernel(module, function, monkeypatch)
+    result = splatcheck.check(right, preset=preset, level="full", count=14, generator="numbers", layouts=False)
+    assert result.verdict == "agree" and result.cases >= 2, result
+    wrong = splatcheck.check(
+        lambda x, meta: right(x, meta, bug), preset=preset, level="full", count=8, generator="numbers", layouts=False
+    )
+    assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
+
+
+def test_what_a_kernel_has_and_is_not_given_is_none():
+    case = splatcheck.cases(preset="gsplat-1.5", count=1)[0]
+    assert case.preset == "gsplat-1.5" and case.inputs["masks"] is None
+    assert case.inputs["means2d"].shape == (1, *case.outputs["v_opacities"][1:], 2)
+    assert case.inputs["last_ids"].min() >= 0, "0 stands for none"
+    assert "null" not in case.metadata and case.metadata["image_width"] == case.metadata["width"]
+
+
+def test_cases_that_are_not_for_a_kernel_say_why():
+    cases = splatcheck.cases(preset="inria", count=40)
+    why = {case.not_for for case in (cases[index] for index in range(len(cases)))}
+    assert why == {
+        None,
+        "that override a constant which is built into the kernel",
+        "with another number of channels than 3",
+    }
+    for case in cases:
+        assert case.not_for is None and np.all(case.inputs["dL_dpixels"].shape[0] == 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"preset": "gsplat"}, "there is no preset 'gsplat': expected gsplat-1.5, gsplat-main"),
+        ({"preset": "brush", "level": "full"}, "preset brush has no level full: it has raster"),
+        ({"preset": "fastgs", "level": "raster"}, "preset fastgs has no level raster (its buckets"),
+        ({"preset": "nowhere/own.toml"}, "cannot read the file"),
+        ({"preset": "inria", "level": "full", "formulation": "brush"}, "level full has no formulation"),
+    ],
+)
+def test_a_preset_that_cannot_be_followed_is_a_value_error(options, words):
+    with pytest.raises(ValueError) as error:
+        splatcheck.cases(**options)
+    assert words in str(error.value), error.value
+
+
+def test_a_preset_of_ones_own(tmp_path):
+    own = tmp_path / "own.toml"
+    text = """formulation = "3dgs"
+[raster]
+inputs = [{ name = "xys", tensor = "means2d", layout = "planar" }]
+outputs = [{ name = "all", fields = ["v_means2d", "v_conics", "v_opacities"] }, { name = "v_colors" }]
+"""
+    own.write_text(text)
+    case = splatcheck.cases(preset=str(own), count=1)[0]
+    assert set(case.inputs) == {"xys"} and case.inputs["xys"].shape[0] == 2
+    assert set(case.outputs) == {"all", "v_colors"}
+    own.write_text(text.replace("v_conics", "v_conic"))
+    with pytest.raises(ValueError) as error:
+        splatcheck.cases(preset=str(own))
+    assert f"{own}:4: raster.outputs 'all'.fields is 'v_conic': there are" in str(error.value)
+
+
+def test_the_marker_takes_a_preset(pytester):
+    pytester.makepyfile(
+        """
+import pytest, splatcheck
+
+@pytest.mark.splatcheck(preset="inria", level="raster", count=12)
+def test_zeros(splat_case):
+    assert splat_case.preset == "inria" and "conic_opacity" in splat_case.inputs
+"""
+    )
+    result = pytester.runpytest_subprocess("-rs")
+    outcomes = result.parseoutcomes()
+    assert outcomes["passed"] + outcomes["skipped"] == 12 and outcomes["passed"] > 3, outcomes
+    result.stdout.fnmatch_lines(["*NOT EXERCISED: one of the cases*"])
+

@@ -1,0 +1,16 @@
+//! Arrays as other people's kernels have them: which numbers of a case they hold, in which order these
+//! lie, and what a project's numbers mean where they are not gsplat's.
+//!
+//! Launch [manifests](crate::manifest) and [presets](crate::presets) describe the arrays of a kernel by
+//! these words alike; `docs/src/manifests.md` and `docs/src/presets.md` list them.
+
+pub(crate) mod array;
+pub(crate) mod expression;
+pub(crate) mod symbols;
+pub(crate) mod tensor;
+pub(crate) mod written;
+
+pub use array::{Array, Field, Layout, Meaning};
+pub use expression::{Expression, ExpressionError, Function, Operator};
+pub use symbols::Symbols;
+pub use tensor::{Rows, Tensor, Width};

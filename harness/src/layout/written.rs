@@ -1,0 +1,200 @@
+//! What a file says of an array, and whether that makes sense: each key is checked where it stands.
+
+use toml::Spanned;
+
+use super::array::{Array, Field, Layout, Meaning};
+use super::tensor::{Rows, Tensor, Width};
+use crate::io::Problem;
+use crate::io::error::quoted;
+use crate::workloads::splat::level::Level;
+
+/// A place of a file, for messages.
+pub(crate) struct At {
+    pub(crate) line: usize,
+    pub(crate) place: String,
+}
+
+impl At {
+    pub(crate) fn problem(&self, value: &str, advice: impl Into<String>) -> Problem {
+        Problem::new(self.place.as_str(), value, advice).at_line(self.line)
+    }
+
+    pub(crate) fn key(&self, key: &str) -> Self {
+        Self { line: self.line, place: format!("{}.{key}", self.place) }
+    }
+}
+
+/// Line, from 1, of a byte of the text.
+pub(crate) fn line_of(text: &str, byte: usize) -> usize {
+    let before = text.as_bytes().get(..byte).unwrap_or(text.as_bytes());
+    before.iter().filter(|&&b| b == b'\n').count() + 1
+}
+
+/// The line of what a file's text says.
+pub(crate) fn line<T>(text: &str, written: &Spanned<T>) -> usize {
+    line_of(text, written.span().start)
+}
+
+/// Reads a file's tables.
+///
+/// # Errors
+/// What TOML or the tables do not allow, with its line; `what` names the file.
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> Result<T, Problem> {
+    toml::from_str(text).map_err(|error| {
+        let said: Vec<_> = error.message().lines().map(str::trim).collect();
+        let value = format!("not understood ({})", said.join("; "));
+        let problem = Problem::new(what, value, "mend it there");
+        match error.span() {
+            Some(span) => problem.at_line(line_of(text, span.start)),
+            None => problem,
+        }
+    })
+}
+
+/// The keys of an array.
+#[derive(Clone, Copy)]
+pub(crate) struct Written<'w> {
+    pub(crate) tensor: Option<&'w str>,
+    pub(crate) fields: Option<&'w [String]>,
+    pub(crate) layout: Option<&'w str>,
+    pub(crate) end: Option<bool>,
+    pub(crate) none: Option<i32>,
+    pub(crate) units: Option<&'w str>,
+    pub(crate) off_diagonal: Option<&'w str>,
+}
+
+impl Written<'_> {
+    /// What holds tensors, if it does.
+    ///
+    /// # Errors
+    /// The first key that is wrong.
+    pub(crate) fn array(&self, level: Level, at: &At) -> Result<Option<Array>, Problem> {
+        let fields = match (self.tensor, self.fields) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                return Err(at.problem("tensor and fields", "a parameter is one of them"));
+            }
+            (Some(name), None) => vec![field(name, level, &at.key("tensor"))?],
+            (None, Some(names)) => {
+                let at = at.key("fields");
+                names.iter().map(|name| field(name, level, &at)).collect::<Result<_, _>>()?
+            }
+        };
+        let tensors: Vec<Tensor> = fields.iter().filter_map(|field| field.tensor()).collect();
+        let Some(&first) = tensors.first() else {
+            return Err(at.key("fields").problem("without a tensor", "name at least one"));
+        };
+        for other in &tensors {
+            if other.rows() != first.rows() || other.use_at(level) != first.use_at(level) {
+                let both = format!("{} with {}", first.name(), other.name());
+                let advice = "tensors of one buffer have rows of the same kind, and all are inputs or \
+                              all are outputs";
+                return Err(at.key("fields").problem(&both, advice));
+            }
+        }
+        let layout = self.layout(first, at)?;
+        Ok(Some(Array { layout, meaning: self.meaning(&tensors, at)?, fields }))
+    }
+
+    /// The key that says something of an array, if one is given.
+    pub(crate) fn says(&self) -> Option<&'static str> {
+        let Self { tensor: _, fields: _, layout, end, none, units, off_diagonal } = self;
+        let given = [
+            ("layout", layout.is_some()),
+            ("end", end.is_some()),
+            ("none", none.is_some()),
+            ("units", units.is_some()),
+            ("off_diagonal", off_diagonal.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
+
+    fn layout(&self, of: Tensor, at: &At) -> Result<Layout, Problem> {
+        match (self.layout, of.rows()) {
+            (None | Some("rows"), _) => Ok(Layout::Rows),
+            (Some("planar"), _) | (Some("chw"), Rows::Pixels) => Ok(Layout::Planar),
+            (Some("transposed"), _) if matches!(of.width(), Width::Square(_)) => {
+                Ok(Layout::Transposed)
+            }
+            (Some("transposed"), _) => {
+                let value = format!("'transposed' for {}", of.name());
+                Err(at.key("layout").problem(&value, "it is no matrix: leave it out"))
+            }
+            (
+                Some("chw"),
+                Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One,
+            ) => {
+                let value = format!("'chw' for {}", of.name());
+                Err(at.key("layout").problem(&value, "it is no image: say 'planar'"))
+            }
+            (Some(other), _) => Err(at
+                .key("layout")
+                .problem(&quoted(other), "expected 'rows', 'planar' or, for images, 'chw'")),
+        }
+    }
+
+    fn meaning(&self, tensors: &[Tensor], at: &At) -> Result<Meaning, Problem> {
+        let usual = Meaning::default();
+        let of = |key: &str, given: bool, tensor: Tensor| {
+            if !given || tensors.contains(&tensor) {
+                return Ok(());
+            }
+            let advice = format!("it says something of {} alone", tensor.name());
+            Err(at.key(key).problem("given", advice))
+        };
+        of("end", self.end.is_some(), Tensor::TileOffsets)?;
+        of("none", self.none.is_some(), Tensor::LastIds)?;
+        of("units", self.units.is_some(), Tensor::VMeans2d)?;
+        of("off_diagonal", self.off_diagonal.is_some(), Tensor::VConics)?;
+        if self.end == Some(false) && tensors.len() > 1 {
+            return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
+        }
+        Ok(Meaning {
+            end: self.end.unwrap_or(usual.end),
+            none: self.none.unwrap_or(usual.none),
+            ndc: match self.units {
+                None | Some("pixels") => false,
+                Some("ndc") => true,
+                Some(other) => {
+                    let at = at.key("units");
+                    return Err(at.problem(&quoted(other), "expected 'pixels' or 'ndc'"));
+                }
+            },
+            half_off_diagonal: match self.off_diagonal {
+                None | Some("full") => false,
+                Some("half") => true,
+                Some(other) => {
+                    let at = at.key("off_diagonal");
+                    return Err(at.problem(&quoted(other), "expected 'full' or 'half'"));
+                }
+            },
+        })
+    }
+}
+
+fn field(name: &str, level: Level, at: &At) -> Result<Field, Problem> {
+    let unknown = || {
+        let advice = format!("there are {}, and pad", Tensor::names(level));
+        at.problem(&quoted(name), advice)
+    };
+    if name == "pad" {
+        return Ok(Field::Pad);
+    }
+    let Some((name, index)) = name.split_once('.') else {
+        return Tensor::of(name, level).map(Field::Whole).ok_or_else(unknown);
+    };
+    let tensor = Tensor::of(name, level).ok_or_else(unknown)?;
+    let most = match tensor.width() {
+        Width::Fixed(most) => most,
+        // How many there are is the case's, or they are a matrix's.
+        Width::Channels | Width::Harmonics(_) => 1,
+        Width::Square(side) => side * side,
+        Width::FirstHarmonic => 3,
+    };
+    let index: Option<usize> = index.parse().ok().filter(|index| *index < most);
+    let index = index.ok_or_else(|| {
+        let advice = format!("components of {name} are numbered from 0, below {most}");
+        at.problem("another component", advice)
+    })?;
+    Ok(Field::Component(tensor, index))
+}

@@ -1,0 +1,132 @@
+//! A case whose kernel is a preset's: it is written with the preset, so that a reproducer is read by the
+//! same names and layouts.
+
+use super::Preset;
+use crate::case_space::Traits;
+use crate::io::InputError;
+use crate::judge::{Arithmetic, Expectation, OutputBound};
+use crate::layout::Tensor;
+use crate::scatter_step::Scatter;
+use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes, Oracle};
+use crate::workloads::splat::level::Level;
+use splatcheck_gpu::{EngineError, Stage, TensorError, Tensors};
+use std::any::Any;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The case with its preset; all else is as it was.
+pub(crate) fn of_preset(case: AnyCase, preset: &Arc<Preset>) -> AnyCase {
+    Arc::new(OfPreset { case, preset: Arc::clone(preset) })
+}
+
+#[derive(Clone, Debug)]
+struct OfPreset {
+    case: AnyCase,
+    preset: Arc<Preset>,
+}
+
+impl Case for OfPreset {
+    fn name(&self) -> &str {
+        self.case.name()
+    }
+
+    fn id(&self) -> Option<&CaseId> {
+        self.case.id()
+    }
+
+    fn hazards(&self) -> &[u8] {
+        self.case.hazards()
+    }
+
+    fn views(&self) -> usize {
+        self.case.views()
+    }
+
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
+        let jobs = self.case.jobs_of(view, wanted)?;
+        let by_logits = |level: Level| {
+            level == Level::Raster
+                && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))
+        };
+        let judged = |job: Job| match Level::of(job.stage).is_some_and(by_logits) {
+            true => ByLogits::job(job).map_err(|error| CaseError {
+                case: self.case.name().to_owned(),
+                problem: error.to_string(),
+            }),
+            false => Ok(job),
+        };
+        jobs.into_iter().map(judged).collect()
+    }
+
+    fn views_of(&self, stage: Stage) -> usize {
+        self.case.views_of(stage)
+    }
+
+    fn traits(&self, view: usize) -> Result<Traits, CaseError> {
+        self.case.traits(view)
+    }
+
+    fn describe(&self, stage: Stage, view: usize) -> String {
+        format!("{}, preset {}", self.case.describe(stage, view), self.preset.name())
+    }
+
+    fn forward_of(&self, stage: Stage) -> Option<Stage> {
+        self.case.forward_of(stage)
+    }
+
+    fn after(&self, view: usize, outputs: &Tensors) -> Option<AnyCase> {
+        Some(of_preset(self.case.after(view, outputs)?, &self.preset))
+    }
+
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
+        of_preset(self.case.renamed(name, id), &self.preset)
+    }
+
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        let with = |case: &AnyCase| of_preset(Arc::clone(case), &self.preset);
+        with(&Arc::clone(&self.case).smaller(&mut |case| fails(&with(case))))
+    }
+
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
+        let mut notes = notes.clone();
+        self.preset.note(&mut notes);
+        self.case.write(path, &notes)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self.case.as_any()
+    }
+}
+
+/// A raster job whose gradients by opacities are those by their logits.
+#[derive(Debug)]
+struct ByLogits(Job);
+
+impl ByLogits {
+    fn job(job: Job) -> Result<Job, TensorError> {
+        let (stage, inputs, lanes) = (job.stage, job.inputs.clone(), job.lanes);
+        Job::new(stage, inputs, lanes, Box::new(Self(job)))
+    }
+}
+
+impl Oracle for ByLogits {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        let mut expectation = self.0.expectation(arithmetic).clone();
+        let opacities = self.0.inputs.f32("opacities").unwrap_or_default();
+        for rows in &mut expectation.rows {
+            let terms = rows.terms.as_ref();
+            let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
+            for output in rows.outputs.iter_mut().filter(|output| output.name == "v_opacities") {
+                let OutputBound::Sum(elements) = &mut output.bound else { continue };
+                for (row, (element, &opacity)) in elements.iter_mut().zip(opacities).enumerate() {
+                    *element = element.by_logit(opacity, count(row), &expectation.model);
+                }
+            }
+        }
+        expectation
+    }
+
+    fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        self.0.scatter(lane_width)
+    }
+}

@@ -1,0 +1,142 @@
+use super::*;
+use crate::layout::symbols::SIDES;
+
+/// A small one of a user's.
+const GOOD: &str = r#"
+convention = "gsplat"
+formulation = "gsplat-1.5"
+model = "cuda-fast"
+[raster]
+inputs = [
+    { name = "means2d", shape = [1, "N", 2] },
+    { name = "packed", fields = ["conics", "opacities"] },
+    { name = "colors" },
+    { name = "masks", null = true },
+    { name = "last_ids", none = 0 },
+    { name = "render_alphas" },
+]
+numbers = { W = "W", cut = "alpha_min" }
+outputs = [
+    { name = "v_means2d", units = "ndc" },
+    { name = "v_packed", fields = ["v_conics", "v_opacities"] },
+    { name = "v_colors", layout = "planar" },
+    { name = "v_abs", unused = true, shape = ["N", 2] },
+]
+"#;
+
+fn refused(text: &str) -> String {
+    let problem = Preset::parse("own", text.to_owned()).expect_err(text);
+    let line = problem.line.map_or_else(String::new, |line| format!("line {line}: "));
+    format!("{line}{problem}")
+}
+
+#[test]
+fn every_preset_of_our_own_is_one() {
+    for (name, text) in BUILT_IN {
+        let preset = check::preset(name, text).unwrap_or_else(|problem| {
+            panic!("{name}, line {:?}: {problem}", problem.line);
+        });
+        assert_eq!(Preset::named(name), Ok(preset.clone()), "{name}");
+        assert!(preset.project.is_some() && preset.arithmetic.is_some(), "{name}");
+        let mut notes = Notes::new();
+        preset.note(&mut notes);
+        let again = Preset::noted(&notes).expect("its name").expect("noted");
+        assert_eq!(*again, preset, "{name}");
+    }
+    let error = Preset::find("gsplat").expect_err("no such name").to_string();
+    assert!(
+        error.starts_with("there is no preset 'gsplat': expected gsplat-1.5, gsplat-main, inria")
+    );
+    let error = Preset::find("a/b.toml").expect_err("no such file").to_string();
+    assert!(error.contains("a/b.toml: cannot read the file"), "{error}");
+}
+
+#[test]
+fn a_users_own_preset_goes_with_its_reproducers() {
+    let preset = Preset::parse("own", GOOD.to_owned()).expect("it is right");
+    let arrays = preset.interface(Level::Raster).expect("there");
+    assert_eq!(arrays.roundings_of_units(), 2, "normalized device coordinates");
+    let error = preset.interface(Level::Full).expect_err("not there").to_string();
+    assert_eq!(error, "preset own has no level full: it has raster");
+    let mut notes = Notes::new();
+    preset.note(&mut notes);
+    assert_eq!(Preset::noted(&notes).expect("its text").as_deref(), Some(&preset));
+    assert_eq!(
+        Preset::noted(&Notes::new()).expect("nothing is wrong"),
+        None,
+        "a case of no preset"
+    );
+    let fastgs = Preset::named("fastgs").expect("there is one");
+    let error = fastgs.interface(Level::Raster).expect_err("not there").to_string();
+    assert!(error.contains("no level raster (") && error.ends_with("it has full"), "{error}");
+    assert_eq!(fastgs.usual_level(), Level::Full, "the only one");
+}
+
+/// Everything that can be wrong in the text, with the words that say it.
+#[test]
+fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
+    for (from, to, expected) in [
+        ("model", "modle", "line 4: the preset is not understood (unknown field `modle`"),
+        ("cuda-fast", "cuda-slow", "line 4: model is 'cuda-slow': expected one of wgsl"),
+        ("\"gsplat\"", "\"opensplat\"", "line 2: convention is 'opensplat': expected 'inria'"),
+        ("\"gsplat-1.5\"", "\"gsplat-9\"", "line 3: formulation is 'gsplat-9'"),
+        (
+            "name = \"means2d\"",
+            "name = \"xys\"",
+            "line 7: raster.inputs 'xys'.tensor is 'xys': there are",
+        ),
+        ("name = \"means2d\"", "nam = \"means2d\"", "unknown field `nam`"),
+        ("[1, \"N\", 2]", "[1, \"N\", 3]", "line 7: shape of 'means2d' is [1, 7, 3] for N = 7"),
+        (
+            "[1, \"N\", 2]",
+            "[1, \"Q\", 2]",
+            "line 7: raster.inputs 'means2d'.shape is not known: 'Q'",
+        ),
+        ("[1, \"N\", 2]", "true", "line 7: the preset is not understood"),
+        (
+            "\"conics\", \"opacities\"",
+            "\"conics\", \"v_colors\"",
+            "all are inputs or all are outputs",
+        ),
+        (
+            "name = \"colors\"",
+            "name = \"v_colors\"",
+            "is v_colors: it is an output: name it among them",
+        ),
+        ("{ name = \"colors\" }", "{ name = \"means2d\" }", "is 'means2d' twice: give each a name"),
+        ("numbers = { W", "numbers = { colors", "is 'colors' twice"),
+        ("cut = \"alpha_min\"", "cut = \"alpha\"", "raster.numbers.cut is not known: 'alpha'"),
+        ("null = true", "unused = true", "masks'.unused is given for an input: say null = true"),
+        ("unused = true", "null = true", "v_abs'.null is given for an output: say unused = true"),
+        (
+            ", shape = [\"N\", 2] },\n]",
+            " },\n]",
+            "v_abs'.shape is missing: an unused output has one",
+        ),
+        ("render_alphas", "render_transmittance", "which formulation buffer, final_t"),
+        (", layout = \"planar\"", ", layout = \"chw\"", "is 'chw' for v_colors: it is no image"),
+        ("{ name = \"v_colors\", layout = \"planar\" },", "", "raster.outputs is without v_colors"),
+        ("\"v_opacities\"", "\"v_conics\"", "raster.outputs is without v_opacities"),
+        ("[raster]", "[raster]\nby_camera = 1", "not understood (invalid type: integer `1`"),
+        (
+            "[raster]",
+            "parameters = [\"eps\"]\n[raster]",
+            "line 5: parameters is 'eps': there are alpha_max",
+        ),
+        (
+            "[raster]",
+            "without = { all = \"x\" }\n[raster]",
+            "without is 'all': there is no level 'all'",
+        ),
+        ("[raster]", "colors = \"any\"\n[raster]", "colors is 'any': expected 'not-negative'"),
+        ("[raster]", "[rastr]", "unknown field `rastr`"),
+    ] {
+        let bad = GOOD.replacen(from, to, 1);
+        assert_ne!(bad, GOOD, "nothing was changed: {from}");
+        let text = refused(&bad);
+        assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
+    }
+    let text = refused("convention = \"gsplat\"");
+    assert_eq!(text, "the preset is without a level: describe a level's arrays, as in [raster]");
+    assert_eq!(SIDES.len(), 11, "names of shapes are listed in docs/src/presets.md");
+}

@@ -1,0 +1,70 @@
+//! The parts of the way from a scene to its gradients that a program may do.
+
+use super::formulated::stage_of;
+use splatcheck_gpu::Stage;
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
+use splatcheck_reference::splat::Formulation;
+use std::fmt;
+use std::str::FromStr;
+
+/// The part of the way that a program does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The gradients of what is rasterized, for one camera.
+    #[default]
+    Raster,
+    /// The projection of all Gaussians by all cameras.
+    Project,
+    /// The gradients of Gaussians and cameras, from those of what is rasterized.
+    ProjectBackward,
+    /// Images and gradients of a scene.
+    Full,
+}
+
+impl Level {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Raster, Self::Project, Self::ProjectBackward, Self::Full];
+
+    /// Its name on the command line and in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Raster => "raster",
+            Self::Project => "project",
+            Self::ProjectBackward => "project-backward",
+            Self::Full => "full",
+        }
+    }
+
+    /// The level whose programs stand in for a stage; `None` for one that no program does.
+    #[must_use]
+    pub fn of(stage: Stage) -> Option<Self> {
+        let does = |level: &Self| match level {
+            Self::Raster => Formulation::all().any(|formulation| stage_of(formulation) == stage),
+            Self::Project => stage == PROJECT,
+            Self::ProjectBackward => stage == PROJECT_BACKWARD,
+            Self::Full => stage == RENDER_BACKWARD,
+        };
+        Self::ALL.into_iter().find(does)
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// There is no level of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no level '{0}': expected raster, project, project-backward or full")]
+pub struct NoLevel(String);
+
+impl FromStr for Level {
+    type Err = NoLevel;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|level| level.name() == name);
+        found.ok_or_else(|| NoLevel(name.to_owned()))
+    }
+}
