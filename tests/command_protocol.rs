@@ -202,11 +202,20 @@ fn presets_that_cannot_be_followed_are_refused_and_cases_are_written_in_their_la
     let own = folder.path().join("own.toml");
     fs::write(&own, "[raster]\ninputs = [{ name = \"xys\" }]\noutputs = []\n").expect("written");
     for (words, expected) in [
-        (&["--preset", "3dgs"][..], "there is no preset '3dgs': expected gsplat-1.5, gsplat-main, inria"),
-        (&["--preset", "brush", "--level", "full"], "preset brush has no level full: it has raster"),
+        (
+            &["--preset", "3dgs"][..],
+            "there is no preset '3dgs': expected gsplat-1.5, gsplat-main, inria",
+        ),
+        (
+            &["--preset", "brush", "--level", "full"],
+            "preset brush has no level full: it has raster",
+        ),
         (&["--preset", "fastgs", "--level", "raster"], "preset fastgs has no level raster (its"),
         (&["--preset", "own.toml"], "own.toml:2: raster.inputs 'xys'.tensor is 'xys': there are"),
-        (&["--preset", "inria", "--extra-roundings", "63"], "2 more for units = \"ndc\" of preset inria"),
+        (
+            &["--preset", "inria", "--extra-roundings", "63"],
+            "2 more for units = \"ndc\" of preset inria",
+        ),
     ] {
         let said = say(folder.path(), &[&["cases", "--out", "x", "--count", "1"], words].concat());
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words:?}: {said:?}");
@@ -215,10 +224,14 @@ fn presets_that_cannot_be_followed_are_refused_and_cases_are_written_in_their_la
     let said = say(folder.path(), &["check", "--preset", "brush"]);
     assert!(said.code == Some(2) && said.err.contains("name it with --command"), "{said:?}");
     for (level, array) in [("raster", "conic_opacity"), ("full", "projmatrix")] {
-        let words = ["cases", "--out", level, "--count", "12", "--preset", "inria", "--level", level];
+        let words =
+            ["cases", "--out", level, "--count", "12", "--preset", "inria", "--level", level];
         let said = say(folder.path(), &words);
         assert_eq!(said.code, Some(0), "{said:?}");
-        assert!(said.out.contains(&format!("inputs of level {level} in {level}/inputs")), "{said:?}");
+        assert!(
+            said.out.contains(&format!("inputs of level {level} in {level}/inputs")),
+            "{said:?}"
+        );
         assert!(said.out.contains(" cases with another number of channels than 3"), "{said:?}");
         let inputs = fs::read_dir(folder.path().join(level).join("inputs")).expect("a folder");
         let files: Vec<_> = inputs.map(|file| fs::read(file.expect("one").path())).collect();

@@ -1,6 +1,7 @@
 """Presets: kernels of public projects in their own layouts, one right and one wrong of each."""
 
 import importlib
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -41,14 +42,17 @@ def test_a_numpy_kernel_in_the_projects_layout(preset, module, function, bug, op
 
 
 @pytest.mark.parametrize(("preset", "module", "function", "bug"), FULL)
-def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, monkeypatch):
+def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, monkeypatch, tmp_path):
     pytest.importorskip("jax", reason="NOT EXERCISED: jax is not installed")
     right = kernel(module, function, monkeypatch)
-    result = splatcheck.check(right, preset=preset, level="full", count=14, generator="numbers", layouts=False)
-    assert result.verdict == "agree" and result.cases >= 2, result
-    wrong = splatcheck.check(
-        lambda x, meta: right(x, meta, bug), preset=preset, level="full", count=8, generator="numbers", layouts=False
-    )
+    for scene in ("harmonics", "tile-corner", "two-cameras"):
+        shutil.copy(CORPUS / f"{scene}.toml", tmp_path)
+    options = {"preset": preset, "level": "full", "corpus": tmp_path, "count": 0, "layouts": False}
+    result = splatcheck.check(right, **options)
+    assert result.verdict == "agree" and result.cases >= 3, result
+    for scene in ("harmonics", "tile-corner"):
+        (tmp_path / f"{scene}.toml").unlink()
+    wrong = splatcheck.check(lambda x, meta: right(x, meta, bug), **options)
     assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
 
 

@@ -37,6 +37,8 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
             levels.insert(level, check.level(level, written.get_ref())?);
         }
     }
+    let full: Option<&Interface> = levels.get(&Level::Full);
+    terms.rules.harmonics_alone = full.is_some_and(|full| !full.has(Tensor::Colors));
     if levels.is_empty() {
         let advice = "describe a level's arrays, as in [raster]";
         return Err(Problem::new("the preset", "without a level", advice));

@@ -158,7 +158,7 @@ pub(super) fn shape_of(
 fn number(name: &str, value: &Expression, symbols: &Symbols) -> Result<String, Problem> {
     let whole = value.integer(&|name| symbols.integer(name)).map(|whole| whole.to_string());
     #[expect(clippy::cast_possible_truncation, reason = "kernels have numbers in f32")]
-    let float = || value.float(&|name| symbols.float(name)).map(|x| (x as f32).to_string());
+    let float = || value.float(&|name| symbols.float(name)).map(|x| format!("{:?}", x as f32));
     whole.or_else(|_| float()).map_err(|error| {
         Problem::new(format!("number '{name}'"), "without a value", error.to_string())
     })

@@ -13,9 +13,13 @@ NAMES = ("means", "scales_raw", "rotations_raw", "opacities_raw", "sh_coefficien
 def backward_wrapper(x, meta, bug=None):
     """The image, its alphas and the gradients; `bug` makes them wrong on purpose."""
     x = {name: jnp.asarray(array) for name, array in x.items()}
-    render = lambda p: rasterize(p, x, meta, bug)  # noqa: E731
-    (image, alpha), vjp = jax.vjp(render, tuple(x[name] for name in NAMES))
-    grads = vjp((x["grad_image"], x["grad_alpha"]))[0]
+
+    @jax.jit
+    def differentiate(parameters):
+        outputs, vjp = jax.vjp(lambda p: rasterize(p, x, meta, bug), parameters)
+        return outputs, vjp((x["grad_image"], x["grad_alpha"]))[0]
+
+    (image, alpha), grads = differentiate([x[name] for name in NAMES])
     return {"image": image, "alpha": alpha} | {f"grad_{k}": v for k, v in zip(NAMES, grads, strict=True)}
 
 

@@ -19,9 +19,14 @@ def rasterize_gaussians(x, meta, bug=None):
     names = {"means3D": "dL_dmeans3D", "opacities": "dL_dopacity", "scales": "dL_dscales"}
     names |= {"rotations": "dL_drotations", colors: "dL_dsh" if colors == "sh" else "dL_dcolors"}
     x = {name: jnp.asarray(array) for name, array in x.items() if array is not None}
-    render = lambda parameters: rasterize(x | parameters, meta, bug)  # noqa: E731
-    image, vjp = jax.vjp(render, {name: x[name] for name in names})
-    return {"color": image} | {names[k]: v for k, v in vjp(x["dL_dout_color"])[0].items()}
+
+    @jax.jit
+    def differentiate(parameters):
+        image, vjp = jax.vjp(lambda p: rasterize(x | p, meta, bug), parameters)
+        return image, vjp(x["dL_dout_color"])[0]
+
+    image, grads = differentiate({name: x[name] for name in names})
+    return {"color": image} | {names[k]: v for k, v in grads.items()}
 
 
 def rasterize(x, meta, bug):

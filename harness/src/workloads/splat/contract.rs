@@ -238,7 +238,9 @@ impl Contract {
         }
         let interface = self.interface().filter(|_| self.level == Level::Full)?;
         match splats.scene.gaussians.colors {
-            Colors::Direct { .. } if !interface.has(Array::Colors) => Some(NotFor::DirectColors),
+            Colors::Direct { channels, .. } if !interface.has(Array::Colors) && channels != 3 => {
+                Some(NotFor::DirectColors)
+            }
             Colors::Harmonics { .. }
                 if !interface.has(Array::Sh) && !interface.has(Array::ShDc) =>
             {

@@ -11,6 +11,7 @@ use splatcheck_reference::splat::convention::{ClampGradient, Convention, Profile
 
 use super::case::Case;
 use super::files::overrides;
+use crate::io::notation::round;
 use crate::workload::AnyCase;
 
 /// What a kernel has built in; what is `None` stays the case's.
@@ -37,6 +38,8 @@ pub struct KernelRules {
     /// Whether the kernel takes max(colour, 0) itself: cases have no negative colours, for kernel and
     /// oracle, since the oracle's rasterization has no such maximum.
     pub colors_not_negative: bool,
+    /// Whether the kernel takes colours as harmonics alone: three direct ones become such.
+    pub harmonics_alone: bool,
     /// Whether cases with an opacity that alpha's clamp meets are not for the kernel, because its gradient
     /// there is none of [`ClampGradient`].
     pub opacities_below_the_clamp: bool,
@@ -118,6 +121,19 @@ impl KernelRules {
         own.into_iter().map(|(key, _)| key).filter(|key| otherwise.contains(key)).collect()
     }
 
+    /// Three direct colours as harmonics of degree 0, where the kernel takes nothing else: the coefficient is
+    /// (c - 0.5) / sqrt(1/(4 pi)), in f32, and the colour what kernel and oracle make of it.
+    fn as_harmonics(&self, colors: &Colors<f32>, reach: Reach) -> Option<Colors<f32>> {
+        let Colors::Direct { channels: 3, values } = colors else { return None };
+        let applies = self.harmonics_alone && reach == Reach::All;
+        let coefficient =
+            |&color: &f32| round((f64::from(color) - 0.5) * (4.0 * std::f64::consts::PI).sqrt());
+        applies.then(|| Colors::Harmonics {
+            coefficients: 1,
+            values: values.iter().map(coefficient).collect(),
+        })
+    }
+
     /// Whether an opacity of the case is so large that alpha may be clamped.
     #[must_use]
     pub fn may_clamp(&self, case: &Case) -> bool {
@@ -136,6 +152,9 @@ impl KernelRules {
                 splats.convention = self.convention(splats.convention, reach);
                 if self.no_alpha_gradient {
                     splats.scene.v_render_alphas.fill(0.0);
+                }
+                if let Some(colors) = self.as_harmonics(&splats.scene.gaussians.colors, reach) {
+                    splats.scene.gaussians.colors = colors;
                 }
                 if self.colors_not_negative
                     && let Colors::Direct { values, .. } = &mut splats.scene.gaussians.colors

@@ -6,8 +6,8 @@
 //! numbers l and x, and computes s and o as any other intermediate: in f64 for its values, and over
 //! [`Bounded`](splatcheck_reference::arithmetic::Bounded) for its bounds, where exp and the division bring
 //! the radius that the arithmetic's table gives them (`reference/src/arithmetic/model.rs`). The gradients
-//! follow by the chain rule, ds/dl = s and do/dx = o (1 - o):
-//! v_l = v_s s, v_x = v_o o (1 - o).
+//! follow by the chain rule, ds/dl = s and do/dx = o (1 - o): that by l is the one by s times s, that by x the
+//! one by o times o (1 - o).
 
 use splatcheck_reference::arithmetic::{Scalar, ln};
 use splatcheck_reference::splat::camera::Camera;
@@ -58,11 +58,11 @@ impl Raw {
     #[must_use]
     pub fn camera<S: Copy>(self, camera: &Camera<S>, [width, height]: [u32; 2]) -> Camera<S> {
         if !self.tangents {
-            return camera.clone();
+            return *camera;
         }
         let focal =
             |side: u32, focal: f64| f64::from(side) / (2.0 * f64::from(tangent(side, focal)));
-        Camera { fx: focal(width, camera.fx), fy: focal(height, camera.fy), ..camera.clone() }
+        Camera { fx: focal(width, camera.fx), fy: focal(height, camera.fy), ..*camera }
     }
 
     /// The scene that a program renders from what it is given.
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::io::source_tree::folder;
     use crate::workloads::splat::files::corpus::read_any_case;
-    use splatcheck_reference::arithmetic::{Bounded, Cuda, Model};
+    use splatcheck_reference::arithmetic::{Arith, Bounded, Cuda, Model};
     use splatcheck_reference::splat::render::render_backward;
 
     const ALL: Raw = Raw { log_scales: true, logits: true, tangents: true };

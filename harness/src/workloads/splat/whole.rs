@@ -64,7 +64,7 @@ impl Whole {
         let scene = &self.case.scene;
         let slices = scene.camera_slices(view);
         let scene = Scene {
-            cameras: vec![scene.cameras[view].clone()],
+            cameras: vec![scene.cameras[view]],
             backgrounds: slices.background.to_vec(),
             v_render_colors: slices.v_render_colors.to_vec(),
             v_render_alphas: slices.v_render_alphas.to_vec(),

@@ -61,8 +61,9 @@ fn mirrored(case: &AnyCase) -> Tensors {
 #[test]
 fn named_tensors_are_judged_without_a_program() {
     let case = case("tile-corner.toml");
-    let judged =
-        |outputs: &Tensors| judge_level(Contract::default(), Arithmetic::Ieee, (&case, 0), outputs);
+    let judged = |outputs: &Tensors| {
+        judge_level(&Contract::default(), Arithmetic::Ieee, (&case, 0), outputs)
+    };
     let mut outputs = mirrored(&case);
     let tally = judged(&outputs).expect("whole");
     assert_eq!(tally.verdict(), Verdict::Agree, "{tally:?}");
@@ -75,7 +76,7 @@ fn named_tensors_are_judged_without_a_program() {
     let fewer = outputs.only(|name| name != "v_conics");
     let error = judged(&fewer).expect_err("one is missing").to_string();
     assert_eq!(error, "the output does not fit: v_conics is missing", "a sentence");
-    let error = judge_level(Contract::default(), Arithmetic::Ieee, (&case, 7), &fewer);
+    let error = judge_level(&Contract::default(), Arithmetic::Ieee, (&case, 7), &fewer);
     let error = error.expect_err("one camera").to_string();
     assert!(error.contains("there is no camera 7 for level raster, it has 1"), "{error}");
 }
@@ -94,4 +95,72 @@ fn a_level_is_known_by_its_name_and_by_its_stage() {
     let brush = "brush".parse().expect("a formulation");
     let error = Contract::new(Level::Full, brush).expect_err("of raster").to_string();
     assert!(error.starts_with("level full has no formulation image"), "{error}");
+}
+
+/// A preset's job is judged under what is built into its kernels, and its file has the project's arrays.
+#[test]
+fn a_presets_program_gets_the_projects_own_arrays() {
+    let case = case("tile-corner.toml");
+    let preset = Preset::find("inria").expect("it is there");
+    let contract =
+        Contract::of_preset(&preset, Some(Level::Raster), (None, None)).expect("a level");
+    assert_eq!(contract.formulation().extra_roundings().count(), 2, "those of the units");
+    let judged = contract.case(&case).expect("splats");
+    let inside = splat_case(&judged).expect("splats");
+    assert!(inside.scene.v_render_alphas.iter().all(|&v| v == 0.0), "no gradient of the opacity");
+    assert_eq!(inside.convention.pixel_center, 0.0, "3D Gaussian Splatting's");
+    let job = contract.job(&case, 0).expect("a job");
+    let bytes = contract.input(&job.inputs).expect("a file");
+    let file = container::parse(&bytes).expect("readable");
+    let n = job.sizes.get("N");
+    let shape = |name: &str| file.tensors[name].shape.clone();
+    assert_eq!(shape("conic_opacity"), [n, 4], "packed");
+    assert_eq!(shape("dL_dpixels")[0], 3, "channels first");
+    assert!(!file.tensors.contains_key("v_render_alphas"), "there is none");
+    let written = contract.written(&job.sizes);
+    let conics = written.iter().find(|one| one.name == "dL_dconic2D").expect("written");
+    assert_eq!((conics.shape.clone(), conics.need), (vec![n, 2, 2], Need::Always));
+    // What is written comes back per pixel, with all of the off-diagonal.
+    let mut arrays = Tensors::new();
+    for one in &written {
+        let count: usize = one.shape.iter().product();
+        let ones = Tensor::new("", one.shape.clone(), Data::F32(vec![1.0; count]));
+        arrays.insert(one.name.clone(), ones.expect("whole"));
+    }
+    let outputs = contract.gathered(&job.sizes, arrays).expect("all are there");
+    assert_eq!(outputs.f32("v_conics").expect("there")[..3], [1.0, 2.0, 1.0], "half");
+    let half = |side: &str| job.sizes.get(side) as f32 * 0.5;
+    let means = outputs.f32("v_means2d").expect("there");
+    assert_eq!(means[..2], [1.0 / half("W"), 1.0 / half("H")], "normalized device coordinates");
+}
+
+/// Kernels of level full that take harmonics alone get direct colours as such; opacities that the clamp
+/// meets and other numbers of channels are not for them.
+#[test]
+fn what_is_not_for_a_presets_kernel_is_left_out_with_a_reason() {
+    let of = |name: &str, level| {
+        let preset = Preset::find(name).expect("it is there");
+        Contract::of_preset(&preset, Some(level), (None, None)).expect("a level")
+    };
+    let fastgs = of("fastgs", Level::Full);
+    let direct = case("tile-corner.toml");
+    assert_eq!(fastgs.not_for(&direct), None, "three direct colours");
+    let judged = fastgs.case(&direct).expect("splats");
+    let colors = &splat_case(&judged).expect("splats").scene.gaussians.colors;
+    assert!(matches!(colors, Colors::Harmonics { coefficients: 1, .. }), "{colors:?}");
+    let channels = case("channels-5.toml");
+    assert_eq!(fastgs.not_for(&channels), Some(NotFor::Channels(3)));
+    assert_eq!(of("gsplat-1.5", Level::Full).not_for(&channels), None, "any number");
+    let mut opaque = splat_case(&direct).expect("splats").clone();
+    opaque.scene.gaussians.opacities[0] = 1.0;
+    let opaque: AnyCase = Arc::new(opaque);
+    assert_eq!(fastgs.not_for(&opaque), Some(NotFor::Clamped));
+    let inria = of("inria", Level::Raster);
+    assert_eq!(inria.not_for(&opaque), None, "its gradient there is passed through");
+    let mut other = splat_case(&direct).expect("splats").clone();
+    other.convention.alpha_max = 0.5;
+    let other: AnyCase = Arc::new(other);
+    assert_eq!(inria.not_for(&other), Some(NotFor::Overrides), "it is there for another clamp");
+    let views = of("inria", Level::Full).views(&case("two-cameras.toml")).expect("splats");
+    assert_eq!(views, 2, "a camera at a time");
 }
