@@ -307,7 +307,9 @@ fn cut<M: Model, L: Lanes<Elem = f64>>(
 mod tests {
     use super::*;
     use crate::arithmetic::{Wgsl, dispatch};
+    use crate::splat::bounds::backward::{GradientBounds, backward_as};
     use crate::splat::bounds::tests::views::TestView;
+    use crate::splat::formulated::Omitted;
     use crate::splat::formulation::WalkOrder;
     use crate::splat::reach::footprints;
 
@@ -325,6 +327,37 @@ mod tests {
                     let few = if test.has_edges() { 300 } else { 0 };
                     assert!(undecided >= few, "{formulation}: {undecided} undecided comparisons");
                 }
+            }
+        }
+    }
+
+    /// Half of the places are left out, then the other half: between them they make up all terms, whether
+    /// a pixel walks in lanes or by itself.
+    #[test]
+    fn terms_that_are_left_out_are_those_that_are_missing() {
+        for test in TestView::all() {
+            let (view, inputs) = (test.view(), BackwardView::standard(test.loss()));
+            let whole = backward_as(&view, &inputs);
+            let lengths = (0..view.lists.tile_offsets.len() - 1).map(|t| view.lists.range(t).len());
+            let halves = [0x3333_3333_3333_3333, 0xcccc_cccc_cccc_cccc_u64].map(|word| {
+                let places = lengths.clone().map(|length| vec![[word; 4]; length]).collect();
+                backward_as(&view, &inputs.without(Some(&Omitted { places })))
+            });
+            let n = view.splats.means2d.len();
+            let terms = |of: &GradientBounds| (0..n).map(|g| of.terms(g)).collect::<Vec<_>>();
+            let [a, b] = [0, 1].map(|half| terms(&halves[half]));
+            let sums: Vec<_> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
+            assert_eq!(sums, terms(&whole), "every term is in one of them");
+            assert!(a.iter().sum::<u64>() > 0 && b.iter().sum::<u64>() > 0, "and each has some");
+            for (i, all) in whole.elements.iter().enumerate() {
+                let [a, b] = [0, 1].map(|half| halves[half].elements[i]);
+                let slack = 1e3 * f64::EPSILON * all.magnitude;
+                let near = |x: f64, y: f64| (x - y).abs() <= slack;
+                assert!(
+                    near(a.value + b.value, all.value)
+                        && near(a.magnitude + b.magnitude, all.magnitude),
+                    "element {i}: {a:?} and {b:?} are not {all:?}"
+                );
             }
         }
     }

@@ -13,9 +13,12 @@ pub(super) struct Entry {
     walk: u32,
 }
 
+/// Whether an entry is left out.
+type Drops = Box<dyn Fn(Entry) -> bool + Send + Sync>;
+
 /// Entries that a kernel may leave out, in words, and which they are.
-pub(super) fn left_out() -> Vec<(String, Box<dyn Fn(Entry) -> bool + Send + Sync>)> {
-    let mut all: Vec<(String, Box<dyn Fn(Entry) -> bool + Send + Sync>)> = vec![
+pub(super) fn left_out() -> Vec<(String, Drops)> {
+    let mut all: Vec<(String, Drops)> = vec![
         (
             "the last contributor of each tile is left out: the walk begins one entry too early"
                 .to_owned(),
@@ -34,7 +37,7 @@ pub(super) fn left_out() -> Vec<(String, Box<dyn Fn(Entry) -> bool + Send + Sync
 }
 
 /// Whole batches and entries of batches.
-fn of_batches(batch: u32) -> Vec<(String, Box<dyn Fn(Entry) -> bool + Send + Sync>)> {
+fn of_batches(batch: u32) -> Vec<(String, Drops)> {
     let last_begins = move |length: u32| length.saturating_sub(1) / batch * batch;
     vec![
         (

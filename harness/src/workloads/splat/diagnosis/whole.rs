@@ -12,8 +12,14 @@ use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::scene::{Colors, Scene};
 use splatcheck_reference::splat::{Lens, TooManyPairs};
 
-/// Faults of the loss and the background: in words, and what they do to a case.
-const FAULTS: [(&str, fn(&mut Scene<f32>)); 3] = [
+/// A fault in words, and what it does to a case.
+type Fault = (&'static str, fn(&mut Scene<f32>));
+
+/// What a fault does to a case.
+type Change<'a> = Box<dyn Fn(&mut Scene<f32>) + 'a>;
+
+/// Faults of the loss and the background.
+const FAULTS: [Fault; 3] = [
     ("alpha's own gradient is missing: v_render_alphas is ignored, as 3DGS does", |scene| {
         scene.v_render_alphas.fill(0.0);
     }),
@@ -28,7 +34,7 @@ pub(in crate::workloads::splat) fn of_whole<'a>(
     case: &'a Case,
     predict: impl Fn(Case) -> Option<Expectation> + Copy + 'a,
 ) -> Vec<Hypothesis<'a>> {
-    let changed = move |words: &str, change: Box<dyn Fn(&mut Scene<f32>) + 'a>| {
+    let changed = move |words: &str, change: Change<'a>| {
         Hypothesis::new(words, move || {
             let mut other = case.clone();
             change(&mut other.scene);

@@ -1,0 +1,198 @@
+//! Planted faults of the projection and of the whole way.
+
+use crate::{Change, NOTHING, diagnosed, edit, expect, expect_all, scene, times};
+use splatcheck::campaign::Item;
+use splatcheck::judge::{Arithmetic, OutputBound};
+use splatcheck::workload::AnyCase;
+use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
+use splatcheck_gpu::{Data, Engine as _, Reduction, Setting, Tensor, Tensors, Work};
+use splatcheck_reference::splat::rasterize::rasterize;
+use splatcheck_reference::splat::render::project_scene;
+use splatcheck_reference::splat::{Formulation, Lens, backward};
+use splatcheck_tests::{Defect, Mirror};
+use std::sync::Arc;
+
+#[test]
+fn faults_of_the_projection_are_named() {
+    let plain = Defect::None;
+    let set = |name: &'static str, value: f32| {
+        move |all: &mut Tensors| all.insert(name, Tensor::scalar(value))
+    };
+    let turned = |all: &mut Tensors| {
+        edit(all, "quats", |quats| quats.chunks_exact_mut(4).for_each(|quat| quat.rotate_right(1)));
+    };
+    expect_all(
+        PROJECT,
+        &[
+            (
+                "tile-corner",
+                plain,
+                [&set("eps2d", 0.0), NOTHING],
+                "field eps2d (the blur added to the 2D",
+            ),
+            (
+                "tile-corner",
+                plain,
+                [&turned, NOTHING],
+                "quaternions are taken in the order x y z w",
+            ),
+            (
+                "harmonics",
+                Defect::LowerDegree,
+                [NOTHING; 2],
+                "harmonics of the highest degree are left out",
+            ),
+            (
+                "harmonics",
+                Defect::NoPhase,
+                [NOTHING; 2],
+                "degree 1 are those without the Condon-Shortley",
+            ),
+        ],
+    );
+    let of_colors = |all: &mut Tensors| edit(all, "v_colors", times(0.0));
+    expect_all(
+        PROJECT_BACKWARD,
+        &[
+            ("two-cameras", Defect::LastCamera, [NOTHING; 2], "last camera that sees it"),
+            (
+                "beside-the-image",
+                Defect::OtherClampGradient,
+                [NOTHING; 2],
+                "field fov_clamp_gradient",
+            ),
+            (
+                "harmonics",
+                Defect::NoPhase,
+                [NOTHING; 2],
+                "degree 1 are those without the Condon-Shortley",
+            ),
+            (
+                "tile-corner",
+                plain,
+                [&set("eps2d", 0.0), NOTHING],
+                "field eps2d (the blur added to the 2D",
+            ),
+            (
+                "tile-corner",
+                plain,
+                [&set("inverse_eps", 1e-7), NOTHING],
+                "field inverse_eps (added to the",
+            ),
+        ],
+    );
+    // The path through the direction of view alone is missing: v_colors themselves are right.
+    let case = scene("harmonics");
+    let colors = right_colors(&case);
+    let own = |out: &mut Tensors| edit(out, "v_colors", |v| v.copy_from_slice(&colors));
+    let found = diagnosed((&case, PROJECT_BACKWARD), plain, [&of_colors, &own]);
+    expect(&found, "the path through the direction of view is missing");
+}
+
+/// The right gradients of colours of a case.
+fn right_colors(case: &Case) -> Vec<f32> {
+    let item = Item::new(Arc::new(case.clone()), 0).expect("a legal case");
+    let job = item.job(PROJECT_BACKWARD).expect("it has one");
+    let setting = Some(Setting { reduction: Reduction::BASELINE, threshold: 0 });
+    let work = Work { inputs: &job.inputs, settings: &[setting] };
+    let mut outputs =
+        Mirror::new(32, Defect::None).run(PROJECT_BACKWARD, &[work]).expect("it runs");
+    outputs.remove(0).remove(0).f32("v_colors").expect("it is there").to_vec()
+}
+
+#[test]
+fn cameras_and_logarithms_are_named() {
+    let case = scene("two-cameras");
+    let without = |camera: usize| {
+        move |all: &mut Tensors| {
+            for name in ["v_means2d", "v_conics", "v_opacities", "v_colors"] {
+                edit(all, name, |v| {
+                    let of_camera = v.len() / 2;
+                    v[camera * of_camera..(camera + 1) * of_camera].fill(0.0);
+                });
+            }
+        }
+    };
+    let found =
+        |changes: [Change<'_>; 2]| diagnosed((&case, PROJECT_BACKWARD), Defect::None, changes);
+    expect(&found([&without(1), NOTHING]), "camera 1, the last, is left out");
+    expect(&found([&without(0), NOTHING]), "camera 0, the first, is left out");
+    let scales = case.scene.gaussians.scales.as_flattened().to_vec();
+    let log = |out: &mut Tensors| {
+        edit(out, "v_scales", |v| v.iter_mut().zip(&scales).for_each(|(v, s)| *v *= s));
+    };
+    expect(&found([NOTHING, &log]), "v_scales is by the logarithm of the scale");
+}
+
+/// What a right program of the whole way returns for a case, in f32.
+fn whole(case: &Case) -> Tensors {
+    let contract = Contract::new(Level::Full, Formulation::STANDARD).expect("it has none");
+    let job = contract.job(&(Arc::new(case.clone()) as AnyCase), 0).expect("a legal case");
+    let mut outputs = Tensors::new();
+    for output in job.expectation(Arithmetic::Cuda).rows.iter().flat_map(|rows| &rows.outputs) {
+        let OutputBound::Interval(bounds) = &output.bound else { panic!("intervals") };
+        #[expect(clippy::cast_possible_truncation, reason = "rounded to f32")]
+        let numbers = bounds.iter().map(|bound| bound.0 as f32).collect();
+        outputs.array(output.name, &output.shape, Data::F32(numbers)).expect("whole");
+    }
+    outputs
+}
+
+/// The gradients of the means without the path through the direction of view.
+fn detached(case: &Case) -> Vec<f32> {
+    let scene = case.scene.map(f64::from);
+    let mut sum = vec![0.0; 3 * scene.gaussians.len()];
+    for camera in 0..scene.cameras.len() {
+        let projected = project_scene(&scene, camera, &case.convention).expect("few pairs");
+        let view = projected.view(&scene, camera, &case.convention);
+        let image = rasterize::<f64>(&view);
+        let loss = scene.camera_slices(camera).loss(&image);
+        let mut gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
+        gradients.v_colors.fill(0.0);
+        let size = [scene.width, scene.height];
+        let lens = Lens::new(&scene.cameras[camera], size, &case.convention);
+        let one = backward::project::project(&scene.gaussians, &lens, &gradients, &case.convention);
+        sum.iter_mut().zip(one.v_means.as_flattened()).for_each(|(sum, x)| *sum += x);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to f32")]
+    sum.into_iter().map(|x| x as f32).collect()
+}
+
+#[test]
+fn faults_of_the_whole_way_are_named() {
+    let contract = Contract::new(Level::Full, Formulation::STANDARD).expect("it has none");
+    let expect_named = |case: &Case, outputs: &Tensors, words: &str| {
+        let job = contract.job(&(Arc::new(case.clone()) as AnyCase), 0).expect("a legal case");
+        let found = diagnose_job(&contract, Arithmetic::Cuda, &job, outputs).expect("all outputs");
+        expect(&found.expect("it disagrees"), words);
+    };
+    let case = scene("two-cameras");
+    let under = |change: &dyn Fn(&mut Case)| {
+        let mut other = case.clone();
+        change(&mut other);
+        whole(&other)
+    };
+    let alphas = under(&|other| other.scene.v_render_alphas.fill(0.0));
+    expect_named(&case, &alphas, "alpha's own gradient is missing");
+    let blur = under(&|other| other.convention.eps2d = 0.0);
+    expect_named(&case, &blur, "field eps2d (the blur added to the 2D covariance) is 0.0 where");
+    let camera = under(&|other| {
+        for all in [&mut other.scene.v_render_colors, &mut other.scene.v_render_alphas] {
+            let half = all.len() / 2;
+            all[half..].fill(0.0);
+        }
+    });
+    expect_named(&case, &camera, "the gradients of camera 1, the last, are left out");
+    let mut log = whole(&case);
+    edit(&mut log, "v_scales", |v| {
+        let scales = case.scene.gaussians.scales.as_flattened();
+        v.iter_mut().zip(scales).for_each(|(v, s)| *v *= s);
+    });
+    expect_named(&case, &log, "v_scales is by the logarithm of the scale");
+    let case = scene("harmonics");
+    let mut outputs = whole(&case).only(|name| name != "v_viewmats");
+    edit(&mut outputs, "v_means", |v| v.copy_from_slice(&detached(&case)));
+    expect_named(&case, &outputs, "the path through the direction of view is missing");
+}
