@@ -13,7 +13,8 @@
 //! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
 //! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
 //! kernels' own instructions. [`mutants`] judges the judges. A kernel of the user's own is a
-//! [`user_kernel`]; with parameters of its own it comes with a launch [`manifest`]. [`cli`] is the
+//! [`user_kernel`]; with parameters of its own it comes with a launch [`manifest`]; one in Rust is judged by
+//! its own tests ([`kernel`]). [`cli`] is the
 //! command `splatcheck`, which nothing imports.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
@@ -32,6 +33,7 @@ pub mod fuzz;
 pub mod gate;
 pub mod io;
 pub mod judge;
+pub mod kernel;
 pub mod kernel_coverage;
 pub mod manifest;
 pub mod minimize;

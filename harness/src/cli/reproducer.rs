@@ -1,15 +1,14 @@
 //! Reproducers: what failed, as a file that `splatcheck replay` runs again.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::exit::CliError;
 use super::expect;
 use crate::campaign::Finding;
 use crate::emulated;
+use crate::report::reproducer::notes as notes_of;
 use crate::report::reproducer_path;
 use crate::user_kernel::UserKernel;
-use crate::workload::NOTE_PREFIX;
 
 /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
 /// emulator, perhaps with `kernel` in an artifact's place, is repeated and its decisions are kept.
@@ -24,18 +23,7 @@ pub fn write(
     std::fs::create_dir_all(folder).map_err(|error| {
         CliError::caused(format!("cannot make the folder {}", folder.display()), error)
     })?;
-    let mut notes = BTreeMap::new();
-    let mut put = |key: &str, value: String| {
-        notes.insert(format!("{NOTE_PREFIX}{key}"), value);
-    };
-    put("engine", finding.engine.clone());
-    put("stage", finding.stage.to_string());
-    put("camera", finding.view.to_string());
-    put("lane_width", finding.lane_width.to_string());
-    if let Some(setting) = finding.setting {
-        put("reduction", setting.reduction.to_string());
-        put("threshold", setting.threshold.to_string());
-    }
+    let mut notes = notes_of(finding);
     if let Some(repeated) = expect::notes(finding, kernel) {
         notes.extend(repeated);
     } else if finding.emulation.is_some() {

@@ -9,7 +9,7 @@ pub struct LeftOut(Arc<Mutex<BTreeSet<&'static str>>>);
 
 impl LeftOut {
     /// Notes an output.
-    pub(super) fn note(&self, name: &'static str) {
+    pub(crate) fn note(&self, name: &'static str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
     }
 
