@@ -76,7 +76,6 @@ where
 }
 
 /// The check of a kernel, on the corpus and on 100 drawn cases where nothing else is said.
-#[must_use]
 pub fn check<I: Inputs, K: Kernel<I>>(kernel: K) -> Check<I, K> {
     Check::new(kernel)
 }

@@ -43,6 +43,7 @@ pub mod scatter_step;
 pub mod table;
 pub mod traffic;
 pub mod user_kernel;
+pub mod user_wgsl;
 pub mod verdict;
 pub mod workload;
 pub mod workloads;

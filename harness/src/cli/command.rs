@@ -111,9 +111,9 @@ pub struct ProgramArgs {
 /// A time that is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected seconds above 0 and below a million, as in 60 or 0.5")]
-struct NotSeconds;
+pub(super) struct NotSeconds;
 
-fn seconds(text: &str) -> Result<Duration, NotSeconds> {
+pub(super) fn seconds(text: &str) -> Result<Duration, NotSeconds> {
     let number: f64 = text.parse().map_err(|_| NotSeconds)?;
     if number > 0.0 && number < 1e6 { Ok(Duration::from_secs_f64(number)) } else { Err(NotSeconds) }
 }

@@ -9,7 +9,7 @@ use crate::campaign::Item;
 use crate::fuzz::Draws;
 use crate::io::source_tree;
 use crate::minimize::shrink;
-use crate::workload::{AnyCase, Workload, generator, views};
+use crate::workload::{AnyCase, Generator, Workload, generator, views};
 use crate::workloads;
 use crate::workloads::splat::contract::Contract;
 use crate::workloads::splat::{Splat, splat_case};
@@ -57,6 +57,17 @@ impl Default for Wanted {
     }
 }
 
+/// The generators of these names.
+fn named(workload: &dyn Workload, names: &[String]) -> Result<Vec<&'static Generator>, CheckError> {
+    let one = |name: &String| {
+        generator(workload, name).ok_or_else(|| {
+            let known: Vec<_> = workload.generators().iter().map(|g| g.name).collect();
+            CheckError::Generator { name: name.clone(), known: known.join(", ") }
+        })
+    };
+    names.iter().map(one).collect()
+}
+
 /// The cases of a check.
 pub(super) struct Cases {
     filed: Vec<AnyCase>,
@@ -76,14 +87,7 @@ impl Cases {
     /// What cannot be read, and a generator that does not exist.
     pub(super) fn new(wanted: &Wanted, contract: Contract) -> Result<Self, CheckError> {
         let workload: Arc<dyn Workload> = Arc::new(Splat(wanted.convention));
-        let named = wanted.generators.iter().map(|name| {
-            let all = || workload.generators().iter().map(|g| g.name).collect::<Vec<_>>();
-            generator(workload.as_ref(), name).ok_or_else(|| CheckError::Generator {
-                name: name.clone(),
-                known: all().join(", "),
-            })
-        });
-        let named = named.collect::<Result<Vec<_>, _>>()?;
+        let named = named(workload.as_ref(), &wanted.generators)?;
         let mut cases = Self {
             filed: Vec::new(),
             drawn: if wanted.file.is_some() { 0 } else { wanted.drawn },
@@ -101,12 +105,23 @@ impl Cases {
         };
         let own = |case: AnyCase| Ok(contract.case(&wanted.rules.applied_to(&case))?);
         cases.filed = filed.into_iter().map(own).collect::<Result<_, CheckError>>()?;
-        let left_out = cases.all().filter(|case| !cases.takes(case)).count();
-        if let Some(channels) = wanted.channels.filter(|_| left_out > 0) {
-            let what = format!("{left_out} cases with another number of channels than {channels}");
-            cases.without.push(what);
-        }
+        cases.note_left_out();
         Ok(cases)
+    }
+
+    /// Notes the cases that the kernel is not for, and the generators that draw from what is not here.
+    fn note_left_out(&mut self) {
+        if let Some(channels) = self.channels {
+            let left_out = self.all().filter(|case| !self.takes(case)).count();
+            let what = format!("{left_out} cases with another number of channels than {channels}");
+            self.without.extend((left_out > 0).then_some(what));
+        }
+        let not_drawn = match &self.draws {
+            Draws::Random(..) => Vec::new(),
+            Draws::Generators(plan) => plan.not_drawn(),
+        };
+        let line = |one: &Generator| format!("{}: there is no {}", one.name, one.needs.join(", "));
+        self.without.extend(not_drawn.into_iter().map(line));
     }
 
     /// The named cases of the source tree that this program was built in.

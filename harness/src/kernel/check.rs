@@ -20,7 +20,7 @@ use crate::io::InputError;
 use crate::report::reproducer;
 use crate::report::reproducer_path;
 use crate::workload::AnyCase;
-use crate::workloads::splat::contract::{Contract, ContractError};
+use crate::workloads::splat::contract::{Contract, ContractError, Level};
 
 /// How often every run is made where nothing else is said: equal bits are demanded.
 const RUNS: u32 = 2;
@@ -180,17 +180,17 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
     /// # Errors
     /// [`CheckError`]: what was asked for cannot be done. Whatever the kernel does is in the report.
     pub fn run(self) -> Result<Report, CheckError> {
-        let contract = Contract::new(I::LEVEL, self.formulation)?;
-        let cases = Cases::new(&self.wanted, contract)?;
-        let engine =
-            InProcess::<I, K>::new(self.kernel, &self.name, contract.stage(), self.arithmetic);
+        let Self { kernel, name, formulation, arithmetic, wanted, runs, out, .. } = self;
+        let contract = Contract::new(I::LEVEL, formulation)?;
+        let cases = Cases::new(&wanted, contract)?;
+        let engine = InProcess::<I, K>::new(kernel, &name, contract.stage(), arithmetic);
         let left_out = engine.left_out();
-        let engine: Box<dyn Engine + Send + '_> = match self.runs {
+        let engine: Box<dyn Engine + Send + '_> = match runs {
             1 => Box::new(engine),
             runs => Box::new(Repeated::device(Box::new(engine), &Repeats::new(runs))),
         };
         let contender = Contender {
-            id: CommandId(self.arithmetic).to_string(),
+            id: CommandId(arithmetic).to_string(),
             emulation: None,
             engine,
             stages: vec![contract.stage()],
@@ -201,16 +201,10 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         let hooks = Hooks { policy: &cases.draws, ..Hooks::new(&minimize) };
         let mut reports = run_campaign(cases.iter(), vec![contender], hooks)?;
         let report = reports.pop().ok_or(CampaignError::Panicked)?;
-        let files = write(&self.out.join(plain(&self.name)), &report)?;
+        let files = write(&out.join(plain(&name)), &report)?;
         let mut without = cases.without.clone();
         without.extend(left_out.names().into_iter().map(|name| format!("{name}: it returns none")));
-        Ok(Report {
-            promise: promise(contract, self.arithmetic, self.runs),
-            name: self.name,
-            report,
-            files,
-            without,
-        })
+        Ok(Report { promise: promise(contract, arithmetic, runs), name, report, files, without })
     }
 
     /// Judges the kernel and panics with what is wrong with it.
@@ -228,7 +222,6 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
 
 /// As what it was judged, in words.
 fn promise(contract: Contract, arithmetic: Arithmetic, runs: u32) -> String {
-    use crate::workloads::splat::contract::Level;
     let mut words = format!("level {}, arithmetic {}", contract.level(), arithmetic.name());
     match contract.level() {
         Level::Raster => words += &format!(", formulation {}", contract.formulation()),

@@ -103,6 +103,12 @@ impl Array {
         tensor.map_or(Rows::One, Tensor::rows)
     }
 
+    /// Whether a kernel writes it.
+    #[must_use]
+    pub fn is_output(&self) -> bool {
+        self.fields.iter().filter_map(|field| field.tensor()).any(Tensor::is_output)
+    }
+
     /// Its name in messages.
     #[must_use]
     pub fn name(&self) -> String {

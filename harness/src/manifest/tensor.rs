@@ -172,6 +172,32 @@ impl Tensor {
         Self::OUTPUTS.contains(&self)
     }
 
+    /// Whether its numbers are whole: places and counts.
+    #[must_use]
+    pub fn is_index(self) -> bool {
+        match self {
+            Self::TileOffsets
+            | Self::Ranges
+            | Self::FlattenIds
+            | Self::LastIds
+            | Self::NContrib => true,
+            Self::Means2d
+            | Self::Conics
+            | Self::Opacities
+            | Self::Colors
+            | Self::Background
+            | Self::RenderTransmittance
+            | Self::RenderAlphas
+            | Self::RenderColors
+            | Self::VRenderColors
+            | Self::VRenderAlphas
+            | Self::VMeans2d
+            | Self::VConics
+            | Self::VOpacities
+            | Self::VColors => false,
+        }
+    }
+
     /// The array of the stage that it is made from; `None` for an output.
     #[must_use]
     pub fn source(self) -> Option<&'static str> {
