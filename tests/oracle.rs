@@ -308,7 +308,7 @@ fn every_tensor_has_its_bound() {
 }
 
 /// Scenes with a Gaussian whose area may be 0 after roundings.
-const WITHOUT_AREA: [&str; 2] = ["channels-2", "needles-without-area"];
+const WITHOUT_AREA: [&str; 3] = ["channels-2", "faint-needle", "needles-without-area"];
 
 /// The oracle's own f32 is one conforming program: IEEE operations, sums in one fixed order.
 #[test]

@@ -9,7 +9,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What outputs hold before a kernel runs: a NaN with a telling payload, and no valid `last_ids`.
-pub(crate) const POISON: u32 = 0x7fc0_dead;
+pub const POISON: u32 = 0x7fc0_dead;
 
 /// How an engine adds f32 values in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

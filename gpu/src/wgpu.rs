@@ -15,6 +15,7 @@
 
 mod adapter;
 mod device;
+mod foreign;
 mod guard;
 mod job;
 mod loop_limit;
@@ -26,6 +27,7 @@ mod submission;
 mod tests;
 
 pub use adapter::{AdapterChoice, AdapterSummary, Options};
+pub use foreign::{ForeignDispatch, ForeignRun};
 
 use crate::engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, Support, Work, no_panic,
@@ -49,6 +51,7 @@ pub struct WgpuEngine {
     info: DeviceInfo,
     kernels: Kernels,
     arenas: Arenas,
+    foreign: foreign::ForeignKernels,
     /// Where the driver leaves loops.
     guard: Option<Guard>,
     /// Where a call is cut, see [`SUBMISSION_BYTES`].
@@ -93,7 +96,9 @@ impl WgpuEngine {
             };
             tracing::debug!(?info, "opened");
             let submission_bytes = SUBMISSION_BYTES;
-            Ok(Self { gpu: opened.gpu, info, kernels, arenas, guard, submission_bytes })
+            let foreign = foreign::ForeignKernels::default();
+            let gpu = opened.gpu;
+            Ok(Self { gpu, info, kernels, arenas, foreign, guard, submission_bytes })
         })
     }
 }

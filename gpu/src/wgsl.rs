@@ -6,6 +6,7 @@
 //! in `kernels/wgsl` are therefore not complete programs.
 
 pub(crate) mod guard;
+pub mod program;
 
 use crate::engine::FloatAtomics;
 use crate::reduction::{Ending, InMemory, OfWorkgroup, Reduction};

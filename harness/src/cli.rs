@@ -37,6 +37,7 @@ pub mod scene;
 pub mod schedule;
 pub mod schedules;
 mod sharpness;
+pub mod wgsl;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -101,6 +102,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
             replay::run(&typed.resolve(&discovery)?, out)
         }
         Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
+        Command::Wgsl(typed) => {
+            let read = typed.read()?;
+            wgsl::run(&typed.resolve(read, &engines_here()?)?, out)
+        }
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) if typed.generate.is_some() => {
             generated::run(&typed.resolve_generated()?, out)

@@ -14,7 +14,7 @@
 //! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
 //! kernels' own instructions. [`diagnosis`] says what a kernel that disagrees may have got wrong.
 //! [`mutants`] judges the judges. A kernel of the user's own is a [`user_kernel`]; with parameters of its
-//! own it comes with a launch [`manifest`]. [`presets`] say what public projects' kernels look like, by
+//! own it comes with a launch [`manifest`]; one in Rust is judged by its own tests ([`kernel`]). [`presets`] say what public projects' kernels look like, by
 //! the words of [`layout`]. [`cli`] is the command `splatcheck`, which nothing imports.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
@@ -34,6 +34,7 @@ pub mod fuzz;
 pub mod gate;
 pub mod io;
 pub mod judge;
+pub mod kernel;
 pub mod kernel_coverage;
 pub mod layout;
 pub mod manifest;
@@ -45,6 +46,7 @@ pub mod scatter_step;
 pub mod table;
 pub mod traffic;
 pub mod user_kernel;
+pub mod user_wgsl;
 pub mod verdict;
 pub mod workload;
 pub mod workloads;

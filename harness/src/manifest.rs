@@ -45,6 +45,11 @@
 //! also `"chw"`), `end = false` (`tile_offsets` without the end), `none = 0` (in `last_ids`, for -1),
 //! `units = "ndc"` (`v_means2d`), `off_diagonal = "half"` (`v_conics`).
 //!
+//! # Programs in WGSL
+//! [`Manifest::parse_wgsl`] takes `workgroups` and `overrides` in the place of `block`, `grid` and
+//! `dynamic_shared`, and `[[binding]]` tables with `group`, `binding` and what a parameter may be but `null`
+//! in the place of `[[parameter]]`. `as = "u32"` beside a tensor: the program declares its words so.
+//!
 //! # What is judged
 //! `preset` or `formulation` name the expression of the gradient as `--formulation` does, `extra_roundings`
 //! as the option. `convention` (`inria`, `gsplat`) and `[constants]` (`alpha_max`, `alpha_min`,
@@ -57,6 +62,8 @@ mod bind;
 mod check;
 mod program;
 mod text;
+mod values;
+mod wgsl;
 
 pub use crate::layout::{
     Array, Expression, ExpressionError, Field, Function, Layout, Meaning, Operator, Rows, Symbols,
@@ -64,6 +71,7 @@ pub use crate::layout::{
 };
 pub use bind::BindError;
 pub use program::{Evaluated, ManifestKernel};
+pub use wgsl::{Given, Unfit, WgslBindError, WgslEngine, WgslKernel};
 
 use crate::io::Problem;
 use crate::layout::array::not_held;
@@ -71,6 +79,16 @@ use crate::workloads::splat::kernel_rules::KernelRules;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use std::collections::BTreeMap;
+use std::fmt;
+
+/// What the program of a manifest is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// PTX, on the emulator.
+    Ptx,
+    /// WGSL, on the engines of wgpu.
+    Wgsl,
+}
 
 /// A checked manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,14 +117,40 @@ pub struct Launch {
     pub kernel: String,
     /// The line that names it.
     pub line: usize,
-    /// Threads of a block in x, y, z.
+    /// Threads of a block in x, y, z; a program in WGSL says so itself.
     pub block: [Expression; 3],
-    /// Blocks in x, y, z.
+    /// Blocks, or workgroups, in x, y, z.
     pub grid: [Expression; 3],
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: Expression,
-    /// What its parameters are.
+    /// Values of overridable constants, in WGSL.
+    pub overrides: Vec<(String, Expression)>,
+    /// What its parameters are, or its bindings.
     pub parameters: Vec<Parameter>,
+}
+
+/// Where a program in WGSL has a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot {
+    /// `@group`.
+    pub group: u32,
+    /// `@binding`.
+    pub binding: u32,
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@group({}) @binding({})", self.group, self.binding)
+    }
+}
+
+/// What a program takes the bits of a number for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "their names are those of the types")]
+pub enum Bits {
+    F32,
+    I32,
+    U32,
 }
 
 /// One parameter.
@@ -118,6 +162,10 @@ pub struct Parameter {
     pub place: String,
     /// What it is.
     pub argument: Argument,
+    /// Where it is bound, in WGSL.
+    pub slot: Option<Slot>,
+    /// What the program takes its words for, where they are declared as something else.
+    pub bits: Option<Bits>,
 }
 
 /// What a parameter is.
@@ -213,7 +261,15 @@ impl Manifest {
     /// # Errors
     /// The first thing that is wrong, with its line.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        check::manifest(text)
+        check::manifest(text, Language::Ptx)
+    }
+
+    /// Reads the text of a manifest for a program in WGSL.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_wgsl(text: &str) -> Result<Self, Problem> {
+        check::manifest(text, Language::Wgsl)
     }
 
     /// As it was written.

@@ -1,6 +1,7 @@
 //! The text report: what was judged, what was found, and what was not exercised.
 
 pub mod devices;
+pub mod reproducer;
 
 use crate::campaign::{EngineReport, Finding, Row};
 use crate::diagnosis::Diagnosis;
@@ -155,6 +156,13 @@ fn exercised(reports: &[EngineReport], missing: &[Missing]) -> String {
 /// A finding for a person: what failed, where, by how much, and how to run it again.
 #[must_use]
 pub fn finding_text(finding: &Finding, file: &str) -> String {
+    let again = format!("  run it again: splatcheck replay {}\n", shell_word(file));
+    finding_words(finding) + &again
+}
+
+/// A finding for a person, but for how to run it again.
+#[must_use]
+pub fn finding_words(finding: &Finding) -> String {
     let mut text = String::new();
     let setting = finding.setting.map_or_else(String::new, |setting| format!(", {setting}"));
     let _ = writeln!(
@@ -176,7 +184,6 @@ pub fn finding_text(finding: &Finding, file: &str) -> String {
     }
     let size = finding.case.describe(finding.stage, finding.view);
     let _ = writeln!(text, "  case {}: {size}", finding.case.name());
-    let _ = writeln!(text, "  run it again: splatcheck replay {}", shell_word(file));
     text
 }
 

@@ -18,7 +18,7 @@ pub(crate) const BINDING: Binding =
 /// Words of the buffer.
 pub(crate) const WORDS: usize = 2;
 
-const TEXT: &str = include_str!("../../kernels/wgsl/loop_guard.wgsl");
+pub(crate) const TEXT: &str = include_str!("../../kernels/wgsl/loop_guard.wgsl");
 const CALL: &str = "count_on();";
 
 /// A program whose last function is its entry point, with the guard, which is bound as that number.

@@ -73,6 +73,8 @@ pub enum Command {
     Replay(super::replay::ReplayArgs),
     /// Judge your own kernel of `rasterize_backward`, as PTX, on the emulator
     Ptx(Box<PtxArgs>),
+    /// Judge your own kernel of `rasterize_backward`, in WGSL, on every engine of wgpu
+    Wgsl(Box<super::wgsl::WgslArgs>),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
     /// Run kernels made wrong on purpose and say what notices them
@@ -220,6 +222,12 @@ pub struct EngineArgs {
     /// The adapter to open [default: the first]
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
+    /// A user's program to run in the place of its kernels
+    #[arg(long, value_name = "FILE", requires = "manifest")]
+    pub wgsl: Option<PathBuf>,
+    /// What the program's bindings are
+    #[arg(long, value_name = "FILE", requires = "wgsl")]
+    pub manifest: Option<PathBuf>,
 }
 
 /// What the kernels are judged on.

@@ -7,8 +7,9 @@ mod read;
 mod subject;
 
 pub use judged_as::JudgedAs;
+pub(super) use read::text;
 pub use read::{heading, read_kernel};
-use subject::OneStage;
+pub(super) use subject::OneStage;
 pub use subject::{Subject, SubjectArgs};
 
 use std::io::Write;
@@ -36,7 +37,7 @@ use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run
 use crate::engines::repeated::Repeats;
 use crate::engines::{Emulation, Order, Team};
 use crate::gate::{Evidence, sarif};
-use crate::manifest::Symbols;
+use crate::manifest::{Manifest, Symbols};
 use crate::report::report;
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use crate::workload::{AnyCase, views};
@@ -176,7 +177,7 @@ impl PtxArgs {
             setting,
             named: self.judged.reduction.is_some(),
             formulation,
-            extra_roundings: roundings(&kernel, self.extra_roundings)?,
+            extra_roundings: roundings(kernel.manifest(), self.extra_roundings)?,
             kernel,
             emulations: orders.into_iter().map(emulation).collect(),
             repeats,
@@ -206,28 +207,32 @@ impl PtxArgs {
 /// Whether a kernel with a manifest can be judged in the formulation, and has all outputs.
 fn fits(kernel: &UserKernel, asked: Asked) -> Result<(), CliError> {
     let Some(manifest) = kernel.manifest() else { return Ok(()) };
-    let problem = |problem: crate::io::Problem| {
-        let line = problem.line.map_or_else(String::new, |line| format!(" line {line}"));
-        CliError::new(format!("the manifest{line}: {problem}"))
-    };
-    if let Some(missing) = manifest.not_judged() {
-        return Err(problem(missing));
-    }
-    let wrong = match asked {
-        Asked::One(formulation) => manifest.not_of(formulation),
+    let formulation = match asked {
+        Asked::One(formulation) => Some(formulation),
         Asked::Any if Formulation::all().any(|one| kernel.fits(one)) => None,
-        Asked::Any => manifest.not_of(Formulation::STANDARD),
+        Asked::Any => Some(Formulation::STANDARD),
     };
-    wrong.map_or(Ok(()), |wrong| Err(problem(wrong)))
+    manifest_fits(manifest, formulation)
+}
+
+/// Whether a manifest has all outputs, and no array that the formulation is not given.
+pub(super) fn manifest_fits(
+    manifest: &Manifest,
+    formulation: Option<Formulation>,
+) -> Result<(), CliError> {
+    let wrong = manifest.not_judged().or_else(|| manifest.not_of(formulation?));
+    let Some(problem) = wrong else { return Ok(()) };
+    let line = problem.line.map_or_else(String::new, |line| format!(" line {line}"));
+    Err(CliError::new(format!("the manifest{line}: {problem}")))
 }
 
 /// The roundings of a kernel's intermediates: those that were typed, or its manifest's, and those of its
 /// units.
-fn roundings(
-    kernel: &UserKernel,
+pub(super) fn roundings(
+    manifest: Option<&Manifest>,
     typed: Option<ExtraRoundings>,
 ) -> Result<Option<ExtraRoundings>, CliError> {
-    let Some(manifest) = kernel.manifest() else { return Ok(typed) };
+    let Some(manifest) = manifest else { return Ok(typed) };
     let counted = typed.or(manifest.extra_roundings);
     match manifest.roundings_of_units() {
         0 => Ok(counted),

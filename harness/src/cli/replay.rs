@@ -7,23 +7,26 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_gpu::{EngineKind, Reduction, Setting};
 
 use super::command::{CasesLeftOut, CommandPlan, ProgramArgs};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
-use super::reproducer::diagnosis;
-use super::{paths, replay_trace};
+use super::{paths, replay_trace, wgsl};
 use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
 use crate::emulated::Recording;
 use crate::engines::command::{CommandId, CommandLine, Grants};
 use crate::engines::repeated::Repeats;
-use crate::engines::{Discovery, Emulation, Found, Program};
+use crate::engines::{Discovery, Emulation, Found, Limits, Program};
 use crate::gate::Evidence;
+use crate::io::Problem;
 use crate::judge::Arithmetic;
+use crate::manifest::WgslKernel;
 use crate::presets::Preset;
 use crate::report::report;
+use crate::report::reproducer::diagnosis;
+use crate::user_wgsl::{self, UserWgsl};
 use crate::workload::{AnyCase, CaseFile, Notes};
 use crate::workloads;
 use crate::workloads::splat::chained;
@@ -170,6 +173,10 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         )));
     }
     let case = as_noted(case, &notes).map_err(CliError::of)?;
+    let bad = |problem: Problem| {
+        CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
+    };
+    let wgsl = user_wgsl::of_notes(&notes).map_err(bad)?;
     if recorded.camera >= case.views() {
         return Err(CliError::new(format!(
             "{}: splatcheck.camera is {} but the case has {} camera(s)",
@@ -178,12 +185,11 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
             case.views()
         )));
     }
-    let case = chained::as_noted(case, recorded.camera, &notes).map_err(|problem| {
-        CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
-    })?;
-    let recording = Recording::of_notes(&notes).map_err(|problem| {
-        CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
-    })?;
+    if let Some(kernel) = wgsl {
+        return recorded.run_wgsl(kernel, case, (plan, &notes), out);
+    }
+    let case = chained::as_noted(case, recorded.camera, &notes).map_err(bad)?;
+    let recording = Recording::of_notes(&notes).map_err(bad)?;
     if let Some(recording) = recording.filter(|_| plan.engines.is_none()) {
         let item = Item::new(case, recorded.camera).map_err(CliError::of)?;
         let run = recorded.run(&item, recording.kernel.is_some())?;
@@ -275,6 +281,32 @@ impl Recorded {
         command.tell(&mut reports);
         writeln!(out, "{command}\n")?;
         conclude_replay(&reports, recorded, out)
+    }
+
+    /// Makes the recorded run again with the user's program in WGSL that it was found with.
+    fn run_wgsl(
+        &self,
+        kernel: Arc<WgslKernel>,
+        case: AnyCase,
+        (plan, notes): (&ReplayPlan, &Notes),
+        out: &mut dyn Write,
+    ) -> Result<Outcome, CliError> {
+        let stage = self.stage.ok_or_else(|| CliError::new("splatcheck.stage is missing"))?;
+        let engines = self.engines(plan)?;
+        if let Some(other) = engines.iter().find(|found| found.info.kind != EngineKind::Wgpu) {
+            return Err(CliError::new(format!(
+                "--engine {}: the reproducer's kernel is WGSL: name an engine of wgpu",
+                other.spec.id()
+            )));
+        }
+        let no_files = |error| CliError::caused("no temporary folder", error);
+        let user = UserWgsl::new(kernel).map_err(no_files)?;
+        let start = |found| wgsl::contender(&user, found, (stage, Limits::default(), 1));
+        let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let item = [(case, self.camera)].into_iter();
+        let reports =
+            run_campaign(item, contenders, Hooks::new(&as_it_is)).map_err(CliError::of)?;
+        conclude_replay(&reports, (plan, notes), out)
     }
 
     /// The one run that a trace was recorded of. A user's `own` kernel has the reduction that it was

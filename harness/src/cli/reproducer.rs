@@ -1,24 +1,14 @@
 //! Reproducers: what failed, as a file that `splatcheck replay` runs again.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::exit::CliError;
 use super::expect;
 use crate::campaign::Finding;
 use crate::emulated;
+use crate::report::reproducer::notes as notes_of;
 use crate::report::reproducer_path;
 use crate::user_kernel::UserKernel;
-use crate::workload::{NOTE_PREFIX, Notes};
-
-/// The key of the note, behind [`NOTE_PREFIX`], with what the kernel may have got wrong.
-const DIAGNOSIS: &str = "diagnosis";
-
-/// What was said to be wrong when a reproducer was written: of the case as it was found, which tells more
-/// than the smaller one that it holds.
-pub(super) fn diagnosis(notes: &Notes) -> Option<&str> {
-    notes.get(&format!("{NOTE_PREFIX}{DIAGNOSIS}")).map(String::as_str)
-}
 
 /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
 /// emulator, perhaps with `kernel` in an artifact's place, is repeated and its decisions are kept.
@@ -33,21 +23,7 @@ pub fn write(
     std::fs::create_dir_all(folder).map_err(|error| {
         CliError::caused(format!("cannot make the folder {}", folder.display()), error)
     })?;
-    let mut notes = BTreeMap::new();
-    let mut put = |key: &str, value: String| {
-        notes.insert(format!("{NOTE_PREFIX}{key}"), value);
-    };
-    put("engine", finding.engine.clone());
-    put("stage", finding.stage.to_string());
-    put("camera", finding.view.to_string());
-    put("lane_width", finding.lane_width.to_string());
-    if let Some(setting) = finding.setting {
-        put("reduction", setting.reduction.to_string());
-        put("threshold", setting.threshold.to_string());
-    }
-    if let Some(diagnosis) = &finding.diagnosis {
-        put(DIAGNOSIS, diagnosis.headline.clone());
-    }
+    let mut notes = notes_of(finding);
     if let Some(repeated) = expect::notes(finding, kernel) {
         notes.extend(repeated);
     } else if finding.emulation.is_some() {

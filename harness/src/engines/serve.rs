@@ -50,9 +50,17 @@ pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError
             ))),
         };
     }
+    Ok(Box::new(open_wgpu(adapter)?))
+}
+
+/// Opens wgpu's named adapter, or the first.
+///
+/// # Errors
+/// Why there is none.
+pub fn open_wgpu(adapter: Option<&str>) -> Result<WgpuEngine, EngineError> {
     let choice = adapter.map_or(AdapterChoice::First, |name| AdapterChoice::Name(name.to_owned()));
     let options = Options { edit: mutant()?, ..Options::default() };
-    Ok(Box::new(WgpuEngine::open(&choice, &options)?))
+    WgpuEngine::open(&choice, &options)
 }
 
 /// The change of the kernels that the environment asks for ([`MUTANT`]).

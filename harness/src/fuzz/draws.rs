@@ -1,7 +1,9 @@
 //! Cases by number, from a seed or from generators.
 
 use super::Plan;
-use crate::workload::{AnyCase, Generator, Workload};
+use crate::campaign::Policy;
+use crate::workload::{AnyCase, Case, CaseTree, Generator, Workload};
+use splatcheck_gpu::{Setting, Stage};
 use std::sync::Arc;
 
 /// How cases are drawn for programs that are no engines.
@@ -26,9 +28,46 @@ impl Draws {
     /// The case of that number; `None` where what it is made from is not on this machine.
     #[must_use]
     pub fn case(&self, index: u64) -> Option<AnyCase> {
+        self.tree(index).map(|tree| tree.current())
+    }
+
+    /// The case of that number, which can be made simpler; `None` as for [`Self::case`].
+    #[must_use]
+    pub fn tree(&self, index: u64) -> Option<CaseTree> {
         match self {
-            Self::Random(workload, seed) => Some(workload.random(*seed, index).current()),
-            Self::Generators(plan) => plan.tree(index).map(|tree| tree.current()),
+            Self::Random(workload, seed) => Some(workload.random(*seed, index)),
+            Self::Generators(plan) => plan.tree(index),
         }
+    }
+
+    /// The number of a case that was drawn here; `None` for any other.
+    #[must_use]
+    pub fn index(&self, case: &dyn Case) -> Option<u64> {
+        match self {
+            Self::Random(_, seed) => case.id().filter(|id| id.seed == *seed).map(|id| id.index),
+            Self::Generators(plan) => plan.index(case),
+        }
+    }
+}
+
+/// Every case is the program's, whatever its formulation; of a generator's, the stages that it promises
+/// something of.
+impl Policy for Draws {
+    fn class(&self, case: &dyn Case) -> String {
+        match self {
+            Self::Random(..) => String::new(),
+            Self::Generators(plan) => plan.class(case),
+        }
+    }
+
+    fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
+        match self {
+            Self::Random(..) => true,
+            Self::Generators(plan) => plan.promises(stage, case),
+        }
+    }
+
+    fn settings(&self, _case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
+        all.to_vec()
     }
 }

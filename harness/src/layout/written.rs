@@ -19,6 +19,15 @@ impl At {
         Problem::new(self.place.as_str(), value, advice).at_line(self.line)
     }
 
+    /// The name of a key here: alone at the top.
+    pub(crate) fn joined(&self, key: &str) -> String {
+        if self.place.is_empty() { key.to_owned() } else { format!("{}, {key}", self.place) }
+    }
+
+    pub(crate) fn missing(&self, key: &str, advice: &str) -> Problem {
+        Problem::new(self.joined(key), "missing", advice).at_line(self.line)
+    }
+
     pub(crate) fn key(&self, key: &str) -> Self {
         Self { line: self.line, place: format!("{}.{key}", self.place) }
     }

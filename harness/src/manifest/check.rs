@@ -1,5 +1,6 @@
 //! From what is written in a manifest to what it means: every key is checked where it stands.
 
+mod launch;
 mod parameter;
 
 use std::collections::BTreeMap;
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::text::{self, File};
-use super::{Argument, Array, Contents, Expression, Launch, Manifest, Parameter, Shape, Start};
+use super::{Argument, Array, Contents, Expression, Language, Manifest, Shape, Start};
 use crate::io::Problem;
 use crate::io::error::quoted;
 use crate::layout::symbols::{CONSTANTS, SIZES};
@@ -18,9 +19,9 @@ use crate::presets::{NoPreset, Preset, Terms};
 ///
 /// # Errors
 /// The first thing that is wrong: where, what, and what would be right.
-pub(super) fn manifest(text: &str) -> Result<Manifest, Problem> {
+pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Problem> {
     let mut file = File::parse(text)?;
-    let check = Check { text, sizes: sizes(&file)? };
+    let check = Check { text, language, sizes: sizes(&file)? };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -58,77 +59,13 @@ fn sizes(file: &File) -> Result<BTreeMap<String, i64>, Problem> {
 
 struct Check<'t> {
     text: &'t str,
+    language: Language,
     sizes: BTreeMap<String, i64>,
 }
 
 impl Check<'_> {
     fn line<T>(&self, written: &Spanned<T>) -> usize {
         line(self.text, written)
-    }
-
-    /// The kernels to launch: the one at the top, or those of the tables.
-    fn launches(&self, file: &mut File) -> Result<Vec<Launch>, Problem> {
-        let top = text::Launch {
-            kernel: file.kernel.take(),
-            block: file.block.take(),
-            grid: file.grid.take(),
-            dynamic_shared: file.dynamic_shared.take(),
-            parameter: std::mem::take(&mut file.parameter),
-        };
-        if file.launch.is_empty() {
-            return Ok(vec![self.launch(&top, &At { line: 1, place: String::new() })?]);
-        }
-        let text::Launch { kernel, block, grid, dynamic_shared, parameter } = &top;
-        let first = kernel.as_ref().map(|key| ("kernel", self.line(key)));
-        let first = first.or(block.as_ref().map(|key| ("block", self.line(key))));
-        let first = first.or(grid.as_ref().map(|key| ("grid", self.line(key))));
-        let first = first.or(dynamic_shared.as_ref().map(|k| ("dynamic_shared", self.line(k))));
-        let first = first.or(parameter.first().map(|key| ("parameter", self.line(key))));
-        if let Some((key, line)) = first {
-            let advice =
-                "with [[launch]] tables every launch has its own: move it into one of them";
-            return Err(Problem::new(key, "beside [[launch]]", advice).at_line(line));
-        }
-        let each = file.launch.iter().zip(1..).map(|(written, number)| {
-            let at = At { line: self.line(written), place: format!("launch {number}") };
-            self.launch(written.get_ref(), &at)
-        });
-        each.collect()
-    }
-
-    fn launch(&self, written: &text::Launch, at: &At) -> Result<Launch, Problem> {
-        let join = |key: &str| {
-            if at.place.is_empty() { key.to_owned() } else { format!("{}, {key}", at.place) }
-        };
-        let missing =
-            |key: &str, advice: &str| Problem::new(join(key), "missing", advice).at_line(at.line);
-        let kernel = written.kernel.as_ref();
-        let kernel =
-            kernel.ok_or_else(|| missing("kernel", "name an entry point of the program"))?;
-        let line = self.line(kernel);
-        let sides = |key: &str, sides: Option<&Spanned<Vec<Expression>>>| {
-            let given = sides.ok_or_else(|| missing(key, "give its sides in x, y and z"))?;
-            let at = At { line: self.line(given), place: join(key) };
-            self.sides(given.get_ref(), &at)
-        };
-        let block = sides("block", written.block.as_ref())?;
-        let grid = sides("grid", written.grid.as_ref())?;
-        let dynamic_shared = match &written.dynamic_shared {
-            None => Expression::Integer(0),
-            Some(bytes) => {
-                let at = At { line: self.line(bytes), place: join("dynamic_shared") };
-                self.integer(bytes.get_ref(), &at)?
-            }
-        };
-        let parameters = written.parameter.iter().zip(1..).map(|(written, number)| {
-            let place = join(&format!("parameter {number}"));
-            let at = At { line: self.line(written), place };
-            let argument = self.argument(written.get_ref(), &at)?;
-            Ok(Parameter { line: at.line, place: at.place, argument })
-        });
-        let parameters = parameters.collect::<Result<_, Problem>>()?;
-        let kernel = kernel.get_ref().clone();
-        Ok(Launch { kernel, line, block, grid, dynamic_shared, parameters })
     }
 
     fn sides(&self, given: &[Expression], at: &At) -> Result<[Expression; 3], Problem> {

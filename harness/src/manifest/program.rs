@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
-use splatcheck_emulator::{Argument as Bytes, Buffer, Launch as Launched, Module, mix};
+use splatcheck_emulator::{Argument as Bytes, Buffer, Launch as Launched, Module};
 use splatcheck_gpu::emulator::{ForeignDevice, ForeignProgram};
-use splatcheck_gpu::{Data, EngineError, Tensors};
+use splatcheck_gpu::{EngineError, Tensors};
 
 use super::bind::{BindError, bind, structure};
-use super::{
-    Argument, Array, Contents, Expression, ExpressionError, Launch, Manifest, Number, Rows, Scalar,
-    Start, Symbols, Tensor,
+use super::values::{
+    Initial, ValueError, count, elements, initial, integer, of_kernel, outputs, whole, wrong,
 };
-
-/// The largest array that a manifest may ask for, bytes.
-const LARGEST: u64 = 1 << 30;
+use super::{
+    Argument, Array, Contents, Expression, Launch, Manifest, Number, Scalar, Start, Symbols,
+};
 
 /// Blocks of a grid in y and z, and threads of a block in z (CUDA C++ Programming Guide, table of
 /// technical specifications).
@@ -49,16 +48,6 @@ impl PartialEq for ManifestKernel {
 }
 
 impl Eq for ManifestKernel {}
-
-/// What is wrong with a manifest on a case, with its place.
-fn wrong(line: usize, place: &str, error: impl std::fmt::Display) -> EngineError {
-    EngineError::Input(format!("manifest, line {line}, {place}: {error}"))
-}
-
-/// What is wrong with a key of a kernel's launch on a case.
-fn of_kernel(line: usize, key: &str, error: impl std::fmt::Display) -> EngineError {
-    EngineError::Input(format!("manifest, kernel of line {line}, {key}: {error}"))
-}
 
 impl ManifestKernel {
     /// Finds the entry points of a manifest in a program and checks their parameter lists.
@@ -139,39 +128,6 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
     })
 }
 
-/// Why an expression's value cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum ValueError {
-    #[error(transparent)]
-    Expression(#[from] ExpressionError),
-    #[error("{value} does not fit in {number}")]
-    Range { value: i64, number: &'static str },
-    #[error("an array of {0} bytes is larger than {LARGEST}, the largest there may be")]
-    TooLarge(u64),
-}
-
-fn whole(expression: &Expression, symbols: &Symbols) -> Result<i64, ExpressionError> {
-    expression.integer(&|name| symbols.integer(name))
-}
-
-fn count(expression: &Expression, symbols: &Symbols) -> Result<u32, ValueError> {
-    let value = whole(expression, symbols)?;
-    u32::try_from(value)
-        .map_err(|_| ValueError::Range { value, number: "an unsigned 32-bit number" })
-}
-
-/// Bytes of an array.
-fn elements(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
-    let mut bytes = u64::from(contents.shape.bytes);
-    for side in &contents.shape.sides {
-        bytes = bytes.saturating_mul(u64::from(count(side, symbols)?));
-    }
-    match usize::try_from(bytes) {
-        Ok(fits) if bytes <= LARGEST => Ok(fits),
-        Ok(_) | Err(_) => Err(ValueError::TooLarge(bytes)),
-    }
-}
-
 /// The bytes of a structure.
 fn by_value(
     scalars: &[Scalar],
@@ -195,18 +151,6 @@ fn by_value(
         bytes[offset as usize..][..own.len()].copy_from_slice(&own);
     }
     Ok(bytes)
-}
-
-/// The bytes of a whole number.
-fn integer(number: Number, value: i64) -> Result<Vec<u8>, ValueError> {
-    let range = |number| ValueError::Range { value, number };
-    Ok(match number {
-        Number::U8 => u8::try_from(value).map_err(|_| range("u8"))?.to_le_bytes().to_vec(),
-        Number::U32 => u32::try_from(value).map_err(|_| range("u32"))?.to_le_bytes().to_vec(),
-        Number::I32 => i32::try_from(value).map_err(|_| range("i32"))?.to_le_bytes().to_vec(),
-        Number::U64 => u64::try_from(value).map_err(|_| range("u64"))?.to_le_bytes().to_vec(),
-        Number::I64 | Number::F32 | Number::F64 => value.to_le_bytes().to_vec(),
-    })
 }
 
 /// The arrays of a run, made when a launch first names them.
@@ -265,17 +209,10 @@ impl<'a> Arrays<'a> {
         device: &mut ForeignDevice<'_>,
         contents: &Contents,
     ) -> Result<Buffer, EngineError> {
-        let bytes = elements(contents, &self.symbols);
-        let bytes = bytes.map_err(|error| EngineError::Input(error.to_string()))?;
-        Ok(match contents.start {
-            Start::Zeros => device.upload(&vec![0; bytes]),
-            Start::Poison => device.allocate(bytes),
-            Start::Random { low, high, seed } => {
-                #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
-                let unit = |index: u64| (mix(mix(seed) ^ index) >> 40) as f32 / (1 << 24) as f32;
-                let floats = (0..bytes as u64 / 4).map(|i| low + (high - low) * unit(i));
-                device.upload(&floats.flat_map(f32::to_le_bytes).collect::<Vec<_>>())
-            }
+        let bytes = initial(contents, &self.symbols);
+        Ok(match bytes.map_err(|error| EngineError::Input(error.to_string()))? {
+            Initial::Bytes(bytes) => device.upload(&bytes),
+            Initial::Unwritten(bytes) => device.allocate(bytes),
         })
     }
 
@@ -296,26 +233,14 @@ impl<'a> Arrays<'a> {
 
     /// The outputs, in gsplat's layout and units.
     fn outputs(&self, device: &mut ForeignDevice<'_>) -> Result<Tensors, EngineError> {
-        let symbols = &self.symbols;
-        let mut numbers = Tensor::OUTPUTS.map(|tensor| {
-            let count = symbols.gaussians * tensor.width().count(symbols);
-            (tensor.name(), vec![0.0; count])
-        });
+        let mut held = Vec::new();
         for (array, buffer) in &self.tensors {
             if array.is_written() {
                 let bytes = device.read(&array.name(), *buffer)?;
-                let words: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
-                array.unpack(&words, symbols, &mut numbers);
+                held.push((*array, bytemuck::pod_collect_to_vec(&bytes)));
             }
         }
-        let mut outputs = Tensors::new();
-        for (tensor, (name, numbers)) in Tensor::OUTPUTS.into_iter().zip(numbers) {
-            let rows = Rows::Gaussians.count(symbols);
-            let shape = [vec![rows], tensor.width().sides(symbols)].concat();
-            let fits = outputs.array(name, &shape, Data::F32(numbers));
-            fits.map_err(|error| EngineError::Device(error.to_string()))?;
-        }
-        Ok(outputs)
+        outputs(&held, &self.symbols)
     }
 }
 

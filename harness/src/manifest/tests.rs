@@ -21,6 +21,16 @@ parameter = [
 ]
 "#;
 
+const WGSL: &str = r#"
+kernel = "k"
+workgroups = ["tiles_x"]
+overrides = { SIDE = 16 }
+[[binding]]
+binding = 4
+fields = ["v_conics", "pad"]
+as = "u32"
+"#;
+
 fn refused(text: &str) -> String {
     let problem = Manifest::parse(text).expect_err(text);
     let line = problem.line.map_or_else(String::new, |line| format!("line {line}: "));
@@ -319,6 +329,28 @@ ret;
 }
 ";
 
+/// A language has its own keys, and says so of the other's.
+#[test]
+fn wgsl_and_ptx_have_keys_of_their_own() {
+    let manifest = Manifest::parse_wgsl(WGSL).expect("it is right");
+    let [launch] = &manifest.launches[..] else { panic!("one dispatch: {manifest:?}") };
+    assert_eq!(launch.overrides, [("SIDE".to_owned(), Expression::Integer(16))], "a constant");
+    let [binding] = &launch.parameters[..] else { panic!("one binding: {launch:?}") };
+    assert_eq!(binding.slot, Some(Slot { group: 0, binding: 4 }), "group 0 where none is named");
+    assert_eq!(binding.bits, Some(Bits::U32), "its words are declared so");
+    let text = refused(WGSL);
+    assert!(text.starts_with("line 3: workgroups is given: it is WGSL's"), "{text}");
+    let parameter = GOOD.replace("{ u32 = \"N\" }", "{ u32 = \"N\", binding = 1 }");
+    assert!(refused(&parameter).contains("parameters in PTX have the order"), "{parameter}");
+    let problem = Manifest::parse_wgsl(GOOD).expect_err("PTX's").to_string();
+    assert!(problem.contains("block is given: it is CUDA's"), "{problem}");
+    let number = WGSL
+        .replace("as = \"u32\"", "")
+        .replace("fields = [\"v_conics\", \"pad\"]", "u32 = 1\nas = \"u32\"");
+    let problem = Manifest::parse_wgsl(&number).expect_err("of no tensor").to_string();
+    assert!(problem.contains("it says something of a tensor"), "{problem}");
+}
+
 fn ran(manifest: &str) -> Result<(), String> {
     let manifest = Manifest::parse(manifest).map_err(|problem| problem.to_string())?;
     let kernel = ManifestKernel::new(manifest, ADD.to_owned()).map_err(|e| e.to_string())?;
@@ -431,17 +463,24 @@ proptest! {
     /// Whatever is cut out or put in: a manifest, or an error, and no panic.
     #[test]
     fn a_damaged_text_is_a_manifest_or_an_error(
-        of_run in any::<bool>(),
+        of_run in 0..3,
         (at, cut) in (any::<prop::sample::Index>(), 0_usize..12),
         put in "[a-z0-9_=\"{}\\[\\], .]{0,8}|.{0,4}",
     ) {
-        let text = if of_run { RUN } else { GOOD };
+        let text = match of_run {
+            0 => RUN,
+            1 => GOOD,
+            _ => WGSL,
+        };
         let start = at.index(text.len());
         let end = (start + cut).min(text.len());
         let damaged = format!("{}{put}{}", &text[..start], &text[end..]);
         if let Ok(manifest) = Manifest::parse(&damaged) {
             let _ = (manifest.not_judged(), manifest.not_of(Formulation::STANDARD));
             let _ = ManifestKernel::new(manifest, ADD.to_owned());
+        }
+        if let Ok(manifest) = Manifest::parse_wgsl(&damaged) {
+            let _ = WgslKernel::new(manifest, "@compute @workgroup_size(1) fn k() {}");
         }
     }
 }

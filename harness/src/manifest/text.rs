@@ -20,6 +20,10 @@ pub(super) struct File {
     pub(super) dynamic_shared: Option<Spanned<Expression>>,
     #[serde(default)]
     pub(super) parameter: Vec<Spanned<Parameter>>,
+    pub(super) workgroups: Option<Spanned<Vec<Expression>>>,
+    pub(super) overrides: Option<Spanned<BTreeMap<String, Expression>>>,
+    #[serde(default)]
+    pub(super) binding: Vec<Spanned<Parameter>>,
     #[serde(default)]
     pub(super) launch: Vec<Spanned<Launch>>,
     #[serde(default)]
@@ -45,9 +49,13 @@ pub(super) struct Launch {
     pub(super) dynamic_shared: Option<Spanned<Expression>>,
     #[serde(default)]
     pub(super) parameter: Vec<Spanned<Parameter>>,
+    pub(super) workgroups: Option<Spanned<Vec<Expression>>>,
+    pub(super) overrides: Option<Spanned<BTreeMap<String, Expression>>>,
+    #[serde(default)]
+    pub(super) binding: Vec<Spanned<Parameter>>,
 }
 
-/// One parameter: exactly one of what it may be, and what may be said of an array.
+/// One parameter, or in WGSL one binding: exactly one of what it may be, and what may be said of an array.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameter {
@@ -73,6 +81,10 @@ pub(super) struct Parameter {
     pub(super) random: Option<Random>,
     pub(super) null: Option<bool>,
     pub(super) buffer: Option<String>,
+    pub(super) group: Option<u32>,
+    pub(super) binding: Option<u32>,
+    #[serde(rename = "as")]
+    pub(super) bits: Option<String>,
 }
 
 /// One member of a structure that is passed by value.

@@ -126,12 +126,9 @@ impl<'a> Parser<'_, 'a> {
                 break;
             }
             let count = self.integer()?.cast_unsigned();
-            size = size
-                .checked_mul(count)
-                .filter(|&s| s <= LARGEST)
-                .ok_or_else(|| {
-                    self.error(format!("variable '{name}' is larger than {LARGEST} bytes"))
-                })?;
+            size = size.checked_mul(count).filter(|&s| s <= LARGEST).ok_or_else(|| {
+                self.error(format!("variable '{name}' is larger than {LARGEST} bytes"))
+            })?;
             self.expect(']')?;
         }
         let initial = if self.eat('=') { self.initializer(element, size)? } else { Vec::new() };

@@ -41,7 +41,7 @@ pub fn read_kernel(
 }
 
 /// The text of a file.
-fn text(option: &str, file: &Path, kind: &str) -> Result<String, CliError> {
+pub(in crate::cli) fn text(option: &str, file: &Path, kind: &str) -> Result<String, CliError> {
     let file = paths::readable_file(option, file)?;
     let bad = |what: String| CliError::new(format!("{}: {what}", file.display()));
     let bytes = std::fs::read(&file).map_err(|error| bad(format!("cannot read: {error}")))?;

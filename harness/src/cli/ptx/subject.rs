@@ -73,7 +73,7 @@ impl SubjectArgs {
     ///
     /// # Errors
     /// The first that is wrong; that no cases were named.
-    pub(super) fn resolve(self) -> Result<Subject, CliError> {
+    pub(in crate::cli) fn resolve(self) -> Result<Subject, CliError> {
         if !self.is_given() {
             return Err(CliError::new(
                 "no case: name one with --case FILE, a folder of them with --corpus DIR, or draw some \
@@ -143,7 +143,7 @@ impl Subject {
 
     /// Every case: those in files, then those that are drawn. What a generator's case is made from may
     /// not be on this machine; such a case is left out.
-    pub(super) fn iter(&self) -> impl Iterator<Item = AnyCase> + '_ {
+    pub(in crate::cli) fn iter(&self) -> impl Iterator<Item = AnyCase> + '_ {
         self.all().filter(|case| self.takes(case))
     }
 
@@ -160,7 +160,7 @@ impl Subject {
     }
 
     /// How many cases are left out, in words; nothing where none is.
-    pub(super) fn left_out(&self) -> Option<String> {
+    pub(in crate::cli) fn left_out(&self) -> Option<String> {
         let channels = self.channels?;
         let count = self.all().filter(|case| !self.takes(case)).count();
         (count > 0).then(|| {
@@ -169,13 +169,13 @@ impl Subject {
     }
 
     /// How many they are at most.
-    pub(super) fn count(&self) -> u64 {
+    pub(in crate::cli) fn count(&self) -> u64 {
         self.filed.len() as u64 + self.drawn
     }
 
     /// A smaller case that fails. Drawn ones are made simpler as their generator can, and `changed` says
     /// what they are judged as.
-    pub(super) fn smaller(
+    pub(in crate::cli) fn smaller(
         &self,
         item: &Item,
         changed: &dyn Fn(&AnyCase) -> AnyCase,
@@ -194,9 +194,9 @@ impl Subject {
 /// The kernel's stage alone is run. Findings of different generators are kept apart; a stage whose
 /// outputs a generator promises nothing of is run only where the generator was named, as in `fuzz`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OneStage<'s> {
-    pub(super) subject: &'s Subject,
-    pub(super) stage: Stage,
+pub(in crate::cli) struct OneStage<'s> {
+    pub(in crate::cli) subject: &'s Subject,
+    pub(in crate::cli) stage: Stage,
 }
 
 impl Policy for OneStage<'_> {

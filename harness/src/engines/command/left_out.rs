@@ -9,7 +9,7 @@ pub struct LeftOut(Arc<Mutex<BTreeSet<String>>>);
 
 impl LeftOut {
     /// Notes an output.
-    pub(super) fn note(&self, name: &str) {
+    pub(crate) fn note(&self, name: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
 

@@ -5,7 +5,7 @@ use crate::io::Problem;
 use crate::io::error::quoted;
 use crate::layout::written::At;
 use crate::layout::{Expression, Tensor};
-use crate::manifest::{Argument, Number, Scalar, Start, text};
+use crate::manifest::{Argument, Language, Number, Scalar, Start, text};
 use crate::workloads::splat::level::Level;
 
 impl Check<'_> {
@@ -100,6 +100,12 @@ impl Check<'_> {
     }
 
     fn scalar(&self, number: Number, value: &Expression, at: &At) -> Result<Scalar, Problem> {
+        match (self.language, number) {
+            (Language::Ptx, _) | (_, Number::U32 | Number::I32 | Number::F32) => {}
+            (Language::Wgsl, Number::U8 | Number::U64 | Number::I64 | Number::F64) => {
+                return Err(at.problem("given", "WGSL has u32, i32 and f32"));
+            }
+        }
         let value = match number {
             Number::F32 | Number::F64 => self.float(value, at)?,
             Number::U8 | Number::U32 | Number::I32 | Number::U64 | Number::I64 => {

@@ -214,7 +214,7 @@ impl Contract {
     }
 
     /// How much of a convention that is.
-    fn reach(&self) -> Reach {
+    pub(crate) fn reach(&self) -> Reach {
         match self.level {
             Level::Raster => Reach::Raster,
             Level::Project | Level::ProjectBackward | Level::Full => Reach::All,
@@ -500,7 +500,7 @@ fn signed(tensor: &Tensor) -> Tensor {
 
 /// Everything that a backward rasterization may read, whatever its formulation: the stage's own arrays,
 /// and of the forward pass, which is rendered again to the bit, what the stage leaves out.
-fn raster_arrays(inputs: &Tensors) -> Result<Tensors, TensorError> {
+pub(crate) fn raster_arrays(inputs: &Tensors) -> Result<Tensors, TensorError> {
     let raster = RasterInputs::from_tensors(inputs)?;
     let [height, width, channels] =
         [raster.height, raster.width, raster.channels].map(|side| side as usize);

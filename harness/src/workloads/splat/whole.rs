@@ -108,7 +108,7 @@ fn inputs(scene: &Scene<f32>, bytes: &[u8]) -> Result<Tensors, ShapeError> {
 ///
 /// # Errors
 /// Where there is none.
-pub(super) fn case_bytes(inputs: &Tensors) -> Result<Vec<u8>, splatcheck_gpu::TensorError> {
+pub(crate) fn case_bytes(inputs: &Tensors) -> Result<Vec<u8>, splatcheck_gpu::TensorError> {
     Ok(inputs.u32("case")?.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 

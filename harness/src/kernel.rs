@@ -1,0 +1,81 @@
+//! A kernel written in Rust, judged by its own tests: splatcheck is a development dependency, and
+//! `cargo test` the gate.
+//!
+//! ```no_run
+//! use splatcheck::kernel::{BoxError, RasterGradients, RasterizeBackwardInputs, check};
+//!
+//! fn rasterize_backward(inputs: &RasterizeBackwardInputs) -> Result<RasterGradients, BoxError> {
+//!     let v_means2d = vec![[0.0; 2]; inputs.means2d.len()];
+//!     // ...
+//! #   Err("".into())
+//! }
+//!
+//! #[test]
+//! fn my_kernel_agrees_with_the_oracle() {
+//!     check(rasterize_backward).cases(200).assert();
+//! }
+//! ```
+//! A kernel is a function or a closure from the arrays of a level to its outputs, or a value that keeps
+//! a state (a device, buffers) and has [`Kernel`]. The type of what it reads is the level:
+//!
+//! | inputs | outputs | level |
+//! |---|---|---|
+//! | [`RasterizeBackwardInputs`] | [`RasterGradients`] | raster: the gradients of what is rasterized, for one camera |
+//! | [`ProjectInputs`] | [`ProjectOutputs`] | project: all Gaussians by all cameras |
+//! | [`ProjectBackwardInputs`] | [`ProjectGradients`] | project-backward |
+//! | [`RenderBackwardInputs`] | [`RenderGradients`] | full: a scene's images and gradients |
+//!
+//! Every element is judged within its derived bound, by the campaign that judges programs and engines. A
+//! kernel that panics, returns an error, arrays of other sizes or NaN, or other bits when it is called
+//! again is a finding, and not the end of the test. What ends the process (an abort, an endless loop) is
+//! the test runner's to report; `splatcheck check --command` judges a program in a process of its own.
+
+mod cases;
+mod check;
+mod in_process;
+mod inputs;
+mod report;
+
+pub use check::{Check, CheckError};
+pub use inputs::{
+    Inputs, RasterizeBackwardInputs, RenderBackwardInputs, RenderGradients, WrongInputs,
+};
+pub use report::Report;
+
+pub use crate::judge::Arithmetic;
+pub use crate::workloads::splat::kernel_rules::KernelRules;
+pub use splatcheck_gpu::{
+    Camera, ClampGradient, ProjectBackwardInputs, ProjectColors, ProjectConstants,
+    ProjectGradients, ProjectInputs, ProjectOutputs, RasterConstants, RasterGradients, StopRule,
+};
+pub use splatcheck_reference::splat::convention::Profile;
+pub use splatcheck_reference::splat::{Colors, Convention, Formulation, Gaussians, Scene};
+
+use std::error::Error;
+
+/// Why a kernel gave no result, in its own words.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A kernel that reads `I`. Functions and closures `Fn(&I) -> Result<I::Outputs, BoxError>` are kernels.
+pub trait Kernel<I: Inputs>: Send {
+    /// Computes the outputs; see the fields of both types for shapes and units.
+    ///
+    /// # Errors
+    /// The kernel's own; each is a finding.
+    fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError>;
+}
+
+impl<I, F> Kernel<I> for F
+where
+    I: Inputs,
+    F: FnMut(&I) -> Result<I::Outputs, BoxError> + Send,
+{
+    fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError> {
+        self(inputs)
+    }
+}
+
+/// The check of a kernel, on the corpus and on 100 drawn cases where nothing else is said.
+pub fn check<I: Inputs, K: Kernel<I>>(kernel: K) -> Check<I, K> {
+    Check::new(kernel)
+}

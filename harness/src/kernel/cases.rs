@@ -1,0 +1,174 @@
+//! What a kernel is checked on: the corpus, cases that are drawn, or one file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::check::CheckError;
+use super::{KernelRules, Profile};
+use crate::campaign::Item;
+use crate::fuzz::Draws;
+use crate::io::source_tree;
+use crate::minimize::shrink;
+use crate::workload::{AnyCase, Generator, Workload, generator, views};
+use crate::workloads;
+use crate::workloads::splat::contract::Contract;
+use crate::workloads::splat::{Splat, splat_case};
+
+/// Where the named cases are, as told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Corpus {
+    /// The source tree's, where there is one.
+    #[default]
+    Ours,
+    /// This folder's.
+    Folder(PathBuf),
+    /// None.
+    Without,
+}
+
+/// The cases, as told.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    /// This file alone.
+    pub(super) file: Option<PathBuf>,
+    pub(super) corpus: Corpus,
+    /// How many are drawn.
+    pub(super) drawn: u64,
+    pub(super) seed: u64,
+    pub(super) generators: Vec<String>,
+    pub(super) convention: Option<Profile>,
+    pub(super) rules: KernelRules,
+    /// The only number of channels.
+    pub(super) channels: Option<u32>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            file: None,
+            corpus: Corpus::default(),
+            drawn: 100,
+            seed: 0,
+            generators: Vec::new(),
+            convention: None,
+            rules: KernelRules::default(),
+            channels: None,
+        }
+    }
+}
+
+/// The generators of these names.
+fn named(workload: &dyn Workload, names: &[String]) -> Result<Vec<&'static Generator>, CheckError> {
+    let one = |name: &String| {
+        generator(workload, name).ok_or_else(|| {
+            let known: Vec<_> = workload.generators().iter().map(|g| g.name).collect();
+            CheckError::Generator { name: name.clone(), known: known.join(", ") }
+        })
+    };
+    names.iter().map(one).collect()
+}
+
+/// The cases of a check.
+pub(super) struct Cases {
+    filed: Vec<AnyCase>,
+    drawn: u64,
+    pub(super) draws: Draws,
+    contract: Contract,
+    rules: KernelRules,
+    channels: Option<u32>,
+    /// What was not exercised, in words.
+    pub(super) without: Vec<String>,
+}
+
+impl Cases {
+    /// Reads the files, and looks up the generators.
+    ///
+    /// # Errors
+    /// What cannot be read, and a generator that does not exist.
+    pub(super) fn new(wanted: &Wanted, contract: Contract) -> Result<Self, CheckError> {
+        let workload: Arc<dyn Workload> = Arc::new(Splat(wanted.convention));
+        let named = named(workload.as_ref(), &wanted.generators)?;
+        let mut cases = Self {
+            filed: Vec::new(),
+            drawn: if wanted.file.is_some() { 0 } else { wanted.drawn },
+            draws: Draws::new(Arc::clone(&workload), wanted.seed, &named),
+            contract,
+            rules: wanted.rules,
+            channels: wanted.channels,
+            without: Vec::new(),
+        };
+        let filed = match (&wanted.file, &wanted.corpus) {
+            (Some(file), _) => vec![workloads::read_case(file)?.case],
+            (None, Corpus::Without) => Vec::new(),
+            (None, Corpus::Folder(folder)) => workload.read_corpus(folder)?,
+            (None, Corpus::Ours) => cases.of_the_tree(workload.as_ref())?,
+        };
+        let contract = cases.contract.clone();
+        let own =
+            |case: AnyCase| Ok(contract.case(&wanted.rules.applied_to(&case, contract.reach()))?);
+        cases.filed = filed.into_iter().map(own).collect::<Result<_, CheckError>>()?;
+        cases.note_left_out();
+        Ok(cases)
+    }
+
+    /// Notes the cases that the kernel is not for, and the generators that draw from what is not here.
+    fn note_left_out(&mut self) {
+        if let Some(channels) = self.channels {
+            let left_out = self.all().filter(|case| !self.takes(case)).count();
+            let what = format!("{left_out} cases with another number of channels than {channels}");
+            self.without.extend((left_out > 0).then_some(what));
+        }
+        let not_drawn = match &self.draws {
+            Draws::Random(..) => Vec::new(),
+            Draws::Generators(plan) => plan.not_drawn(),
+        };
+        let line = |one: &Generator| format!("{}: there is no {}", one.name, one.needs.join(", "));
+        self.without.extend(not_drawn.into_iter().map(line));
+    }
+
+    /// The named cases of the source tree that this program was built in.
+    fn of_the_tree(&mut self, workload: &dyn Workload) -> Result<Vec<AnyCase>, CheckError> {
+        let within = Path::new("corpora").join(workload.name());
+        match source_tree::folder(&within.to_string_lossy()) {
+            Some(folder) => Ok(workload.read_corpus(&folder)?),
+            None => {
+                let what = "the corpus: no folder corpora/splat here (Check::corpus names another)";
+                self.without.push(what.to_owned());
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// A case as the kernel is judged on it. Those that are drawn are splats, and those of files were
+    /// looked at.
+    fn own(&self, case: &AnyCase) -> AnyCase {
+        let case = self.rules.applied_to(case, self.contract.reach());
+        self.contract.case(&case).unwrap_or(case)
+    }
+
+    /// Whether the kernel is for a case's number of channels.
+    fn takes(&self, case: &AnyCase) -> bool {
+        let Some(channels) = self.channels else { return true };
+        splat_case(case).is_some_and(|splats| splats.scene.channels() == channels as usize)
+    }
+
+    /// Those in files, then those that are drawn. What a generator's case is made from may not be on this
+    /// machine; such a case is left out.
+    fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
+        let drawn = (0..self.drawn).filter_map(|index| Some(self.own(&self.draws.case(index)?)));
+        self.filed.iter().cloned().chain(drawn)
+    }
+
+    /// Every view of every case that the kernel is for.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
+        views(self.all().filter(|case| self.takes(case)))
+    }
+
+    /// A smaller case that fails. One that was drawn is made simpler as its generator can.
+    pub(super) fn smaller(&self, item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        let fails = &mut |case: &AnyCase| self.takes(case) && fails(&self.own(case));
+        let tree = self.draws.index(item.case.as_ref()).and_then(|index| self.draws.tree(index));
+        let small = tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails));
+        self.own(&self.own(&small).smaller(fails))
+    }
+}

@@ -1,0 +1,109 @@
+//! The values of a manifest's expressions on a case: counts, the arrays that are its own, and its outputs
+//! in gsplat's layout; the same for every language.
+
+use splatcheck_emulator::mix;
+use splatcheck_gpu::{Data, EngineError, Tensors};
+
+use super::{Array, Contents, Expression, ExpressionError, Number, Rows, Start, Symbols, Tensor};
+
+/// The largest array that a manifest may ask for, bytes.
+pub(super) const LARGEST: u64 = 1 << 30;
+
+/// What is wrong with a manifest on a case, with its place.
+pub(super) fn wrong(line: usize, place: &str, error: impl std::fmt::Display) -> EngineError {
+    EngineError::Input(format!("manifest, line {line}, {place}: {error}"))
+}
+
+/// What is wrong with a key of a kernel's launch on a case.
+pub(super) fn of_kernel(line: usize, key: &str, error: impl std::fmt::Display) -> EngineError {
+    EngineError::Input(format!("manifest, kernel of line {line}, {key}: {error}"))
+}
+
+/// Why an expression's value cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ValueError {
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    #[error("{value} does not fit in {number}")]
+    Range { value: i64, number: &'static str },
+    #[error("an array of {0} bytes is larger than {LARGEST}, the largest there may be")]
+    TooLarge(u64),
+}
+
+pub(super) fn whole(expression: &Expression, symbols: &Symbols) -> Result<i64, ExpressionError> {
+    expression.integer(&|name| symbols.integer(name))
+}
+
+pub(super) fn count(expression: &Expression, symbols: &Symbols) -> Result<u32, ValueError> {
+    let value = whole(expression, symbols)?;
+    u32::try_from(value)
+        .map_err(|_| ValueError::Range { value, number: "an unsigned 32-bit number" })
+}
+
+/// Bytes of an array.
+pub(super) fn elements(contents: &Contents, symbols: &Symbols) -> Result<usize, ValueError> {
+    let mut bytes = u64::from(contents.shape.bytes);
+    for side in &contents.shape.sides {
+        bytes = bytes.saturating_mul(u64::from(count(side, symbols)?));
+    }
+    match usize::try_from(bytes) {
+        Ok(fits) if bytes <= LARGEST => Ok(fits),
+        Ok(_) | Err(_) => Err(ValueError::TooLarge(bytes)),
+    }
+}
+
+/// The bytes of a whole number.
+pub(super) fn integer(number: Number, value: i64) -> Result<Vec<u8>, ValueError> {
+    let range = |number| ValueError::Range { value, number };
+    Ok(match number {
+        Number::U8 => u8::try_from(value).map_err(|_| range("u8"))?.to_le_bytes().to_vec(),
+        Number::U32 => u32::try_from(value).map_err(|_| range("u32"))?.to_le_bytes().to_vec(),
+        Number::I32 => i32::try_from(value).map_err(|_| range("i32"))?.to_le_bytes().to_vec(),
+        Number::U64 => u64::try_from(value).map_err(|_| range("u64"))?.to_le_bytes().to_vec(),
+        Number::I64 | Number::F32 | Number::F64 => value.to_le_bytes().to_vec(),
+    })
+}
+
+/// What an array of the manifest's own holds at first.
+pub(super) enum Initial {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// So many that were never written.
+    Unwritten(usize),
+}
+
+pub(super) fn initial(contents: &Contents, symbols: &Symbols) -> Result<Initial, ValueError> {
+    let bytes = elements(contents, symbols)?;
+    Ok(match contents.start {
+        Start::Zeros => Initial::Bytes(vec![0; bytes]),
+        Start::Poison => Initial::Unwritten(bytes),
+        Start::Random { low, high, seed } => {
+            #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
+            let unit = |index: u64| (mix(mix(seed) ^ index) >> 40) as f32 / (1 << 24) as f32;
+            let floats = (0..bytes as u64 / 4).map(|i| low + (high - low) * unit(i));
+            Initial::Bytes(floats.flat_map(f32::to_le_bytes).collect())
+        }
+    })
+}
+
+/// The outputs in gsplat's layout and units, from the words of the arrays that hold them.
+pub(super) fn outputs(
+    held: &[(&Array, Vec<u32>)],
+    symbols: &Symbols,
+) -> Result<Tensors, EngineError> {
+    let mut numbers = Tensor::OUTPUTS.map(|tensor| {
+        let count = symbols.gaussians * tensor.width().count(symbols);
+        (tensor.name(), vec![0.0; count])
+    });
+    for (array, words) in held {
+        array.unpack(words, symbols, &mut numbers);
+    }
+    let mut outputs = Tensors::new();
+    for (tensor, (name, numbers)) in Tensor::OUTPUTS.into_iter().zip(numbers) {
+        let rows = Rows::Gaussians.count(symbols);
+        let shape = [vec![rows], tensor.width().sides(symbols)].concat();
+        let fits = outputs.array(name, &shape, Data::F32(numbers));
+        fits.map_err(|error| EngineError::Device(error.to_string()))?;
+    }
+    Ok(outputs)
+}

@@ -1,0 +1,124 @@
+//! A manifest together with a program in WGSL: on a case its buffers are made, its dispatches run one after
+//! another on an engine of wgpu, and its outputs come back as the stage's.
+
+mod bind;
+mod plan;
+
+pub use bind::{Given, Unfit, WgslBindError};
+
+use std::sync::Arc;
+
+use splatcheck_gpu::wgsl::program::Program;
+use splatcheck_gpu::{
+    DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, WgpuEngine, Work,
+};
+
+use super::values::outputs;
+use super::{Manifest, Symbols};
+use plan::Plan;
+
+/// A manifest whose entry points are there and use what it binds.
+#[derive(Debug)]
+pub struct WgslKernel {
+    manifest: Manifest,
+    program: Program,
+}
+
+/// All of it follows from the two texts.
+impl PartialEq for WgslKernel {
+    fn eq(&self, other: &Self) -> bool {
+        (self.manifest.text(), self.source()) == (other.manifest.text(), other.source())
+    }
+}
+
+impl Eq for WgslKernel {}
+
+impl WgslKernel {
+    /// Finds the entry points of a manifest in a program and checks their bindings.
+    ///
+    /// # Errors
+    /// [`WgslBindError`].
+    pub fn new(manifest: Manifest, source: &str) -> Result<Arc<Self>, WgslBindError> {
+        let program = Program::parse(source)?;
+        bind::check(&manifest, &program)?;
+        Ok(Arc::new(Self { manifest, program }))
+    }
+
+    /// The manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The program's text.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        self.program.source()
+    }
+
+    /// Whether every expression has a value on a case, and rows lie as the program declares them.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] with the line of the manifest.
+    pub fn check_case(&self, inputs: &Tensors) -> Result<(), EngineError> {
+        let symbols = Symbols::of(inputs, &self.manifest.sizes)?;
+        Plan::new(self, &symbols, inputs).map(drop)
+    }
+
+    /// Runs on the inputs of a job.
+    fn run(&self, engine: &mut WgpuEngine, inputs: &Tensors) -> Result<Tensors, EngineError> {
+        let symbols = Symbols::of(inputs, &self.manifest.sizes)?;
+        let plan = Plan::new(self, &symbols, inputs)?;
+        let read = engine.run_foreign(&self.program, &plan.run)?;
+        let mut held = Vec::new();
+        for (words, (array, number)) in read.into_iter().zip(&plan.held) {
+            if array.is_written() {
+                held.push((*array, words));
+            } else if words != plan.run.buffers[*number] {
+                let name = array.name();
+                return Err(EngineError::Refused(format!("the kernel changed its input {name}")));
+            }
+        }
+        outputs(&held, &symbols)
+    }
+}
+
+/// An engine of wgpu with a user's program in the place of its own kernels.
+#[derive(Debug)]
+pub struct WgslEngine {
+    engine: WgpuEngine,
+    kernel: Arc<WgslKernel>,
+}
+
+impl WgslEngine {
+    /// The engine with a program.
+    #[must_use]
+    pub fn new(engine: WgpuEngine, kernel: Arc<WgslKernel>) -> Self {
+        Self { engine, kernel }
+    }
+}
+
+impl Engine for WgslEngine {
+    fn info(&self) -> &DeviceInfo {
+        self.engine.info()
+    }
+
+    fn supports(&self, _: Stage, _: Option<Reduction>) -> Support {
+        Support::Yes
+    }
+
+    /// However it adds up.
+    fn reduces_by(&self, stage: Stage, _: Reduction) -> bool {
+        stage.accumulates()
+    }
+
+    fn run(&mut self, _: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let Self { engine, kernel } = self;
+        let of_job =
+            |job: &Work<'_>| job.settings.iter().map(|_| kernel.run(engine, job.inputs)).collect();
+        work.iter().map(of_job).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

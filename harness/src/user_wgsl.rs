@@ -1,0 +1,161 @@
+//! A user's program in WGSL on its way to the engines: every engine of wgpu is a process of its own, which
+//! reads the program and its manifest from files.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Work};
+
+use crate::engines::serve::open_wgpu;
+use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::io::Problem;
+use crate::manifest::{Manifest, WgslBindError, WgslEngine, WgslKernel};
+use crate::workload::{NOTE_PREFIX, Notes};
+
+/// The arguments by which a child process is told of the files.
+pub const PROGRAM: &str = "--wgsl";
+/// See [`PROGRAM`].
+pub const MANIFEST: &str = "--manifest";
+
+/// The keys of a reproducer's notes, behind [`NOTE_PREFIX`].
+const NOTES: [&str; 2] = ["wgsl", "wgsl_manifest"];
+
+/// A program and its files, which last as long as anyone uses them.
+#[derive(Clone, Debug)]
+pub struct UserWgsl {
+    kernel: Arc<WgslKernel>,
+    files: Arc<tempfile::TempDir>,
+}
+
+/// Why a text is no program with a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WgslError {
+    /// The manifest is none.
+    #[error(transparent)]
+    Manifest(#[from] Problem),
+    /// It is of another program.
+    #[error(transparent)]
+    Bind(#[from] WgslBindError),
+}
+
+/// Reads a program with its manifest.
+///
+/// # Errors
+/// [`WgslError`].
+pub fn kernel(source: &str, manifest: &str) -> Result<Arc<WgslKernel>, WgslError> {
+    Ok(WgslKernel::new(Manifest::parse_wgsl(manifest)?, source)?)
+}
+
+/// A child's engine: wgpu's, with the program of these files.
+///
+/// # Errors
+/// Why it does not open; the files were read before, so that they are at fault only if they changed.
+pub fn open(
+    adapter: Option<&str>,
+    program: &Path,
+    manifest: &Path,
+) -> Result<Box<dyn Engine>, EngineError> {
+    let text = |file: &Path| {
+        fs::read_to_string(file)
+            .map_err(|error| EngineError::Input(format!("{}: {error}", file.display())))
+    };
+    let kernel = kernel(&text(program)?, &text(manifest)?);
+    let kernel = kernel.map_err(|error| EngineError::Input(error.to_string()))?;
+    Ok(Box::new(WgslEngine::new(open_wgpu(adapter)?, kernel)))
+}
+
+impl UserWgsl {
+    /// Writes the files.
+    ///
+    /// # Errors
+    /// There is no place for them.
+    pub fn new(kernel: Arc<WgslKernel>) -> io::Result<Self> {
+        let files = tempfile::Builder::new().prefix("splatcheck-").tempdir()?;
+        let [program, manifest] = names(files.path());
+        fs::write(program, kernel.source())?;
+        fs::write(manifest, kernel.manifest().text())?;
+        Ok(Self { kernel, files: Arc::new(files) })
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn kernel(&self) -> &WgslKernel {
+        &self.kernel
+    }
+
+    /// Starts an engine with the program.
+    ///
+    /// # Errors
+    /// As [`EngineProcess::start`].
+    pub fn start(
+        &self,
+        found: &Found,
+        program: &Program,
+        limits: Limits,
+    ) -> Result<Box<dyn Engine + Send>, EngineError> {
+        let [source, manifest] = names(self.files.path());
+        let mut program = program.clone();
+        let files = [PROGRAM.into(), source.into_os_string(), MANIFEST.into(), manifest.into()];
+        program.args.extend(files.into_iter().collect::<Vec<OsString>>());
+        let process = EngineProcess::start(found.spec.clone(), program, limits)?;
+        Ok(Box::new(Process { process, _files: Arc::clone(&self.files) }))
+    }
+
+    /// The program as notes of a reproducer.
+    #[must_use]
+    pub fn notes(&self) -> Notes {
+        let texts = [self.kernel.source(), self.kernel.manifest().text()];
+        let note = |(key, text): (&str, &str)| (format!("{NOTE_PREFIX}{key}"), text.to_owned());
+        NOTES.into_iter().zip(texts).map(note).collect()
+    }
+}
+
+/// Reads [`UserWgsl::notes`]; `None` where there are none.
+///
+/// # Errors
+/// The note that is missing or says nothing of its kind.
+pub fn of_notes(notes: &Notes) -> Result<Option<Arc<WgslKernel>>, Problem> {
+    let [source, manifest] = NOTES.map(|key| notes.get(&format!("{NOTE_PREFIX}{key}")));
+    let key = |number: usize| format!("{NOTE_PREFIX}{}", NOTES[number]);
+    match (source, manifest) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(Problem::new(key(0), "missing", "a kernel is kept with it")),
+        (Some(_), None) => Err(Problem::new(key(1), "missing", "a kernel is kept with it")),
+        (Some(source), Some(manifest)) => {
+            let kernel = kernel(source, manifest);
+            kernel.map(Some).map_err(|e| Problem::new(key(0), "not usable", e.to_string()))
+        }
+    }
+}
+
+/// The program's file and the manifest's.
+fn names(folder: &Path) -> [std::path::PathBuf; 2] {
+    ["kernel.wgsl", "kernel.toml"].map(|name| folder.join(name))
+}
+
+/// An engine's process that runs the program, whatever stage and reduction it stands in for.
+struct Process {
+    process: EngineProcess,
+    _files: Arc<tempfile::TempDir>,
+}
+
+impl Engine for Process {
+    fn info(&self) -> &DeviceInfo {
+        self.process.info()
+    }
+
+    fn supports(&self, _: Stage, _: Option<Reduction>) -> Support {
+        Support::Yes
+    }
+
+    fn reduces_by(&self, stage: Stage, _: Reduction) -> bool {
+        stage.accumulates()
+    }
+
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        self.process.run(stage, work)
+    }
+}
