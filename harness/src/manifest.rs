@@ -4,8 +4,7 @@
 //! dynamic shared memory, and what each parameter is, in the order of the kernel's parameter list:
 //! ```toml
 //! kernel = "rasterize_to_pixels_bwd"        # mangled, demangled, or a part that only one name has
-//! preset = "gsplat-1.5"                     # the formulation that its outputs are judged in
-//! convention = "gsplat"                     # whose constants are built into the kernel
+//! preset = "gsplat-1.5"                     # its formulation, and the constants that are built into it
 //! block = [16, 16, 1]
 //! grid = ["tiles_x", "tiles_y", "cameras"]
 //! dynamic_shared = "256 * (4 + 8 + 12 + 12)"
@@ -51,7 +50,8 @@
 //! in the place of `[[parameter]]`. `as = "u32"` beside a tensor: the program declares its words so.
 //!
 //! # What is judged
-//! `preset` or `formulation` name the expression of the gradient as `--formulation` does, `extra_roundings`
+//! `preset` names a project ([`crate::presets`]), which says all of the following; each goes before it where
+//! it is given. `formulation` names the expression of the gradient as `--formulation` does, `extra_roundings`
 //! as the option. `convention` (`inria`, `gsplat`) and `[constants]` (`alpha_max`, `alpha_min`,
 //! `transmittance_min`, `pixel_center`, `stop_rule`, `clamp_gradient`) say what is built into the kernel:
 //! each case is judged under these. `channels = 3`: the kernel is for so many alone, other cases are left

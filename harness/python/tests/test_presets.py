@@ -56,6 +56,16 @@ def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, mon
     assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
 
 
+def test_the_oracle_agrees_in_gsplats_layout_at_level_full():
+    judged = 0
+    for case in splatcheck.cases(preset="gsplat-1.5", level="full", count=12):
+        values = splatcheck.oracle(case)
+        assert {"means", "Ks", "v_render_colors"} <= set(case.inputs) and case.metadata["eps2d"] >= 0
+        splatcheck.assert_gradients({name: values[name].astype(np.float32) for name in case.outputs}, case)
+        judged += 1
+    assert judged >= 4
+
+
 def test_what_a_kernel_has_and_is_not_given_is_none():
     case = splatcheck.cases(preset="gsplat-1.5", count=1)[0]
     assert case.preset == "gsplat-1.5" and case.inputs["masks"] is None
