@@ -1,7 +1,7 @@
 //! The backward rasterization on the processor, in f32: pixel after pixel, each from its last
 //! contributor to the front. The formulation is that of 3D Gaussian Splatting: alpha is
-//! min(alpha_max, opacity exp(power)) with power = -(a dx^2 + c dy^2) / 2 - b dx dy, and a pair counts
-//! where power <= 0 and alpha >= alpha_min.
+//! `min(alpha_max, opacity exp(power))` with `power = -(a dx^2 + c dy^2) / 2 - b dx dy`, and a pair counts
+//! where `power <= 0` and `alpha >= alpha_min`.
 
 /// The projected Gaussians of a camera: N of them, with D channels.
 pub struct Gaussians<'a> {
@@ -41,8 +41,11 @@ pub struct Image<'a> {
 
 /// The constants of the renderer.
 pub struct Rules {
+    /// Upper clamp of alpha.
     pub alpha_max: f32,
+    /// A pair with less is skipped.
     pub alpha_min: f32,
+    /// A pixel's sample point, from its integer coordinates.
     pub pixel_center: f32,
     /// Whether no gradient passes where alpha is clamped.
     pub clamp_stops_gradient: bool,
@@ -50,14 +53,22 @@ pub struct Rules {
 
 /// The gradients of the Gaussians, with their shapes.
 pub struct Gradients {
+    /// `[N,2]` per pixel.
     pub means2d: Vec<[f32; 2]>,
+    /// `[N,3]`, all of the off-diagonal.
     pub conics: Vec<[f32; 3]>,
+    /// `[N]`.
     pub opacities: Vec<f32>,
+    /// `[N,D]`.
     pub colors: Vec<f32>,
 }
 
 /// The gradients of what was rasterized.
-pub fn rasterize_backward(gaussians: &Gaussians, image: &Image, rules: &Rules) -> Gradients {
+pub fn rasterize_backward(
+    gaussians: &Gaussians<'_>,
+    image: &Image<'_>,
+    rules: &Rules,
+) -> Gradients {
     let n = gaussians.means2d.len();
     let mut grads = Gradients {
         means2d: vec![[0.0; 2]; n],
@@ -78,7 +89,13 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Adds what a pixel contributes.
-fn pixel(g: &Gaussians, image: &Image, rules: &Rules, [x, y]: [usize; 2], grads: &mut Gradients) {
+fn pixel(
+    g: &Gaussians<'_>,
+    image: &Image<'_>,
+    rules: &Rules,
+    [x, y]: [usize; 2],
+    grads: &mut Gradients,
+) {
     let (place, d) = (y * image.width + x, image.background.len());
     let tile = y / image.tile_size * image.width.div_ceil(image.tile_size) + x / image.tile_size;
     let first = image.tile_offsets[tile] as usize;
