@@ -182,7 +182,12 @@ fn broken_kernels_are_told_what_they_lose() {
             "opacity-at-the-cut",
             "alpha equals alpha_min is skipped",
         ),
-        ("clamp-gradient-passed", "atomic", "alpha-above-the-clamp-gsplat", "field clamp_gradient"),
+        (
+            "clamp-gradient-passed",
+            "atomic",
+            "alpha-far-above-the-clamp-gsplat",
+            "field clamp_gradient",
+        ),
     ] {
         let at = |below: String| root().join(below).to_str().expect("a plain name").to_owned();
         let entry = format!("rasterize_backward_{kernel}");

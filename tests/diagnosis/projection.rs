@@ -32,26 +32,26 @@ fn faults_of_the_projection_are_named() {
                 [&set("eps2d", 0.0), NOTHING],
                 "field eps2d (the blur added to the 2D",
             ),
-            (
-                "tile-corner",
-                plain,
-                [&turned, NOTHING],
-                "quaternions are taken in the order x y z w",
-            ),
+            ("needles", plain, [&turned, NOTHING], "quaternions are taken in the order x y z w"),
             (
                 "harmonics",
                 Defect::LowerDegree,
                 [NOTHING; 2],
                 "harmonics of the highest degree are left out",
             ),
-            (
-                "harmonics",
-                Defect::NoPhase,
-                [NOTHING; 2],
-                "degree 1 are those without the Condon-Shortley",
-            ),
         ],
     );
+    // Orders -1 and 1 of degree 1.
+    let no_phase = |all: &mut Tensors| {
+        let coefficients = all.u32("coefficients").expect("harmonics")[0] as usize;
+        edit(all, "colors", |values| {
+            let of = values.chunks_exact_mut(3).enumerate();
+            of.filter(|(at, _)| [1, 3].contains(&(at % coefficients)))
+                .for_each(|(_, value)| times(-1.0)(value));
+        });
+    };
+    let found = diagnosed((&scene("harmonics"), PROJECT), plain, [&no_phase, NOTHING]);
+    expect(&found, "without the Condon-Shortley phase");
     let of_colors = |all: &mut Tensors| edit(all, "v_colors", times(0.0));
     expect_all(
         PROJECT_BACKWARD,
@@ -64,19 +64,13 @@ fn faults_of_the_projection_are_named() {
                 "field fov_clamp_gradient",
             ),
             (
-                "harmonics",
-                Defect::NoPhase,
-                [NOTHING; 2],
-                "degree 1 are those without the Condon-Shortley",
-            ),
-            (
                 "tile-corner",
                 plain,
                 [&set("eps2d", 0.0), NOTHING],
                 "field eps2d (the blur added to the 2D",
             ),
             (
-                "tile-corner",
+                "smaller-than-a-pixel",
                 plain,
                 [&set("inverse_eps", 1e-7), NOTHING],
                 "field inverse_eps (added to the",

@@ -118,7 +118,7 @@ fn other_inputs_and_units_of_the_backward_pass_are_named() {
                 "the convention's field alpha_max (alpha's clamp) is 0.999 where the case has 0.99",
             ),
             (
-                "alpha-above-the-clamp-gsplat",
+                "alpha-far-above-the-clamp-gsplat",
                 plain,
                 [&|all| all.insert("clamp_stops_gradient", Tensor::scalar(0_u32)), NOTHING],
                 "field clamp_gradient (the gradient where alpha is clamped) is inria where the case has exact",
@@ -232,7 +232,7 @@ fn lost_lanes_warps_and_batches_are_named() {
                 "warp 7, the last, of each tile is",
             ),
             (
-                "list-of-257",
+                "list-of-511",
                 plain,
                 [&first_256, NOTHING],
                 "the last batch of 256 entries of each tile's list",

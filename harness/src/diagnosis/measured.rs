@@ -85,7 +85,7 @@ impl Part {
         self.right[place].is_known() && !self.right[place].holds(self.returned[place])
     }
 
-    fn outside(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn outside(&self) -> impl Iterator<Item = usize> {
         (0..self.returned.len()).filter(|&place| self.is_outside(place))
     }
 

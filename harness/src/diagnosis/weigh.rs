@@ -3,6 +3,7 @@
 use super::Diagnosis;
 use super::measured::{May, Measured, Part};
 use super::words::{self, What};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// A column of an output under a hypothesis.
@@ -171,7 +172,7 @@ pub(super) fn conclude(
 ) -> Diagnosis {
     candidates.retain(|candidate| candidate.explained() > 0);
     // Stable: of equals the simplest stays first.
-    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.reach()));
+    candidates.sort_by_key(|candidate| Reverse(candidate.reach()));
     let best = candidates.first().map_or(Reach::Partly, Candidate::reach);
     if best <= Reach::Elements {
         let together = together(measured, &candidates);
@@ -209,8 +210,10 @@ fn together<'c>(measured: &Measured, candidates: &'c [Candidate]) -> Vec<&'c Can
     let mut chosen = Vec::new();
     while !left.is_empty() && chosen.len() < MOST_TOGETHER {
         let more = |candidate: &&Candidate| candidate.columns().intersection(&left).count();
-        // Of equals the simplest, which is the first and of a reversed walk the last.
-        let Some(best) = candidates.iter().rev().max_by_key(more) else { return Vec::new() };
+        let by = |candidate: &&Candidate| (more(candidate), Reverse(candidate.against()));
+        // Of equals the one with the least against it, then the simplest: the first, and of a reversed
+        // walk the last.
+        let Some(best) = candidates.iter().rev().max_by_key(by) else { return Vec::new() };
         if more(&best) == 0 {
             return Vec::new();
         }

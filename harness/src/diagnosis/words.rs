@@ -177,7 +177,26 @@ pub(super) fn none(
         "no known fault: none of {} hypotheses explains it{closest}",
         tried - left_out.min(tried)
     );
-    Diagnosis::without_fit(headline, time_is_up(left_out).into_iter().collect())
+    let lines = [right_and_wrong(measured)].into_iter().chain(time_is_up(left_out));
+    Diagnosis::without_fit(headline, lines.collect())
+}
+
+/// Which outputs are wrong, and which are not: where to look, when nothing else is known.
+fn right_and_wrong(measured: &Measured) -> String {
+    let (wrong, right): (Vec<_>, Vec<_>) =
+        measured.parts.iter().partition(|part| part.outside().next().is_some());
+    let shares = wrong.into_iter().map(|part| {
+        let (some, all) = (part.outside().count(), part.returned.len());
+        format!("{some} of the {all} elements of {}", part.name)
+    });
+    let wrong = list(&shares.collect::<Vec<_>>());
+    match &right[..] {
+        [] => format!("wrong are {wrong}; no output is right"),
+        right => {
+            let names: Vec<_> = right.iter().map(|part| part.name.to_owned()).collect();
+            format!("wrong are {wrong}; all of {} is right", list(&names))
+        }
+    }
 }
 
 /// What is wrong is not a number.
