@@ -138,7 +138,7 @@ impl Check<'_> {
         for wanted in wanted(&interface) {
             let held = || interface.outputs.iter().filter_map(|named| named.array.as_ref());
             let missing = wanted.iter().map(|group| not_held(held(), group)).collect::<Vec<_>>();
-            if let Some(missing) = missing.into_iter().reduce(|a, b| a.and(b)).flatten() {
+            if let Some(missing) = missing.into_iter().reduce(|a, b| b.and(a)).flatten() {
                 let advice = "name it in an output (tensor or fields)";
                 let place = format!("{level}.outputs");
                 return Err(Problem::new(place, format!("without {}", missing.name()), advice));

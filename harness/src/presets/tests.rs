@@ -92,7 +92,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "[1, \"Q\", 2]",
             "line 7: raster.inputs 'means2d'.shape is not known: 'Q'",
         ),
-        ("[1, \"N\", 2]", "true", "line 7: the preset is not understood"),
+        ("[1, \"N\", 2]", "true", "the preset is not understood"),
         (
             "\"conics\", \"opacities\"",
             "\"conics\", \"v_colors\"",
