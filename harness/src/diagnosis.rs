@@ -2,7 +2,7 @@
 //!
 //! A *hypothesis* says what a kernel with one fault would return: numbers with bounds, as the oracle
 //! gives them of a right kernel. Some are changes of the right numbers (twice, half, another sign, columns
-//! exchanged: [`change`]), others are computed by the oracle again, of a changed case or with some terms
+//! exchanged: `change`), others are computed by the oracle again, of a changed case or with some terms
 //! left out; those are the workload's ([`Hypothesis`]). No tolerance is typed here either: an element
 //! outside its right bounds is *explained* where it lies inside the hypothesis's bounds, and these do not
 //! hold the right value, so that chance and wide bounds explain nothing. An element that is right and would
