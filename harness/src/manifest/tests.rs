@@ -4,6 +4,8 @@ use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{EngineError, Tensors};
 use splatcheck_reference::splat::convention::Profile;
 
+use crate::workloads::splat::kernel_rules::Fields;
+
 const GOOD: &str = r#"
 kernel = "k"
 preset = "gsplat-1.5"
@@ -255,9 +257,12 @@ fn a_preset_says_what_a_manifest_does_not() {
         Manifest::parse(&text).expect(more)
     };
     let preset = of("");
+    let given = ["eps2d", "near", "far", "antialiased"];
+    let given = given.into_iter().try_fold(Fields::default(), Fields::with);
     let rules = KernelRules {
         profile: Some(Profile::Gsplat),
         alpha_max: Some(0.999),
+        parameters: given.expect("fields of the convention"),
         ..KernelRules::default()
     };
     assert_eq!(preset.rules, rules, "the constants of gsplat 1.5 are built in");

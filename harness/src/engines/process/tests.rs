@@ -135,7 +135,8 @@ fn contradictory_inputs_do_not_cost_the_child() {
 #[test]
 fn what_an_engine_lacks_is_known_without_asking_again() {
     let folder = tempfile::tempdir().unwrap();
-    let program = opens_and_then(folder.path(), "exit 0");
+    // It stays: one that ends before it is asked is another failure.
+    let program = opens_and_then(folder.path(), "exec sleep 1000");
     let engine = EngineProcess::start(spec(), program, Limits::default()).unwrap();
     let lacking = engine.supports(RASTERIZE_BACKWARD, Some(samples::LACKING));
     assert_eq!(lacking, Support::No(samples::REASON.to_owned()), "the engine's words");
