@@ -18,7 +18,8 @@ mod run_stage;
 pub use chain::Chain;
 pub use finding::{Fault, Finding, Place};
 pub use hooks::{
-    ByTurns, Everything, Exercised, Hooks, Minimizer, Observer, Policy, as_it_is, has_turn, smaller,
+    ByTurns, Diagnoses, Everything, Exercised, Hooks, Minimizer, Observer, Policy, as_it_is,
+    has_turn, smaller,
 };
 pub use item::Item;
 pub use rows::{EngineReport, Limited, Row};

@@ -123,6 +123,17 @@ impl<F: Fn(u64) + Sync> Observer for F {
     }
 }
 
+/// Whether and how findings are diagnosed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Diagnoses {
+    /// They are not.
+    None,
+    /// Each by its own run, so that it is the same in whatever part of a campaign it is met.
+    Alone,
+    /// Each in the light of other runs that fail in the same way, and of the other findings.
+    Together,
+}
+
 /// All that a campaign asks its caller and tells it.
 #[derive(Clone, Copy)]
 pub struct Hooks<'a> {
@@ -134,8 +145,8 @@ pub struct Hooks<'a> {
     pub observer: &'a dyn Observer,
     /// Whose forward pass backward stages go on from.
     pub chain: Chain,
-    /// Whether findings are diagnosed, which costs a run of the kernel and some of the oracle for each.
-    pub diagnoses: bool,
+    /// How findings are diagnosed, which costs a run of the kernel and some of the oracle for each.
+    pub diagnoses: Diagnoses,
 }
 
 impl<'a> Hooks<'a> {
@@ -143,13 +154,19 @@ impl<'a> Hooks<'a> {
     #[must_use]
     pub fn new(minimize: &'a Minimizer<'a>) -> Self {
         let chain = Chain::Oracle;
-        Self { minimize, policy: &Everything, observer: &|_| (), chain, diagnoses: false }
+        Self { minimize, policy: &Everything, observer: &|_| (), chain, diagnoses: Diagnoses::None }
     }
 
     /// With a diagnosis of every finding.
     #[must_use]
     pub fn diagnosing(self) -> Self {
-        Self { diagnoses: true, ..self }
+        Self { diagnoses: Diagnoses::Together, ..self }
+    }
+
+    /// With a diagnosis of every finding by its own run.
+    #[must_use]
+    pub fn diagnosing_each(self) -> Self {
+        Self { diagnoses: Diagnoses::Alone, ..self }
     }
 
     /// With this observer.

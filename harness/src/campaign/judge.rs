@@ -3,7 +3,9 @@
 use super::chain::{NO_FORWARD, after_own};
 use super::once::{once, outputs_of};
 use super::run_stage::{Runs, tallies};
-use super::{Chain, Contender, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited};
+use super::{
+    Chain, Contender, Diagnoses, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited,
+};
 use crate::diagnosis::Diagnosis;
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
@@ -88,6 +90,9 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     /// What came of it, the findings in the light of each other.
     pub(super) fn into_report(mut self) -> EngineReport {
+        if self.hooks.diagnoses != Diagnoses::Together {
+            return self.report;
+        }
         let kernel = |finding: &Finding| (finding.stage, finding.setting.map(|s| s.reduction));
         let known = |finding: &Finding| Some((kernel(finding), finding.diagnosis.clone()?));
         let all: Vec<_> = self.report.findings.iter().filter_map(known).collect();
@@ -344,7 +349,9 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// What the kernel may have got wrong, where that is asked.
     fn diagnose(&mut self, job: &Job, finding: &Finding) -> Option<Diagnosis> {
         match finding.fault {
-            Fault::Difference(_) if self.hooks.diagnoses => self.diagnosed(job, finding.setting),
+            Fault::Difference(_) if self.hooks.diagnoses != Diagnoses::None => {
+                self.diagnosed(job, finding.setting)
+            }
             Fault::Difference(_) | Fault::Engine(_) => None,
         }
     }
@@ -364,7 +371,8 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// Lets another failing run of a kind tell hypotheses apart.
     fn refine(&mut self, index: usize, (job, setting): (&Job, Option<Setting>)) {
         let finding = &self.report.findings[index];
-        if !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
+        let asked = self.hooks.diagnoses == Diagnoses::Together;
+        if !asked || !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
             return;
         }
         let other = self.diagnosed(job, setting);

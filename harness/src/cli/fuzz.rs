@@ -306,7 +306,8 @@ pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results,
     let of_program = OfProgram(&fuzz.plan);
     let policy: &dyn Policy = if fuzz.command.is_some() { &of_program } else { &fuzz.plan };
     let chain = fuzz.plan.chain();
-    let hooks = Hooks { policy, observer: &watch, chain, ..Hooks::new(&minimize).diagnosing() };
+    let hooks =
+        Hooks { policy, observer: &watch, chain, ..Hooks::new(&minimize).diagnosing_each() };
     let reports = pool
         .install(|| run_in_chunks((CHUNK, fuzz.share), cases, contenders, hooks))
         .map_err(CliError::of)?;

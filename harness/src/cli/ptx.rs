@@ -33,7 +33,9 @@ use super::gate::{GateArgs, GatePlan};
 use super::schedule::ScheduleArgs;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
+use crate::campaign::{
+    Contender, Diagnoses, EngineReport, Hooks, Item, as_it_is, run as run_campaign,
+};
 use crate::engines::repeated::Repeats;
 use crate::engines::{Emulation, Order, Team};
 use crate::gate::{Evidence, sarif};
@@ -329,7 +331,10 @@ impl<'p> Run<'p> {
         let counted = matches!(trial, Trial::Asked);
         let observer = |runs: u64| progress(if counted { runs } else { 0 });
         let policy = OneStage { subject, stage: self.stage };
-        let diagnoses = matches!(trial, Trial::Asked);
+        let diagnoses = match trial {
+            Trial::Asked => Diagnoses::Together,
+            Trial::Other | Trial::Cases(_) => Diagnoses::None,
+        };
         let hooks = Hooks::new(&minimize).observed(&observer);
         let hooks = Hooks { policy: &policy, diagnoses, ..hooks };
         let mut reports = Vec::new();
