@@ -167,7 +167,7 @@ def _write(path: Path, out: Path, arrays: dict[str, np.ndarray], metadata: dict[
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         made = Path(folder) / out.name
         made.write_bytes(data)
-        Source("full", (None, None), (0, []), None).corpus(folder)
+        Source(("full", None), (None, None), (0, []), None).corpus(folder)
         made.replace(out)
     return out
 
