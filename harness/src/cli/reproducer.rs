@@ -9,6 +9,7 @@ use crate::emulated;
 use crate::report::reproducer::notes as notes_of;
 use crate::report::reproducer_path;
 use crate::user_kernel::UserKernel;
+use crate::workload::Notes;
 
 /// Writes a finding's case with all that `replay` needs; returns its path. What failed on the
 /// emulator, perhaps with `kernel` in an artifact's place, is repeated and its decisions are kept.
@@ -20,9 +21,6 @@ pub fn write(
     finding: &mut Finding,
     kernel: Option<&UserKernel>,
 ) -> Result<String, CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        CliError::caused(format!("cannot make the folder {}", folder.display()), error)
-    })?;
     let mut notes = notes_of(finding);
     if let Some(repeated) = expect::notes(finding, kernel) {
         notes.extend(repeated);
@@ -32,11 +30,24 @@ pub fn write(
             Err(error) => finding.notes.push(format!("NOT RECORDED: {error}")),
         }
     }
+    write_case(folder, finding, &notes)
+}
+
+/// Writes a finding's case with these notes into a folder, made where it is missing; returns its path.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub(super) fn write_case(
+    folder: &Path,
+    finding: &Finding,
+    notes: &Notes,
+) -> Result<String, CliError> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CliError::caused(format!("cannot make the folder {}", folder.display()), error)
+    })?;
     let path = reproducer_path(folder, finding);
-    finding
-        .case
-        .write(&path, &notes)
-        .map_err(|error| CliError::caused("cannot write a reproducer", error))?;
+    let written = finding.case.write(&path, notes);
+    written.map_err(|error| CliError::caused("cannot write a reproducer", error))?;
     Ok(path.display().to_string())
 }
 

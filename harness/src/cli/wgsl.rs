@@ -1,6 +1,5 @@
 //! `splatcheck wgsl`: judges a user's own kernel in WGSL on every engine of wgpu.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,11 +17,12 @@ use super::formulation::described;
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use super::ptx::{OneStage, Subject, SubjectArgs, manifest_fits, roundings, text};
+use super::reproducer::write_case;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, run as run_campaign};
 use crate::engines::{Discovery, Found, Limits, Missing, Program, Team};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::WgslKernel;
-use crate::report::{report, reproducer, reproducer_path};
+use crate::report::{report, reproducer};
 use crate::user_wgsl::{self, UserWgsl};
 use crate::workload::{AnyCase, views};
 use crate::workloads::splat::formulated::{judged_in, stage_of};
@@ -34,7 +34,7 @@ pub struct WgslArgs {
     /// The program
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Its entry points, workgroups and bindings (.toml): `corpora/manifests.md` describes the file, in the
+    /// Its entry points, workgroups and bindings (.toml): `docs/src/manifests.md` describes the file, in the
     /// source tree, and `gpu/tests/kernels/packed_backward.toml` is an example
     #[arg(long, value_name = "FILE")]
     pub manifest: PathBuf,
@@ -252,15 +252,9 @@ fn write_all(
     user: &UserWgsl,
 ) -> Result<Vec<Vec<String>>, CliError> {
     let write = |finding| {
-        let cannot =
-            |e| CliError::caused(format!("cannot make the folder {}", folder.display()), e);
-        fs::create_dir_all(folder).map_err(cannot)?;
-        let file = reproducer_path(folder, finding);
         let mut notes = reproducer::notes(finding);
         notes.extend(user.notes());
-        let written = finding.case.write(&file, &notes);
-        written.map_err(|error| CliError::caused("cannot write a reproducer", error))?;
-        Ok(file.display().to_string())
+        write_case(folder, finding, &notes)
     };
     reports.iter().map(|report| report.findings.iter().map(write).collect()).collect()
 }

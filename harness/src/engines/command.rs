@@ -104,7 +104,7 @@ impl CommandEngine {
         let one = |_| Program::start(line.clone(), Arc::clone(&form), grants, left_out.clone());
         let programs = (0..processes.max(1)).map(one).collect::<Result<_, _>>()?;
         Ok(Self {
-            info: info(line, arithmetic),
+            info: info_of([&line.to_string(), "files", "command"], arithmetic),
             form,
             programs,
             remembered: Vec::new(),
@@ -188,13 +188,13 @@ fn shared(programs: &mut [Program], requests: &[Request]) -> Vec<(usize, Outcome
     })
 }
 
-/// A program as a device: what matters of it is the arithmetic. It is asked nothing of warps.
-fn info(line: &CommandLine, arithmetic: Arithmetic) -> DeviceInfo {
+/// A user's program as a device: what matters of it is the arithmetic. It is asked nothing of warps.
+pub(crate) fn info_of([adapter, driver, backend]: [&str; 3], arithmetic: Arithmetic) -> DeviceInfo {
     let (arithmetic, exp_of_zero_is_one) = arithmetic.language();
     DeviceInfo {
-        adapter: line.to_string(),
-        driver: "files".to_owned(),
-        backend: "command".to_owned(),
+        adapter: adapter.to_owned(),
+        driver: driver.to_owned(),
+        backend: backend.to_owned(),
         kind: EngineKind::Command,
         arithmetic,
         lane_width: 32,

@@ -12,7 +12,7 @@ use crate::minimize::shrink;
 use crate::workload::{AnyCase, Generator, Workload, generator, views};
 use crate::workloads;
 use crate::workloads::splat::contract::Contract;
-use crate::workloads::splat::{Splat, splat_case};
+use crate::workloads::splat::{Splat, has_channels};
 
 /// Where the named cases are, as told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,8 +148,7 @@ impl Cases {
 
     /// Whether the kernel is for a case's number of channels.
     fn takes(&self, case: &AnyCase) -> bool {
-        let Some(channels) = self.channels else { return true };
-        splat_case(case).is_some_and(|splats| splats.scene.channels() == channels as usize)
+        has_channels(case, self.channels)
     }
 
     /// Those in files, then those that are drawn. What a generator's case is made from may not be on this

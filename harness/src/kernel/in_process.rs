@@ -6,13 +6,10 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use splatcheck_gpu::stage::Sizes;
-use splatcheck_gpu::{
-    DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, Reduction, Stage,
-    Support, Tensors, Work,
-};
+use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Work};
 
 use super::{BoxError, Inputs, Kernel};
-use crate::engines::command::LeftOut;
+use crate::engines::command::{LeftOut, info_of};
 use crate::judge::Arithmetic;
 
 /// See the module.
@@ -27,19 +24,7 @@ pub(super) struct InProcess<I, K> {
 impl<I: Inputs, K: Kernel<I>> InProcess<I, K> {
     /// A kernel of a stage, which promises an arithmetic.
     pub(super) fn new(kernel: K, name: &str, stage: Stage, arithmetic: Arithmetic) -> Self {
-        let (arithmetic, exp_of_zero_is_one) = arithmetic.language();
-        let info = DeviceInfo {
-            adapter: name.to_owned(),
-            driver: "in this process".to_owned(),
-            backend: "rust".to_owned(),
-            kind: EngineKind::Command,
-            arithmetic,
-            // Of no matter: no sum is made warp by warp.
-            lane_width: 32,
-            float_atomics: FloatAtomics::Native,
-            exp_of_zero_is_one,
-            loop_limit: LoopLimit::NotMeasured,
-        };
+        let info = info_of([name, "in this process", "rust"], arithmetic);
         Self { kernel, stage, info, left_out: LeftOut::default(), reads: PhantomData }
     }
 

@@ -25,6 +25,6 @@ mod space;
 pub mod stage;
 pub mod whole;
 
-pub use drawing::{Splat, splat_case};
+pub use drawing::{Splat, has_channels, splat_case};
 pub use judged::takes_all_cameras;
 pub(crate) use scene_arrays::{scene_arrays, scene_symbols};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use splatcheck_emulator::WARP;
+use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::NAME;
-use splatcheck_gpu::{Setting, Stage};
 
 use crate::campaign::{Item, Policy};
 use crate::cli::args::{ConventionName, under};
@@ -19,8 +19,8 @@ use crate::fuzz::Plan;
 use crate::minimize::shrink;
 use crate::workload::{AnyCase, Case, Workload};
 use crate::workloads;
-use crate::workloads::splat::case::Case as Splats;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::splat::has_channels;
 
 /// Cases that are drawn where generators are named and no number is.
 const USUAL: u32 = 200;
@@ -154,9 +154,7 @@ impl Subject {
 
     /// Whether the kernel is for a case's number of channels.
     fn takes(&self, case: &AnyCase) -> bool {
-        let Some(channels) = self.channels else { return true };
-        let splats = case.as_any().downcast_ref::<Splats>();
-        splats.is_some_and(|splats| splats.scene.channels() == channels as usize)
+        has_channels(case, self.channels)
     }
 
     /// How many cases are left out, in words; nothing where none is.
@@ -206,9 +204,5 @@ impl Policy for OneStage<'_> {
 
     fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
         stage == self.stage && self.subject.plan.promises(stage, case)
-    }
-
-    fn settings(&self, _case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
-        all.to_vec()
     }
 }

@@ -1,30 +1,27 @@
 //! What a user's program is judged as: the part of the way that it does, its *level*, and the expression
-//! that it does it by. Here its files are made and its answers judged; nothing of it knows how the
-//! program is reached.
+//! that it does it by. Here its answers are judged, and its files made (`files`); nothing of it knows how
+//! the program is reached.
 
-use super::case::Case;
-use super::files::{case_file, overrides};
-use super::formulated::{FormulationUse, judged_in, stage_of};
+mod files;
+
+pub(crate) use files::raster_arrays;
+
+use super::formulated::{FormulationUse, judged_in};
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
-use super::stage::RasterStage;
-use super::whole::{Taken, as_whole, case_bytes};
-use super::{scene_arrays, scene_symbols, splat_case};
+use super::splat_case;
+use super::whole::{Taken, as_whole};
 use crate::campaign::Item;
 use crate::diagnosis::Diagnosis;
-use crate::engines::command::{Form, Need, Written, encode};
-use crate::io::Problem;
+use crate::engines::command::Form;
 use crate::judge::{Arithmetic, judge};
-use crate::layout::{Symbols, Tensor as Array};
-use crate::presets::{Given, Interface, NoSuchLevel, Preset, of_preset};
+use crate::layout::Tensor as Array;
+use crate::presets::{Interface, NoSuchLevel, Preset, of_preset};
 use crate::verdict::Tally;
 use crate::workload::{AnyCase, CaseError, FailedRun, Job};
-use splatcheck_gpu::stage::Sizes;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
-use splatcheck_gpu::{Data, RasterInputs, Reduction, Setting, Stage, Tensor, TensorError, Tensors};
+use splatcheck_gpu::{Reduction, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::{Colors, Formulation};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a program is judged as.
@@ -302,13 +299,14 @@ impl Contract {
     /// # Errors
     /// [`ContractError`] where there is none.
     pub fn job(&self, case: &AnyCase, view: usize) -> Result<Job, ContractError> {
-        let views = self.views(case)?;
+        let judged = self.case(case)?;
+        let views = judged.views_of(self.stage());
         let (level, name) = (self.level, case.name().to_owned());
         let none = || ContractError::NoView { case: name, view, level, views };
         if view >= views {
             return Err(none());
         }
-        let item = Item::of(self.case(case)?, view, &|stage| stage == self.stage())?;
+        let item = Item::of(judged, view, &|stage| stage == self.stage())?;
         item.jobs.into_iter().next().ok_or_else(none)
     }
 }
@@ -360,160 +358,6 @@ pub fn diagnose_job(
 ) -> Result<Option<Diagnosis>, ContractError> {
     let run = FailedRun { arithmetic, setting: contract.setting(), lane_width: LANES };
     Ok(job.diagnose(run, outputs)?)
-}
-
-impl Form for Contract {
-    fn stage(&self) -> Stage {
-        match self.level {
-            Level::Raster => stage_of(self.formulation),
-            Level::Project => PROJECT,
-            Level::ProjectBackward => PROJECT_BACKWARD,
-            Level::Full => RENDER_BACKWARD,
-        }
-    }
-
-    fn input(&self, inputs: &Tensors) -> Result<Vec<u8>, Problem> {
-        let no_input = |error: TensorError| Problem::new("the input", error, "a stage's inputs");
-        match (self.level, self.interface()) {
-            (Level::Full, None) => case_bytes(inputs).map_err(no_input),
-            (Level::Full, Some(interface)) => {
-                let bytes = case_bytes(inputs).map_err(no_input)?;
-                let Case { scene, convention, .. } = case_file::parse(&bytes, "")?.case;
-                let all = scene_arrays(&scene, interface.taken().raw);
-                let all = all.map_err(|error| Problem::new("the case", error, "mend it"))?;
-                let given = interface.given(&all, &scene_symbols(&scene, &convention))?;
-                let mut metadata: BTreeMap<String, String> = overrides::described(&convention)
-                    .map(|(key, text)| (key.to_owned(), text))
-                    .collect();
-                let profile = convention.profile.name();
-                metadata.insert("convention".to_owned(), profile.to_owned());
-                for (side, pixels) in [("width", scene.width), ("height", scene.height)] {
-                    metadata.insert(side.to_owned(), pixels.to_string());
-                }
-                self.encode_given(metadata, given)
-            }
-            (Level::Project | Level::ProjectBackward, _) => self.encode(inputs, inputs),
-            (Level::Raster, None) => {
-                let all = raster_arrays(inputs).map_err(no_input)?;
-                self.encode(inputs, &all)
-            }
-            (Level::Raster, Some(interface)) => {
-                let all = raster_arrays(inputs).map_err(no_input)?;
-                let symbols = Symbols::of(&all, &BTreeMap::new()).map_err(no_input)?;
-                let given = interface.given(&all, &symbols)?;
-                self.encode_given(self.metadata(inputs), given)
-            }
-        }
-    }
-
-    fn written(&self, sizes: &Sizes) -> Vec<Written> {
-        if let Some(interface) = self.interface() {
-            return interface.written(sizes);
-        }
-        let outputs = self.stage().outputs.iter().map(|port| Written::of(port, sizes));
-        match self.level {
-            Level::Raster | Level::Project | Level::ProjectBackward => outputs.collect(),
-            Level::Full => {
-                // Of the gradients of colours there is one, by which the colours are given.
-                let (given, other) =
-                    if sizes.get("K") > 0 { ("v_sh", "v_colors") } else { ("v_colors", "v_sh") };
-                let always = [given, "render_colors", "render_alphas"];
-                let needed = |one: Written| match always.contains(&&*one.name) {
-                    true => Written { need: Need::Always, ..one },
-                    false => one,
-                };
-                outputs.filter(|one| one.name != other).map(needed).collect()
-            }
-        }
-    }
-
-    fn gathered(&self, sizes: &Sizes, written: Tensors) -> Result<Tensors, Problem> {
-        match self.interface() {
-            None => Ok(written),
-            Some(interface) => interface.gathered(&self.stage(), sizes, &written),
-        }
-    }
-}
-
-impl Contract {
-    /// The arrays of a stage as a file: numbers by themselves are its metadata.
-    fn encode(&self, inputs: &Tensors, arrays: &Tensors) -> Result<Vec<u8>, Problem> {
-        let mut named = Tensors::new();
-        for (name, tensor) in arrays.iter().filter(|(_, tensor)| !tensor.shape().is_empty()) {
-            named.insert(name.to_owned(), signed(tensor));
-        }
-        encode(&self.metadata(inputs), &named)
-    }
-
-    /// What a preset's kernel is given, as a file.
-    fn encode_given(
-        &self,
-        mut metadata: BTreeMap<String, String>,
-        given: Given,
-    ) -> Result<Vec<u8>, Problem> {
-        let Given { arrays, numbers, nulls } = given;
-        metadata.insert("level".to_owned(), self.level.name().to_owned());
-        if let Some(preset) = &self.preset {
-            metadata.insert("preset".to_owned(), preset.name().to_owned());
-        }
-        metadata.extend(numbers);
-        if !nulls.is_empty() {
-            metadata.insert("null".to_owned(), nulls.join(","));
-        }
-        encode(&metadata, &arrays)
-    }
-
-    /// The numbers by themselves among a stage's inputs, and what the level is.
-    fn metadata(&self, inputs: &Tensors) -> BTreeMap<String, String> {
-        let mut metadata = BTreeMap::from([("level".to_owned(), self.level.name().to_owned())]);
-        if self.level == Level::Raster {
-            // The note on the formulation says which of T and 1 - T the bounds are told.
-            metadata.insert("formulation".to_owned(), self.formulation.to_string());
-            metadata.insert("threshold".to_owned(), "0".to_owned());
-        }
-        for (name, tensor) in inputs.iter().filter(|(_, tensor)| tensor.shape().is_empty()) {
-            metadata.insert(name.to_owned(), number_text(tensor.data()));
-        }
-        metadata
-    }
-}
-
-/// A number as text, from which the same number is read.
-fn number_text(data: &Data) -> String {
-    match data {
-        Data::F32(values) => values.first().map(ToString::to_string),
-        Data::I32(values) => values.first().map(ToString::to_string),
-        Data::U32(values) => values.first().map(ToString::to_string),
-    }
-    .unwrap_or_default()
-}
-
-/// Unsigned integers as signed ones, which every library has: they are indices below 2^31.
-fn signed(tensor: &Tensor) -> Tensor {
-    let data = match tensor.data() {
-        Data::U32(values) => Data::I32(values.iter().map(|value| value.cast_signed()).collect()),
-        data @ (Data::F32(_) | Data::I32(_)) => data.clone(),
-    };
-    let same = || tensor.clone();
-    Tensor::new("", tensor.shape().to_vec(), data).unwrap_or_else(|_| same())
-}
-
-/// Everything that a backward rasterization may read, whatever its formulation: the stage's own arrays,
-/// and of the forward pass, which is rendered again to the bit, what the stage leaves out.
-pub(crate) fn raster_arrays(inputs: &Tensors) -> Result<Tensors, TensorError> {
-    let raster = RasterInputs::from_tensors(inputs)?;
-    let [height, width, channels] =
-        [raster.height, raster.width, raster.channels].map(|side| side as usize);
-    let forward = RasterStage::from_inputs(&raster).mirror_forward();
-    let alphas: Vec<f32> = forward.transmittance.iter().map(|t| 1.0 - t).collect();
-    let mut all = inputs.clone();
-    let mut add = |name, shape: &[usize], data| all.array(name, shape, data);
-    // A stage whose formulation takes one minus the opacity has that under the transmittance's name.
-    add("render_transmittance", &[height, width], Data::F32(forward.transmittance))?;
-    add("render_alphas", &[height, width], Data::F32(alphas))?;
-    add("render_colors", &[height, width, channels], Data::F32(forward.render_colors))?;
-    add("last_ids", &[height, width], Data::I32(forward.last_ids))?;
-    Ok(all)
 }
 
 #[cfg(test)]

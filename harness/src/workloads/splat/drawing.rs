@@ -94,3 +94,11 @@ impl Workload for Splat {
 pub fn splat_case(case: &AnyCase) -> Option<&Case> {
     case.as_any().downcast_ref()
 }
+
+/// Whether a case has that number of channels; any splats do where none is named, and other cases too.
+#[must_use]
+pub fn has_channels(case: &AnyCase, channels: Option<u32>) -> bool {
+    channels.is_none_or(|channels| {
+        splat_case(case).is_some_and(|splats| splats.scene.channels() == channels as usize)
+    })
+}

@@ -1,9 +1,11 @@
 use super::*;
+use crate::engines::command::Need;
 use crate::io::container;
 use crate::io::source_tree::folder;
 use crate::verdict::Verdict;
 use crate::workloads::splat::files::corpus::read_any_case;
 use crate::workloads::splat::stage::{FORMULATED, RasterStage, STANDARD};
+use splatcheck_gpu::{Data, Stage, Tensor};
 
 fn case(name: &str) -> AnyCase {
     let corpus = folder("corpora/splat").expect("the corpus is in the source tree");

@@ -1,5 +1,6 @@
 //! An expectation with other numbers in some of its outputs.
 
+use crate::diagnosis::Hypothesis;
 use crate::judge::{Expectation, Output, OutputBound};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
 
@@ -49,6 +50,29 @@ pub(super) fn scaled(
         }
     }
     of
+}
+
+/// Gradients by the logarithm and the logit that are optimized, where the numbers' own are expected: of
+/// Gaussians with these scales `[N,3]` and opacities `[N]`, whose right gradients `predict` gives.
+pub(super) fn of_units<'a>(
+    scales: &'a [[f32; 3]],
+    opacities: &'a [f32],
+    predict: impl Fn() -> Option<Expectation> + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    let scale = |place: usize| f64::from(scales.as_flattened()[place]);
+    let by_logit = |row: usize| f64::from(opacities[row]) * (1.0 - f64::from(opacities[row]));
+    vec![
+        Hypothesis::new(
+            "v_scales is by the logarithm of the scale, where the scale's own is expected (a factor of \
+             the scale)",
+            move || Some(scaled(predict()?, "v_scales", scale, 1)),
+        ),
+        Hypothesis::new(
+            "v_opacities is by the logit of the opacity, where the opacity's own is expected (a factor \
+             of o (1 - o))",
+            move || Some(scaled(predict()?, "v_opacities", by_logit, 4)),
+        ),
+    ]
 }
 
 /// The expectation with these outputs as another has them.

@@ -2,14 +2,14 @@
 
 use super::convention::{self, Changed};
 use super::lanes::{Lost, Warp, of_addition};
-use super::outputs::{XYZW, scaled, turned, with_outputs};
+use super::outputs::{XYZW, of_units, scaled, turned, with_outputs};
 use crate::diagnosis::Hypothesis;
 use crate::judge::{Expectation, Output, OutputBound, Rows, Terms};
 use crate::workload::FailedRun;
 use crate::workloads::splat::expectation;
 use crate::workloads::splat::stage::ProjectStage;
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
-use splatcheck_gpu::{Camera, ProjectBackwardInputs, ProjectColors};
+use splatcheck_gpu::{Camera, ProjectBackwardInputs, ProjectColors, ProjectInputs};
 use splatcheck_reference::arithmetic::{ElementBound, Truth};
 use splatcheck_reference::splat::{Camera as Pinhole, Convention, Lens};
 
@@ -116,7 +116,8 @@ pub(in crate::workloads::splat) fn of_project_backward(
 ) -> Vec<Hypothesis<'_>> {
     let predict =
         move |changed: &ProjectStage| expectation::project_backward(changed, run.arithmetic);
-    let mut all = of_units(stage, predict);
+    let ProjectInputs { scales, opacities, .. } = &stage.inputs.project;
+    let mut all = of_units(scales, opacities, move || Some(predict(stage)));
     all.extend(of_cameras(stage, predict));
     all.push(Hypothesis::new(XYZW, move || {
         Some(turned(predict(&with_turned_quats(stage)), "v_quats"))
@@ -142,31 +143,6 @@ pub(in crate::workloads::splat) fn of_project_backward(
     all.extend(conventions(stage, &BACKWARD, predict));
     all.extend(of_lanes(stage, run, predict));
     all
-}
-
-/// Gradients by the logarithm and the logit that are optimized, where the numbers' own are expected.
-fn of_units<'a>(
-    stage: &'a ProjectStage,
-    predict: impl Fn(&ProjectStage) -> Expectation + Copy + 'a,
-) -> Vec<Hypothesis<'a>> {
-    let inputs = &stage.inputs.project;
-    let scale = |place: usize| f64::from(inputs.scales.as_flattened()[place]);
-    let opacity = |row: usize| f64::from(inputs.opacities[row]);
-    vec![
-        Hypothesis::new(
-            "v_scales is by the logarithm of the scale, where the scale's own is expected (a factor of \
-             the scale)",
-            move || Some(scaled(predict(stage), "v_scales", scale, 1)),
-        ),
-        Hypothesis::new(
-            "v_opacities is by the logit of the opacity, where the opacity's own is expected (a factor \
-             of o (1 - o))",
-            move || {
-                let factor = move |row| opacity(row) * (1.0 - opacity(row));
-                Some(scaled(predict(stage), "v_opacities", factor, 4))
-            },
-        ),
-    ]
 }
 
 /// Without the gradients that these cameras' projections of these Gaussians get.

@@ -1,7 +1,7 @@
 //! The whole way from a scene to its images and gradients.
 
 use super::convention::{self, Changed};
-use super::outputs::{XYZW, scaled, turned};
+use super::outputs::{XYZW, of_units, turned};
 use crate::diagnosis::Hypothesis;
 use crate::judge::{Expectation, OutputBound};
 use crate::workloads::splat::case::Case;
@@ -9,7 +9,7 @@ use crate::workloads::splat::files::overrides::KEYS;
 use splatcheck_reference::splat::backward::{project, rasterize};
 use splatcheck_reference::splat::rasterize::rasterize as render;
 use splatcheck_reference::splat::render::project_scene;
-use splatcheck_reference::splat::scene::{Colors, Scene};
+use splatcheck_reference::splat::scene::{Colors, Gaussians, Scene};
 use splatcheck_reference::splat::{Lens, TooManyPairs};
 
 /// A fault in words, and what it does to a case.
@@ -41,7 +41,8 @@ pub(in crate::workloads::splat) fn of_whole<'a>(
             predict(other)
         })
     };
-    let mut all = of_units(case, predict);
+    let Gaussians { scales, opacities, .. } = &case.scene.gaussians;
+    let mut all = of_units(scales, opacities, move || predict(case.clone()));
     all.extend(FAULTS.into_iter().map(|(words, change)| changed(words, Box::new(change))));
     all.extend(of_cameras(case, predict));
     all.push(Hypothesis::new(
@@ -72,31 +73,6 @@ pub(in crate::workloads::splat) fn of_whole<'a>(
         Hypothesis::new(words, move || predict(Case { convention, ..case.clone() }))
     }));
     all
-}
-
-/// Gradients by the logarithm and the logit that are optimized.
-fn of_units<'a>(
-    case: &'a Case,
-    predict: impl Fn(Case) -> Option<Expectation> + Copy + 'a,
-) -> Vec<Hypothesis<'a>> {
-    let gaussians = &case.scene.gaussians;
-    let scale = |place: usize| f64::from(gaussians.scales.as_flattened()[place]);
-    let opacity = |row: usize| f64::from(gaussians.opacities[row]);
-    vec![
-        Hypothesis::new(
-            "v_scales is by the logarithm of the scale, where the scale's own is expected (a factor of \
-             the scale)",
-            move || Some(scaled(predict(case.clone())?, "v_scales", scale, 1)),
-        ),
-        Hypothesis::new(
-            "v_opacities is by the logit of the opacity, where the opacity's own is expected (a factor \
-             of o (1 - o))",
-            move || {
-                let factor = move |row| opacity(row) * (1.0 - opacity(row));
-                Some(scaled(predict(case.clone())?, "v_opacities", factor, 4))
-            },
-        ),
-    ]
 }
 
 /// Cameras whose gradients are left out; their images are there.
