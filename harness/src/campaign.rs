@@ -27,6 +27,7 @@ pub(crate) use run_stage::{Runs, tallies};
 
 use crate::engines::Emulation;
 use crate::judge::Arithmetic;
+use crate::threads::{self, NoThread};
 use crate::workload::{AnyCase, Case, CaseError};
 use judge::Judge;
 use rayon::prelude::*;
@@ -88,6 +89,9 @@ pub enum CampaignError {
     /// A case that cannot be prepared.
     #[error(transparent)]
     Case(#[from] CaseError),
+    /// An engine has no thread.
+    #[error(transparent)]
+    Thread(#[from] NoThread),
     /// A defect of this program.
     #[error("an engine's thread panicked")]
     Panicked,
@@ -118,7 +122,7 @@ pub fn run_in_chunks(
     thread::scope(|scope| {
         let (ask, asked) = channel();
         let mut engines = Vec::new();
-        let mut threads = Vec::new();
+        let mut started = Vec::new();
         for (number, contender) in contenders.into_iter().enumerate() {
             let (chunks, receiver) = sync_channel(AHEAD);
             engines.push(Served {
@@ -127,14 +131,19 @@ pub fn run_in_chunks(
                 stages: contender.stages.clone(),
             });
             let desk = Desk { number, ask: Some(ask.clone()), chunks: receiver };
-            threads.push(scope.spawn(move || serve(contender, desk, hooks)));
+            let start = threads::in_scope(scope, move || serve(contender, desk, hooks));
+            started.push(start);
         }
         drop(ask);
-        let fed = feed((chunk, share), cases, &engines, &asked, hooks);
+        let fed = match started.iter().all(Result::is_ok) {
+            true => feed((chunk, share), cases, &engines, &asked, hooks),
+            false => Ok(()),
+        };
+        // An engine ends when nobody hands it anything any more.
         drop(engines);
-        let reports = threads
+        let reports = started
             .into_iter()
-            .map(|thread| thread.join().map_err(|_| CampaignError::Panicked))
+            .map(|thread| thread?.join().map_err(|_| CampaignError::Panicked))
             .collect::<Result<Vec<_>, _>>();
         fed.and(reports)
     })

@@ -49,6 +49,7 @@ pub use args::{Cli, Command};
 pub use exit::{CliError, Outcome};
 
 use crate::engines::{Discovery, Program, discover};
+use crate::threads;
 
 /// Parses the arguments of this process and runs them.
 #[must_use]
@@ -84,6 +85,7 @@ pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> 
 /// # Errors
 /// See [`CliError`].
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    threads::prepare();
     match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
         Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
         Command::Check(typed) => {

@@ -12,6 +12,7 @@ mod program;
 pub mod text;
 pub mod unreachable;
 
+use crate::threads;
 use crate::workload::{AnyCase, CaseError, Job};
 use splatcheck_emulator::{KernelCoverage, Observers, OtherKernel};
 use splatcheck_gpu::artifact::{Artifact, Build};
@@ -82,13 +83,16 @@ pub fn measure(
         }
         Ok(engines.into_iter().map(|(_, mut engine)| engine.take_coverage()).collect())
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let parts: Vec<Result<Vec<Measured>, MeasureError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let others = (1..processors).map_while(|_| threads::in_scope(scope, worker).ok());
+        let others: Vec<_> = others.collect();
+        let mut parts = vec![worker()];
         let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
             worker.join().unwrap_or(Err(MeasureError::Panicked))
         };
-        workers.into_iter().map(join).collect()
+        parts.extend(others.into_iter().map(join));
+        parts
     });
     let mut sum = Measured::new();
     for part in parts {

@@ -44,6 +44,7 @@ pub mod presets;
 pub mod report;
 pub mod scatter_step;
 pub mod table;
+pub mod threads;
 pub mod traffic;
 pub mod user_kernel;
 pub mod user_wgsl;

@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use super::kept::{FAREWELL, Kept, describe};
@@ -12,6 +11,7 @@ use super::program::Program;
 use super::protocol::{FrameError, WireError, read_frame, write_frame};
 use super::spec::EngineSpec;
 use super::tail::Tail;
+use crate::threads::{self, NoThread};
 
 /// Why a program does not run as a child.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,9 @@ pub(super) enum StartError {
         /// The program.
         program: PathBuf,
     },
+    /// Nobody could listen to it.
+    #[error("cannot start an engine")]
+    Thread(#[from] NoThread),
 }
 
 /// What became of a child that is of no more use, with its last words.
@@ -98,8 +101,9 @@ impl Running {
         };
         let (requests, to_send) = channel();
         let (received, replies) = channel();
-        thread::spawn(move || converse(stdin, stdout, &to_send, &received));
-        Ok(Self { child: Kept::new(child, Tail::of(stderr)), requests, replies })
+        let child = Kept::new(child, Tail::of(stderr)?);
+        threads::start(move || converse(stdin, stdout, &to_send, &received))?;
+        Ok(Self { child, requests, replies })
     }
 
     /// Sends a request and waits for the reply. After an error the child is of no more use, and

@@ -23,6 +23,7 @@ pub use line::{CommandLine, NoCommand};
 pub use program::{Grants, StartError};
 
 use crate::judge::Arithmetic;
+use crate::threads;
 use program::Program;
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{
@@ -180,11 +181,14 @@ fn shared(programs: &mut [Program], requests: &[Request]) -> Vec<(usize, Outcome
         outcomes
     };
     let work = &work;
+    let Some((first, others)) = programs.split_first_mut() else { return Vec::new() };
     thread::scope(|scope| {
-        let threads: Vec<_> =
-            programs.iter_mut().map(|program| scope.spawn(move || work(program))).collect();
+        let start = |program| threads::in_scope(scope, move || work(program)).ok();
+        let others: Vec<_> = others.iter_mut().filter_map(start).collect();
+        let mut outcomes = work(first);
         // A panic leaves runs out, which says that they failed.
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+        outcomes.extend(others.into_iter().flat_map(|one| one.join().unwrap_or_default()));
+        outcomes
     })
 }
 

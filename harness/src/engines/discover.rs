@@ -18,6 +18,7 @@ use super::emulation::Emulation;
 use super::process::{EngineProcess, Limits};
 use super::program::Program;
 use super::spec::{EngineSpec, Identity};
+use crate::threads;
 
 /// Candidates tried at the same time.
 const AT_ONCE: usize = 2;
@@ -160,17 +161,22 @@ pub fn try_all(
 ) -> Discovery {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..AT_ONCE.min(candidates.len()) {
-            scope.spawn(|| {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(candidate) = candidates.get(i) else { return };
-                    let result = attempt(candidate, program, limits);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((i, result));
-                }
-            });
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(candidate) = candidates.get(i) else { return };
+            let result = attempt(candidate, program, limits);
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((i, result));
         }
+    };
+    thread::scope(|scope| {
+        // Where there are no more threads, fewer are tried at once.
+        let others = (1..AT_ONCE.min(candidates.len())).map_while(|_| {
+            let started = threads::in_scope(scope, work);
+            started.ok()
+        });
+        let _others: Vec<_> = others.collect();
+        work();
     });
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(i, _)| *i);

@@ -27,6 +27,7 @@ use super::protocol::{
     decode_request, encode_response, read_frame, write_frame,
 };
 use super::spec::Identity;
+use crate::threads::{self, NoThread};
 
 /// How long work may go on after the parent is gone. The parent kills its child when it gives up;
 /// this is for a parent that was itself killed while its child hangs.
@@ -82,7 +83,8 @@ pub fn serve_standard_streams(
     open: impl FnOnce() -> Result<Box<dyn Engine>, EngineError>,
 ) -> Result<(), FrameError> {
     let mut answers = take_stdout()?;
-    serve(open, requests_of_stdin().into_iter(), &mut answers)
+    let requests = requests_of_stdin().map_err(io::Error::other)?;
+    serve(open, requests.into_iter(), &mut answers)
 }
 
 /// Answers every request.
@@ -156,9 +158,9 @@ fn refuse(error: &EngineError) -> Vec<u8> {
 }
 
 /// Frames of standard input, read by a thread that outlives a parent for [`GRACE`] at most.
-fn requests_of_stdin() -> Receiver<Result<Vec<u8>, FrameError>> {
+fn requests_of_stdin() -> Result<Receiver<Result<Vec<u8>, FrameError>>, NoThread> {
     let (sender, receiver) = channel();
-    thread::spawn(move || {
+    threads::start(move || {
         let mut stdin = io::stdin().lock();
         while let Some(frame) = read_frame(&mut stdin).transpose() {
             let broken = frame.is_err();
@@ -169,8 +171,8 @@ fn requests_of_stdin() -> Receiver<Result<Vec<u8>, FrameError>> {
         drop(sender);
         thread::sleep(GRACE);
         process::exit(2);
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 #[cfg(unix)]

@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
+
+use crate::threads::{self, NoThread};
 
 /// Bytes kept.
 const KEPT: usize = 4096;
@@ -25,11 +26,14 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Starts collecting.
-    pub(super) fn of(mut stream: impl Read + Send + 'static) -> Self {
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub(super) fn of(mut stream: impl Read + Send + 'static) -> Result<Self, NoThread> {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (on_end, ended) = channel();
         let shared = Arc::clone(&kept);
-        thread::spawn(move || {
+        threads::start(move || {
             let mut block = [0; 1024];
             while let Ok(n @ 1..) = stream.read(&mut block) {
                 let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,8 +43,8 @@ impl Tail {
             }
             // The receiver is gone when nobody asks for the last words any more.
             let _ = on_end.send(());
-        });
-        Self { kept, ended }
+        })?;
+        Ok(Self { kept, ended })
     }
 
     /// The last lines of a child that has ended, on one line; `None` if it said nothing.
@@ -75,13 +79,14 @@ mod tests {
     #[test]
     fn the_end_is_kept() {
         let text: String = (0..10_000).map(|i| format!("line {i}\n\n")).collect();
-        let words = Tail::of(std::io::Cursor::new(text)).last_words().expect("it said something");
+        let words = Tail::of(std::io::Cursor::new(text)).expect("a thread").last_words().expect("it said something");
         assert!(words.ends_with("line 9998 | line 9999"), "not the end: {words}");
         assert_eq!(words.split(" | ").count(), LINES, "{words}");
     }
 
     #[test]
     fn silence_is_none() {
-        assert_eq!(Tail::of(std::io::empty()).last_words(), None, "nothing was said");
+        let tail = Tail::of(std::io::empty()).expect("a thread");
+        assert_eq!(tail.last_words(), None, "nothing was said");
     }
 }

@@ -6,6 +6,8 @@ use splatcheck_gpu::{
     DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Timing, Work,
 };
 
+use crate::threads;
+
 /// Engines with the same device, which share every request.
 pub struct Team<'a> {
     info: DeviceInfo,
@@ -56,13 +58,15 @@ impl Engine for Team<'_> {
         let size = work.len().div_ceil(self.members.len()).max(1);
         let results = thread::scope(|scope| {
             let parts = self.members.iter_mut().zip(work.chunks(size));
-            let threads: Vec<_> = parts
-                .map(|(member, part)| scope.spawn(move || run_part(member, stage, part)))
-                .collect();
+            let start = |(member, part)| {
+                threads::in_scope(scope, move || run_part(member, stage, part))
+                    .map_err(|error| EngineError::NoDevice(error.to_string()))
+            };
+            let started: Vec<_> = parts.map(start).collect();
             let panicked = |_| Err(EngineError::Device("an engine's thread panicked".to_owned()));
-            threads
+            started
                 .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(panicked))
+                .map(|thread| thread?.join().unwrap_or_else(panicked))
                 .collect::<Result<Vec<_>, _>>()
         })?;
         Ok(results.into_iter().flatten().collect())

@@ -3,13 +3,13 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
-use std::thread;
 use std::time::Duration;
 
 use super::super::kept::{FAREWELL, Kept, describe};
 use super::super::tail::Tail;
 use super::answer::{self, Answer, NoAnswer};
 use super::line::CommandLine;
+use crate::threads::{self, NoThread};
 
 /// Longest line that is read, bytes.
 const MAX_LINE: u64 = 1 << 16;
@@ -89,8 +89,10 @@ impl Running {
             return Err(no_streams());
         };
         let (sender, lines) = sync_channel(WAITING);
-        thread::spawn(move || read_lines(stdout, &sender));
-        Ok(Self { child: Kept::leading(child, Tail::of(stderr)), requests: Some(requests), lines })
+        let no_thread = |error: NoThread| End::Start(io::Error::other(error));
+        let child = Kept::leading(child, Tail::of(stderr).map_err(no_thread)?);
+        threads::start(move || read_lines(stdout, &sender)).map_err(no_thread)?;
+        Ok(Self { child, requests: Some(requests), lines })
     }
 
     /// Whether it ended by itself within that time.
@@ -150,7 +152,11 @@ pub(super) fn fails_unasked(
         Err(error) => return Some((format!("cannot start: {error}"), None)),
     };
     let stderr = child.stderr.take()?;
-    let mut child = Kept::leading(child, Tail::of(stderr));
+    let tail = match Tail::of(stderr) {
+        Ok(tail) => tail,
+        Err(error) => return Some((error.to_string(), None)),
+    };
+    let mut child = Kept::leading(child, tail);
     let status = child.wait(limit)?;
     (!status.success()).then(|| (describe(status), child.tail().last_words()))
 }
