@@ -66,7 +66,12 @@ def to_numpy(name: str, value: Any) -> np.ndarray:
             if not hasattr(value, "__array__"):
                 raise TypeError(f"output '{name}': DLPack gives no array: {error}") from error
     if hasattr(value, "__array__"):
-        return np.asarray(value)
+        try:
+            return np.asarray(value)
+        except (TypeError, ValueError, RuntimeError) as error:
+            # As torch's bfloat16, which numpy does not have.
+            kind = getattr(value, "dtype", type(value).__name__)
+            raise TypeError(f"output '{name}' is of type {kind}, of which numpy makes no array: {error}") from error
     raise TypeError(
         f"output '{name}' is of type {type(value).__name__}: expected an array (numpy, or anything with "
         "__dlpack__ or __array__)"
