@@ -284,6 +284,9 @@ pub enum AccessKind {
     Atomic,
 }
 
+/// [`FaultKind::observer`] of a value that was never written.
+pub const POISON: &str = "poison";
+
 impl FaultKind {
     /// What noticed it, in a word or two for tables.
     #[must_use]
@@ -294,7 +297,7 @@ impl FaultKind {
             Self::PoisonAddress
             | Self::PoisonBranch
             | Self::PoisonOutput { .. }
-            | Self::PoisonControl => "poison",
+            | Self::PoisonControl => POISON,
             Self::NotInOwnMask { .. }
             | Self::ExitedLaneNamed { .. }
             | Self::ShuffleFromAbsentLane { .. } => "warp mask",

@@ -4,6 +4,7 @@
 
 use super::{Fate, Record};
 use serde::Deserialize;
+use splatcheck_emulator::POISON;
 use std::path::{Path, PathBuf};
 
 /// One argument. In the kernel, the instruction, the change and the line `*` stands for any characters, since
@@ -109,12 +110,13 @@ impl Argued {
         self.entries.iter().filter(unused).map(Entry::words).collect()
     }
 
-    /// The mutants that are argued to be equivalent, but were killed, in words.
+    /// The mutants that are argued to be equivalent, but were killed, in words. An argument is about the
+    /// values that a register may hold: of one that was never written it says nothing.
     #[must_use]
     pub fn refuted(&self, records: &[Record]) -> Vec<String> {
         let refuted = records.iter().filter_map(|record| {
-            let Fate::Killed { example, .. } = &record.fate else { return None };
-            record.equivalent.as_ref()?;
+            let Fate::Killed { by, example } = &record.fate else { return None };
+            record.equivalent.as_ref().filter(|_| by != POISON)?;
             let Record { kernel, line, change, instruction, .. } = record;
             Some(format!("{kernel} line {line}: {change} in '{instruction}' by {example}"))
         });
@@ -231,6 +233,11 @@ mod tests {
         assert_eq!(reason(&of_none, &record), None, "of no line, so of one kernel alone");
         assert_eq!(of_line.for_any_kernel().entries, [], "it is of our line");
         assert_eq!(argued.clone().for_any_kernel(), argued, "it is of any kernel");
+        record.equivalent = reason(&argued, &record).map(str::to_owned);
+        for (by, refuted) in [("oracle: v_means", 1), (POISON, 0)] {
+            record.fate = Fate::Killed { by: by.to_owned(), example: String::new() };
+            assert_eq!(argued.refuted(std::slice::from_ref(&record)).len(), refuted, "{by}");
+        }
         record.change = "w".to_owned();
         assert_eq!(reason(&argued, &record), None, "another change");
         assert_eq!(argued.unused(&[record]).len(), 1, "the entry is for nothing");

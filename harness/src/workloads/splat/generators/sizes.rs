@@ -84,7 +84,8 @@ const DEAR_KINDS: &[Kind] = &[
     shape([5, 1], 65_535, 65_535),
     Kind::Intersections([299, 219]),
     shape([1, 9001], 9, 65_536),
-    cameras(821, 5),
+    // A multiple of 256.
+    cameras(1280, 5),
 ];
 
 /// How many turns of the generator cost little: those that the main job has.

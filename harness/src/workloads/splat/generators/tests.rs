@@ -418,7 +418,7 @@ fn raster_offsets(inputs: &BackwardInputs) -> [u32; 3] {
 #[test]
 fn wide_numbers_are_met_in_what_is_seen() {
     let (mut pixels, mut places, mut ids, mut rows) = (0, 0, 0, 0);
-    for turn in 0..14 {
+    for turn in 0..16 {
         let case = drawn("wide", turn, Profile::Gsplat);
         let stage = RasterStage::new(&case, case.scene.cameras.len() - 1).expect("few pairs");
         let inputs = &stage.inputs;

@@ -23,18 +23,23 @@ enum Kind {
     Image([u32; 2]),
     /// The number of a Gaussian: so many cameras and Gaussians, the last of which are seen.
     Gaussians([u32; 2]),
+    /// The place of a Gaussian's colour: so many of so many channels, the last of which are seen.
+    Colors([u32; 2]),
     /// The place of a Gaussian in the lists, and the place of a pair where pairs lie in the order of
     /// Gaussians: so many tiles, each with a list of so many, the last of which is in front. In the
     /// last tile the pixel of a warp's last lane ends behind all others of the warp.
     Lists([u32; 2]),
-    /// The same in a list of so many and in one behind it, whose pixels each end somewhere else.
+    /// The number of a tile: so many columns and rows of them, the first with the same Gaussians in their
+    /// lists, so that a list which begins in another tile's has some of them twice.
+    Tiles([u32; 2]),
+    /// The place in a list of so many and in one behind it, whose pixels each end somewhere else.
     Ends([u32; 2]),
     /// The same where nobody sees anything of the first list, so that no kernel walks it.
     Hidden([u32; 2]),
 }
 
 /// In the order of their turns: cheap ones first.
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 16] = [
     // The second list begins behind more than a batch, and is longer than one.
     Kind::Ends([280, 600]),
     Kind::Image([273, 1]),
@@ -44,13 +49,15 @@ const KINDS: [Kind; 14] = [
     Kind::Image([129, 128]),
     Kind::Gaussians([4, 2049]),
     Kind::Image([257, 257]),
-    Kind::Gaussians([1, 65_537]),
-    Kind::Lists([1, 4200]),
+    Kind::Gaussians([2, 65_537]),
+    Kind::Lists([1, 8170]),
     Kind::Gaussians([4, 16_385]),
     Kind::Ends([65_546, 600]),
     // One more than 8 bits hold, and one more than a multiple of four.
     Kind::Lists([257, 3]),
     Kind::Hidden([65_546, 61]),
+    Kind::Colors([2055, 32]),
+    Kind::Tiles([257, 2]),
 ];
 
 /// A kind a turn. Few Gaussians have harmonics of degree 3, which are the widest rows; many are
@@ -87,27 +94,44 @@ impl Kind {
             }
             Self::Gaussians([cameras, count]) => {
                 let begin = |camera: u32| [small(camera) * 3.0, 0.0];
-                // Those that are seen have no number in common with the others.
-                let mark = |i: u32| {
-                    let share = places[i as usize % places.len()];
-                    let mark = Mark::round([15.0 * share, 15.0 * share], 2.0, 0.5);
-                    if i + 6 < count {
-                        return Mark { opacity: 0.75, ..mark.at_depth(-DEPTH) };
-                    }
-                    Mark { deviation: [2.5, 1.5], along: [4.0, 3.0], ..mark }
-                };
                 let cameras = (0..cameras).map(begin).collect();
-                Sheet { cameras, ..Sheet::new((0..count).map(mark).collect()) }
+                Sheet { cameras, ..Sheet::new(mostly_behind(count, places)) }
+            }
+            Self::Colors([count, channels]) => {
+                let channels = channels as usize;
+                Sheet { channels, ..Sheet::new(mostly_behind(count, places)) }
             }
             Self::Lists([tiles, count]) => {
                 let width = tiles * TILE;
                 let lists = (0..count).map(|i| listed(i, [tiles, count], places[0]));
                 Sheet { size: [width, 2], ..Sheet::new(shade(tiles - 1).chain(lists).collect()) }
             }
+            Self::Tiles([columns, rows]) => {
+                let [width, height] = [columns, rows].map(|tiles| tiles * TILE);
+                // Over some forty columns, so that most lists are empty.
+                let veil = |share: f32| Mark::round([small(4 * TILE) * share, 0.0], 200.0, 0.25);
+                let marks = places.iter().take(3).copied().map(veil).collect();
+                // Of the last row of tiles the first row of pixels.
+                Sheet { size: [width, height - TILE + 1], ..Sheet::new(marks) }
+            }
             Self::Ends([first, second]) => two_lists((0..first).map(|i| long(i, first)), second),
             Self::Hidden([first, second]) => two_lists((0..first).map(unseen), second),
         }
     }
+}
+
+/// So many, of which all but the last six are behind the camera. Those six have no number in common with
+/// the others.
+fn mostly_behind(count: u32, places: &[f32]) -> Vec<Mark> {
+    let mark = |i: u32| {
+        let share = places[i as usize % places.len()];
+        let mark = Mark::round([15.0 * share, 15.0 * share], 2.0, 0.5);
+        if i + 6 < count {
+            return Mark { opacity: 0.75, ..mark.at_depth(-DEPTH) };
+        }
+        Mark { deviation: [2.5, 1.5], along: [4.0, 3.0], ..mark }
+    };
+    (0..count).map(mark).collect()
 }
 
 /// These over the first tile, and so many over the second.
