@@ -141,8 +141,8 @@ pub struct CheckArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block, per-gaussian, replay,
-    /// multi-pixel-2, multi-pixel-4, sorted or fixed; repeatable
+    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block, segmented, per-key,
+    /// per-gaussian, replay, multi-pixel-2, multi-pixel-4, sorted or fixed; repeatable
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Vec<Reduction>,
     /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable

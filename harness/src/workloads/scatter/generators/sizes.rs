@@ -23,8 +23,8 @@ pub(super) const KINDS: u64 = (WIDE.len() + REGULAR + 1) as u64;
 
 /// Elements that add to the first row, the last, and some between; every other row is never touched
 /// and must stay what it was. No row starts from zero.
-pub(super) fn draw(kind: u64, dice: &mut Dice) -> Numbers {
-    let kind = usize::try_from(kind).unwrap_or(0);
+pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
+    let kind = usize::try_from(turn % KINDS).unwrap_or(0);
     // No number divides both lengths, so that all pairs have their turn, and soon all of either.
     let regular = |kind: usize| [ELEMENTS[kind % ELEMENTS.len()], VALUES[kind % VALUES.len()]];
     let wide = WIDE.get(kind);
