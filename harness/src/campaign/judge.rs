@@ -209,7 +209,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         if !fits {
             return Some("sums reach 2^31, where the numbers in fixed point end".to_owned());
         }
-        entry.job.stage.is_beyond(reduction, &entry.job.sizes)
+        entry.job.is_beyond(setting)
     }
 
     /// What a reduction has no numbers for is not exercised.

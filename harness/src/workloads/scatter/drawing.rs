@@ -1,6 +1,6 @@
 //! Sums by key as a workload: how their cases are drawn and read.
 
-use super::case_file::{self, EXTENSION};
+use super::case_file::{self, EXTENSIONS};
 use super::generators::{ALL, find};
 use super::space;
 use crate::case_space::Axis;
@@ -44,7 +44,7 @@ impl Workload for Scatter {
     }
 
     fn extensions(&self) -> &'static [&'static str] {
-        &[EXTENSION]
+        &EXTENSIONS
     }
 
     fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
