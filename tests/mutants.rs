@@ -1,23 +1,28 @@
 //! Kernels made wrong on purpose die, and the right ones go through the same procedure unnoticed.
 
-use splatcheck::mutants::class::classes;
+use splatcheck::mutants::class::{Class, classes};
 use splatcheck::mutants::matrix::{Budget, emulated};
 use splatcheck::mutants::table::{conclusion, summary};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
-use splatcheck::workload::AnyCase;
+use splatcheck::workload::{AnyCase, Workload};
+use splatcheck::workloads::scatter::Scatter;
 use splatcheck::workloads::splat::Splat;
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{corpus, root};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-fn mutants() -> Vec<Mutant> {
-    read_mutants(&root().join("tests/mutants")).expect("the mutants can be run")
+/// Those of a workload.
+fn mutants(workload: &dyn Workload) -> Vec<Mutant> {
+    let mut all = read_mutants(&root().join("tests/mutants")).expect("the mutants can be run");
+    all.retain(|mutant| mutant.workload == workload.name());
+    assert!(!all.is_empty(), "{} has no mutants", workload.name());
+    all
 }
 
 #[test]
 fn every_hazard_has_its_mutant() {
-    let mutants = mutants();
+    let mutants = mutants(&Splat(None));
     let of = |language| mutants.iter().filter(move |mutant| mutant.language == language);
     for language in [Language::Cuda, Language::Wgsl] {
         assert!(of(language).count() >= 30, "too few mutants in {language:?}");
@@ -36,15 +41,29 @@ fn every_hazard_has_its_mutant() {
 /// procedure, cut short.
 #[test]
 fn cuda_mutants_die_on_the_emulator_and_right_kernels_do_not() {
-    let mutants = mutants();
+    let mutants = mutants(&Splat(None));
     let budget = Budget { seeds: 1, cases: 2, limit: 12 };
     let corpus = corpus().into_iter().map(|case| Arc::new(case) as AnyCase).collect();
     let mut classes = classes(&Splat(Some(Profile::Inria)), corpus, budget.cases)
         .expect("the corpus can be rasterized");
     // What these do not show, no mutant needs: the command runs the other generators.
     classes.retain(|class| ["corpus", "nan", "typical", "poison"].contains(&class.name));
-    let cells = emulated(&mutants, &classes, budget, &|| ()).expect("the mutants are PTX");
-    let summary = summary(&mutants, &cells);
+    die(&mutants, &classes, budget);
+}
+
+/// Likewise: tests/mutants/scatter/README.md.
+#[test]
+fn cuda_mutants_of_sums_by_key_die_on_the_emulator_and_right_kernels_do_not() {
+    let corpus = Scatter.read_corpus(&root().join("corpora/scatter")).expect("the cases are legal");
+    let budget = Budget { seeds: 1, cases: 6, limit: 30 };
+    let classes = classes(&Scatter, corpus, budget.cases).expect("sums can be made");
+    die(&mutants(&Scatter), &classes, budget);
+}
+
+/// Runs them: all die but the equivalent ones, and no right kernel does.
+fn die(mutants: &[Mutant], classes: &[Class], budget: Budget) {
+    let cells = emulated(mutants, classes, budget, &|| ()).expect("the mutants are PTX");
+    let summary = summary(mutants, &cells);
     println!("{}", conclusion(&summary));
     assert!(summary.survivors.is_empty(), "survivors: {:?}", summary.survivors);
     assert!(summary.luck.is_empty(), "a seed in which no schedule shows: {:?}", summary.luck);

@@ -97,7 +97,7 @@ fn a_name_that_a_workload_does_not_have_is_refused() {
         (
             &["fuzz", "--workload", "scatter", "--generator", "lanes"],
             "--generator lanes: workload scatter has none of that name, expected one of partitions, \
-             sizes, numbers",
+             groups, sizes, numbers",
         ),
         (&["fuzz", "--generator", "partitions"], "workload splat has none of that name"),
         (

@@ -146,8 +146,9 @@ impl Build {
         setting: Option<Setting>,
         sizes: &Sizes,
     ) -> Vec<Artifact> {
-        let twice = stage.two_launches(setting.map(|setting| setting.reduction));
-        let second = twice.map(|twice| self.artifact(twice.second, None, sizes));
+        let twice = stage.own_launches(setting.map(|setting| setting.reduction));
+        let second =
+            twice.and_then(|twice| twice.second).map(|second| self.artifact(second, None, sizes));
         [self.artifact(stage, setting, sizes)].into_iter().chain(second).collect()
     }
 }
@@ -165,8 +166,9 @@ pub fn all() -> Vec<Artifact> {
 /// Every row that kernels are compiled for by themselves: first launches have their stage's name.
 fn rows() -> impl Iterator<Item = &'static StageSpec> {
     let stages = Stage::all().map(Stage::spec);
-    let with_second =
-        |stage: &'static StageSpec| [stage].into_iter().chain(stage.twice.iter().map(|t| t.second));
+    let with_second = |stage: &'static StageSpec| {
+        [stage].into_iter().chain(stage.own_launches.iter().filter_map(|t| t.second))
+    };
     [&PROBE].into_iter().chain(stages.flat_map(with_second))
 }
 
@@ -238,7 +240,7 @@ impl Artifact {
     pub fn source(&self) -> String {
         self.in_folder(&match self.kernel() {
             Some(Kernel::Own { file, .. }) => format!("{}_{file}.cu", self.text().name),
-            Some(Kernel::Any(_)) | None => format!("{}.cu", self.text().name),
+            Some(Kernel::Any(_) | Kernel::OnlyKeyed) | None => format!("{}.cu", self.text().name),
         })
     }
 
@@ -264,7 +266,10 @@ impl Artifact {
     #[must_use]
     pub fn judged(&self) -> Option<(Stage, Option<Reduction>)> {
         let second = |stage: &Stage| {
-            let twice = stage.twice.iter().find(|twice| twice.second.name == self.stage);
+            let twice = stage
+                .own_launches
+                .iter()
+                .find(|twice| twice.second.is_some_and(|second| second.name == self.stage));
             twice.map(|twice| (*stage, Some(twice.reduction)))
         };
         let named = |stage: &Stage| (stage.name == self.stage).then_some((*stage, self.reduction));
@@ -312,7 +317,8 @@ impl Artifact {
         }
         let constants = self.text().constants.iter();
         options.extend(constants.map(|(name, value)| format!("--define-macro={name}={value}")));
-        if let Some(Ending { cuda, .. }) = self.kernel().and_then(Kernel::ending) {
+        let ending = |spec: &StageSpec| spec.ending(self.reduction?);
+        if let Some(Ending { cuda, .. }) = self.spec().and_then(ending) {
             options.push(format!("--define-macro=REDUCTION=\"{cuda}\""));
         }
         if let Some(per_lane @ 2..) = self.reduction.map(|reduction| reduction.row().per_lane) {

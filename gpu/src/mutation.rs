@@ -213,12 +213,17 @@ mod tests {
     #[test]
     fn wgsl_mutants_are_other_valid_programs() {
         use crate::wgsl::Variant;
+        use std::path::{Path, PathBuf};
         use wgpu::naga::front::wgsl;
         use wgpu::naga::valid::{Capabilities, ValidationFlags, Validator};
 
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/mutants/splat/wgsl");
-        for entry in std::fs::read_dir(folder).expect("the mutants are there") {
-            let path = entry.expect("the folder is readable").path();
+        let workloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/mutants");
+        let entries = |folder: &Path| -> Vec<PathBuf> {
+            let entries = std::fs::read_dir(folder).expect("the mutants are there");
+            entries.map(|entry| entry.expect("the folder is readable").path()).collect()
+        };
+        let workloads = entries(&workloads).into_iter().filter(|path| path.is_dir());
+        for path in workloads.flat_map(|workload| entries(&workload.join("wgsl"))) {
             let name = path.file_stem().expect("a file has a name").to_string_lossy();
             let text = std::fs::read_to_string(&path).expect("it is text");
             let mutant = Mutation::parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));

@@ -10,7 +10,7 @@ mod steps;
 pub mod sum;
 
 pub use setting::{Setting, ThresholdError};
-pub use sum::{Group, InMemory, InRegisters, OfWorkgroup, Sends};
+pub use sum::{Adding, Group, InMemory, InRegisters, OfWorkgroup, Sends, runs};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -33,12 +33,14 @@ pub struct Ending {
     pub cuda: &'static str,
 }
 
-/// Where the kernels of a reduction are.
+/// Where the kernels of a reduction are, for stages whose warps are at one destination at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// It ends a kernel that accumulates: the kernel's text and this text are one program. Any kernel,
     /// unless a second launch must follow, which not every stage has.
     Any(Ending),
+    /// There are none: where a warp is at one destination, its groups are those of another reduction.
+    OnlyKeyed,
     /// It is a kernel of its own, which not every stage that accumulates has.
     Own {
         /// What its file is called after the stage's.
@@ -54,6 +56,7 @@ impl Kernel {
     pub const fn ending(self) -> Option<Ending> {
         match self {
             Self::Any(ending) => Some(ending),
+            Self::OnlyKeyed => None,
             Self::Own { ending, .. } => ending,
         }
     }
@@ -72,6 +75,20 @@ pub enum LaneHas {
 const BUTTERFLY: Ending =
     Ending { wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"), cuda: "reduce_sw_b.cuh" };
 
+/// The texts of a reduction for stages whose lanes have a destination each: `keyed_NAME` in both
+/// languages, in WGSL after a text that several of them share.
+macro_rules! keyed {
+    ($spelling:literal $(, after $shared:literal)?) => {
+        Some(Ending {
+            wgsl: concat!(
+                $(include_str!(concat!("../kernels/wgsl/", $shared)), "\n",)?
+                include_str!(concat!("../kernels/wgsl/keyed_", $spelling, ".wgsl"))
+            ),
+            cuda: concat!("keyed_", $spelling, ".cuh"),
+        })
+    };
+}
+
 /// One row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -79,8 +96,11 @@ pub struct Row {
     pub name: &'static str,
     /// The name in entry points and names of artifacts.
     pub spelling: &'static str,
-    /// Where its kernels are.
+    /// Where its kernels are, for stages whose warps are at one destination at a time.
     pub kernel: Kernel,
+    /// The end of its kernels for stages whose lanes have a destination each
+    /// ([`Reductions::Keyed`](crate::stage::Reductions::Keyed)); `None` where it has no such kernel.
+    pub keyed: Option<Ending>,
     /// Destinations that a workgroup takes up at a time.
     pub batch_size: u32,
     /// What a lane has.
@@ -137,6 +157,7 @@ reductions! {
             wgsl: include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
             cuda: "reduce_atomic.cuh",
         }),
+        keyed: keyed!("atomic"),
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -155,6 +176,7 @@ reductions! {
             wgsl: include_str!("../kernels/wgsl/reduce_sw_s.wgsl"),
             cuda: "reduce_sw_s.cuh",
         }),
+        keyed: keyed!("sw_s"),
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -170,6 +192,7 @@ reductions! {
         name: "sw-b",
         spelling: "sw_b",
         kernel: Kernel::Any(BUTTERFLY),
+        keyed: keyed!("sw_b", after "keyed_warp.wgsl"),
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -188,6 +211,7 @@ reductions! {
             wgsl: include_str!("../kernels/wgsl/reduce_subgroup.wgsl"),
             cuda: "reduce_subgroup.cuh",
         }),
+        keyed: keyed!("subgroup", after "keyed_warp.wgsl"),
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -206,6 +230,7 @@ reductions! {
             wgsl: include_str!("../kernels/wgsl/reduce_block.wgsl"),
             cuda: "reduce_block.cuh",
         }),
+        keyed: keyed!("block", after "keyed_warp.wgsl"),
         batch_size: BLOCK_BATCH_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -215,12 +240,45 @@ reductions! {
         in_memory: InMemory::FloatAtomics,
         of_distwar: false,
     },
+    /// Neighbouring lanes with one destination are a run, which a segmented scan adds up; its last lane
+    /// issues one atomic per value. Two runs of one destination send apart.
+    Segmented: Row {
+        name: "segmented",
+        spelling: "segmented",
+        kernel: Kernel::OnlyKeyed,
+        keyed: keyed!("segmented"),
+        batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Contributors,
+        per_lane: 1,
+        in_registers: InRegisters::Tree,
+        sends: Sends::OneOfRun,
+        of_workgroup: OfWorkgroup::Nothing,
+        in_memory: InMemory::FloatAtomics,
+        of_distwar: false,
+    },
+    /// A kernel of its own without atomics: one lane per destination, which walks the list of those that
+    /// add to it and writes the sum.
+    PerKey: Row {
+        name: "per-key",
+        spelling: "per_key",
+        kernel: Kernel::Own { file: "per_key", ending: None },
+        keyed: None,
+        batch_size: WORKGROUP_SIZE,
+        lane_has: LaneHas::Destination,
+        per_lane: 1,
+        in_registers: InRegisters::Chain,
+        sends: Sends::AlwaysOne,
+        of_workgroup: OfWorkgroup::InRegisters,
+        in_memory: InMemory::OneWriter,
+        of_distwar: false,
+    },
     /// A kernel of its own: one lane per Gaussian, through which the pixels of the warp are
     /// streamed; each lane adds up in registers and issues one atomic per value.
     PerGaussian: Row {
         name: "per-gaussian",
         spelling: "per_gaussian",
         kernel: Kernel::Own { file: "per_gaussian", ending: None },
+        keyed: None,
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Destination,
         per_lane: 1,
@@ -236,6 +294,7 @@ reductions! {
         name: "replay",
         spelling: "replay",
         kernel: Kernel::Own { file: "replay", ending: None },
+        keyed: None,
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Destination,
         per_lane: 1,
@@ -259,6 +318,7 @@ reductions! {
         name: "sorted",
         spelling: "sorted",
         kernel: Kernel::Own { file: "sorted", ending: None },
+        keyed: None,
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -278,6 +338,7 @@ reductions! {
             wgsl: include_str!("../kernels/wgsl/reduce_atomic.wgsl"),
             cuda: "reduce_fixed.cuh",
         }),
+        keyed: None,
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -295,6 +356,7 @@ const fn multi_pixel(name: &'static str, spelling: &'static str, pixels: u32) ->
         name,
         spelling,
         kernel: Kernel::Own { file: "multi_pixel", ending: Some(BUTTERFLY) },
+        keyed: None,
         batch_size: WORKGROUP_SIZE / pixels,
         lane_has: LaneHas::Contributors,
         per_lane: pixels,
@@ -354,7 +416,7 @@ impl Reduction {
     #[must_use]
     pub const fn launches_twice(self) -> bool {
         match self.row().in_memory {
-            InMemory::FloatAtomics => false,
+            InMemory::FloatAtomics | InMemory::OneWriter => false,
             InMemory::FixedPoint | InMemory::InOrder => true,
         }
     }

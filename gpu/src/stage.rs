@@ -13,14 +13,14 @@ mod shape;
 mod steps;
 
 pub use buffer::{Buffer, Buffers};
-pub use launches::TwoLaunches;
+pub use launches::OwnLaunches;
 pub use record::{Language, Param, Value};
 pub use shape::{Dim, Sizes};
 pub use steps::LoopRun;
 pub(crate) use steps::over;
 
 use crate::engine::EngineError;
-use crate::reduction::{Reduction, Setting};
+use crate::reduction::{Ending, OfWorkgroup, Reduction, Setting};
 use crate::tensor::{Dtype, TensorError, Tensors};
 
 /// What a stage does with an array.
@@ -111,6 +111,20 @@ pub enum Reductions {
     Endings,
     /// These.
     Only(&'static [Reduction]),
+    /// Those of lanes that each have a destination of their own, the row that their key names: the lanes
+    /// of a warp that share one must be found first.
+    Keyed(Keyed),
+}
+
+/// The reductions of a keyed stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keyed {
+    /// All of them.
+    pub reductions: &'static [Reduction],
+    /// The size that counts the destinations: its symbol.
+    pub rows: &'static str,
+    /// Destinations that a workgroup can keep sums of.
+    pub rows_of_workgroup: usize,
 }
 
 /// The size of a launch.
@@ -208,8 +222,8 @@ pub struct StageSpec {
     pub wgsl: Wgsl,
     /// The kernels in PTX.
     pub ptx: Ptx,
-    /// Its reductions that take two launches.
-    pub twice: &'static [TwoLaunches],
+    /// Its reductions that have launches of their own.
+    pub own_launches: &'static [OwnLaunches],
     /// What shapes do not say: whether the values would lead a kernel outside of an array, or are
     /// more than it is written for. Other values are not judged; NaN and infinities are inputs.
     pub check: fn(&Tensors, &Sizes) -> Result<(), EngineError>,
@@ -221,7 +235,7 @@ impl StageSpec {
     pub fn accumulates(&self) -> bool {
         match self.reductions {
             Reductions::None => false,
-            Reductions::Endings | Reductions::Only(_) => true,
+            Reductions::Endings | Reductions::Only(_) | Reductions::Keyed(_) => true,
         }
     }
 
@@ -231,8 +245,44 @@ impl StageSpec {
             Reductions::None => false,
             Reductions::Endings => reduction.ends_any_kernel(),
             Reductions::Only(these) => these.contains(reduction),
+            Reductions::Keyed(keyed) => keyed.reductions.contains(reduction),
         };
         Reduction::ALL.into_iter().filter(has)
+    }
+
+    /// How the stage's kernels with a reduction end, where that is a text which kernels share.
+    #[must_use]
+    pub fn ending(&self, reduction: Reduction) -> Option<Ending> {
+        let row = reduction.row();
+        match self.reductions {
+            Reductions::None => None,
+            Reductions::Endings | Reductions::Only(_) => row.kernel.ending(),
+            Reductions::Keyed(_) => row.keyed,
+        }
+    }
+
+    /// Why a reduction is not for a job of these sizes; `None` where it is.
+    #[must_use]
+    pub fn is_beyond(&self, reduction: Reduction, sizes: &Sizes) -> Option<String> {
+        let Reductions::Keyed(Keyed { rows, rows_of_workgroup: most, .. }) = self.reductions else {
+            return None;
+        };
+        let rows = sizes.get(rows);
+        match reduction.row().of_workgroup {
+            OfWorkgroup::InMemory if rows > most => {
+                Some(format!("{rows} rows, a workgroup of {reduction} keeps sums of up to {most}"))
+            }
+            OfWorkgroup::InMemory
+            | OfWorkgroup::Nothing
+            | OfWorkgroup::InRegisters
+            | OfWorkgroup::InOrder => None,
+        }
+    }
+
+    /// Whether every lane of the kernels that accumulate has a destination of its own.
+    #[must_use]
+    pub fn is_keyed(&self) -> bool {
+        matches!(self.reductions, Reductions::Keyed(_))
     }
 
     /// The standard formulation of its numbers: its own name, where it is none of another stage.

@@ -98,6 +98,23 @@ impl fmt::Display for Stage {
     }
 }
 
+/// Where the entries of each row begin if they are sorted by row, one more than rows: what names no row
+/// is left out.
+pub(crate) fn starts(rows_of_entries: &[u32], rows: usize) -> Vec<u32> {
+    let mut starts = vec![0_u32; rows + 1];
+    for &row in rows_of_entries {
+        if let Some(count) = starts.get_mut((row as usize).saturating_add(1)) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    starts
+}
+
 /// There is no stage of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown stage '{name}': expected one of {known}")]

@@ -115,10 +115,15 @@ impl StageSpec {
                     add(include_str!("../kernels/wgsl/atomic_fixed.wgsl"));
                 }
                 InMemory::InOrder => add(include_str!("../kernels/wgsl/write_sum.wgsl")),
+                InMemory::OneWriter => {}
             }
-            add(include_str!("../kernels/wgsl/group.wgsl"));
-            if let Some(Ending { wgsl, .. }) = reduction.row().kernel.ending() {
-                add(include_str!("../kernels/wgsl/reduce.wgsl"));
+            if reduction.row().in_memory != InMemory::OneWriter {
+                add(include_str!("../kernels/wgsl/group.wgsl"));
+            }
+            if let Some(Ending { wgsl, .. }) = self.ending(reduction) {
+                if !self.is_keyed() {
+                    add(include_str!("../kernels/wgsl/reduce.wgsl"));
+                }
                 add(match reduction.row().of_workgroup {
                     OfWorkgroup::InMemory => include_str!("../kernels/wgsl/sums_workgroup.wgsl"),
                     OfWorkgroup::Nothing | OfWorkgroup::InRegisters | OfWorkgroup::InOrder => {

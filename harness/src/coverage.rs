@@ -2,7 +2,8 @@
 //!
 //! A *cell* is what a warp may meet at one step ([`ScatterStep`]): how many lanes add to one row,
 //! which is the first, where in its batch the step is, and whether a lane of the warp has stopped. A
-//! step with several rows is a cell for each. Cells are counted for every setting (reduction and
+//! step with several rows is a cell for each. Stages whose lanes have a destination each have cells of
+//! their own ([`KeyedCell`]), and a map of their own. Cells are counted for every setting (reduction and
 //! threshold) that was run; the path taken follows from lanes and threshold. A kernel whose lanes
 //! have a destination each has warps of another kind and is not in the map.
 //!
@@ -11,11 +12,15 @@
 //! contribute itself; a first lane where none contributes. Of the paths, reducing below the
 //! threshold and sending lane by lane from it on: the judge finds those as wrong sums or never.
 
+mod keyed;
+
+pub use keyed::{KeyedCell, Others};
+
 use crate::io::serde_forms::pairs;
 use crate::scatter_step::{Scatter, ScatterStep};
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::reduction::{LaneHas, Row};
-use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_gpu::{Reduction, Setting, Stage};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -92,6 +97,71 @@ impl Cells {
     }
 }
 
+/// What a map is of: whose warps its cells describe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Map {
+    /// Warps that are at one destination at a time.
+    #[default]
+    OfWarps,
+    /// Warps whose lanes have a destination each.
+    Keyed,
+}
+
+impl Map {
+    /// Every cell of the map that a warp of that width can meet.
+    fn reachable(self, width: u32) -> Vec<AnyCell> {
+        match self {
+            Self::OfWarps => Cell::reachable(width).map(AnyCell::OfWarp).collect(),
+            Self::Keyed => KeyedCell::reachable(width).map(AnyCell::Keyed).collect(),
+        }
+    }
+
+    /// The reductions of its stages that are not in it.
+    fn left_out(self) -> impl Iterator<Item = Reduction> {
+        let is_of = move |stage: &Stage| stage.is_keyed() == (self == Self::Keyed);
+        let stages: Vec<_> = Stage::all().filter(is_of).collect();
+        let has = move |reduction: &Reduction| stages.iter().any(|s| s.reduces_by(*reduction));
+        let all = Reduction::ALL.into_iter().filter(has);
+        all.filter(|&reduction| Shape::of(reduction).is_none())
+    }
+}
+
+/// A cell of either map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnyCell {
+    /// Of [`Map::OfWarps`].
+    OfWarp(Cell),
+    /// Of [`Map::Keyed`].
+    Keyed(KeyedCell),
+}
+
+impl AnyCell {
+    pub(crate) fn lanes(self) -> u32 {
+        match self {
+            Self::OfWarp(cell) => cell.lanes,
+            Self::Keyed(cell) => cell.lanes,
+        }
+    }
+
+    fn index(self, width: u32) -> usize {
+        match self {
+            Self::OfWarp(cell) => cell.index(width),
+            Self::Keyed(cell) => cell.index(width),
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::OfWarp(Cell { lanes, leader, position, stop }) => {
+                let stop = if stop { ", one stopped" } else { "" };
+                format!("{lanes} from lane {leader} at {position:?}{stop}")
+            }
+            Self::Keyed(cell) => cell.words(),
+        }
+    }
+}
+
 /// What the steps of a reduction's warps depend on beside the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shape {
@@ -112,7 +182,10 @@ impl Shape {
 
 /// The cells of one input of a stage, for each of the reductions' shapes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Met(Vec<(Shape, Cells)>);
+pub struct Met {
+    map: Map,
+    by_shape: Vec<(Shape, Cells)>,
+}
 
 impl Met {
     /// Walks the stage.
@@ -122,15 +195,22 @@ impl Met {
         shapes.dedup();
         let mut met: Vec<_> = shapes.into_iter().map(|shape| (shape, Cells::default())).collect();
         let width = scatter.lane_width();
+        let map = if scatter.is_keyed() { Map::Keyed } else { Map::OfWarps };
         for workgroup in 0..scatter.workgroups() {
             scatter.workgroup(workgroup, &mut |step| {
                 let alike = met.iter_mut().filter(|(shape, _)| shape.per_lane == step.per_lane);
                 for (Shape { batch_size, .. }, cells) in alike {
-                    for_each_cell(step, *batch_size, |cell| cells.insert(cell.index(width)));
+                    let mut insert = |index| cells.insert(index);
+                    match map {
+                        Map::OfWarps => of_warps(step, *batch_size, width, insert),
+                        Map::Keyed => {
+                            keyed::for_each_cell(step, width, |cell| insert(cell.index(width)));
+                        }
+                    }
                 }
             });
         }
-        Self(met)
+        Self { map, by_shape: met }
     }
 
     /// Whether a warp met that cell, in batches as that reduction has them.
@@ -142,12 +222,13 @@ impl Met {
     /// Nothing for a reduction that is not in the map.
     fn of(&self, reduction: Reduction) -> Option<&Cells> {
         let shape = Shape::of(reduction)?;
-        self.0.iter().find(|(there, _)| *there == shape).map(|(_, cells)| cells)
+        self.by_shape.iter().find(|(there, _)| *there == shape).map(|(_, cells)| cells)
     }
 }
 
-/// Calls `f` with the cells of a step in batches of `size` places.
-fn for_each_cell(step: &ScatterStep<'_>, size: u32, mut f: impl FnMut(Cell)) {
+/// Calls `f` with the bits of the cells of a step in batches of `size` places.
+fn of_warps(step: &ScatterStep<'_>, size: u32, width: u32, mut f: impl FnMut(usize)) {
+    let mut f = |cell: Cell| f(cell.index(width));
     let place = step.place % size;
     let (first, last) = (place == 0, place + 1 == size || step.place + 1 == step.length);
     let stop = step.stopped != 0;
@@ -168,6 +249,8 @@ fn for_each_cell(step: &ScatterStep<'_>, size: u32, mut f: impl FnMut(Cell)) {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     width: u32,
+    #[serde(default)]
+    map: Map,
     #[serde(with = "pairs")]
     by_setting: BTreeMap<Setting, Cells>,
 }
@@ -176,7 +259,7 @@ impl Coverage {
     /// Nothing yet.
     #[must_use]
     pub fn new(width: u32) -> Self {
-        Self { width, by_setting: BTreeMap::new() }
+        Self { width, map: Map::default(), by_setting: BTreeMap::new() }
     }
 
     /// The lane width.
@@ -185,8 +268,9 @@ impl Coverage {
         self.width
     }
 
-    /// A stage was run with a setting.
+    /// A stage was run with a setting. All stages are of one workload, and of one map.
     pub fn add(&mut self, met: &Met, setting: Setting) {
+        self.map = met.map;
         if let Some(cells) = met.of(setting.reduction) {
             self.by_setting.entry(setting).or_default().merge(cells);
         }
@@ -194,6 +278,9 @@ impl Coverage {
 
     /// Adds another's cells; the lane widths must be the same.
     pub fn merge(&mut self, other: &Self) {
+        if !other.by_setting.is_empty() {
+            self.map = other.map;
+        }
         for (&setting, cells) in &other.by_setting {
             self.by_setting.entry(setting).or_default().merge(cells);
         }
@@ -202,25 +289,23 @@ impl Coverage {
     /// Reachable cells met and all reachable cells, over the settings that were run.
     #[must_use]
     pub fn count(&self) -> [u64; 2] {
-        let reachable: Vec<_> = self.indices().collect();
+        let reachable: Vec<_> =
+            self.map.reachable(self.width).iter().map(|cell| cell.index(self.width)).collect();
         let met = |cells: &Cells| reachable.iter().filter(|&&index| cells.has(index)).count();
         let all = reachable.len() * self.by_setting.len();
         [self.by_setting.values().map(met).sum::<usize>() as u64, all as u64]
     }
 
-    fn indices(&self) -> impl Iterator<Item = usize> {
-        let width = self.width;
-        Cell::reachable(width).map(move |cell| cell.index(width))
-    }
-
     /// The reachable cells that no setting of a reduction has met.
     #[must_use]
-    pub fn empty(&self, reduction: Reduction) -> Vec<Cell> {
+    pub fn empty(&self, reduction: Reduction) -> Vec<AnyCell> {
         let mut all = Cells::default();
         for (_, cells) in self.by_setting.iter().filter(|(s, _)| s.reduction == reduction) {
             all.merge(cells);
         }
-        Cell::reachable(self.width).filter(|cell| !all.has(cell.index(self.width))).collect()
+        let mut empty = self.map.reachable(self.width);
+        empty.retain(|cell| !all.has(cell.index(self.width)));
+        empty
     }
 
     /// The map as text: for every reduction and threshold how many tenths of the first lanes,
@@ -248,8 +333,7 @@ impl Coverage {
                 let _ = writeln!(text, "    EMPTY at every threshold: {}", listed(&empty));
             }
         }
-        let own = Reduction::ALL.into_iter().filter(|&reduction| Shape::of(reduction).is_none());
-        let own: Vec<_> = own.map(Reduction::name).collect();
+        let own: Vec<_> = self.map.left_out().map(Reduction::name).collect();
         let _ = writeln!(
             text,
             "  # all met, 1 to 9 tenths, 0 fewer, . none. Not in the map: {}.",
@@ -260,8 +344,9 @@ impl Coverage {
 
     /// One character for each number of lanes.
     fn tenths(&self, cells: &Cells) -> String {
+        let all = self.map.reachable(self.width);
         let column = |lanes| {
-            let reachable = Cell::reachable(self.width).filter(|cell| cell.lanes == lanes);
+            let reachable = all.iter().filter(|cell| cell.lanes() == lanes);
             let met: Vec<bool> = reachable.map(|cell| cells.has(cell.index(self.width))).collect();
             let count = met.iter().filter(|&&met| met).count();
             match count {
@@ -278,12 +363,8 @@ impl Coverage {
 }
 
 /// The first few cells in words, and how many more there are.
-fn listed(cells: &[Cell]) -> String {
-    let words = |cell: &Cell| {
-        let stop = if cell.stop { ", one stopped" } else { "" };
-        format!("{} from lane {} at {:?}{stop}", cell.lanes, cell.leader, cell.position)
-    };
-    let first: Vec<_> = cells.iter().take(4).map(words).collect();
+fn listed(cells: &[AnyCell]) -> String {
+    let first: Vec<_> = cells.iter().take(4).map(|cell| cell.words()).collect();
     let more = cells.len().saturating_sub(4);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     first.join("; ") + &more

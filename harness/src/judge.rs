@@ -1,11 +1,15 @@
 //! The judge: a kernel's outputs against what a conforming kernel may return, for every stage of
 //! every workload. Names, types and shapes are checked before an element is compared.
 
+mod by_lane;
 mod expectation;
 pub mod tolerance;
 mod under;
 
-pub use expectation::{Allowed, Bound, Expectation, Output, OutputBound, Presence, Rows, Terms};
+pub use by_lane::ByLane;
+pub use expectation::{
+    Allowed, Bound, Expectation, Output, OutputBound, Presence, Rows, Summations, Terms,
+};
 
 use crate::verdict::Tally;
 pub(crate) use expectation::Element;
@@ -151,10 +155,11 @@ pub(crate) fn walk<'e>(
         }
         let columns = rows.columns(outputs)?;
         let others = from.map(|from| rows.columns(from)).transpose()?;
+        let summations = rows.terms.as_ref().map(|terms| terms.summations(setting, lane_width));
         for row in 0..rows.count {
             let left_out = rows.presence.as_ref().is_some_and(|p| p.left_out(row, &columns));
             let open = rows.is_open(row);
-            let sum = rows.terms.as_ref().map(|terms| terms.summation(row, setting, lane_width));
+            let sum = summations.as_ref().map(|summations| summations.of(row));
             for (column, (output, data)) in rows.outputs.iter().zip(&columns).enumerate() {
                 let width = output.width(rows.count);
                 let words = data.words();

@@ -37,6 +37,19 @@ pub struct Destination {
     pub lanes: u64,
 }
 
+/// The lanes of a warp by their rows, in the order of their lowest lanes; those whose row is none add
+/// nothing.
+pub fn parted(rows: &[u32], is_row: impl Fn(u32) -> bool) -> Vec<Destination> {
+    let mut parts: Vec<Destination> = Vec::new();
+    for (lane, &row) in rows.iter().enumerate().filter(|(_, row)| is_row(**row)) {
+        match parts.iter_mut().find(|part| part.row == row) {
+            Some(part) => part.lanes |= 1 << lane,
+            None => parts.push(Destination { row, slot: row, lanes: 1 << lane }),
+        }
+    }
+    parts
+}
+
 /// One warp at one place of its workgroup's walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScatterStep<'a> {
@@ -73,6 +86,12 @@ pub trait Scatter: Sync {
     /// How many contributors the lanes of the stage's kernels have, by the reduction.
     fn per_lane(&self) -> Vec<u32> {
         vec![1]
+    }
+
+    /// Whether the lanes of the stage's kernels have a destination each
+    /// ([`splatcheck_gpu::stage::Reductions::Keyed`]), so that some may add up runs of neighbours.
+    fn is_keyed(&self) -> bool {
+        false
     }
 
     /// Atomics on shared memory, of one lane each, that the kernel itself issues beside what this

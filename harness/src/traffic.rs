@@ -11,7 +11,9 @@
 //! | `atomic` | 1 | c | sum of c over its steps |
 //! | `sw-s` | 1 | c below the threshold, else 1 | sum of those |
 //! | `sw-b`, `subgroup` | 1 | c below the threshold or beside other rows, else 1 | sum of those |
+//! | `segmented` | 1 | for every run of neighbours: its lanes below the threshold, else 1 | sum of those |
 //! | `block` | none | | its workgroups: one addition for each |
+//! | `per-key` | none: sums are written | | none |
 //! | `per-gaussian` | 1 | 1 | its steps |
 //! | `multi-pixel-P` | as `sw-b`, with c the lanes that have a pixel which contributes | | |
 //! | `fixed` | 2: both words of an integer | c | sum of c over its steps, at either word |
@@ -131,6 +133,11 @@ struct Steps {
     beside: Vec<u32>,
     /// Steps with several rows, by how many lanes add to each, in ascending order.
     parted: BTreeMap<Vec<u32>, u64>,
+    /// `[R,W]`: runs of 1, 2, ... W neighbouring lanes that add to the row; empty where no kernel of the
+    /// stage adds up runs.
+    runs: Vec<u32>,
+    /// Steps by the lengths of all their runs, in ascending order; likewise.
+    of_runs: BTreeMap<Vec<u32>, u64>,
     /// `[R]`: workgroups that add to the row.
     workgroups: Vec<u32>,
     /// `[0..=W]`: warps of the passes over a workgroup's sums, by the slots with a sum.
@@ -142,16 +149,19 @@ impl Counts {
     #[must_use]
     pub fn new(scatter: &dyn Scatter) -> Self {
         let lane_width = scatter.lane_width();
-        let tally = |per_lane| (per_lane, Tally::new(scatter.rows(), lane_width));
+        let runs = scatter.is_keyed();
+        let tally = |per_lane| (per_lane, Tally::new(scatter.rows(), lane_width, runs));
         let tallies: Vec<_> = scatter.per_lane().into_iter().map(tally).collect();
         let all = (0..scatter.workgroups())
             .into_par_iter()
             .map(|workgroup| Tally::workgroup(&tallies, scatter, workgroup))
             .reduce(|| Workgroup::none(tallies.len(), lane_width), Workgroup::all_joined);
         let steps = tallies.into_iter().zip(all).map(|((per_lane, tally), all)| {
-            let Workgroup { parted, passes } = all;
-            let [alone, beside, workgroups] = tally.finish();
-            (per_lane, Steps { lane_width, alone, beside, parted, workgroups, passes })
+            let Workgroup { parted, of_runs, passes } = all;
+            let [alone, beside, runs, workgroups] = tally.finish();
+            let steps =
+                Steps { lane_width, alone, beside, parted, runs, of_runs, workgroups, passes };
+            (per_lane, steps)
         });
         Self {
             lane_width,
@@ -203,7 +213,7 @@ impl Counts {
         shared.add(1, self.shared_of_kernel[setting.reduction as usize]);
         let row = setting.reduction.row();
         let values = match row.in_memory {
-            InMemory::FloatAtomics | InMemory::InOrder => self.values,
+            InMemory::FloatAtomics | InMemory::InOrder | InMemory::OneWriter => self.values,
             InMemory::FixedPoint => 2 * self.values,
         };
         let none = || (Atomics::none(self.lane_width), Vec::new());
@@ -218,6 +228,7 @@ impl Counts {
             (Atomics { lanes: issued.collect() }, steps.workgroups.clone())
         };
         let (global, chains) = match row.of_workgroup {
+            _ if row.in_memory == InMemory::OneWriter => none(),
             OfWorkgroup::Nothing => (of_warps, steps.chains(setting)),
             OfWorkgroup::InMemory => {
                 shared.lanes = added(shared.lanes, of_warps.lanes);
@@ -246,6 +257,13 @@ impl Steps {
         let mut add = |lanes: u32, steps| {
             atomics.add(lanes as usize, steps * u64::from(values));
         };
+        if setting.reduction.row().sends.adds_up_runs() {
+            for (runs, &steps) in &self.of_runs {
+                let sent = runs.iter().map(|&lanes| setting.sends(Group { lanes, alone: false }));
+                add(sent.sum(), steps);
+            }
+            return atomics;
+        }
         for (lanes, steps) in (1..).zip(self.histogram()) {
             add(setting.sends(Group { lanes, alone: true }), steps);
         }
@@ -266,6 +284,9 @@ impl Steps {
             let chain = |row: &[u32]| row.iter().zip(sent).map(|(steps, sent)| steps * sent).sum();
             steps.chunks_exact(width).map(chain).collect()
         };
+        if setting.reduction.row().sends.adds_up_runs() {
+            return chains(&self.runs, &sent(false));
+        }
         let mut all = chains(&self.alone, &sent(true));
         let beside = chains(&self.beside, &sent(false));
         all.iter_mut().zip(beside).for_each(|(all, beside)| *all += beside);

@@ -306,6 +306,12 @@ impl Job {
                 .is_ok_and(|steps| device.loop_limit.may_cut(steps))
     }
 
+    /// Why a setting's reduction is not for the job; `None` where it is.
+    #[must_use]
+    pub fn is_beyond(&self, setting: Option<Setting>) -> Option<String> {
+        self.stage.is_beyond(setting?.reduction, &self.sizes)
+    }
+
     /// What a kernel may have got wrong that returned these outputs; `None` where they agree.
     ///
     /// # Errors

@@ -36,8 +36,8 @@ pub fn find(name: &str) -> Result<Arc<dyn Workload>, UnknownWorkload> {
     found.ok_or_else(|| UnknownWorkload { name: name.to_owned() })
 }
 
-/// Reads a case of any workload. A `.safetensors` may name the workload in its metadata; one that
-/// does not is a case of splats, and so is every other file.
+/// Reads a case of any workload. A `.safetensors` may name the workload in its metadata, a `.toml` by a
+/// key; one that does not is a case of splats.
 ///
 /// # Errors
 /// Names the field, its value and the rule it breaks.
@@ -47,12 +47,16 @@ pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
 
 fn workload_of(file: &Path) -> Result<Arc<dyn Workload>, InputError> {
     let default = || Arc::clone(&all()[0]);
-    if splat::files::corpus::is_text(file) {
-        return Ok(default());
-    }
     let bytes = read::bytes(file)?;
-    let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
-    let Some(name) = container.text(WORKLOAD_KEY) else { return Ok(default()) };
+    let name = if read::is_text(file) {
+        // What is no text is refused by whoever reads it.
+        read::utf8(&bytes).ok().and_then(scatter::text::workload)
+    } else {
+        let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
+        container.text(WORKLOAD_KEY).map(str::to_owned)
+    };
+    let Some(name) = name else { return Ok(default()) };
+    let name = &*name;
     find(name).map_err(|_| {
         let advice = format!("expected {}", names());
         Problem::new(WORKLOAD_KEY, quoted(name), advice).in_file(file)

@@ -33,9 +33,13 @@ fn cases(most: u64) -> Vec<Case> {
     ALL.iter().flat_map(of).collect()
 }
 
-/// Judges cases on an engine, under every reduction there is: the stage has one.
-fn judge(id: &str, engine: Box<dyn Engine + Send + '_>, cases: Vec<Case>) -> EngineReport {
-    let settings = Reduction::ALL.map(|reduction| Setting { reduction, threshold: 0 });
+/// Judges cases on an engine under some settings.
+fn judge_under(
+    settings: &[Setting],
+    id: &str,
+    engine: Box<dyn Engine + Send + '_>,
+    cases: Vec<Case>,
+) -> EngineReport {
     let contender = Contender {
         id: id.to_owned(),
         emulation: None,
@@ -53,6 +57,41 @@ fn emulator() -> EmulatorEngine {
     EmulatorEngine::open(EmulatorOptions::default()).expect("it is always there")
 }
 
+/// The same by atomics alone.
+fn judge(id: &str, engine: Box<dyn Engine + Send + '_>, cases: Vec<Case>) -> EngineReport {
+    judge_under(&[Setting { reduction: Reduction::Atomic, threshold: 0 }], id, engine, cases)
+}
+
+/// Every run agreed but those that a limit stopped, of the driver or of a workgroup's memory, and each
+/// reduction had as many as cases for each of its settings.
+fn assert_all_agree(report: &EngineReport, settings: &[Setting], cases: &[Case]) {
+    let text = verdicts(std::slice::from_ref(report));
+    let findings: Vec<_> =
+        report.findings.iter().map(|f| (f.case.name().to_owned(), &f.fault)).collect();
+    assert_eq!(report.verdict(), Verdict::Agree, "{text}{findings:#?}");
+    let large = cases.iter().filter(|case| case.numbers.rows() > ROWS_OF_WORKGROUP).count();
+    for reduction in SCATTER.reductions() {
+        let row = &report.rows[&(SCATTER, Some(reduction))];
+        let settings = settings.iter().filter(|setting| setting.reduction == reduction).count();
+        let all = (settings * cases.len()) as u64;
+        let agreed = row.count(Verdict::Agree);
+        let left_out = row.count(Verdict::NotExercised);
+        assert_eq!(agreed + left_out, all, "{} {reduction}: a run is missing: {text}", report.id);
+        let beyond = if reduction == Reduction::Block { settings * large } else { 0 } as u64;
+        let of_lavapipe = report.id.starts_with("lavapipe");
+        let limited = left_out - beyond;
+        assert!(
+            limited == 0 || of_lavapipe && 10 * limited < all,
+            "{} {reduction}: {text}",
+            report.id
+        );
+        assert!(row.tally.elements() > 0, "{} {reduction}: nothing was compared", report.id);
+    }
+}
+
+/// Rows of which `block` keeps sums.
+const ROWS_OF_WORKGROUP: usize = 1024;
+
 /// Every run agreed but those that a limit of the driver stopped, and there were as many as cases.
 fn assert_agrees(report: &EngineReport, runs: usize) {
     let text = verdicts(std::slice::from_ref(report));
@@ -69,12 +108,27 @@ fn assert_agrees(report: &EngineReport, runs: usize) {
     assert!(row.tally.elements() > 0, "{}: nothing was compared", report.id);
 }
 
+/// The settings of the stage's own reductions.
+fn settings(all: Vec<Setting>) -> Vec<Setting> {
+    SCATTER.settings(&all).into_iter().flatten().collect()
+}
+
 #[test]
 fn the_emulator_agrees_on_every_kind_of_case() {
     let all = cases(u64::MAX);
-    assert_eq!(all.len(), 108 + 59 + 8, "all kinds of all generators");
-    let count = all.len();
-    assert_agrees(&judge("emulator", Box::new(emulator()), all), count);
+    assert_eq!(all.len(), 108 + 21 + 62 + 8, "all kinds of all generators");
+    let settings = settings(Setting::sweep(32));
+    let report = judge_under(&settings, "emulator", Box::new(emulator()), all.clone());
+    assert_all_agree(&report, &settings, &all);
+}
+
+#[test]
+fn the_emulator_agrees_under_every_threshold() {
+    let some = cases(20);
+    let settings = settings(Setting::all(32));
+    assert_eq!(settings.len(), 5 * 34 + 2, "0 to 33, where a reduction has a threshold");
+    let report = judge_under(&settings, "emulator", Box::new(emulator()), some.clone());
+    assert_all_agree(&report, &settings, &some);
 }
 
 #[test]
@@ -82,8 +136,9 @@ fn fast_math_agrees_as_well() {
     let options = EmulatorOptions { fast_math: true, ..EmulatorOptions::default() };
     let engine = EmulatorEngine::open(options).expect("it is always there");
     let some = cases(12);
-    let count = some.len();
-    assert_agrees(&judge("emulator-fast", Box::new(engine), some), count);
+    let settings = settings(Setting::sweep(32));
+    let report = judge_under(&settings, "emulator-fast", Box::new(engine), some.clone());
+    assert_all_agree(&report, &settings, &some);
 }
 
 fn process(found: &Found) -> EngineProcess {
@@ -98,11 +153,12 @@ fn every_engine_of_this_machine_agrees() {
         eprintln!("NOT EXERCISED: {}: {}", missing.candidate, missing.reason);
     }
     for found in discovery.found {
-        let all = cases(60);
-        let count = all.len();
-        let report = judge(found.spec.id(), Box::new(process(&found)), all);
+        let all = cases(20);
+        let settings = settings(Setting::sweep(found.info.lane_width));
+        let engine = Box::new(process(&found));
+        let report = judge_under(&settings, found.spec.id(), engine, all.clone());
         println!("{}", verdicts(std::slice::from_ref(&report)));
-        assert_agrees(&report, count);
+        assert_all_agree(&report, &settings, &all);
     }
 }
 

@@ -5,7 +5,7 @@ use super::{CudaEngine, Record, arguments, config};
 use crate::engine::{EngineError, Work};
 use crate::ptx_host::{Prepared, PtxJob};
 use crate::reduction::Setting;
-use crate::stage::{Role, Sizes, TwoLaunches};
+use crate::stage::{OwnLaunches, Role, Sizes};
 use crate::stages::Stage;
 use crate::tensor::Tensors;
 use crate::timing::Timing;
@@ -23,13 +23,13 @@ impl CudaEngine {
     ) -> Result<Timing, EngineError> {
         let mut milliseconds = Vec::with_capacity(work.settings.len());
         for &setting in work.settings {
-            let twice = stage.spec().two_launches(setting.map(|setting| setting.reduction));
+            let twice = stage.spec().own_launches(setting.map(|setting| setting.reduction));
             milliseconds.push(match twice {
                 None => {
                     let job = PtxJob { stage: stage.spec(), inputs: work.inputs, sizes, setting };
                     self.times(&job, repeats)?
                 }
-                Some(twice) => self.times_of_two(twice, (work.inputs, setting), repeats)?,
+                Some(twice) => self.times_of_own(twice, (work.inputs, setting), repeats)?,
             });
         }
         Ok(Timing { milliseconds, peak: self.peak })
@@ -42,11 +42,11 @@ impl CudaEngine {
         (0..repeats).map(|_| self.timed(job, &mut prepared)).collect()
     }
 
-    /// The same of two kernels one after the other: the sum of their times. What the host derives and
-    /// what lies between them is not counted.
-    fn times_of_two(
+    /// The same of a reduction's own launches, one after the other: the sum of their times. What the host
+    /// derives and what lies between them is not counted.
+    fn times_of_own(
         &mut self,
-        twice: &TwoLaunches,
+        twice: &OwnLaunches,
         (inputs, setting): (&Tensors, Option<Setting>),
         repeats: u32,
     ) -> Result<Vec<f32>, EngineError> {
@@ -57,8 +57,9 @@ impl CudaEngine {
         let written = job.run(self)?;
         let of_first = self.times(&job, repeats)?;
         let second = twice.of_second(inputs, &derived, &written)?;
-        let sizes = &twice.second.sizes(&second)?;
-        let job = PtxJob { stage: twice.second, inputs: &second, sizes, setting: None };
+        let Some((stage, second)) = second else { return Ok(of_first) };
+        let sizes = &stage.sizes(&second)?;
+        let job = PtxJob { stage, inputs: &second, sizes, setting: None };
         let of_second = self.times(&job, repeats)?;
         Ok(of_first.iter().zip(of_second).map(|(first, second)| first + second).collect())
     }

@@ -180,7 +180,7 @@ impl EmulatorEngine {
         &self.report
     }
 
-    /// What the launch that followed it did ([`crate::stage::TwoLaunches`]); nothing where none did.
+    /// What the launch that followed it did ([`crate::stage::OwnLaunches`]); nothing where none did.
     #[must_use]
     pub fn second_report(&self) -> &Report {
         &self.second_report

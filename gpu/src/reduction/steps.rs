@@ -1,7 +1,7 @@
 //! How many loop steps the reductions' WGSL texts make at most, for one subgroup: `reduce.wgsl`,
 //! `reduce_NAME.wgsl`, `sums_PLACE.wgsl` and `group.wgsl`. What a step is says [`crate::stage`].
 
-use super::{InMemory, InRegisters, OfWorkgroup, Row, Setting, WORKGROUP_SIZE};
+use super::{InMemory, InRegisters, OfWorkgroup, Row, Sends, Setting, WORKGROUP_SIZE};
 use crate::stage::{LoopRun, over};
 
 impl InRegisters {
@@ -40,7 +40,7 @@ impl Row {
                 match self.in_memory {
                     InMemory::FloatAtomics => run.add(),
                     // `atomic_fixed.wgsl`, `write_sum.wgsl`
-                    InMemory::FixedPoint | InMemory::InOrder => 0,
+                    InMemory::FixedPoint | InMemory::InOrder | InMemory::OneWriter => 0,
                 }
             }
         };
@@ -64,6 +64,24 @@ impl Setting {
         let apart = (most > 0)
             .then(|| row.in_registers.idle().saturating_add(row.deliver(run, values, most)));
         reduced.max(apart).unwrap_or(0)
+    }
+
+    /// `match_lanes` of a keyed stage: by ballots, a turn for each group.
+    pub(crate) fn match_steps(self, run: &LoopRun<'_>) -> u64 {
+        match self.reduction.row().sends {
+            Sends::OneOfGroup => over(u64::from(run.lane_width), 0),
+            Sends::EveryLane | Sends::OneOfRun | Sends::OneOfWarp | Sends::AlwaysOne => 0,
+        }
+    }
+
+    /// `add_lanes` and `deliver` of a keyed stage: each lane has a row of so many values, and up to all
+    /// of them send.
+    pub(crate) fn keyed_steps(self, run: &LoopRun<'_>, values: u64) -> u64 {
+        let row = self.reduction.row();
+        let width = u64::from(run.lane_width);
+        let in_registers =
+            row.in_registers.steps(values, width).saturating_add(row.in_registers.idle());
+        in_registers.saturating_add(row.deliver(run, values, width))
     }
 
     /// `begin_batch` and `end_batch`: a batch of so many rows.

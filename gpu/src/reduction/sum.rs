@@ -13,12 +13,18 @@
 //! | `sw-s`         | the leader's chain over W lanes: W - 1 | all values sent, one after another|
 //! | `sw-b`         | a tree over W lanes: log2 W            | the same                          |
 //! | `subgroup`     | any grouping of W lanes: W - 1         | the same                          |
+//! | `segmented`    | a scan over W lanes: log2 W            | the same                          |
+//! | `per-key`      | a lane's chain over all m terms: m - 1 | nothing: the lane writes the sum  |
 //! | `per-gaussian` | a lane's chain over W pixels: W - 1    | the same, one value a warp        |
 //! | `block`        | a tree over W lanes: log2 W            | a tile's values, then the tiles'  |
 //! | `replay`       | a lane's chain over a tile's m terms: m - 1 | the tiles' values, one after another |
 //! | `multi-pixel-P`| a lane's chain over P pixels and a tree over W lanes: P - 1 + log2 W | as `sw-b`, from 256 / P lanes a tile |
 //! | `sorted`       | a tree over W lanes: log2 W            | a tile's warps, then the tiles    |
 //! | `fixed`        | -                                      | integers, which do not round: see [`InMemory::FixedPoint`] |
+//!
+//! Where the lanes of a warp share a destination, the values sent are bounded by the worst assignment of
+//! lanes to warps. Where each lane has a destination of its own, it is known which lanes those are, and
+//! the number of values sent is exact ([`Adding`]).
 //!
 //! `subgroup`: WGSL promises no order for `subgroupAdd` (the WebGPU CTS tests its accuracy as
 //! "implementation defined"), and of all binary trees with W leaves the chain is the deepest;
@@ -78,12 +84,15 @@ pub enum InMemory {
     /// Not in memory: each is written to a place of its own, and one lane adds up those of a
     /// destination, workgroup after workgroup.
     InOrder,
+    /// Not in memory: one lane has all that is added to a destination, and writes the sum.
+    OneWriter,
 }
 
 /// Roundings on the way from a sum in fixed point to a float: of a word, and of the words' sum.
 const OF_FIXED_POINT: u64 = 2;
 
-/// The lanes of a warp that add to one destination at one step.
+/// Lanes of a warp that add to one destination at one step: all that do, or a run of neighbours, which
+/// is what [`Sends::OneOfRun`] asks for ([`Sends::adds_up_runs`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Group {
     /// How many they are.
@@ -99,6 +108,9 @@ pub enum Sends {
     EveryLane,
     /// One value if c >= threshold, else c: each group is added up on its own.
     OneOfGroup,
+    /// One value if c >= threshold, else c, of a run of neighbouring lanes: each run is added up on its
+    /// own, though another of the warp be of the same destination.
+    OneOfRun,
     /// One value if c >= threshold and the group is alone, else c: the warp is added up as a whole,
     /// which is wrong where its lanes have different destinations.
     OneOfWarp,
@@ -112,7 +124,16 @@ impl Sends {
     pub const fn has_threshold(self) -> bool {
         match self {
             Self::EveryLane | Self::AlwaysOne => false,
-            Self::OneOfGroup | Self::OneOfWarp => true,
+            Self::OneOfGroup | Self::OneOfRun | Self::OneOfWarp => true,
+        }
+    }
+
+    /// Whether it is asked of runs of neighbouring lanes, not of all that add to one destination.
+    #[must_use]
+    pub const fn adds_up_runs(self) -> bool {
+        match self {
+            Self::OneOfRun => true,
+            Self::EveryLane | Self::AlwaysOne | Self::OneOfGroup | Self::OneOfWarp => false,
         }
     }
 
@@ -123,7 +144,7 @@ impl Sends {
         let one_if = |reduces| if reduces { lanes.min(1) } else { lanes };
         match self {
             Self::EveryLane => lanes,
-            Self::OneOfGroup => one_if(lanes >= threshold),
+            Self::OneOfGroup | Self::OneOfRun => one_if(lanes >= threshold),
             Self::OneOfWarp => one_if(alone && lanes >= threshold),
             Self::AlwaysOne => lanes.min(1),
         }
@@ -137,44 +158,84 @@ impl Sends {
         match self {
             Self::EveryLane => None,
             Self::OneOfGroup | Self::OneOfWarp => Some(threshold.saturating_sub(1).max(1)),
+            // Between the runs lie other lanes.
+            Self::OneOfRun => None,
             Self::AlwaysOne => Some(1),
         }
     }
 }
 
+/// What is added to one destination, over the workgroups that add to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Adding {
+    /// Lanes that contribute.
+    lanes: u64,
+    /// Those of the workgroup with the most.
+    most_lanes: u64,
+    /// Values that leave the registers.
+    sent: u64,
+    /// Those of the workgroup with the most.
+    most_sent: u64,
+    /// Workgroups with a lane that contributes.
+    workgroups: u64,
+}
+
+impl Adding {
+    /// One more workgroup, with so many contributing lanes, whose warps send at most so many values out of
+    /// their registers.
+    pub fn workgroup(&mut self, lanes: u64, sent: u64) {
+        self.lanes += lanes;
+        self.most_lanes = self.most_lanes.max(lanes);
+        self.sent += sent;
+        self.most_sent = self.most_sent.max(sent);
+        self.workgroups += lanes.min(1);
+    }
+
+    /// Lanes that contribute.
+    #[must_use]
+    pub fn lanes(&self) -> u64 {
+        self.lanes
+    }
+}
+
 impl Row {
-    /// Bounds the longest chain of rounding additions to one destination whose workgroups have
-    /// `counts` contributing lanes, for warps of `width` lanes which hold one destination at a time.
-    fn depth(&self, counts: &[u32], threshold: u32, width: u32) -> u64 {
+    /// The most that workgroups with `counts` contributing lanes send, for warps of `width` lanes which
+    /// hold one destination at a time, wherever the lanes lie.
+    fn most_sent(&self, counts: &[u32], threshold: u32, width: u32) -> Adding {
+        let lanes = WORKGROUP_SIZE / self.per_lane;
+        let warps = u64::from(lanes.div_ceil(width.clamp(1, lanes)));
+        let most = self.sends.most(threshold).map_or(u64::MAX, |most| warps * u64::from(most));
+        let mut adding = Adding::default();
+        for &count in counts {
+            adding.workgroup(u64::from(count), u64::from(count).min(most));
+        }
+        adding
+    }
+
+    /// Bounds the longest chain of rounding additions to a destination, for warps of `width` lanes.
+    fn depth(&self, adding: &Adding, width: u32) -> u64 {
+        let Adding { lanes, most_lanes, sent, most_sent, workgroups } = *adding;
+        // Whatever the grouping: m terms take m - 1 additions.
+        let any_order = lanes.saturating_sub(1);
         match self.in_memory {
             InMemory::FloatAtomics | InMemory::InOrder => {}
-            InMemory::FixedPoint => {
-                return if counts.iter().any(|&count| count > 0) { OF_FIXED_POINT } else { 0 };
-            }
+            InMemory::OneWriter => return any_order,
+            InMemory::FixedPoint => return if lanes > 0 { OF_FIXED_POINT } else { 0 },
         }
-        let lanes = WORKGROUP_SIZE / self.per_lane;
-        let width = width.clamp(1, lanes);
-        let warps = u64::from(lanes.div_ceil(width));
+        let width = width.clamp(1, WORKGROUP_SIZE / self.per_lane);
         // Each lane adds up its own contributors, one after another, then the warp its lanes.
         let of_lane = u64::from(self.per_lane) - 1;
         let of_warp = |width| of_lane + self.in_registers.depth(width);
-        let most = self.sends.most(threshold).map_or(u64::MAX, |most| warps * u64::from(most));
-        // What a workgroup's warps send out of their registers.
-        let sent = counts.iter().map(|&count| u64::from(count).min(most));
-        let workgroups = counts.iter().map(|&count| u64::from(count.min(1))).sum::<u64>();
         let chain = match self.of_workgroup {
-            OfWorkgroup::Nothing => of_warp(width) + sent.sum::<u64>().saturating_sub(1),
+            OfWorkgroup::Nothing => of_warp(width) + sent.saturating_sub(1),
             OfWorkgroup::InMemory | OfWorkgroup::InOrder => {
-                let in_workgroup = sent.max().unwrap_or(0).saturating_sub(1);
-                of_warp(width) + in_workgroup + workgroups.saturating_sub(1)
+                of_warp(width) + most_sent.saturating_sub(1) + workgroups.saturating_sub(1)
             }
             OfWorkgroup::InRegisters => {
-                let most = counts.iter().copied().max().unwrap_or(0).min(WORKGROUP_SIZE);
+                let most = u32::try_from(most_lanes).unwrap_or(u32::MAX).min(WORKGROUP_SIZE);
                 of_warp(most.max(1)) + workgroups.saturating_sub(1)
             }
         };
-        // Whatever the grouping: m terms take m - 1 additions.
-        let any_order = counts.iter().map(|&count| u64::from(count)).sum::<u64>().saturating_sub(1);
         any_order.min(chain)
     }
 }
@@ -185,7 +246,14 @@ impl Setting {
     /// destination at a time.
     #[must_use]
     pub fn depth(self, counts: &[u32], width: u32) -> u64 {
-        self.reduction.row().depth(counts, self.threshold, width)
+        let row = self.reduction.row();
+        row.depth(&row.most_sent(counts, self.threshold, width), width)
+    }
+
+    /// The same where it is known what leaves the registers.
+    #[must_use]
+    pub fn depth_of(self, adding: &Adding, width: u32) -> u64 {
+        self.reduction.row().depth(adding, width)
     }
 
     /// The lanes that send for a group: each issues one atomic for each value.
@@ -193,4 +261,25 @@ impl Setting {
     pub fn sends(self, group: Group) -> u32 {
         self.reduction.row().sends.lanes(group, self.threshold)
     }
+
+    /// The lanes that send for those lanes of a warp that add to one destination, lane l being bit l.
+    #[must_use]
+    pub fn sends_of_lanes(self, lanes: u64, alone: bool) -> u32 {
+        if self.reduction.row().sends.adds_up_runs() {
+            runs(lanes).map(|lanes| self.sends(Group { lanes, alone })).sum()
+        } else {
+            self.sends(Group { lanes: lanes.count_ones(), alone })
+        }
+    }
+}
+
+/// The lengths of the runs of neighbours in a set of lanes, from the lowest on.
+pub fn runs(lanes: u64) -> impl Iterator<Item = u32> {
+    let mut rest = lanes;
+    std::iter::from_fn(move || {
+        rest = rest.checked_shr(rest.trailing_zeros())?;
+        let run = rest.trailing_ones();
+        rest = rest.checked_shr(run).unwrap_or(0);
+        Some(run)
+    })
 }

@@ -28,7 +28,7 @@ fn sweep_has_the_ends_and_no_repetition() {
 #[test]
 fn all_settings_are_every_threshold_once() {
     let all = Setting::all(4);
-    assert_eq!(all.len(), 6 * 6 + 5, "0 to 5 where there is a threshold");
+    assert_eq!(all.len(), 7 * 6 + 6, "0 to 5 where there is a threshold");
     let unique: HashSet<_> = all.iter().collect();
     assert_eq!(unique.len(), all.len(), "a setting is repeated");
     assert!(all.iter().all(|setting| setting.check(4).is_ok()), "out of range");
@@ -50,7 +50,9 @@ fn names_round_trip() {
     }
     let error = "butterfly".parse::<Reduction>().expect_err("no such reduction");
     assert!(
-        error.to_string().contains("atomic, sw-s, sw-b, subgroup, block, per-gaussian"),
+        error
+            .to_string()
+            .contains("atomic, sw-s, sw-b, subgroup, block, segmented, per-key, per-gaussian"),
         "unhelpful: {error}"
     );
 }
@@ -88,7 +90,9 @@ fn every_reduction_has_its_kernels_in_every_language() {
         let stages = accumulating.iter().filter(|stage| has(stage, reduction));
         let stages: Vec<_> = stages.map(|stage| stage.text.name).collect();
         match reduction.row().kernel {
-            Kernel::Any(_) => assert!(!stages.is_empty(), "{reduction} ends no kernel"),
+            Kernel::Any(_) | Kernel::OnlyKeyed => {
+                assert!(!stages.is_empty(), "{reduction} ends no kernel");
+            }
             Kernel::Own { file, .. } => {
                 assert!(!stages.is_empty(), "no stage has a kernel in WGSL for {reduction}");
                 for stage in stages {
@@ -97,7 +101,8 @@ fn every_reduction_has_its_kernels_in_every_language() {
                 }
             }
         }
-        if let Some(Ending { wgsl, cuda: header }) = reduction.row().kernel.ending() {
+        let Row { kernel, keyed, .. } = reduction.row();
+        for Ending { wgsl, cuda: header } in kernel.ending().into_iter().chain(*keyed) {
             assert!(wgsl.contains("fn "), "{reduction} has no text in WGSL");
             assert!(has_file(&cuda, header), "{header} of {reduction} is missing");
         }
@@ -125,7 +130,10 @@ fn every_reduction_has_its_artifacts() {
 #[test]
 fn the_most_that_a_warp_sends_is_the_most_of_all_groups() {
     for width in [1, 4, 32, 64] {
-        for config in Setting::sweep(width.max(4)) {
+        // Of runs a warp may have several.
+        let mut settings = Setting::sweep(width.max(4));
+        settings.retain(|config| !config.reduction.row().sends.adds_up_runs());
+        for config in settings {
             let groups = (0..=width).map(|lanes| Group { lanes, alone: true });
             let most = groups.map(|group| config.sends(group)).max();
             let said = config.reduction.row().sends.most(config.threshold);
@@ -155,7 +163,7 @@ fn groups_beside_others_are_added_up_on_their_own_or_not_at_all() {
     for reduction in Reduction::ALL {
         let beside = match reduction.row().sends {
             Sends::EveryLane | Sends::OneOfWarp => [3, 4, 9],
-            Sends::OneOfGroup => [3, 1, 1],
+            Sends::OneOfGroup | Sends::OneOfRun => [3, 1, 1],
             Sends::AlwaysOne => [1, 1, 1],
         };
         assert_eq!(sent(reduction, false), beside, "{reduction} beside another group");
@@ -165,3 +173,36 @@ fn groups_beside_others_are_added_up_on_their_own_or_not_at_all() {
 }
 
 const NOBODY: Group = Group { lanes: 0, alone: true };
+
+#[test]
+fn runs_are_those_of_neighbouring_lanes() {
+    let all = |lanes| -> Vec<u32> { runs(lanes).collect() };
+    assert_eq!(all(0), Vec::<u32>::new(), "no lane");
+    assert_eq!(all(0b1), [1], "one");
+    assert_eq!(all(0b1110_0110_1000), [1, 2, 3], "three runs");
+    assert_eq!(all(u64::MAX), [64], "all lanes");
+    assert_eq!(all(1 | 1 << 63), [1, 1], "both ends");
+    let segmented = |threshold| Setting { reduction: Reduction::Segmented, threshold };
+    for (threshold, sent) in [(0, 3), (1, 3), (2, 3), (3, 4), (4, 6)] {
+        let found = segmented(threshold).sends_of_lanes(0b1110_0110_1000, true);
+        assert_eq!(found, sent, "a value of each run of at least {threshold}");
+    }
+    let serial = Setting { reduction: Reduction::SwS, threshold: 6 };
+    assert_eq!(serial.sends_of_lanes(0b1110_0110_1000, false), 1, "six lanes, wherever they lie");
+}
+
+#[test]
+fn the_chain_follows_from_what_is_sent() {
+    let mut adding = Adding::default();
+    adding.workgroup(100, 4);
+    adding.workgroup(60, 2);
+    let depth = |reduction| Setting { reduction, threshold: 2 }.depth_of(&adding, 32);
+    assert_eq!(depth(Reduction::SwS), 31 + 5, "a leader's chain, then six values");
+    assert_eq!(depth(Reduction::Segmented), 5 + 5, "a scan, then six values");
+    assert_eq!(depth(Reduction::Block), 5 + 3 + 1, "a tree, four values, two workgroups");
+    assert_eq!(depth(Reduction::PerKey), 159, "one lane adds all");
+    let mut few = Adding::default();
+    few.workgroup(3, 2);
+    let depth = Setting { reduction: Reduction::SwS, threshold: 2 }.depth_of(&few, 32);
+    assert_eq!(depth, 2, "three terms take two additions");
+}

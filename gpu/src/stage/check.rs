@@ -26,7 +26,8 @@ impl StageSpec {
     ///
     /// # Errors
     /// As [`Self::check_inputs`]; [`EngineError::Input`] for a reduction that the stage does not have,
-    /// [`EngineError::Threshold`] for a threshold that is out of range.
+    /// [`EngineError::Threshold`] for a threshold that is out of range, [`EngineError::TooLarge`] for a
+    /// reduction that is not for a job of these sizes ([`Self::is_beyond`]).
     pub fn check_work(
         &self,
         work: &[Work<'_>],
@@ -50,7 +51,12 @@ impl StageSpec {
                 job.settings
                     .iter()
                     .try_for_each(|&setting| self.check_setting(setting, lane_width, has))?;
-                self.check_inputs(job.inputs)
+                let sizes = self.check_inputs(job.inputs)?;
+                let mut reductions = job.settings.iter().flatten().map(|setting| setting.reduction);
+                match reductions.find_map(|reduction| self.is_beyond(reduction, &sizes)) {
+                    Some(reason) => Err(EngineError::TooLarge(reason)),
+                    None => Ok(sizes),
+                }
             })
             .collect()
     }

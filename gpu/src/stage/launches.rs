@@ -1,4 +1,5 @@
-//! Reductions that take two launches: the first adds up what it can, a second makes the outputs of it.
+//! Reductions with launches of their own, for which the host derives inputs: one that makes the outputs,
+//! or two, of which the first adds up what it can and the second makes the outputs of it.
 //!
 //! Each launch is a row like a stage's, so that packing, checking and compiling it need nothing of their
 //! own; but only the whole is judged. The first has the stage's name and its kernels the reduction's, the
@@ -10,20 +11,21 @@ use crate::reduction::{Reduction, Setting};
 use crate::tensor::{TensorError, Tensors};
 use std::collections::BTreeMap;
 
-/// The two launches of a reduction.
+/// The launches of a reduction, where they are not the stage's own.
 #[derive(Debug)]
-pub struct TwoLaunches {
+pub struct OwnLaunches {
     /// The reduction.
     pub reduction: Reduction,
-    /// It reads the stage's inputs and what the host derives, and writes what the second reads.
+    /// It reads the stage's inputs and what the host derives, and writes what the second reads, or the
+    /// stage's outputs where there is no second.
     pub first: &'static StageSpec,
     /// It writes the stage's outputs.
-    pub second: &'static StageSpec,
+    pub second: Option<&'static StageSpec>,
     /// What the host makes of the stage's inputs, for either launch.
     pub derive: fn(&Tensors) -> Result<Tensors, TensorError>,
 }
 
-impl TwoLaunches {
+impl OwnLaunches {
     /// The inputs of the first launch, from the stage's and what was derived from them.
     pub(crate) fn of_first(
         &self,
@@ -33,17 +35,18 @@ impl TwoLaunches {
         taken(self.first, &[inputs, derived])
     }
 
-    /// The inputs of the second launch, from those and what the first wrote.
+    /// The second launch, if there is one, and its inputs, from those and what the first wrote.
     pub(crate) fn of_second(
         &self,
         inputs: &Tensors,
         derived: &Tensors,
         written: &Tensors,
-    ) -> Result<Tensors, TensorError> {
-        taken(self.second, &[written, inputs, derived])
+    ) -> Result<Option<(&'static StageSpec, Tensors)>, TensorError> {
+        let of = |second| Ok((second, taken(second, &[written, inputs, derived])?));
+        self.second.map(of).transpose()
     }
 
-    /// Both launches of every job with every one of its settings. Nothing is made of the inputs of a job
+    /// All launches of every job with every one of its settings. Nothing is made of the inputs of a job
     /// that has none.
     fn run(
         &self,
@@ -59,18 +62,24 @@ impl TwoLaunches {
         let jobs: Vec<_> =
             firsts.iter().map(|(_, inputs, _, settings)| Work { inputs, settings }).collect();
         let written = run(self.first, &jobs)?;
+        let Some(second) = self.second else { return Ok(in_place(settings, written)) };
         let mut seconds = Vec::new();
         for ((inputs, _, derived, _), written) in firsts.iter().zip(&written) {
             for written in written {
-                seconds.push(self.of_second(inputs, derived, written)?);
+                seconds.push(taken(second, &[written, inputs, derived])?);
             }
         }
         // The second reduces nothing.
         let jobs: Vec<_> =
             seconds.iter().map(|inputs| Work { inputs, settings: &[None] }).collect();
-        let mut outputs = run(self.second, &jobs)?.into_iter().flatten();
-        Ok(settings.iter().map(|all| outputs.by_ref().take(all.len()).collect()).collect())
+        Ok(in_place(settings, run(second, &jobs)?))
     }
+}
+
+/// Outputs by job and setting, of jobs some of which have no setting.
+fn in_place(settings: &[Vec<Option<Setting>>], outputs: Vec<Vec<Tensors>>) -> Vec<Vec<Tensors>> {
+    let mut outputs = outputs.into_iter().flatten();
+    settings.iter().map(|all| outputs.by_ref().take(all.len()).collect()).collect()
 }
 
 /// The inputs of a row, each from the first of `sources` that has it.
@@ -85,16 +94,16 @@ fn taken(row: &StageSpec, sources: &[&Tensors]) -> Result<Tensors, TensorError> 
 }
 
 impl StageSpec {
-    /// The two launches of a reduction that takes two.
+    /// The launches of a reduction that has its own.
     #[must_use]
-    pub fn two_launches(&self, reduction: Option<Reduction>) -> Option<&'static TwoLaunches> {
-        self.twice.iter().find(|twice| Some(twice.reduction) == reduction)
+    pub fn own_launches(&self, reduction: Option<Reduction>) -> Option<&'static OwnLaunches> {
+        self.own_launches.iter().find(|twice| Some(twice.reduction) == reduction)
     }
 
     /// The row of the launch that runs the kernels of a reduction: the first of two, or the stage's own.
     #[must_use]
     pub fn launched(&'static self, reduction: Option<Reduction>) -> &'static Self {
-        self.two_launches(reduction).map_or(self, |twice| twice.first)
+        self.own_launches(reduction).map_or(self, |twice| twice.first)
     }
 
     /// Runs every job with every one of its settings, in as many launches as each takes; `run` launches
@@ -107,12 +116,12 @@ impl StageSpec {
         work: &[Work<'_>],
         mut run: impl FnMut(&'static Self, &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError>,
     ) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        if self.twice.is_empty() {
+        if self.own_launches.is_empty() {
             return run(self, work);
         }
-        let asked = |twice: Option<&'static TwoLaunches>| -> Vec<Vec<Option<Setting>>> {
+        let asked = |twice: Option<&'static OwnLaunches>| -> Vec<Vec<Option<Setting>>> {
             let is = |setting: &Option<Setting>| {
-                let found = self.two_launches(setting.map(|setting| setting.reduction));
+                let found = self.own_launches(setting.map(|setting| setting.reduction));
                 found.map(|found| found.reduction) == twice.map(|twice| twice.reduction)
             };
             let of_job = |job: &Work<'_>| job.settings.iter().copied().filter(|s| is(s)).collect();
@@ -128,7 +137,7 @@ impl StageSpec {
         };
         let settings = asked(None);
         keep(&settings, run(self, &with(work.iter().map(|job| job.inputs), &settings))?);
-        for twice in self.twice {
+        for twice in self.own_launches {
             let settings = asked(Some(twice));
             if settings.iter().any(|settings| !settings.is_empty()) {
                 keep(&settings, twice.run(work, &settings, &mut run)?);

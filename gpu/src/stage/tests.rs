@@ -7,6 +7,7 @@ use super::*;
 use crate::reduction::{Reduction, Setting};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
+use crate::stages::scatter::SCATTER;
 use crate::stages::splat::tests::inputs::{gaussians, with_gradients};
 use crate::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
 use crate::tensor::{Data, Tensor, TensorError};
@@ -308,9 +309,17 @@ fn settings_without_a_kernel_are_left_out() {
     let all = Reduction::ALL.map(|reduction| Setting { reduction, threshold: 0 });
     assert_eq!(PROJECT.settings(&all), [None], "it reduces nothing and runs once");
     let walked = RASTERIZE_BACKWARD.settings(&all);
-    let at_checkpoints = Setting { reduction: Reduction::Replay, threshold: 0 };
-    let others: Vec<_> = all.into_iter().filter(|other| *other != at_checkpoints).collect();
-    assert_eq!(walked, others.into_iter().map(Some).collect::<Vec<_>>(), "all but that one");
+    let of_others = [Reduction::Replay, Reduction::Segmented, Reduction::PerKey];
+    let others = all.into_iter().filter(|other| !of_others.contains(&other.reduction));
+    assert_eq!(
+        walked,
+        others.map(Some).collect::<Vec<_>>(),
+        "all but that at checkpoints and by key"
+    );
+    let keyed: Vec<_> = SCATTER.settings(&all).into_iter().flatten().collect();
+    let names: Vec<_> = keyed.iter().map(|setting| setting.reduction.name()).collect();
+    let expected = ["atomic", "sw-s", "sw-b", "subgroup", "block", "segmented", "per-key"];
+    assert_eq!(names, expected, "sums by key");
     let kept: Vec<_> = PROJECT_BACKWARD.settings(&all).into_iter().flatten().collect();
     let names: Vec<_> = kept.iter().map(|setting| setting.reduction).collect();
     assert_eq!(names, Reduction::ENDINGS, "all but the kernels of their own");

@@ -2,12 +2,14 @@
 //!
 //! Symbols: `N` elements, `V` values of each, `E` rows of sums.
 
+mod per_key;
+
 use super::Stage;
 use crate::engine::EngineError;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::{
-    Buffer, Buffers, Dim, Launch, LoopRun, Param, Port, Ptx, Reductions, Role, Sizes, StageSpec,
-    Text, Value, Wgsl, over,
+    Buffer, Buffers, Dim, Keyed, Launch, LoopRun, Param, Port, Ptx, Reductions, Role, Sizes,
+    StageSpec, Text, Value, Wgsl, over,
 };
 use crate::tensor::{Dtype, TensorError, Tensors};
 
@@ -27,7 +29,7 @@ const E: Dim = Dim::Symbol("E");
 const N: Dim = Dim::Symbol("N");
 const V: Dim = Dim::Symbol("V");
 
-/// The record: `Params` in `scatter.wgsl` and `scatter.cu`.
+/// The record: `Params` in the kernels' sources.
 static PARAMS: [Param; 4] = [
     Param { name: "elements", value: Value::Size("N") },
     Param { name: "values", value: Value::Size("V") },
@@ -41,9 +43,19 @@ const BUFFERS: Buffers = Buffers {
     outputs: &[Buffer::f32("gradients", &["sums"])],
 };
 
-/// Values that a lane of the WGSL kernel takes up at a time: its skeleton sends all of a chunk, so
-/// that only 1 divides every V.
+/// Values of an element.
+const VALUES: Port = Port::read("values", Dtype::F32, &[N, V]);
+
+/// What the sums hold before the first addition.
+const INITIAL: Port = Port::read("initial", Dtype::F32, &[E, V]);
+
+/// Values that a lane of the WGSL kernel takes up at a time: all of a chunk are sent, so that only 1
+/// divides every V.
 const WGSL_VALUES: u32 = 1;
+
+/// Rows that a workgroup can keep sums of: `BLOCK_ROWS` in `scatter.cu`, which keeps four values of each,
+/// the 16 KiB of workgroup memory that WebGPU guarantees.
+const BLOCK_ROWS: u32 = 1024;
 
 static SCATTER_SPEC: StageSpec = StageSpec {
     name: "scatter",
@@ -52,9 +64,8 @@ static SCATTER_SPEC: StageSpec = StageSpec {
     inputs: &[
         // A row of the sums, or `NO_KEY`.
         Port::read("keys", Dtype::U32, &[N]),
-        Port::read("values", Dtype::F32, &[N, V]),
-        // What the sums hold before the first addition.
-        Port::read("initial", Dtype::F32, &[E, V]),
+        VALUES,
+        INITIAL,
     ],
     outputs: &[Port {
         name: "sums",
@@ -62,7 +73,19 @@ static SCATTER_SPEC: StageSpec = StageSpec {
         shape: &[E, V],
         role: Role::AccumulateOnto("initial"),
     }],
-    reductions: Reductions::Only(&[Reduction::Atomic]),
+    reductions: Reductions::Keyed(Keyed {
+        reductions: &[
+            Reduction::Atomic,
+            Reduction::SwS,
+            Reduction::SwB,
+            Reduction::Segmented,
+            Reduction::Subgroup,
+            Reduction::Block,
+            Reduction::PerKey,
+        ],
+        rows: "E",
+        rows_of_workgroup: BLOCK_ROWS as usize,
+    }),
     launch: Launch {
         workgroup_size: WORKGROUP_SIZE,
         workgroups: |sizes| [sizes.get("N").div_ceil(WORKGROUP_SIZE as usize).max(1), 1],
@@ -74,21 +97,27 @@ static SCATTER_SPEC: StageSpec = StageSpec {
         shared: &[],
         kernel: include_str!("../../kernels/wgsl/scatter/scatter.wgsl"),
         own: &[],
-        constants: |_, _| vec![("VALUES", WGSL_VALUES)],
+        constants: |_, _| vec![("VALUES", WGSL_VALUES), ("BATCH_SIZE", BLOCK_ROWS)],
         loop_steps,
     },
     ptx: Ptx { buffers: BUFFERS },
-    twice: &[],
+    own_launches: &[per_key::LAUNCHES],
     check,
 };
 
-/// How many loop steps `scatter.wgsl` makes at most: the chunks of an element's values, in each its
-/// values and the reduction.
+/// How many loop steps the kernels make at most: in `scatter.wgsl` those that find the groups, then the
+/// chunks of an element's values, in each its values and the reduction.
 fn loop_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let Some(setting) = run.setting else { return Ok(0) };
+    if setting.reduction == Reduction::PerKey {
+        return per_key::loop_steps_of_keys(run);
+    }
     let values = u64::from(WGSL_VALUES);
-    let reduced = run.setting.map_or(0, |setting| setting.add_up_steps(run, values));
     let chunks = run.size("V").div_ceil(values);
-    Ok(over(chunks, over(values, 0).saturating_add(reduced)))
+    let each = over(values, 0)
+        .saturating_add(setting.keyed_steps(run, values))
+        .saturating_add(setting.batch_steps(run, u64::from(BLOCK_ROWS), values));
+    Ok(setting.match_steps(run).saturating_add(over(chunks, each)))
 }
 
 /// A key beyond the rows would lead the kernel outside of the sums.
@@ -141,6 +170,23 @@ mod tests {
     fn an_element_has_a_value() {
         let error = SCATTER.spec().check_inputs(&inputs(&[0], 0, 1)).expect_err("V is 0");
         assert!(error.to_string().contains("expected at least one"), "{error}");
+    }
+
+    /// Only `block` keeps sums of all rows.
+    #[test]
+    fn a_workgroup_keeps_sums_of_so_many_rows() {
+        let spec = SCATTER.spec();
+        let beyond = |rows: usize, reduction| {
+            let sizes = spec.sizes(&inputs(&[0], 1, rows)).expect("they fit");
+            spec.is_beyond(reduction, &sizes)
+        };
+        let most = BLOCK_ROWS as usize;
+        assert_eq!(beyond(most, Reduction::Block), None, "they fit");
+        let text = "1025 rows, a workgroup of block keeps sums of up to 1024";
+        assert_eq!(beyond(most + 1, Reduction::Block).as_deref(), Some(text), "they do not");
+        for reduction in spec.reductions().filter(|&reduction| reduction != Reduction::Block) {
+            assert_eq!(beyond(most + 1, reduction), None, "{reduction}");
+        }
     }
 
     #[test]

@@ -210,7 +210,7 @@ static RASTERIZE_SPEC: StageSpec = StageSpec {
         loop_steps: steps::rasterize,
     },
     ptx: Ptx { buffers: RASTERIZE_BUFFERS },
-    twice: &[],
+    own_launches: &[],
     check: check::forward,
 };
 
@@ -365,7 +365,7 @@ static PROJECT_SPEC: StageSpec = StageSpec {
             ],
         },
     },
-    twice: &[],
+    own_launches: &[],
     check: check::projection,
 };
 
@@ -432,7 +432,7 @@ static PROJECT_BACKWARD_SPEC: StageSpec = StageSpec {
             ],
         },
     },
-    twice: &[],
+    own_launches: &[],
     check: check::projection,
 };
 

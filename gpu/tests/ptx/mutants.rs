@@ -11,23 +11,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-fn mutants(name: &str) -> PathBuf {
-    folder("../tests/mutants/splat").join(name)
+/// The workloads that have mutants: the folders of `tests/mutants`.
+fn workloads() -> Vec<String> {
+    let entries = fs::read_dir(folder("../tests/mutants")).expect("the folder is readable");
+    let entries = entries.map(|entry| entry.expect("an entry"));
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-fn mutations() -> Vec<Mutation> {
+/// A folder of a workload's mutants.
+fn mutants(workload: &str, name: &str) -> PathBuf {
+    folder("../tests/mutants").join(workload).join(name)
+}
+
+fn mutations(workload: &str) -> Vec<Mutation> {
     let parse = |(file, text): (String, String)| {
         let name = file.strip_suffix(".patch").expect("only patches lie there");
         Mutation::parse(name, &text).unwrap_or_else(|e| panic!("{e}"))
     };
-    texts(&mutants("cuda")).into_iter().map(parse).collect()
+    texts(&mutants(workload, "cuda")).into_iter().map(parse).collect()
 }
 
 /// The workload's kernels, what all workloads share, and patches.
-fn all_sources() -> BTreeMap<String, String> {
-    let own = |name: &String| !name.contains('/') || name.starts_with("splat/");
+fn all_sources(workload: &str) -> BTreeMap<String, String> {
+    let own = |name: &String| name.split_once('/').is_none_or(|(folder, _)| folder == workload);
     let kernels = sources().into_iter().filter(|(name, _)| own(name));
-    kernels.chain(hashes(&mutants("cuda"))).collect()
+    kernels.chain(hashes(&mutants(workload, "cuda"))).collect()
 }
 
 /// The mutants' PTX by file name, with what each is compiled as.
@@ -59,18 +68,22 @@ fn every_mutant_derives_byte_for_byte() {
     if find(NVRTC).is_none() {
         return;
     }
-    let mutations = mutations();
+    workloads().iter().for_each(|workload| derives(workload));
+}
+
+fn derives(workload: &str) {
+    let mutations = mutations(workload);
     let derived = in_parallel(&kernels(&mutations), |(file, kernel, mutation)| {
         (file.clone(), *kernel, compile(kernel, mutation))
     });
     if writes() {
-        for (file, _) in texts(&mutants("ptx")) {
-            fs::remove_file(mutants("ptx").join(file)).expect("the folder is writable");
+        for (file, _) in texts(&mutants(workload, "ptx")) {
+            fs::remove_file(mutants(workload, "ptx").join(file)).expect("the folder is writable");
         }
-        write(&mutants("ptx"), all_sources(), &derived);
+        write(&mutants(workload, "ptx"), all_sources(workload), &derived);
     }
     let changed = derived.iter().filter(|(file, _, text)| {
-        fs::read_to_string(mutants("ptx").join(file)).ok().as_ref() != Some(text)
+        fs::read_to_string(mutants(workload, "ptx").join(file)).ok().as_ref() != Some(text)
     });
     let differ: Vec<_> = changed.map(|(file, ..)| file).collect();
     assert!(
@@ -81,16 +94,20 @@ fn every_mutant_derives_byte_for_byte() {
 
 /// Without a compiler too, a kernel or patch that was changed afterwards is noticed.
 #[test]
-fn the_manifest_of_the_mutants_tells_what_is_there() {
-    let present = texts(&mutants("ptx"));
-    let manifest = Manifest::parse(&read(&mutants("ptx").join(MANIFEST)));
+fn the_manifests_of_the_mutants_tell_what_is_there() {
+    workloads().iter().for_each(|workload| manifest_tells(workload));
+}
+
+fn manifest_tells(workload: &str) {
+    let present = texts(&mutants(workload, "ptx"));
+    let manifest = Manifest::parse(&read(&mutants(workload, "ptx").join(MANIFEST)));
     let manifest = manifest.unwrap_or_else(|e| panic!("{e}"));
-    let found = all_sources();
+    let found = all_sources(workload);
     let names: BTreeSet<_> = manifest.sources.keys().chain(found.keys()).collect();
     let changed: Vec<_> =
         names.into_iter().filter(|&n| manifest.sources.get(n) != found.get(n)).collect();
     assert!(changed.is_empty(), "changed since: {changed:?}; SPLAT_PTX=write derives all");
-    let mutations = mutations();
+    let mutations = mutations(workload);
     let mut expected = BTreeSet::from([MANIFEST.to_owned()]);
     for (file, kernel, _) in kernels(&mutations) {
         let text = present.get(&file).map(String::as_str);
@@ -104,10 +121,12 @@ fn the_manifest_of_the_mutants_tells_what_is_there() {
 /// A patch that the compiler undoes, or that touches nothing of a kernel, is no mutant of it.
 #[test]
 fn every_mutant_is_another_program_in_the_emulators_subset() {
-    for (file, kernel, _) in kernels(&mutations()) {
-        let text = read(&mutants("ptx").join(&file));
-        assert!(text != ptx(&kernel.path()), "{file} is the kernel that it should differ from");
-        let foreign = subset::foreign(&file, &text);
-        assert!(foreign.is_empty(), "outside the subset:\n{}", foreign.join("\n"));
+    for workload in workloads() {
+        for (file, kernel, _) in kernels(&mutations(&workload)) {
+            let text = read(&mutants(&workload, "ptx").join(&file));
+            assert!(text != ptx(&kernel.path()), "{file} is the kernel that it should differ from");
+            let foreign = subset::foreign(&file, &text);
+            assert!(foreign.is_empty(), "outside the subset:\n{}", foreign.join("\n"));
+        }
     }
 }

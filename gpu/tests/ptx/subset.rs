@@ -3,7 +3,7 @@
 //! array that is indexed at run time), no f64, no 16-bit arithmetic.
 
 /// Operations.
-const OPERATIONS: [&str; 44] = [
+const OPERATIONS: [&str; 45] = [
     "abs",
     "activemask",
     "add",
@@ -48,9 +48,10 @@ const OPERATIONS: [&str; 44] = [
     "st",
     "sub",
     "vote",
+    "xor",
 ];
 
-/// What may follow an operation; `xor` and `exit` are operations that no kernel needs today.
+/// What may follow an operation; `exit` is an operation that no kernel needs today.
 const MODIFIERS: [&str; 63] = [
     "and", "any", "all", "add", "approx", "ballot", "bfly", "b32", "b64", "cas", "down", "eq",
     "equ", "exch", "f32", "ftz", "full", "ge", "geu", "global", "gt", "gtu", "hi", "idx", "le",

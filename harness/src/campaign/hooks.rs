@@ -4,7 +4,6 @@
 use super::{Chain, Finding, Item};
 use crate::workload::{AnyCase, Case, Job};
 use splatcheck_emulator::mix;
-use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{Setting, Stage};
 
 /// Makes a failing case smaller: gets the case and a predicate that says whether a smaller one
@@ -59,8 +58,7 @@ impl Policy for ByTurns {
     }
 
     fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
-        let has_turns =
-            |setting: &Setting| setting.reduction.row().in_memory != InMemory::FloatAtomics;
+        let has_turns = |setting: &Setting| setting.reduction.launches_twice();
         let dear: Vec<_> = all.iter().copied().filter(has_turns).collect();
         let one = place(case, dear.len()).map(|place| dear[place]);
         let kept = |setting: &Setting| !has_turns(setting) || one == Some(*setting);
@@ -201,11 +199,10 @@ mod tests {
         }
         for (reduction, runs) in runs {
             let settings = all.iter().filter(|setting| setting.reduction == reduction).count();
-            match reduction.row().in_memory {
-                InMemory::FloatAtomics => assert_eq!(runs, CASES * settings, "{reduction}"),
-                InMemory::FixedPoint | InMemory::InOrder => {
-                    assert!((CASES / 3..=2 * CASES / 3).contains(&runs), "{reduction}: {runs}");
-                }
+            if reduction.launches_twice() {
+                assert!((CASES / 3..=2 * CASES / 3).contains(&runs), "{reduction}: {runs}");
+            } else {
+                assert_eq!(runs, CASES * settings, "{reduction}");
             }
         }
     }

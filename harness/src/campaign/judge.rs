@@ -44,8 +44,8 @@ struct Settings {
     long: Vec<Option<Setting>>,
     /// Those that the engine does not run.
     lacking: Lacking,
-    /// Those whose reduction's numbers end below the sums.
-    beyond: Vec<Option<Setting>>,
+    /// Those whose reduction is not for the job.
+    beyond: Lacking,
 }
 
 /// A job of an item.
@@ -117,6 +117,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// What has no forward pass to go on from is not exercised.
     fn without_forward(&mut self, entry: Entry<'_>) {
         let Settings { short, long, beyond, .. } = self.settings(entry);
+        let beyond = beyond.into_iter().map(|(setting, _)| setting);
         let lacking = short.into_iter().chain(long).chain(beyond);
         let lacking = lacking.map(|setting| (setting, NO_FORWARD.to_owned())).collect();
         self.note_unsupported(entry, lacking);
@@ -182,7 +183,9 @@ impl<'a, 'm> Judge<'a, 'm> {
         let mut all = Settings::default();
         for setting in self.contender.settings_of(stage, &settings) {
             match self.contender.engine.supports(stage, setting.map(|s| s.reduction)) {
-                Support::Yes if self.is_beyond(entry, setting) => all.beyond.push(setting),
+                Support::Yes if let Some(reason) = self.beyond(entry, setting) => {
+                    all.beyond.push((setting, reason));
+                }
                 Support::Yes if entry.job.may_be_cut(&self.report.info, setting) => {
                     all.long.push(setting);
                 }
@@ -193,21 +196,26 @@ impl<'a, 'm> Judge<'a, 'm> {
         all
     }
 
-    /// Whether sums of the job are larger than the numbers that the setting's reduction adds up. Only of a
-    /// reduction whose numbers end somewhere are the bounds asked.
-    fn is_beyond(&self, entry: Entry<'_>, setting: Option<Setting>) -> bool {
+    /// Why the setting's reduction is not for the job: its sums are larger than the numbers which are added
+    /// up, or its rows more than are kept. Only of a reduction whose numbers end somewhere are the bounds
+    /// asked.
+    fn beyond(&self, entry: Entry<'_>, setting: Option<Setting>) -> Option<String> {
         let arithmetic = Arithmetic::of(&self.report.info);
-        setting.is_some_and(|setting| match setting.reduction.row().in_memory {
-            InMemory::FloatAtomics | InMemory::InOrder => false,
-            InMemory::FixedPoint => !entry.job.expectation(arithmetic).is_in_fixed_point(),
-        })
+        let reduction = setting?.reduction;
+        let fits = match reduction.row().in_memory {
+            InMemory::FloatAtomics | InMemory::InOrder | InMemory::OneWriter => true,
+            InMemory::FixedPoint => entry.job.expectation(arithmetic).is_in_fixed_point(),
+        };
+        if !fits {
+            return Some("sums reach 2^31, where the numbers in fixed point end".to_owned());
+        }
+        entry.job.is_beyond(setting)
     }
 
     /// What a reduction has no numbers for is not exercised.
-    fn note_beyond(&mut self, entry: Entry<'_>, beyond: Vec<Option<Setting>>) {
-        for setting in beyond {
-            let range = "sums reach 2^31, where the numbers in fixed point end".to_owned();
-            self.note_limited(entry, setting, EngineError::TooLarge(range));
+    fn note_beyond(&mut self, entry: Entry<'_>, beyond: Lacking) {
+        for (setting, reason) in beyond {
+            self.note_limited(entry, setting, EngineError::TooLarge(reason));
         }
     }
 

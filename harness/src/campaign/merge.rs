@@ -48,6 +48,7 @@ impl EngineReport {
         for (key, theirs) in other.limited {
             self.limit(key, theirs);
         }
+        self.unsupported.extend(other.unsupported);
         other.findings.into_iter().for_each(|finding| self.add_finding(finding));
         self.given_up = self.given_up.take().or(other.given_up);
     }

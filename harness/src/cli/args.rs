@@ -119,6 +119,25 @@ pub(super) fn parse_workload(name: &str) -> Result<Arc<dyn Workload>, UnknownWor
     workloads::find(name)
 }
 
+/// Some of the workloads.
+#[derive(Clone, Debug)]
+pub struct Workloads(Vec<Arc<dyn Workload>>);
+
+impl Workloads {
+    /// Their names.
+    fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|workload| workload.name()).collect()
+    }
+}
+
+/// A workload by its name, or all of them.
+pub(super) fn parse_workloads(name: &str) -> Result<Workloads, UnknownWorkload> {
+    Ok(Workloads(if name == ALL { workloads::all() } else { vec![workloads::find(name)?] }))
+}
+
+/// The name of all workloads together.
+const ALL: &str = "all";
+
 /// A workload under the convention that was named, if one was.
 ///
 /// # Errors
@@ -141,8 +160,8 @@ pub struct CheckArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block, per-gaussian, replay,
-    /// multi-pixel-2, multi-pixel-4, sorted or fixed; repeatable
+    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block, segmented, per-key,
+    /// per-gaussian, replay, multi-pixel-2, multi-pixel-4, sorted or fixed; repeatable
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Vec<Reduction>,
     /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable
@@ -164,10 +183,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "J", requires = "command", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// What is judged beside a case or scene that is named: splat or scatter
-    #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
+    /// What is judged beside a case or scene that is named: splat, scatter or all [default: all, of splats
+    /// the most cases; splat with a program, a corpus or a convention]
+    #[arg(long, value_name = "NAME", value_parser = parse_workloads)]
     #[arg(conflicts_with_all = ["ply", "case"])]
-    pub workload: Arc<dyn Workload>,
+    pub workload: Option<Workloads>,
     /// Number of random cases
     #[arg(long, value_name = "N", default_value_t = 200, allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["ply", "case"])]
@@ -311,15 +331,42 @@ impl CheckPlan {
     }
 }
 
+/// Of so many random cases another workload than the first has one, where none is named.
+const SHARE_OF_OTHERS: u32 = 8;
+
 impl CheckArgs {
-    /// Checks every option, against the engines of this machine where they matter.
+    /// Checks every option, against the engines of this machine where they matter; a plan for each
+    /// workload.
     ///
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
-    pub fn resolve(self, discovery: &Discovery) -> Result<CheckPlan, CliError> {
+    pub fn resolve(self, discovery: &Discovery) -> Result<Vec<CheckPlan>, CliError> {
+        let of_splats = self.command.is_given()
+            || self.scene.ply.is_some()
+            || self.case.is_some()
+            || self.corpus.is_some()
+            || self.convention.is_some();
+        let (workloads, cases) = match &self.workload {
+            Some(Workloads(named)) => (named.clone(), self.cases),
+            None if of_splats => (workloads::all().into_iter().take(1).collect(), self.cases),
+            None => (workloads::all(), self.cases.div_ceil(SHARE_OF_OTHERS)),
+        };
+        let plan = |(at, workload)| {
+            let cases = if at == 0 { self.cases } else { cases };
+            Self { cases, ..self.clone() }.of_workload(workload, discovery)
+        };
+        workloads.into_iter().enumerate().map(plan).collect()
+    }
+
+    /// The plan for one workload.
+    fn of_workload(
+        self,
+        workload: Arc<dyn Workload>,
+        discovery: &Discovery,
+    ) -> Result<CheckPlan, CliError> {
         let command = self.command.clone().resolve(
             self.jobs.unwrap_or(1).into(),
-            self.workload.as_ref(),
+            workload.as_ref(),
             &[
                 ("--engine", !self.engine.is_empty()),
                 ("--reduction", !self.reduction.is_empty()),
@@ -354,7 +401,7 @@ impl CheckArgs {
             _ => Subject::Campaign {
                 corpus: match self.corpus {
                     Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                    None => paths::default_corpus(self.workload.name()),
+                    None => paths::default_corpus(workload.name()),
                 },
                 cases: self.cases,
                 seed: self.seed,
@@ -368,7 +415,7 @@ impl CheckArgs {
             thresholds,
             subject,
             out: paths::writable_folder("--out", &self.out)?,
-            workload: under(self.workload, self.convention)?,
+            workload: under(workload, self.convention)?,
             convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,
             repeats,

@@ -33,11 +33,20 @@ const MANY: u64 = 64;
 /// # Errors
 /// See [`CliError`]; that no engine is there to judge is one too, because nothing judged must not
 /// look like a pass.
-pub fn run(plan: &CheckPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    conclude(&mut judge(plan)?, plan, out)
+pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let mut reports: Vec<EngineReport> = Vec::new();
+    for plan in plans {
+        for report in judge(plan)? {
+            match reports.iter_mut().find(|known| known.id == report.id) {
+                Some(known) => known.merge(report),
+                None => reports.push(report),
+            }
+        }
+    }
+    conclude(&mut reports, plans, out)
 }
 
-/// Judges the plan's engines on its cases.
+/// Judges a plan's engines on its cases.
 ///
 /// # Errors
 /// As [`run`].
@@ -92,9 +101,10 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
 /// Writes the reproducers and the report.
 fn conclude(
     reports: &mut [EngineReport],
-    plan: &CheckPlan,
+    plans: &[CheckPlan],
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
+    let Some(plan) = plans.first() else { return Err(CliError::new("no workload is named")) };
     let files = reproducer::write_all(&plan.out, reports, None)?;
     if let Some(command) = &plan.command {
         command.tell(reports);
@@ -110,12 +120,14 @@ fn conclude(
     for line in plan.command.iter().flat_map(|command| command.not_for.lines()) {
         writeln!(out, "{line}")?;
     }
-    if let Subject::Campaign { corpus: None, .. } = plan.subject {
-        writeln!(
-            out,
-            "NOT EXERCISED: the corpus: no folder corpora/{} here (--corpus names another)",
-            plan.workload.name()
-        )?;
+    for plan in plans {
+        if let Subject::Campaign { corpus: None, .. } = plan.subject {
+            writeln!(
+                out,
+                "NOT EXERCISED: the corpus: no folder corpora/{} here (--corpus names another)",
+                plan.workload.name()
+            )?;
+        }
     }
     let evidence = Evidence::new(reports, plan.discovery.in_vain(plan.named));
     plan.gate.conclude(&evidence, &files, out)

@@ -55,6 +55,7 @@ fn chosen(plan: &MutantsPlan) -> Result<Vec<Mutant>, CliError> {
             return Err(CliError::new(what));
         }
     }
+    mutants.retain(|m| plan.workloads.contains(&m.workload.as_str()));
     mutants.retain(|m| plan.mutants.is_empty() || plan.mutants.contains(&m.mutation.name));
     Ok(mutants)
 }

@@ -50,6 +50,22 @@ pub(crate) fn files(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, 
     Ok(files)
 }
 
+/// Bytes as text.
+///
+/// # Errors
+/// Where they are none.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, Problem> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let value = format!("not UTF-8 from byte {}", error.valid_up_to());
+        Problem::new("the text", value, "save it as UTF-8")
+    })
+}
+
+/// Whether a file is a text case, by its name's extension; else it is a `.safetensors`.
+pub(crate) fn is_text(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
 /// The name of a case that its file does not carry: the file's name without its extension.
 pub(crate) fn stem(file: &Path) -> String {
     file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()

@@ -1,5 +1,6 @@
 //! What a conforming kernel may return for one job.
 
+use super::by_lane::ByLane;
 use super::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
 use splatcheck_gpu::{Data, Setting, TensorError, Tensors};
@@ -100,13 +101,27 @@ pub enum Terms {
         /// Lanes.
         counts: Vec<u32>,
     },
+    /// One of each lane that has a row, and what the row holds before.
+    ByLane(ByLane),
 }
 
 impl Terms {
+    /// The summations of all rows under a setting.
+    #[must_use]
+    pub fn summations(&self, setting: Option<Setting>, lane_width: u32) -> Summations<'_> {
+        match self {
+            Self::InAnyOrder(_) | Self::ByWorkgroup { .. } => {
+                Summations::Each { terms: self, setting, lane_width }
+            }
+            Self::ByLane(lanes) => Summations::All(lanes.summations(setting, lane_width)),
+        }
+    }
+
     /// The summation of a row under a setting.
     #[must_use]
     pub fn summation(&self, row: usize, setting: Option<Setting>, lane_width: u32) -> Summation {
         match (self, setting) {
+            (Self::ByLane(lanes), _) => lanes.summations(setting, lane_width)[row],
             (Self::ByWorkgroup { offsets, counts }, Some(setting)) => {
                 Summation::new(&counts[offsets[row]..offsets[row + 1]], setting, lane_width)
             }
@@ -115,6 +130,35 @@ impl Terms {
                 Summation::in_any_order(counts.iter().map(|&count| u64::from(count)).sum())
             }
             (Self::InAnyOrder(terms), _) => Summation::in_any_order(terms[row]),
+        }
+    }
+}
+
+/// The summations of rows under one setting.
+#[derive(Clone, Debug)]
+pub enum Summations<'a> {
+    /// Each follows from its row's terms.
+    Each {
+        /// The terms.
+        terms: &'a Terms,
+        /// The setting.
+        setting: Option<Setting>,
+        /// Lanes of a warp.
+        lane_width: u32,
+    },
+    /// All of them.
+    All(Vec<Summation>),
+}
+
+impl Summations<'_> {
+    /// That of a row.
+    #[must_use]
+    pub fn of(&self, row: usize) -> Summation {
+        match self {
+            Self::Each { terms, setting, lane_width } => {
+                terms.summation(row, *setting, *lane_width)
+            }
+            Self::All(all) => all[row],
         }
     }
 }

@@ -51,7 +51,9 @@ impl Summation {
     pub fn tolerance(self, element: &ElementBound, model: &ArithmeticModel) -> f64 {
         let Self { depth, terms, in_memory } = self;
         match in_memory {
-            InMemory::FloatAtomics | InMemory::InOrder => element.tolerance(depth, terms, model),
+            InMemory::FloatAtomics | InMemory::InOrder | InMemory::OneWriter => {
+                element.tolerance(depth, terms, model)
+            }
             InMemory::FixedPoint => {
                 element.of_fixed_point_terms(terms).tolerance(depth, terms, model)
             }

@@ -122,6 +122,10 @@ impl Emulated {
         self.engine.set_schedule(schedule.clone());
         let name = setting.map_or_else(|| self.stage.to_string(), |setting| setting.to_string());
         let job = job_of(trial, self.stage)?;
+        if job.is_beyond(setting).is_some() {
+            // The reduction is not for the case, which shows nothing of it.
+            return Ok(None);
+        }
         let tally = match once(&mut self.engine, job, setting) {
             Ok(tally) => tally,
             Err(error) => return misuse(&self.engine, error, &name).map(Some),

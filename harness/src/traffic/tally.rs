@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use splatcheck_gpu::reduction::WORKGROUP_SIZE;
+use splatcheck_gpu::reduction::{WORKGROUP_SIZE, runs};
 
 use super::added;
 use crate::scatter_step::{Destination, Scatter, ScatterStep};
@@ -16,6 +16,8 @@ pub(super) struct Tally {
     alone: Vec<AtomicU32>,
     /// There from the first step with several rows on.
     beside: OnceLock<Vec<AtomicU32>>,
+    /// See [`super::Counts`]; `None` where runs are not asked for.
+    runs: Option<Vec<AtomicU32>>,
     workgroups: Vec<AtomicU32>,
 }
 
@@ -24,10 +26,12 @@ fn counters(count: usize) -> Vec<AtomicU32> {
 }
 
 impl Tally {
-    pub(super) fn new(rows: usize, lane_width: u32) -> Self {
+    pub(super) fn new(rows: usize, lane_width: u32, runs: bool) -> Self {
+        let of_lanes = || counters(rows * lane_width as usize);
         Self {
             lane_width,
-            alone: counters(rows * lane_width as usize),
+            alone: of_lanes(),
+            runs: runs.then(of_lanes),
             beside: OnceLock::new(),
             workgroups: counters(rows),
         }
@@ -59,12 +63,25 @@ impl Tally {
     fn step(&self, step: &ScatterStep<'_>, found: &mut Workgroup, slots: &mut Slots) {
         match step.destinations {
             [] => {}
-            [one] => self.count(&self.alone, one),
+            [one] => self.count(&self.alone, one.row, one.lanes.count_ones()),
             several => {
                 let beside = self.beside.get_or_init(|| counters(self.alone.len()));
-                several.iter().for_each(|one| self.count(beside, one));
+                for one in several {
+                    self.count(beside, one.row, one.lanes.count_ones());
+                }
                 *found.parted.entry(parts(several)).or_default() += 1;
             }
+        }
+        if let Some(counts) = self.runs.as_ref().filter(|_| !step.destinations.is_empty()) {
+            let mut of_step = Vec::new();
+            for &Destination { row, lanes, .. } in step.destinations {
+                for run in runs(lanes) {
+                    self.count(counts, row, run);
+                    of_step.push(run);
+                }
+            }
+            of_step.sort_unstable();
+            *found.of_runs.entry(of_step).or_default() += 1;
         }
         for destination in step.destinations {
             if slots.touch(destination.slot) {
@@ -73,16 +90,15 @@ impl Tally {
         }
     }
 
-    fn count(&self, steps: &[AtomicU32], destination: &Destination) {
-        let first = destination.row as usize * self.lane_width as usize;
-        let lanes = destination.lanes.count_ones() as usize;
-        steps[first + lanes - 1].fetch_add(1, Ordering::Relaxed);
+    fn count(&self, steps: &[AtomicU32], row: u32, lanes: u32) {
+        let first = row as usize * self.lane_width as usize;
+        steps[first + lanes as usize - 1].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The counts of the rows: steps with one row, steps with several, workgroups.
-    pub(super) fn finish(self) -> [Vec<u32>; 3] {
+    /// The counts of the rows: steps with one row, steps with several, runs, workgroups.
+    pub(super) fn finish(self) -> [Vec<u32>; 4] {
         let beside = self.beside.into_inner().unwrap_or_default();
-        [self.alone, beside, self.workgroups]
+        [self.alone, beside, self.runs.unwrap_or_default(), self.workgroups]
             .map(|counts| counts.into_iter().map(AtomicU32::into_inner).collect())
     }
 }
@@ -99,13 +115,16 @@ pub(super) struct Workgroup {
     /// See [`super::Counts`].
     pub(super) parted: BTreeMap<Vec<u32>, u64>,
     /// See [`super::Counts`].
+    pub(super) of_runs: BTreeMap<Vec<u32>, u64>,
+    /// See [`super::Counts`].
     pub(super) passes: Vec<u64>,
 }
 
 impl Workgroup {
     /// Nothing yet, for so many tallies.
     pub(super) fn none(tallies: usize, lane_width: u32) -> Vec<Self> {
-        let none = || Self { parted: BTreeMap::new(), passes: vec![0; lane_width as usize + 1] };
+        let passes = || vec![0; lane_width as usize + 1];
+        let none = || Self { parted: BTreeMap::new(), of_runs: BTreeMap::new(), passes: passes() };
         std::iter::repeat_with(none).take(tallies).collect()
     }
 
@@ -115,10 +134,13 @@ impl Workgroup {
     }
 
     fn joined(mut self, other: Self) -> Self {
-        for (parts, steps) in other.parted {
-            *self.parted.entry(parts).or_default() += steps;
+        for (all, other) in [(&mut self.parted, other.parted), (&mut self.of_runs, other.of_runs)] {
+            for (parts, steps) in other {
+                *all.entry(parts).or_default() += steps;
+            }
         }
-        Self { parted: self.parted, passes: added(self.passes, other.passes) }
+        self.passes = added(self.passes, other.passes);
+        self
     }
 }
 

@@ -9,5 +9,6 @@ mod judged;
 pub mod minimize;
 mod space;
 mod steps;
+pub mod text;
 
 pub use drawing::Scatter;

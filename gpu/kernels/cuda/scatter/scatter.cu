@@ -1,9 +1,8 @@
 // Stage `scatter`: lane i of the grid has element i, whose values it adds to the row that the
-// element's key names. So the lanes of a warp have targets of their own, which the reduction `atomic`
-// allows (reduce.cuh); the keys must be matched before any other reduction may be used.
+// element's key names. So the lanes of a warp have rows of their own: see keyed.cuh.
 //
 // Values go through the reduction in chunks of VALUES, so that one kernel serves every number of
-// values. All lanes of a warp make the same number of steps: lanes without an element, or whose
+// values. All lanes of a block make the same number of steps: lanes without an element, or whose
 // element has no key, stay with exact zeros and no target is formed for them (hazards 1 to 5, 11).
 #include "warp.cuh"
 #include REDUCTION
@@ -13,6 +12,8 @@ enum : unsigned {
     BLOCK_SIZE = 256,
     // Values that a lane takes up at a time.
     VALUES = 4,
+    // Rows that a block can keep sums of, of VALUES values each: 16 KiB.
+    BLOCK_ROWS = 1024,
     // The key of an element that is added to no row.
     NO_KEY = 0xffffffff,
 };
@@ -25,11 +26,12 @@ struct Params {
     unsigned values;
     // Rows of the sums E.
     unsigned rows;
-    // Contributing lanes from which a warp reduces in registers.
+    // Lanes of a group from which it is added up in registers.
     unsigned threshold;
 };
 
-using Sums = Reduction<1, VALUES>;
+using Sums = Keyed<BLOCK_ROWS, VALUES>;
+using Destination = Sums::Destination;
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     const Params params,
@@ -40,20 +42,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     // [E,V], holding what is added to.
     float* __restrict__ sums
 ) {
-    __shared__ Sums::Shared shared;
+    __shared__ Destination::Shared shared;
 
     const unsigned id = blockIdx.x * BLOCK_SIZE + threadIdx.x;
     const unsigned key = id < params.elements ? keys[id] : NO_KEY;
     const bool contributes = key != NO_KEY;
-    // A vote of the whole warp (hazard 1).
-    const unsigned group = __ballot_sync(FULL_WARP, contributes);
+    const Sums::Lanes lanes(key, contributes, params.threshold);
     for (unsigned first = 0; first < params.values; first += VALUES) {
         const unsigned used = min(params.values - first, static_cast<unsigned>(VALUES));
+        const auto target = [&](unsigned row) { return sums + row * params.values + first; };
+        Destination::begin(shared, used);
         // Exact zeros where the lane does not contribute (hazard 5).
         float values[VALUES] = {};
-        float* target = sums;
         if (contributes) {
-            target = sums + key * params.values + first;
             const float* from = elements + id * params.values + first;
 #pragma unroll
             for (unsigned v = 0; v < VALUES; v++) {
@@ -62,8 +63,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 }
             }
         }
-        if (group != 0) {
-            Sums::add_up(shared, 0, target, group, params.threshold, values, used);
+        lanes.add_up(values, used);
+        if (Sums::OF_BLOCK) {
+            __syncthreads();
+        }
+        if (lanes.sends) {
+            Destination::send(shared, lanes.key, target(lanes.key), values, used);
+        }
+        Destination::end(shared, params.rows, used, target);
+        if (Sums::OF_BLOCK) {
+            __syncthreads();
         }
     }
 }

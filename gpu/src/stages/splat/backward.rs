@@ -153,7 +153,7 @@ impl Row {
                 loop_steps,
             },
             ptx: Ptx { buffers },
-            twice: &[],
+            own_launches: &[],
             check,
         }
     }
@@ -248,7 +248,7 @@ pub(super) const STANDARD_TEXT: Text =
     Text { formulation_of: None, ..backward(formulation!("BEHIND", "STORED", "DIRECT", "0.0f")) };
 
 static STANDARD: StageSpec = StageSpec {
-    twice: twice::ALL,
+    own_launches: twice::ALL,
     ..Row {
         name: "rasterize_backward",
         text: STANDARD_TEXT,

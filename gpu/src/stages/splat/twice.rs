@@ -12,23 +12,24 @@ use super::{
 };
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::{
-    Buffer, Buffers, Dim, Launch, LoopRun, Param, Port, Ptx, Reductions, Role, Sizes, StageSpec,
-    Text, TwoLaunches, Value, Wgsl,
+    Buffer, Buffers, Dim, Launch, LoopRun, OwnLaunches, Param, Port, Ptx, Reductions, Role, Sizes,
+    StageSpec, Text, Value, Wgsl,
 };
+use crate::stages::starts;
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
 /// Both.
-pub(super) static ALL: &[TwoLaunches] = &[
-    TwoLaunches {
+pub(super) static ALL: &[OwnLaunches] = &[
+    OwnLaunches {
         reduction: Reduction::Sorted,
         first: &SORTED,
-        second: &REDUCE_BY_KEY,
+        second: Some(&REDUCE_BY_KEY),
         derive: sort_by_gaussian,
     },
-    TwoLaunches {
+    OwnLaunches {
         reduction: Reduction::Fixed,
         first: &FIXED,
-        second: &FROM_FIXED_POINT,
+        second: Some(&FROM_FIXED_POINT),
         derive: |_| Ok(Tensors::new()),
     },
 ];
@@ -39,17 +40,7 @@ pub(super) static ALL: &[TwoLaunches] = &[
 fn sort_by_gaussian(inputs: &Tensors) -> Result<Tensors, TensorError> {
     let ids = inputs.u32("flatten_ids")?;
     let gaussians = inputs.f32("opacities")?.len();
-    let mut offsets = vec![0_u32; gaussians + 1];
-    for &id in ids {
-        if let Some(count) = offsets.get_mut(id as usize + 1) {
-            *count += 1;
-        }
-    }
-    let mut sum = 0;
-    for offset in &mut offsets {
-        sum += *offset;
-        *offset = sum;
-    }
+    let offsets = starts(ids, gaussians);
     let mut next = offsets.clone();
     let slot = |&id: &u32| {
         let next = next.get_mut(id as usize)?;
@@ -127,7 +118,7 @@ static SORTED: StageSpec = StageSpec {
             outputs: &[PARTIALS],
         },
     },
-    twice: &[],
+    own_launches: &[],
     check: check::backward,
 };
 
@@ -172,7 +163,7 @@ static FIXED: StageSpec = StageSpec {
         loop_steps: steps::rasterize_backward,
     },
     ptx: Ptx { buffers: FIXED_BUFFERS },
-    twice: &[],
+    own_launches: &[],
     check: check::backward,
 };
 
@@ -234,7 +225,7 @@ impl Second {
                 loop_steps,
             },
             ptx: Ptx { buffers },
-            twice: &[],
+            own_launches: &[],
             check: |_, _| Ok(()),
         }
     }

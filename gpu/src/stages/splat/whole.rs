@@ -54,6 +54,6 @@ static SPEC: StageSpec = StageSpec {
         loop_steps: |_| Ok(0),
     },
     ptx: Ptx { buffers: NO_BUFFERS },
-    twice: &[],
+    own_launches: &[],
     check: |_, _| Ok(()),
 };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::generated::OwnArgs;
+use super::{Workloads, parse_workloads};
 use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::engines::drivers::EMULATOR;
@@ -19,6 +20,9 @@ pub struct MutantsArgs {
     /// mutants, every other engine but CUDA's own for WGSL's]
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
+    /// Run the mutants of this workload's kernels only: splat, scatter or all
+    #[arg(long, value_name = "NAME", default_value = "all", value_parser = parse_workloads)]
+    pub workload: Workloads,
     /// Run this mutant only; repeatable
     #[arg(long, value_name = "NAME")]
     pub mutant: Vec<String>,
@@ -73,6 +77,8 @@ pub struct MutantsPlan {
     pub rates: bool,
     /// The engines for WGSL's.
     pub engines: Vec<Found>,
+    /// The workloads of the kernels, by name.
+    pub workloads: Vec<&'static str>,
     /// The mutants by name; none means all.
     pub mutants: Vec<String>,
     /// How much is run.
@@ -108,6 +114,7 @@ impl MutantsArgs {
             emulator,
             rates: self.rates,
             engines: selected.into_iter().filter(runs_wgsl).collect(),
+            workloads: self.workload.names(),
             mutants: self.mutant,
             budget: Budget { seeds: self.seeds, cases: self.cases, limit: usize::MAX },
             out,

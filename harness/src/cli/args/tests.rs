@@ -27,6 +27,11 @@ fn machine() -> Discovery {
 }
 
 fn check(words: &[&str]) -> Result<CheckPlan, String> {
+    plans(words).map(|mut plans| plans.remove(0))
+}
+
+/// The plans of every workload, at least one.
+fn plans(words: &[&str]) -> Result<Vec<CheckPlan>, String> {
     let words = std::iter::once(&"splatcheck").chain(words);
     let cli = Cli::try_parse_from(words).map_err(|e| e.to_string())?;
     let typed = match cli.command {
@@ -35,6 +40,23 @@ fn check(words: &[&str]) -> Result<CheckPlan, String> {
         Some(other) => return Err(format!("not check: {other:?}")),
     };
     typed.resolve(&machine()).map_err(|e| one_line(&e))
+}
+
+#[test]
+fn every_workload_is_judged_where_nothing_is_of_one() {
+    let of = |words: &[&str]| {
+        let plans = plans(words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+        let cases = |plan: &CheckPlan| match plan.subject {
+            Subject::Campaign { cases, .. } => cases,
+            Subject::Case(_) | Subject::Scene(_) => panic!("a campaign"),
+        };
+        plans.iter().map(|plan| (plan.workload.name(), cases(plan))).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[]), [("splat", 200), ("scatter", 25)], "few of the second");
+    assert_eq!(of(&["--cases", "0"]), [("splat", 0), ("scatter", 0)], "the corpora");
+    assert_eq!(of(&["--workload", "all"]), [("splat", 200), ("scatter", 200)], "as was asked");
+    assert_eq!(of(&["--workload", "scatter"]), [("scatter", 200)], "one");
+    assert_eq!(of(&["--convention", "inria"]), [("splat", 200)], "sums have no convention");
 }
 
 #[test]

@@ -273,6 +273,9 @@ impl<'c> Probes<'c> {
         engine: &mut EmulatorEngine,
     ) -> Result<Option<Probe<'c>>, EngineError> {
         let job = job_of(trial, self.stage)?;
+        if job.is_beyond(setting).is_some() {
+            return Ok(None);
+        }
         let outputs = match outputs_of(engine, job, setting) {
             Ok(outputs) => outputs,
             Err(_) if engine.misuse() == Some("budget") => return Ok(None),

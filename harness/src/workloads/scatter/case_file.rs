@@ -1,7 +1,7 @@
 //! One case as a `.safetensors` file.
 //!
 //! Tensors: `keys` `[N]` (U32; 4294967295 for an element that is added to no row), `values` `[N,V]` and
-//! `initial` `[E,V]` (F32).
+//! `initial` `[E,V]` (F32), in place of which metadata `rows` = E means zeros.
 //!
 //! Metadata: `workload` = `scatter`; optional `name` (the file's name where absent), `purpose`,
 //! `hazards` (as in `3,5`). Keys that start with `splatcheck.` are notes. Any other tensor or key is
@@ -16,16 +16,19 @@ use splatcheck_gpu::stages::scatter::NAME;
 use splatcheck_reference::scatter::NO_KEY;
 
 use super::case::{Case, Numbers};
+use super::text;
 use crate::io::container::{self, Container, Entry};
 use crate::io::error::{InputError, Problem, quoted};
-use crate::io::read;
+use crate::io::read::{self, is_text};
 use crate::io::write::write_file;
 use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 
-/// Extension of the files that hold a case.
-pub const EXTENSION: &str = "safetensors";
+/// Extensions of the files that hold a case.
+pub const EXTENSIONS: [&str; 2] = ["safetensors", text::EXTENSION];
+/// The most numbers that rows without a tensor may be: 1 GiB.
+const MAX_WORDS: usize = 1 << 28;
 const TENSORS: [&str; 3] = ["keys", "values", "initial"];
-const KEYS: [&str; 4] = [WORKLOAD_KEY, "name", "purpose", "hazards"];
+const KEYS: [&str; 5] = [WORKLOAD_KEY, "name", "purpose", "hazards", "rows"];
 
 /// A case and what its file carries beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,12 +39,17 @@ pub struct CaseFile {
     pub notes: BTreeMap<String, String>,
 }
 
-/// Reads a case.
+/// Reads a case of either form, by its file name's extension.
 ///
 /// # Errors
 /// Names the tensor or metadata key, its value and the rule it breaks.
 pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
     let bytes = read::bytes(file)?;
+    if is_text(file) {
+        let text = read::utf8(&bytes).map_err(|problem| problem.in_file(file))?;
+        let case = text::parse(text, &read::stem(file)).map_err(|problem| problem.in_file(file))?;
+        return Ok(CaseFile { case, notes: BTreeMap::new() });
+    }
     parse(&bytes, &read::stem(file)).map_err(|problem| problem.in_file(file))
 }
 
@@ -82,14 +90,32 @@ fn numbers(container: &Container<'_>) -> Result<Numbers, Problem> {
     let tensor = container.need_tensor("values")?;
     let values = tensor.numbers(&[Some(keys.len()), None])?;
     let width = tensor.shape[1];
-    let initial = container.need_tensor("initial")?.numbers(&[None, Some(width)])?;
+    let initial = match container.text("rows") {
+        Some(text) if !container.tensors.contains_key("initial") => zeros(text, width)?,
+        Some(text) => {
+            return Err(Problem::new(
+                "rows",
+                quoted(text),
+                "leave it out, or the tensor 'initial'",
+            ));
+        }
+        None => container.need_tensor("initial")?.numbers(&[None, Some(width)])?,
+    };
     let numbers = Numbers { keys, values, initial, width };
     validate(&numbers)?;
     Ok(numbers)
 }
 
+/// So many rows that begin at zero.
+fn zeros(rows: &str, width: usize) -> Result<Vec<f32>, Problem> {
+    let words = rows.parse().ok().and_then(|rows: usize| rows.checked_mul(width));
+    let words = words.filter(|&words| words <= MAX_WORDS);
+    let advice = || Problem::new("rows", quoted(rows), "give the number of rows of the sums");
+    Ok(vec![0.0; words.ok_or_else(advice)?])
+}
+
 /// What arrays of fitting shapes may still contradict.
-fn validate(numbers: &Numbers) -> Result<(), Problem> {
+pub(super) fn validate(numbers: &Numbers) -> Result<(), Problem> {
     if numbers.width == 0 {
         return Err(Problem::new("values of an element", 0, "give 1 or more"));
     }
@@ -231,6 +257,15 @@ mod tests {
         assert!(text.starts_with("the tensor name is 'key': remove it"), "{text}");
         let text = write(&[scatter, ("width", "3")], &[]);
         assert!(text.starts_with("the metadata key is 'width': remove it"), "{text}");
+        let keys = Entry::new("keys", vec![1], vec![4_u32]);
+        let values = Entry::new("values", vec![1, 2], vec![1.0_f32, 2.0]);
+        let text = write(&[scatter, ("rows", "4")], &[&keys, &values]);
+        assert_eq!(
+            text, "keys[0] is 4: must be below 4, the rows, or 4294967295 for none",
+            "{text}"
+        );
+        let text = write(&[scatter, ("rows", "-4")], &[&keys, &values]);
+        assert_eq!(text, "rows is '-4': give the number of rows of the sums", "{text}");
         let text = write(&[scatter, ("hazards", "21")], &[]);
         assert!(text.starts_with("hazards is '21': give numbers from 1 to 20"), "{text}");
     }

@@ -1,7 +1,7 @@
 //! Sums by key as a workload: how their cases are drawn and read.
 
-use super::case_file::{self, EXTENSION};
-use super::generators::{ALL, Row, find};
+use super::case_file::{self, EXTENSIONS};
+use super::generators::{ALL, find};
 use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
@@ -26,14 +26,17 @@ impl Workload for Scatter {
 
     /// Its cases are made smaller by what they are ([`super::minimize`]), not by how they were drawn.
     fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
-        Some(fixed(find(generator.name)?, draw.turn, seed, index))
+        let case: AnyCase =
+            Arc::new(find(generator.name)?.draw_for(draw.lane_width, draw.turn, seed, index));
+        Some(Box::new(Just(case)))
     }
 
     /// The generators take turns.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         let count = ALL.len() as u64;
         let row = &ALL[usize::try_from(index % count).unwrap_or(0)];
-        fixed(row, index / count, seed, index)
+        let case: AnyCase = Arc::new(row.draw(index / count, seed, index));
+        Box::new(Just(case))
     }
 
     fn axes(&self) -> Vec<Axis> {
@@ -41,16 +44,11 @@ impl Workload for Scatter {
     }
 
     fn extensions(&self) -> &'static [&'static str] {
-        &[EXTENSION]
+        &EXTENSIONS
     }
 
     fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
         let case_file::CaseFile { case, notes } = case_file::read_case(file)?;
         Ok(CaseFile { case: Arc::new(case), notes })
     }
-}
-
-fn fixed(row: &Row, turn: u64, seed: u64, index: u64) -> CaseTree {
-    let case: AnyCase = Arc::new(row.draw(turn, seed, index));
-    Box::new(Just(case))
 }

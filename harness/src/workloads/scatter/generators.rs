@@ -4,6 +4,7 @@
 //! A case is a function of the generator, its turn and two numbers (seed, index) alone, the same on
 //! every machine. The turn chooses the kind of case, so that none is left to chance.
 
+mod groups;
 mod numbers;
 mod partitions;
 mod sizes;
@@ -19,9 +20,10 @@ use splatcheck_gpu::stages::scatter::NAME;
 pub struct Row {
     /// The generator.
     pub generator: Generator,
-    /// How many kinds of cases it has: so many turns meet all of them.
+    /// How many kinds of cases it has: so many turns meet all of them; of `groups`, at a lane width of 4.
     pub kinds: u64,
-    numbers: fn(u64, &mut Dice) -> Numbers,
+    /// By the turn and the lane width that is aimed at.
+    numbers: fn(u64, u32, &mut Dice) -> Numbers,
 }
 
 /// Every generator. The order is that of a campaign's turns.
@@ -32,11 +34,23 @@ pub const ALL: &[Row] = &[
             hazards: &[1, 2, 3, 5],
             purpose: "every way in which the lanes of a warp may share rows, with and without idle lanes",
             promise: Promise::Every,
-            turns: Turns::Steering,
+            turns: Turns::Often,
             needs: &[],
         },
         kinds: partitions::KINDS,
         numbers: partitions::draw,
+    },
+    Row {
+        generator: Generator {
+            name: "groups",
+            hazards: &[1, 2, 3, 5, 8, 11],
+            purpose: "every group of lanes that a warp may meet, by turn: its lanes, what is beside it, and the end",
+            promise: Promise::Every,
+            turns: Turns::Steering,
+            needs: &[],
+        },
+        kinds: groups::KINDS,
+        numbers: groups::draw,
     },
     Row {
         generator: Generator {
@@ -64,6 +78,9 @@ pub const ALL: &[Row] = &[
     },
 ];
 
+/// Lanes of CUDA's warps.
+const LANE_WIDTH: u32 = 32;
+
 /// The row of that generator.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row> {
@@ -71,9 +88,16 @@ pub fn find(name: &str) -> Option<&'static Row> {
 }
 
 impl Row {
-    /// The case of these two numbers, named `NAME-seed-index`, of the kind whose turn it is.
+    /// The case of these two numbers, named `NAME-seed-index`, of the kind whose turn it is, for CUDA's
+    /// warps.
     #[must_use]
     pub fn draw(&self, turn: u64, seed: u64, index: u64) -> Case {
+        self.draw_for(LANE_WIDTH, turn, seed, index)
+    }
+
+    /// The same for warps of another width.
+    #[must_use]
+    pub fn draw_for(&self, lane_width: u32, turn: u64, seed: u64, index: u64) -> Case {
         let Generator { name, purpose, hazards, .. } = self.generator;
         let id = CaseId { workload: NAME, generator: name, seed, index };
         Case {
@@ -81,7 +105,7 @@ impl Row {
             id: Some(id),
             purpose: purpose.to_owned(),
             hazards: hazards.to_vec(),
-            numbers: (self.numbers)(turn % self.kinds, &mut Dice::new(seed, index)),
+            numbers: (self.numbers)(turn, lane_width, &mut Dice::new(seed, index)),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::space;
 use super::steps::Steps;
 use crate::case_space::Traits;
 use crate::io::InputError;
-use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Rows, Terms, under};
+use crate::judge::{Arithmetic, ByLane, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::scatter_step::Scatter;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
 use splatcheck_gpu::stages::scatter::SCATTER;
@@ -96,17 +96,18 @@ impl Oracle for Sums {
     }
 }
 
-/// The terms of a row may be added in any order: `atomic` adds what every lane holds, one after the
-/// other, to what the row held before, which is a term like the others.
+/// Lane i of the grid has element i; what a row held before is a term like the others.
 fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
-    let SumBounds { elements, terms } = sums::<M>(&numbers.elements());
+    let SumBounds { elements, .. } = sums::<M>(&numbers.elements());
     let (rows, width) = (numbers.rows(), numbers.width);
+    let starts = |row: &[f32]| row.iter().any(|&x| x != 0.0);
+    let starts = numbers.initial.chunks_exact(width).map(starts).collect();
     let bound = OutputBound::Sum(elements);
     let output = Output { name: "sums", shape: vec![rows, width], bound };
     let rows = Rows {
         count: rows,
         outputs: vec![output],
-        terms: Some(Terms::InAnyOrder(terms)),
+        terms: Some(Terms::ByLane(ByLane { rows: numbers.keys.clone(), starts })),
         presence: None,
         open: Vec::new(),
     };

@@ -55,11 +55,11 @@ fn from_zeros(numbers: &Numbers) -> Vec<Numbers> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workloads::scatter::generators::ALL;
+    use crate::workloads::scatter::generators::{ALL, find};
 
     #[test]
     fn only_what_matters_is_left() {
-        let case = ALL[1].draw(17, 3, 44);
+        let case = find("sizes").expect("there is one").draw(17, 3, 44);
         assert!(
             case.numbers.len() > 30 && case.numbers.width > 1,
             "there is something to leave out"

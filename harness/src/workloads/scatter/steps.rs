@@ -1,11 +1,12 @@
 //! Which lanes add to which row: lane i of the grid has element i, and a warp makes one step.
 
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
+use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{EngineError, Reduction};
 use splatcheck_reference::scatter::NO_KEY;
 
 use super::case::Numbers;
-use crate::scatter_step::{Destination, MOST_LANES, Scatter, ScatterStep, check_lane_width};
+use crate::scatter_step::{MOST_LANES, Scatter, ScatterStep, check_lane_width, parted};
 
 /// The steps of some elements on warps of one width.
 #[derive(Debug)]
@@ -41,6 +42,10 @@ impl Scatter for Steps<'_> {
         u32::try_from(groups).unwrap_or(u32::MAX)
     }
 
+    fn is_keyed(&self) -> bool {
+        SCATTER.is_keyed()
+    }
+
     fn shared_of_kernel(&self, _: Reduction) -> u64 {
         0
     }
@@ -53,7 +58,7 @@ impl Scatter for Steps<'_> {
             let count = self.numbers.len();
             let first = (group + warp as usize * width).min(count);
             let keys = &self.numbers.keys[first..(first + width).min(count)];
-            let destinations = parted(keys);
+            let destinations = parted(keys, |key| key != NO_KEY);
             let all = u64::MAX >> (MOST_LANES - self.lane_width);
             let there = all.checked_shr(self.lane_width - lanes(keys)).unwrap_or(0);
             visit(&ScatterStep {
@@ -71,18 +76,6 @@ impl Scatter for Steps<'_> {
 /// A warp's elements are at most 64.
 fn lanes(keys: &[u32]) -> u32 {
     u32::try_from(keys.len()).unwrap_or(MOST_LANES)
-}
-
-/// The lanes of a warp by the rows that they add to, in the order of their lowest lanes.
-fn parted(keys: &[u32]) -> Vec<Destination> {
-    let mut parts: Vec<Destination> = Vec::new();
-    for (lane, &key) in keys.iter().enumerate().filter(|(_, key)| **key != NO_KEY) {
-        match parts.iter_mut().find(|part| part.row == key) {
-            Some(part) => part.lanes |= 1 << lane,
-            None => parts.push(Destination { row: key, slot: key, lanes: 1 << lane }),
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

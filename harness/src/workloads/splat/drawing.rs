@@ -6,7 +6,7 @@ use super::generators::{self, CHEAP_SIZES, find};
 use super::poison::with_skipped;
 use super::space;
 use crate::case_space::Axis;
-use crate::io::InputError;
+use crate::io::{InputError, read};
 use crate::workload::{
     AnyCase, CaseError, CaseFile, CaseTree, Draw, Drawn, Generator, Notes, Variant, Workload,
 };
@@ -80,7 +80,7 @@ impl Workload for Splat {
     }
 
     fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
-        if corpus::is_text(file) {
+        if read::is_text(file) {
             let case = corpus::read_corpus_case(file)?;
             return Ok(CaseFile { case: Arc::new(case), notes: Notes::new() });
         }

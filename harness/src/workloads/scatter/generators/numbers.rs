@@ -58,8 +58,8 @@ fn rows(many: bool, dice: &mut Dice) -> (Vec<u32>, u32) {
 }
 
 /// A few elements of each row, in any order.
-pub(super) fn draw(kind: u64, dice: &mut Dice) -> Numbers {
-    let kind = usize::try_from(kind).unwrap_or(0);
+pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
+    let kind = usize::try_from(turn % KINDS).unwrap_or(0);
     let row = &ROWS[kind % ROWS.len()];
     let (mut keys, rows) = rows(kind / ROWS.len() % 2 == 1, dice);
     keys.sort_unstable();

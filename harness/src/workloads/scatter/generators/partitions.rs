@@ -61,8 +61,8 @@ fn cuts(width: usize, dice: &mut Dice) -> [usize; 2] {
 
 /// A few warps of one kind, the last of which may be partial; every warp has rows of its own choice.
 /// What idle elements hold is infinite or no number.
-pub(super) fn draw(kind: u64, dice: &mut Dice) -> Numbers {
-    let kind = usize::try_from(kind).unwrap_or(0);
+pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
+    let kind = usize::try_from(turn % KINDS).unwrap_or(0);
     let shape = SHAPES[kind % SHAPES.len()];
     let idle = IDLE[kind / SHAPES.len() % IDLE.len()];
     let lanes = WIDTHS[kind / (SHAPES.len() * IDLE.len()) % WIDTHS.len()];

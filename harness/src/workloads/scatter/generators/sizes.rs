@@ -15,26 +15,32 @@ const WIDE: [[usize; 2]; 2] = [[300, 257], [65_537, 1]];
 /// Kinds of which every pair of regular counts has one.
 const REGULAR: usize = ELEMENTS.len() * VALUES.len();
 
-/// Elements and values of the last kind: the number of values alone is one that 16 bits do not hold.
-const MANY_VALUES: [usize; 2] = [2, 65_537];
+/// Elements and values of the last kinds: a number of values that by itself 16 bits do not hold; a few
+/// workgroups, and many.
+const LAST: [[usize; 2]; 4] = [[2, 65_537], [600, 3], [1500, 2], [40_000, 1]];
 
 /// Kinds of cases.
-pub(super) const KINDS: u64 = (WIDE.len() + REGULAR + 1) as u64;
+pub(super) const KINDS: u64 = (WIDE.len() + REGULAR + LAST.len()) as u64;
+
+/// Rows: odd numbers, so that the last row is an even one.
+const ROWS: [u32; 8] = [3, 5, 7, 9, 17, 31, 129, 255];
 
 /// Elements that add to the first row, the last, and some between; every other row is never touched
 /// and must stay what it was. No row starts from zero.
-pub(super) fn draw(kind: u64, dice: &mut Dice) -> Numbers {
-    let kind = usize::try_from(kind).unwrap_or(0);
+pub(super) fn draw(turn: u64, _lane_width: u32, dice: &mut Dice) -> Numbers {
+    let kind = usize::try_from(turn % KINDS).unwrap_or(0);
     // No number divides both lengths, so that all pairs have their turn, and soon all of either.
     let regular = |kind: usize| [ELEMENTS[kind % ELEMENTS.len()], VALUES[kind % VALUES.len()]];
     let wide = WIDE.get(kind);
     let [count, width] = match (wide, kind.saturating_sub(WIDE.len())) {
         (Some(&wide), _) => wide,
         (None, kind) if kind < REGULAR => regular(kind),
-        (None, _) => MANY_VALUES,
+        (None, kind) => LAST[(kind - REGULAR) % LAST.len()],
     };
-    // An odd number, so that the last row is an even one.
-    let rows = 2 * (if wide.is_some() { 150 } else { 1 } + dice.below(4)) + 1;
+    let rows = match wide {
+        Some(_) => 2 * (150 + dice.below(4)) + 1,
+        None => ROWS[dice.below(8) as usize],
+    };
     let mut keys: Vec<u32> = (0..count)
         .map(|_| if dice.below(8) == 0 { NO_KEY } else { 2 * dice.below(rows.div_ceil(2)) })
         .collect();

@@ -80,7 +80,7 @@ fn partitions_are_all_there() {
 fn sizes_are_all_there() {
     let cases = kinds("sizes");
     let met: BTreeSet<_> = cases.iter().map(|c| (c.numbers.len(), c.numbers.width)).collect();
-    assert_eq!(met.len(), 59, "8 counts of elements with 7 of values, and three wide ones");
+    assert_eq!(met.len(), 62, "8 counts of elements with 7 of values, and six larger ones");
     for case in cases {
         let numbers = &case.numbers;
         let rows = u32::try_from(numbers.rows()).expect("few rows");

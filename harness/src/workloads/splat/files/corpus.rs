@@ -49,7 +49,7 @@ use splatcheck_reference::splat::scene::{Colors, Gaussians, Scene};
 use super::validate::{COEFFICIENTS, MAX_CHANNELS, check_size, validate};
 use super::{case_file, overrides};
 use crate::io::error::{InputError, Problem};
-use crate::io::read;
+use crate::io::read::{self, is_text};
 use crate::io::toml_node::{self, Node, Table};
 use crate::workloads::splat::case::Case;
 
@@ -89,10 +89,7 @@ pub fn read_corpus_case(file: &Path) -> Result<Case, InputError> {
 /// As [`read_corpus_case`].
 pub fn read_corpus_case_as(file: &Path, profile: Option<Profile>) -> Result<Case, InputError> {
     let bytes = read::bytes(file)?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        let value = format!("not UTF-8 from byte {}", error.valid_up_to());
-        Problem::new("the text", value, "save it as UTF-8").in_file(file)
-    })?;
+    let text = read::utf8(&bytes).map_err(|problem| problem.in_file(file))?;
     parse_as(text, &read::stem(file), profile).map_err(|problem| problem.in_file(file))
 }
 
@@ -107,12 +104,6 @@ pub fn read_any_case(file: &Path, profile: Option<Profile>) -> Result<Case, Inpu
     } else {
         case_file::read_case_as(file, profile).map(|file| file.case)
     }
-}
-
-/// Whether a file is a text case, by its name's extension; else it is a `.safetensors`.
-#[must_use]
-pub fn is_text(file: &Path) -> bool {
-    file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
 /// Reads every case of a folder, sorted by file name: `.toml`, and `.safetensors` as findings are

@@ -1,0 +1,109 @@
+//! Sums to which every lane of the grid adds a term of its own, in a row of its own.
+//!
+//! It is fixed which lane has which row, so that the number of values which leave the registers for a row
+//! is exact, and with it the longest chain of additions.
+
+use super::tolerance::Summation;
+use crate::scatter_step::parted;
+use splatcheck_gpu::Setting;
+use splatcheck_gpu::reduction::{Adding, WORKGROUP_SIZE};
+use std::collections::BTreeMap;
+
+/// The rows of the lanes, and what the rows hold before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByLane {
+    /// Of every lane of the grid: its row; a number beyond the rows where it adds nothing.
+    pub rows: Vec<u32>,
+    /// Of every row: whether it holds something before that is not zero, which is a term as well.
+    pub starts: Vec<bool>,
+}
+
+impl ByLane {
+    /// The summation of every row. Without a setting the order is nobody's.
+    #[must_use]
+    pub fn summations(&self, setting: Option<Setting>, lane_width: u32) -> Vec<Summation> {
+        let adding = match setting {
+            Some(setting) => self.adding(setting, lane_width),
+            None => self.adding(BASELINE, lane_width),
+        };
+        let setting = setting.unwrap_or(BASELINE);
+        let summation = |(adding, &starts): (&Adding, &bool)| {
+            // What is sent is added to what the row holds.
+            let start = u64::from(starts);
+            let depth = setting.depth_of(adding, lane_width) + start.min(adding.lanes());
+            let in_memory = setting.reduction.row().in_memory;
+            Summation { depth, terms: adding.lanes() + start, in_memory }
+        };
+        adding.iter().zip(&self.starts).map(summation).collect()
+    }
+
+    /// What the warps of each workgroup have for each row, and send.
+    fn adding(&self, setting: Setting, lane_width: u32) -> Vec<Adding> {
+        let mut all = vec![Adding::default(); self.starts.len()];
+        for workgroup in self.rows.chunks(WORKGROUP_SIZE as usize) {
+            let mut of_rows: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+            for warp in workgroup.chunks(lane_width as usize) {
+                let parts = parted(warp, |row| (row as usize) < self.starts.len());
+                let alone = parts.len() == 1;
+                for part in parts {
+                    let [lanes, sent] = of_rows.entry(part.row).or_default();
+                    *lanes += u64::from(part.lanes.count_ones());
+                    *sent += u64::from(setting.sends_of_lanes(part.lanes, alone));
+                }
+            }
+            for (row, [lanes, sent]) in of_rows {
+                all[row as usize].workgroup(lanes, sent);
+            }
+        }
+        all
+    }
+}
+
+/// Every lane's term by itself.
+const BASELINE: Setting = Setting { reduction: splatcheck_gpu::Reduction::BASELINE, threshold: 0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splatcheck_gpu::Reduction;
+
+    /// Eight lanes of width 4: row 0 has a run of two and one lane apart, row 1 the second warp alone.
+    const ROWS: [u32; 8] = [0, 0, 1, 0, 1, 1, 1, 9];
+
+    fn depths(starts: [bool; 3], setting: Option<Setting>) -> Vec<(u64, u64)> {
+        let lanes = ByLane { rows: ROWS.to_vec(), starts: starts.to_vec() };
+        let summations = lanes.summations(setting, 4);
+        summations.iter().map(|sum| (sum.depth, sum.terms)).collect()
+    }
+
+    fn at(reduction: Reduction, threshold: u32) -> Option<Setting> {
+        Some(Setting { reduction, threshold })
+    }
+
+    #[test]
+    fn chains_are_as_long_as_what_is_sent() {
+        let none = [false; 3];
+        assert_eq!(depths(none, None), [(2, 3), (3, 4), (0, 0)], "lane by lane");
+        let serial = depths(none, at(Reduction::SwS, 0));
+        assert_eq!(serial, [(2, 3), (3, 4), (0, 0)], "a leader's chain is as long");
+        let butterfly = depths(none, at(Reduction::SwB, 0));
+        assert_eq!(
+            butterfly[1],
+            (2 + 1, 4),
+            "a tree of the second warp, and one lane of the first"
+        );
+        let starts = depths([true, false, true], at(Reduction::PerKey, 0));
+        assert_eq!(starts, [(3, 4), (3, 4), (0, 1)], "what is there before is a term");
+    }
+
+    /// The bound holds for the number that is sent, not for the worst that could be.
+    #[test]
+    fn many_lanes_of_one_row_come_to_few_additions() {
+        let lanes = ByLane { rows: vec![0; 256], starts: vec![false] };
+        let depth = |setting| lanes.summations(setting, 32)[0].depth;
+        assert_eq!(depth(None), 255, "one after another");
+        assert_eq!(depth(at(Reduction::Segmented, 1)), 5 + 7, "a scan, then eight warps");
+        assert_eq!(depth(at(Reduction::Segmented, 33)), 255, "no run is that long");
+        assert_eq!(depth(at(Reduction::SwS, 32)), 31 + 7, "a chain, then eight warps");
+    }
+}

@@ -1,0 +1,178 @@
+//! Small cases as text that people read and write: `corpora/scatter/NAME.toml`, one case a file.
+//!
+//! ```toml
+//! workload = "scatter"
+//! purpose = "a lane without a row leads its warp"   # one line
+//! hazards = `[3]`                        # optional
+//! rows = 3                               # of the sums
+//! width = 2                              # values of an element; optional where there is one
+//! initial = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]   # `[rows, width]`; optional, zeros
+//!
+//! [[element]]                            # in the order of the lanes
+//! key = 2                                # the row; none where absent
+//! values = [0.5, "0x3b808081"]           # `[width]`; the f32 of these bits
+//! repeat = 31                            # optional: the same element this many times,
+//! key_step = 1                           # the i-th (from 0) of row key + i * key_step
+//! ```
+//!
+//! Every number is an f32, rounded once from its decimal text. The case's name is the file's.
+
+use super::case::{Case, Numbers};
+use super::case_file::validate;
+use crate::io::error::Problem;
+use crate::io::toml_node::{self, Node, Table};
+use crate::workload::WORKLOAD_KEY;
+use splatcheck_gpu::stages::scatter::NAME;
+use splatcheck_reference::scatter::NO_KEY;
+
+/// Extension of the files.
+pub const EXTENSION: &str = "toml";
+
+/// Largest number of values, and of values of all rows, once expanded.
+const MAX_VALUES: usize = 1 << 24;
+const TOO_LARGE: &str = "a text case is small: make it smaller or a .safetensors";
+
+const KEYS: [&str; 7] = [WORKLOAD_KEY, "purpose", "hazards", "rows", "width", "initial", "element"];
+const ELEMENT_KEYS: [&str; 4] = ["key", "values", "repeat", "key_step"];
+
+/// The workload that a text names; `None` where it names none, or is no TOML.
+#[must_use]
+pub fn workload(text: &str) -> Option<String> {
+    let document = toml_node::parse(text).ok()?;
+    let node = Table::root(text, &document).get(WORKLOAD_KEY)?;
+    node.string().ok().map(str::to_owned)
+}
+
+/// Reads a case from its text; `name` becomes the case's.
+///
+/// # Errors
+/// Names the line and the field, its value and the rule it breaks.
+pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
+    let document = toml_node::parse(text)?;
+    let top = Table::root(text, &document);
+    top.allow(&[&KEYS])?;
+    let workload = top.need(WORKLOAD_KEY)?;
+    if workload.string()? != NAME {
+        return Err(workload.problem(format!("this is read as a case of '{NAME}'")));
+    }
+    let purpose = top.need("purpose")?;
+    if purpose.string()?.trim().is_empty() {
+        return Err(purpose.problem("say in one line what the case is there to catch"));
+    }
+    Ok(Case {
+        name: name.to_owned(),
+        id: None,
+        purpose: purpose.string()?.to_owned(),
+        hazards: match top.get("hazards") {
+            Some(node) => node.items()?.map(|item| hazard(&item)).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        },
+        numbers: numbers(&top)?,
+    })
+}
+
+fn hazard(node: &Node<'_>) -> Result<u8, Problem> {
+    let number: u8 = node.whole()?;
+    let known = (1..=20).contains(&number);
+    known.then_some(number).ok_or_else(|| node.problem("give numbers from 1 to 20"))
+}
+
+fn numbers(top: &Table<'_>) -> Result<Numbers, Problem> {
+    let rows: usize = top.need("rows")?.whole()?;
+    let elements: Vec<Node<'_>> = match top.get("element") {
+        Some(node) => node.items()?.collect(),
+        None => Vec::new(),
+    };
+    let width = match (top.get("width"), elements.first()) {
+        (Some(node), _) => node.whole()?,
+        (None, Some(first)) => first.table()?.need("values")?.numbers()?.len(),
+        (None, None) => {
+            return Err(top.problem("width", "missing", "give it, or an element"));
+        }
+    };
+    let words = within(rows, width)?;
+    let mut numbers =
+        Numbers { keys: Vec::new(), values: Vec::new(), initial: vec![0.0; words], width };
+    if let Some(node) = top.get("initial") {
+        numbers.initial = node.numbers()?;
+        if numbers.initial.len() != words {
+            return Err(node.problem(format!("expected rows x width = {words} numbers")));
+        }
+    }
+    for element in &elements {
+        add(&mut numbers, &element.table()?)?;
+    }
+    validate(&numbers)?;
+    Ok(numbers)
+}
+
+fn within(count: usize, width: usize) -> Result<usize, Problem> {
+    let words = count.saturating_mul(width);
+    let what = || Problem::new("numbers", words, TOO_LARGE);
+    (words <= MAX_VALUES).then_some(words).ok_or_else(what)
+}
+
+/// Adds an element as often as it is repeated.
+fn add(numbers: &mut Numbers, element: &Table<'_>) -> Result<(), Problem> {
+    element.allow(&[&ELEMENT_KEYS])?;
+    let node = element.need("values")?;
+    let values = node.numbers()?;
+    if values.len() != numbers.width {
+        return Err(node.problem(format!("expected {} numbers", numbers.width)));
+    }
+    let whole = |name: &str, default: u32| match element.get(name) {
+        Some(node) => node.whole(),
+        None => Ok(default),
+    };
+    let (key, step) = (whole("key", NO_KEY)?, whole("key_step", 0)?);
+    let repeat = whole("repeat", 1)?;
+    within(numbers.len().saturating_add(repeat as usize), numbers.width)?;
+    for at in 0..repeat {
+        let moved = key.saturating_add(at.saturating_mul(step));
+        // No row lies behind the last one that has a number.
+        numbers.keys.push(if key == NO_KEY { NO_KEY } else { moved.min(NO_KEY - 1) });
+        numbers.values.extend_from_slice(&values);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "workload = \"scatter\"\npurpose = \"why\"\nhazards = [3]\nrows = 4\n\
+                        [[element]]\nvalues = [1.0, 2.0]\n\
+                        [[element]]\nkey = 1\nvalues = [0.5, \"0x3f800000\"]\nrepeat = 3\nkey_step = 1\n";
+
+    #[test]
+    fn elements_lie_in_order_and_are_repeated() {
+        let case = parse(TEXT, "a").unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(
+            (&*case.name, &*case.purpose, &case.hazards[..]),
+            ("a", "why", &[3][..]),
+            "words"
+        );
+        let Numbers { keys, values, initial, width } = case.numbers;
+        assert_eq!(keys, [NO_KEY, 1, 2, 3], "none, then three rows");
+        assert_eq!(values, [1.0, 2.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0], "their values");
+        assert_eq!((initial, width), (vec![0.0; 8], 2), "from zeros");
+        assert_eq!(workload(TEXT).as_deref(), Some("scatter"), "it says whose it is");
+        assert_eq!(workload("width = 8\n"), None, "others do not");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        for (from, to, expected) in [
+            ("rows = 4", "rows = 3", "keys[3] is 3: must be below 3, the rows"),
+            ("hazards = [3]", "hazards = [21]", "hazards[0] is 21: give numbers from 1 to 20"),
+            ("key = 1", "row = 1", "row"),
+            ("values = [0.5, \"0x3f800000\"]", "values = [0.5]", "expected 2 numbers"),
+            ("repeat = 3", "repeat = 300000000", "a text case is small"),
+            ("\"scatter\"", "\"splat\"", "this is read as a case of 'scatter'"),
+            ("rows = 4\n", "rows = 4\ninitial = [1.0]\n", "expected rows x width = 8 numbers"),
+        ] {
+            let error = parse(&TEXT.replace(from, to), "a").expect_err(expected).to_string();
+            assert!(error.contains(expected), "wanted '{expected}', got '{error}'");
+        }
+    }
+}
