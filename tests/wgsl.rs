@@ -136,19 +136,32 @@ fn planted_bugs_are_found_and_replayed() {
             "lost lane",
             "let sum = subgroupAdd(values[k]);",
             "let sum = subgroupAdd(select(values[k], 0.0, lane == 3u));",
+            "  looks like: lane 3 of each warp",
         ),
-        ("no background", "out_img[place].rgb - last * uniforms.background", "out_img[place].rgb"),
+        (
+            "no background",
+            "out_img[place].rgb - last * uniforms.background",
+            "out_img[place].rgb",
+            "  no known fault: none of ",
+        ),
         (
             "half",
             "values[3] = -v_power * (d.x * d.y);",
             "values[3] = -0.5 * v_power * (d.x * d.y);",
+            "  looks like: the convention's field conic_off_diagonal: v_conics holds half",
         ),
     ];
-    for (name, right, wrong) in bugs {
+    for (name, right, wrong, looks_like) in bugs {
         let kernel = Kernel::packed().program(right, wrong);
         let said = kernel.judged(&["--corpus", &corpus, "--engine", &engine, "--sarif", "f.sarif"]);
         assert_eq!(said.code, Some(1), "{name}: {}\n{}", said.out, said.err);
-        assert!(said.out.contains("DISAGREE"), "{name}: {}", said.out);
+        let lines: Vec<_> = said.out.lines().collect();
+        let findings = || lines.windows(2).filter(|pair| pair[0].starts_with("DISAGREE"));
+        let is_told = |line: &str| {
+            ["  looks like: ", "  no known fault: "].iter().any(|w| line.starts_with(w))
+        };
+        assert!(findings().all(|pair| is_told(pair[1])), "{name}: {}", said.out);
+        assert!(findings().any(|pair| pair[1].starts_with(looks_like)), "{name}: {}", said.out);
         let sarif = fs::read_to_string(kernel.folder().join("f.sarif")).expect("written");
         assert!(sarif.contains("k.wgsl"), "{name}: {sarif}");
         let last = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));

@@ -210,9 +210,8 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
     let camera = recorded.camera;
-    let reports =
-        run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is).diagnosing())
-            .map_err(CliError::of)?;
+    let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
+        .map_err(CliError::of)?;
     conclude_replay(&reports, (plan, &notes), out)
 }
 
@@ -275,7 +274,7 @@ impl Recorded {
         let case = command.contract.case(case).map_err(CliError::of)?;
         let (contender, left_out) = command.contender(repeats)?;
         let item = [(case, self.camera)].into_iter();
-        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is).diagnosing());
+        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
         let mut reports = reports.map_err(CliError::of)?;
         command.ran(&mut reports, &left_out)?;
         command.tell(&mut reports);
