@@ -45,9 +45,10 @@ impl<'a> Rerun<'a> {
         let job = item.job(stage).ok_or_else(|| {
             EngineError::Input(format!("view {} of {} has no {stage}", item.view, item.case.name()))
         })?;
-        let engine = match kernel.zip(setting) {
-            Some((kernel, setting)) => {
-                kernel.open(emulation.options(), (stage, setting.reduction))?
+        let engine = match kernel {
+            Some(kernel) => {
+                let reduction = setting.map(|setting| setting.reduction);
+                kernel.open(emulation.options(), (stage, reduction))?
             }
             None => EmulatorEngine::open(emulation.options())?,
         };

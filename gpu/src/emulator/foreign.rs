@@ -65,13 +65,13 @@ impl ForeignDevice<'_> {
 
 impl EmulatorEngine {
     /// Runs a program of a user in place of the artifacts of a stage and reduction, for every number
-    /// of channels.
+    /// of channels. A stage that adds nothing up has no reduction.
     pub fn replace_by(
         &mut self,
-        (stage, reduction): (Stage, Reduction),
+        (stage, reduction): (Stage, Option<Reduction>),
         program: Arc<dyn ForeignProgram>,
     ) {
-        self.insert_foreign((stage.spec().name, Some(reduction)), program);
+        self.insert_foreign((stage.spec().name, reduction), program);
     }
 
     /// Runs a program of a user on these inputs, whatever stage it may stand in for.
