@@ -187,7 +187,7 @@ fn what_a_stage_has_not_is_refused_with_its_line() {
     );
     refused(project("\"cameras\" }", "\"W\" }"), &[], "not known: 'W'");
     refused(
-        project("256)\"]", "256)\"]\nconstants = { alpha_max = 0.9 }"),
+        project("block = [256]", "block = [256]\nconstants = { alpha_max = 0.9 }"),
         &[],
         "constants is given",
     );

@@ -237,7 +237,11 @@ fn a_reduction_names_tighter_bounds() {
     };
     let said = on(&Kernel::packed(), &["--reduction", "subgroup"]);
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    assert!(said.out.contains(", bounds for subgroup; formulation image"), "{}", said.out);
+    assert!(
+        said.out.contains(", bounds for subgroup threshold 0; formulation image"),
+        "{}",
+        said.out
+    );
     let ratio = |said: &Said| {
         let row = said.out.lines().find(|line| line.starts_with(&format!("{engine} ")));
         row.and_then(|row| row.split_whitespace().last())

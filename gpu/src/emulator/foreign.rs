@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use splatcheck_emulator::{Buffer, DeviceMemory, Launch, Module};
+use splatcheck_emulator::{Buffer, Launch, Module};
 
 use super::engine::EmulatorEngine;
 use crate::engine::EngineError;
@@ -83,7 +83,7 @@ impl EmulatorEngine {
         program: &dyn ForeignProgram,
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
-        *self.memory_mut() = DeviceMemory::new();
+        self.begin_foreign();
         let module = program.module();
         program.run(&mut ForeignDevice { engine: self, module }, inputs)
     }
