@@ -15,6 +15,7 @@ use crate::io::Problem;
 use crate::manifest::{BindError, Manifest, ManifestKernel};
 use crate::workload::{AnyCase, NOTE_PREFIX, Notes};
 use crate::workloads::splat::formulated::{FormulationUse, judged_in, stage_of};
+use crate::workloads::splat::has_channels;
 
 /// Warp instructions that a user's kernel may execute on any case, and for each along the
 /// longest side of its arrays, for splats the (tile, Gaussian) pairs: a block of 8 warps whose lanes
@@ -238,6 +239,13 @@ impl UserKernel {
             UserProgram::Interface(_) => judged_in(case, formulation),
             UserProgram::Manifest(kernel) => kernel.manifest().judged(case, formulation),
         }
+    }
+
+    /// Whether it is for a case: for its number of channels, where only one is, and its form of colours.
+    #[must_use]
+    pub fn takes(&self, case: &AnyCase, channels: Option<u32>) -> bool {
+        let forms = self.manifest().map(Manifest::color_forms).unwrap_or_default();
+        has_channels(case, channels) && forms.has(case)
     }
 
     /// Opens the emulator with the kernel in place of a stage's artifacts of a reduction, if it has one.

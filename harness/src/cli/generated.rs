@@ -180,7 +180,8 @@ fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError>
 /// The classes of cases for a user's kernel, as it is judged on them.
 fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
     // Cases of splats alone are read and drawn.
-    let judged = |case: AnyCase| own.own.judged(&case).unwrap_or(case);
+    let (kernel, formulation) = (own.own.kernel(), own.own.formulation());
+    let judged = |case: AnyCase| kernel.judged(&case, formulation).unwrap_or(case);
     if own.cases.is_empty() {
         let workload = "splat";
         let corpus = own.corpus.clone().or_else(|| paths::default_corpus(workload));

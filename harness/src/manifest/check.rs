@@ -16,6 +16,7 @@ use crate::io::error::quoted;
 use crate::layout::symbols;
 use crate::layout::written::{At, line};
 use crate::presets::{NoPreset, Preset, Terms};
+use crate::workloads::splat::kernel_rules::KernelRules;
 
 /// Checks a manifest's text.
 ///
@@ -207,7 +208,13 @@ impl Check<'_> {
         let terms = file.terms().over(self.text, preset)?;
         Ok(match self.kind.has_formulations() {
             true => terms,
-            false => Terms { formulation: None, extra_roundings: None, ..terms },
+            // Its arrays say which colours a kernel takes.
+            false => Terms {
+                formulation: None,
+                extra_roundings: None,
+                rules: KernelRules { harmonics_alone: false, ..terms.rules },
+                ..terms
+            },
         })
     }
 

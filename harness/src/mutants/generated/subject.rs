@@ -4,11 +4,7 @@ use super::super::class::Trial;
 use super::super::emulated::{stage_of, takes};
 use super::super::matrix::kernel_name;
 use super::{GeneratedError, Source};
-use crate::manifest::Manifest;
 use crate::user_kernel::UserKernel;
-use crate::workload::AnyCase;
-use crate::workloads::splat::formulated::FormulationUse;
-use crate::workloads::splat::has_channels;
 use splatcheck_emulator::mutate::{Mutation, mutations};
 use splatcheck_emulator::{Observers, WARP};
 use splatcheck_gpu::artifact::{self, Architecture, Artifact};
@@ -106,18 +102,10 @@ impl Own {
         self.stage().accumulates().then_some(self.setting)
     }
 
-    /// A case as it is judged on it.
-    ///
-    /// # Errors
-    /// As [`UserKernel::judged`].
-    pub fn judged(&self, case: &AnyCase) -> Result<AnyCase, FormulationUse> {
-        self.kernel.judged(case, self.formulation)
-    }
-
-    /// Whether it is made for a case.
-    fn takes(&self, case: &AnyCase) -> bool {
-        let forms = self.kernel.manifest().map(Manifest::color_forms).unwrap_or_default();
-        has_channels(case, self.channels) && forms.has(case)
+    /// By which expression it computes, where its stage has several.
+    #[must_use]
+    pub fn formulation(&self) -> Formulation {
+        self.formulation
     }
 }
 
@@ -238,7 +226,9 @@ impl Subject {
     pub(super) fn takes(&self, stage: Stage, trial: &Trial) -> bool {
         match &self.program {
             Program::Artifact(kernel, _) => takes(kernel, stage, trial),
-            Program::Own(own) => trial.job(stage).is_some() && own.takes(&trial.item.case),
+            Program::Own(own) => {
+                trial.job(stage).is_some() && own.kernel.takes(&trial.item.case, own.channels)
+            }
         }
     }
 
