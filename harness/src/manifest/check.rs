@@ -68,7 +68,7 @@ fn sizes(file: &File, kind: KernelKind) -> Result<BTreeMap<String, i64>, Problem
     for name in symbols::constants(kind) {
         if file.sizes.contains_key(*name) {
             let advice = "that is a constant of the convention: choose another name";
-            return Err(Problem::new("sizes", quoted(*name), advice));
+            return Err(Problem::new("sizes", quoted(name), advice));
         }
     }
     Ok(file.sizes.clone())
