@@ -180,7 +180,7 @@ fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError>
 /// The classes of cases for a user's kernel, as it is judged on them.
 fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
     // Cases of splats alone are read and drawn.
-    let (kernel, formulation) = (own.own.kernel(), own.own.formulation());
+    let (kernel, formulation) = (own.own.kernel(), own.formulation);
     let judged = |case: AnyCase| kernel.judged(&case, formulation).unwrap_or(case);
     if own.cases.is_empty() {
         let workload = "splat";

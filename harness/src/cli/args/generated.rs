@@ -87,13 +87,15 @@ impl OwnArgs {
         }
         let corpus = self.corpus.map(|folder| paths::readable_folder("--corpus", &folder));
         let setting = self.judged.reduced.setting(WARP)?;
-        let own = Own::new(kernel, formulation, setting).map_err(|error| {
+        let stage = kernel.stage(formulation);
+        let own = Own::new(kernel, stage, setting).map_err(|error| {
             let manifest = self.manifest.as_deref().map(|file| file.display().to_string());
             CliError::new(format!("{}: {error}", manifest.unwrap_or_default()))
         })?;
         Ok(Some(OwnPlan {
             file,
             manifest: self.manifest,
+            formulation,
             own: own.made(self.judged.fast_math, self.channels.or(written)),
             named: self.judged.reduced.reduction.is_some(),
             cases: self.case,
@@ -120,6 +122,8 @@ pub struct OwnPlan {
     pub file: PathBuf,
     /// The manifest's file.
     pub manifest: Option<PathBuf>,
+    /// By which expression it computes, where its stage has several.
+    pub formulation: Formulation,
     /// The kernel, and as what it is judged.
     pub own: Own,
     /// Whether the reduction was named.

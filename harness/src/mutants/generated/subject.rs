@@ -11,7 +11,6 @@ use splatcheck_gpu::artifact::{self, Architecture, Artifact};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::source_lines::{SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Reduction, Setting, Stage};
-use splatcheck_reference::splat::Formulation;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +41,8 @@ pub struct Own {
     kernel: UserKernel,
     /// Its entry point.
     entry: String,
-    /// By which expression it computes.
-    formulation: Formulation,
+    /// The stage that it stands in for.
+    stage: Stage,
     /// How it adds up, and the threshold in its settings; of no matter for a stage that adds nothing up.
     setting: Setting,
     /// Whether it is judged as compiled with `--use_fast_math`.
@@ -62,20 +61,20 @@ pub struct Own {
 pub struct SeveralLaunches(usize);
 
 impl Own {
-    /// A kernel that is launched once.
+    /// A kernel that is launched once, in the place of a stage.
     ///
     /// # Errors
     /// [`SeveralLaunches`].
     pub fn new(
         kernel: UserKernel,
-        formulation: Formulation,
+        stage: Stage,
         setting: Setting,
     ) -> Result<Self, SeveralLaunches> {
         let entry = match kernel.entries()[..] {
             [entry] => entry.to_owned(),
             ref several => return Err(SeveralLaunches(several.len())),
         };
-        Ok(Self { kernel, entry, formulation, setting, fast_math: false, channels: None })
+        Ok(Self { kernel, entry, stage, setting, fast_math: false, channels: None })
     }
 
     /// The same as compiled with `--use_fast_math` or not, and for so many channels.
@@ -93,19 +92,13 @@ impl Own {
     /// The stage that it stands in for.
     #[must_use]
     pub fn stage(&self) -> Stage {
-        self.kernel.stage(self.formulation)
+        self.stage
     }
 
     /// How it adds up, where its stage does.
     #[must_use]
     pub fn setting(&self) -> Option<Setting> {
         self.stage().accumulates().then_some(self.setting)
-    }
-
-    /// By which expression it computes, where its stage has several.
-    #[must_use]
-    pub fn formulation(&self) -> Formulation {
-        self.formulation
     }
 }
 
