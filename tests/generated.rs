@@ -165,6 +165,95 @@ fn mutants_of_a_kernel_that_is_wrong_itself_are_not_made() {
     told(&own(here, &kernel(""), "own_backward", "channels-5", &more), "--channels");
 }
 
+/// Makes mutants of a user's kernel with a manifest on a scene of the corpus.
+fn own_with(folder: &Path, [file, manifest]: [&str; 2], scene: &str, more: &[&str]) -> Said {
+    let case = path(&format!("corpora/splat/{scene}.toml"));
+    let words = ["mutants", "--ptx", file, "--manifest", manifest, "--case", &case];
+    say(folder, &[&words[..], more].concat())
+}
+
+/// The interface that `ptx` knows without a manifest, as a manifest: the same mutants, with the same fates.
+#[test]
+fn a_manifest_of_our_own_parameters_gives_the_same_mutants() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path("gpu/tests/kernels/own_backward.ptx");
+    let more = ["--generate", "80", "--seed", "2"];
+    let told = |said: Said| {
+        assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
+        let (same, time) = said.out.rsplit_once("\n80 of ").expect("the last line");
+        (same.to_owned(), time.split(" in ").next().map(str::to_owned))
+    };
+    let manifest = path("gpu/tests/kernels/own_backward.toml");
+    let with = own_with(folder.path(), [&file, &manifest], "tile-corner", &more);
+    let without = own(folder.path(), &file, "own_backward", "tile-corner", &more);
+    assert_eq!(told(with), told(without), "one way to run mutants");
+}
+
+#[test]
+fn kernels_with_manifests_are_changed_whatever_their_stage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let kernel = |name: &str| path(&format!("gpu/tests/kernels/{name}"));
+    fs::copy(kernel("gsplat_backward.cu"), here.join("gsplat_backward.cu")).expect("copied");
+    for (program, manifest, words) in [
+        ("gsplat_backward", "gsplat_backward", "rasterize_backward is rasterize_to_pixels_bwd of "),
+        ("gsplat_rasterize", "gsplat_rasterize", "rasterize is rasterize_to_pixels_fwd of "),
+        ("gsplat_project", "gsplat_project", "project is projection_fwd of "),
+        ("gsplat_project", "gsplat_project_backward", "project_backward is projection_bwd of "),
+    ] {
+        let [file, manifest] =
+            [format!("{program}.ptx"), format!("{manifest}.toml")].map(|f| kernel(&f));
+        let more = ["--generate", "60", "--seed", "1", "--out", "found"];
+        let said = own_with(here, [&file, &manifest], "two-cameras", &more);
+        assert_eq!(said.code, Some(1), "some survive one case: {said:?}");
+        assert!(said.out.starts_with(words), "{said:?}");
+        assert!(said.out.contains("are executed by no case"), "{said:?}");
+        let records = fs::read_to_string(here.join("found/mutants.json")).expect("written");
+        let records: Vec<serde_json::Value> = serde_json::from_str(&records).expect("JSON");
+        let killed = records.iter().filter(|record| record["outcome"] == "killed").count();
+        assert!(records.len() == 60 && killed > 25, "{words}: {killed} of {}", records.len());
+        // The module has line information, and its source is at hand.
+        let lines = said.out.contains("\ngsplat_backward.cu:");
+        assert_eq!(lines, program == "gsplat_backward", "{said:?}");
+    }
+    let broken = [kernel("gsplat_project_broken.ptx"), kernel("gsplat_project.toml")];
+    let said =
+        own_with(here, broken.each_ref().map(String::as_str), "two-cameras", &["--generate", "5"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("of the unchanged kernel went wrong"), "{said:?}");
+    assert!(said.out.contains(&format!("--manifest {} --case CASE", broken[1])), "{said:?}");
+}
+
+#[test]
+fn what_is_no_manifest_of_one_launch_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let file = path("gpu/tests/kernels/own_backward.ptx");
+    let manifest = path("gpu/tests/kernels/own_backward.toml");
+    let text = fs::read_to_string(&manifest).expect("readable");
+    let (head, rest) = text.split_once("block = ").expect("a block");
+    let head = head.replace("kernel = \"own_backward\"\n", "");
+    let launch = format!("[[launch]]\nkernel = \"own_backward\"\nblock = {rest}");
+    let launch = launch.replace("[[parameter]]", "[[launch.parameter]]");
+    fs::write(here.join("two.toml"), format!("{head}{launch}{launch}")).expect("written");
+    let refused = |manifest: &str, more: &[&str], words: &[&str]| {
+        let more = [&["--generate", "5"][..], more].concat();
+        let said = own_with(here, [&file, manifest], "one-pixel", &more);
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{more:?}: {said:?}");
+        words.iter().for_each(|word| assert!(said.err.contains(word), "no '{word}': {said:?}"));
+    };
+    refused("two.toml", &[], &["two.toml: the manifest launches 2 kernels", "a single launch"]);
+    refused("nowhere.toml", &[], &["--manifest nowhere.toml: cannot open"]);
+    refused(&manifest, &["--kernel", "own_backward"], &["--kernel", "cannot be used with"]);
+    refused(&manifest, &["--channels", "7"], &["no case is for own_backward"]);
+    let other = text.replace("fields = [\"v_means2d\", ", "fields = [");
+    fs::write(here.join("other.toml"), other).expect("written");
+    refused("other.toml", &[], &["v_means2d is held by no parameter"]);
+    let said = say(here, &["mutants", "--manifest", &manifest]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--ptx"), "{said:?}");
+}
+
 #[test]
 fn what_cannot_be_generated_is_refused_with_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -134,6 +134,49 @@ fn a_race_is_found_with_its_line_and_can_be_left_to_the_judge() {
     assert!(said.err.contains("expected races=on or races=off"), "{said:?}");
 }
 
+/// The kernel with our own parameters twice: at first on an image without pixels, then as it is meant.
+fn two_launches() -> String {
+    let one = fs::read_to_string(kernel("own_backward.toml")).expect("readable");
+    let (terms, rest) = one.split_once("block = ").expect("a block");
+    let terms = terms.replace("kernel = \"own_backward\"\n", "");
+    let launch = format!("[[launch]]\nkernel = \"own_backward\"\nblock = {rest}");
+    let launch = launch.replace("[[parameter]]", "[[launch.parameter]]");
+    let sides = "{ u32 = \"W\" }, { u32 = \"H\" }";
+    assert!(launch.contains(sides), "the image's sides are parameters");
+    format!("{terms}{}{launch}", launch.replace(sides, "{ u32 = 0 }, { u32 = 0 }"))
+}
+
+/// Of a schedule those decisions are kept that the failure needs, in each launch.
+#[test]
+fn decisions_of_several_launches_are_made_few_and_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    fs::write(here.join("m.toml"), two_launches()).expect("written");
+    // It takes for granted that warps go in step.
+    let file = kernel("own_backward_converged.ptx");
+    let scene = case("tile-corner");
+    let on = |order: &str| {
+        let words = ["--manifest", "m.toml", &scene[0], &scene[1], "--schedule", order];
+        say(here, &[&["ptx", &file][..], &words].concat())
+    };
+    assert_eq!(on("lockstep").code, Some(0), "in step it is right");
+    for order in ["random:0", "adversarial:1"] {
+        let said = on(order);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        let line = said.out.lines().find(|line| line.contains("decisions are needed"));
+        let line = line.expect("what is kept is told");
+        assert!(line.contains(" (0, ") && line.contains(" of 2 launches)"), "one is idle: {line}");
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [kept, all] = [words[2], words[5]].map(|n| n.parse::<usize>().expect("a number"));
+        assert!(kept > 0 && kept < all / 4, "few are needed: {line}");
+        let again = reproducer(here, &said);
+        let again = say(here, &["replay", again.to_str().expect("a plain name")]);
+        assert_eq!(again.code, Some(1), "{again:?}");
+        assert!(again.out.contains(&format!("{kept} recorded decisions")), "{again:?}");
+        assert!(again.out.contains("exactly the recorded failure"), "{again:?}");
+    }
+}
+
 #[test]
 fn observing_alone_finds_a_missing_barrier_without_an_oracle() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -123,6 +123,29 @@ fn render(inputs: &RenderBackwardInputs) -> Result<RenderGradients, BoxError> {
     })
 }
 
+/// The first line says what the kernel got wrong, and each finding's first line what explains it.
+#[test]
+fn the_first_line_of_a_report_is_the_diagnosis() {
+    let out = folder();
+    let half = |inputs: &RasterizeBackwardInputs| raster(inputs, Defect::HalfOffDiagonal);
+    let found = report(small(half, out.path()).name("mine")).to_string();
+    let words = "looks like: the convention's field conic_off_diagonal: v_conics holds half";
+    let first = found.lines().next().expect("a line");
+    assert!(first.starts_with("DISAGREE: mine is wrong in ") && first.contains(words), "{found}");
+    assert!(found.lines().skip(1).any(|line| line.trim_start().starts_with(words)), "{found}");
+    let file = found.split(".case(\"").nth(1).and_then(|rest| rest.split('"').next());
+    let again = report(check(half).out(out.path()).case(file.expect("a reproducer")));
+    assert!(again.to_string().contains("looks like: "), "{again}");
+    let halved = |inputs: &RenderBackwardInputs| {
+        let mut gradients = render(inputs)?;
+        gradients.v_scales.iter_mut().flatten().for_each(|v| *v *= 0.5);
+        Ok(gradients)
+    };
+    let found = report(small(halved, out.path())).to_string();
+    let first = found.lines().next().expect("a line");
+    assert!(first.contains(": looks like: v_scales: half of what"), "of whole scenes: {found}");
+}
+
 /// Whether it agrees, or an output of that name is wrong and a reproducer is there.
 fn expect(report: &Report, wrong: Option<&str>) {
     let Some(output) = wrong else {

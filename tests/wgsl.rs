@@ -136,19 +136,32 @@ fn planted_bugs_are_found_and_replayed() {
             "lost lane",
             "let sum = subgroupAdd(values[k]);",
             "let sum = subgroupAdd(select(values[k], 0.0, lane == 3u));",
+            "  looks like: lane 3 of each warp",
         ),
-        ("no background", "out_img[place].rgb - last * uniforms.background", "out_img[place].rgb"),
+        (
+            "no background",
+            "out_img[place].rgb - last * uniforms.background",
+            "out_img[place].rgb",
+            "  no known fault: none of ",
+        ),
         (
             "half",
             "values[3] = -v_power * (d.x * d.y);",
             "values[3] = -0.5 * v_power * (d.x * d.y);",
+            "  looks like: the convention's field conic_off_diagonal: v_conics holds half",
         ),
     ];
-    for (name, right, wrong) in bugs {
+    for (name, right, wrong, looks_like) in bugs {
         let kernel = Kernel::packed().program(right, wrong);
         let said = kernel.judged(&["--corpus", &corpus, "--engine", &engine, "--sarif", "f.sarif"]);
         assert_eq!(said.code, Some(1), "{name}: {}\n{}", said.out, said.err);
-        assert!(said.out.contains("DISAGREE"), "{name}: {}", said.out);
+        let lines: Vec<_> = said.out.lines().collect();
+        let findings = || lines.windows(2).filter(|pair| pair[0].starts_with("DISAGREE"));
+        let is_told = |line: &str| {
+            ["  looks like: ", "  no known fault: "].iter().any(|w| line.starts_with(w))
+        };
+        assert!(findings().all(|pair| is_told(pair[1])), "{name}: {}", said.out);
+        assert!(findings().any(|pair| pair[1].starts_with(looks_like)), "{name}: {}", said.out);
         let sarif = fs::read_to_string(kernel.folder().join("f.sarif")).expect("written");
         assert!(sarif.contains("k.wgsl"), "{name}: {sarif}");
         let last = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
@@ -159,6 +172,93 @@ fn planted_bugs_are_found_and_replayed() {
         let again = say(kernel.folder(), &again.split_whitespace().collect::<Vec<_>>());
         assert_eq!(again.code, Some(1), "{name}: {}\n{}", again.out, again.err);
         assert!(again.out.contains("DISAGREE"), "{name}: {}", again.out);
+    }
+}
+
+/// Where it disagrees, the other formulations are tried on it, as `ptx` does.
+#[test]
+fn a_kernel_is_judged_in_any_formulation_that_its_bindings_have() {
+    let Some(engine) = engines("formulations").into_iter().next() else { return };
+    let on = |kernel: &Kernel, more: &[&str]| {
+        kernel.on("checkerboard", &[&["--engine", &engine], more].concat())
+    };
+    let said = on(&Kernel::packed(), &["--formulation", "any"]);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    assert!(said.out.contains("; formulation image"), "one of those: {}", said.out);
+    let half = Kernel::packed().program(
+        "subgroupAdd(values[k])",
+        "subgroupAdd(unpack2x16float(pack2x16float(vec2f(values[k], 0.0))).x)",
+    );
+    let said = on(&half, &[]);
+    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
+    let told = "agrees under image, final_t = one-minus-alpha, terms = f16 (brush)";
+    assert!(said.out.contains(&format!("\nformulation: {told}")), "{}", said.out);
+    let diagnosis = "\n  looks like: another formulation: agrees on all cases under image";
+    assert!(said.out.contains(diagnosis), "{}", said.out);
+    let words = ["--formulation", "image,final_t=one-minus-alpha,terms=f16"];
+    assert_eq!(on(&half, &words).code, Some(0), "as it was told");
+    let said = on(&half, &["--formulation", "any"]);
+    assert_eq!(said.code, Some(1), "nobody asked for f16: {}\n{}", said.out, said.err);
+    let lost = Kernel::packed()
+        .program("subgroupAdd(values[k])", "subgroupAdd(select(values[k], 0.0, lane == 3u))");
+    let said = on(&lost, &[]);
+    assert!(said.out.contains("formulation: agrees under none of the "), "{}", said.out);
+    let said = on(&lost, &["--formulation", "3dgs"]);
+    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
+    assert!(said.err.contains("which formulation behind is not given"), "{}", said.err);
+}
+
+/// A kernel that gives its number to whoever comes first has other bits each time.
+#[test]
+fn equal_bits_are_demanded_of_every_run() {
+    let Some(engine) = engines("equal bits").into_iter().next() else { return };
+    let corpus = root().join("corpora/splat").display().to_string();
+    let image = Kernel {
+        folder: tempfile::tempdir().expect("a folder"),
+        program: text("packed_rasterize.wgsl"),
+        manifest: text("packed_rasterize.toml"),
+    };
+    let expect = ["--engine", &engine, "--expect", "deterministic", "--repeats", "3"];
+    let said = image.judged(&[&["--corpus", &corpus], &expect[..]].concat());
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    assert!(said.out.contains("expecting equal bits of 3 runs"), "{}", said.out);
+    let said = image.judged(&[&["--corpus", &corpus], &expect[..4], &["--repeats", "1"]].concat());
+    assert_eq!(said.code, Some(2), "one run is equal to itself: {}\n{}", said.out, said.err);
+    let said = image.on("tile-corner", &["--repeats", "3"]);
+    assert!(said.code == Some(2) && said.err.contains("--expect"), "{}\n{}", said.out, said.err);
+}
+
+/// Bounds by the way of adding up: a kernel that is within those of any order need not be within these.
+#[test]
+fn a_reduction_names_tighter_bounds() {
+    let Some(engine) = engines("reductions").into_iter().next() else { return };
+    let on = |kernel: &Kernel, more: &[&str]| {
+        kernel.on("list-of-257", &[&["--engine", &engine], more].concat())
+    };
+    let said = on(&Kernel::packed(), &["--reduction", "subgroup"]);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    assert!(
+        said.out.contains(", bounds for subgroup threshold 0; formulation image"),
+        "{}",
+        said.out
+    );
+    let ratio = |said: &Said| {
+        let row = said.out.lines().find(|line| line.starts_with(&format!("{engine} ")));
+        row.and_then(|row| row.split_whitespace().last())
+            .expect("a ratio")
+            .parse::<f64>()
+            .expect("it")
+    };
+    let widest = ratio(&on(&Kernel::packed(), &[]));
+    assert!(ratio(&said) > widest, "nearer to its bound: {} and {widest}", said.out);
+    for (words, expected) in [
+        (&["--reduction", "sorted"][..], "takes two launches"),
+        (&["--reduction", "sw-b", "--threshold", "77"][..], "--threshold"),
+        (&["--reduction", "warp"][..], "--reduction"),
+    ] {
+        let said = on(&Kernel::packed(), words);
+        assert_eq!(said.code, Some(2), "{words:?}: {}\n{}", said.out, said.err);
+        assert!(said.err.contains(expected), "{words:?}: {}", said.err);
     }
 }
 

@@ -37,6 +37,7 @@ pub mod scene;
 pub mod schedule;
 pub mod schedules;
 mod sharpness;
+mod trials;
 pub mod wgsl;
 
 use std::ffi::OsString;

@@ -76,6 +76,14 @@ impl<'a> Hypothesis<'a> {
         Self { of_many: true, ..self }
     }
 
+    /// The same of a kernel that does not return these outputs.
+    #[must_use]
+    pub fn without(self, left_out: &'a [&'static str]) -> Self {
+        let Self { predict, .. } = self;
+        let predict = Box::new(move || predict().map(|all| all.without(left_out)));
+        Self { predict, ..self }
+    }
+
     /// The fault in words.
     #[must_use]
     pub fn words(&self) -> &str {

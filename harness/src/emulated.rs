@@ -33,6 +33,8 @@ struct Rerun<'a> {
     emulation: Emulation,
     job: &'a Job,
     setting: Option<Setting>,
+    /// Whether a run is several launches of a user's.
+    several: bool,
 }
 
 impl<'a> Rerun<'a> {
@@ -45,22 +47,33 @@ impl<'a> Rerun<'a> {
         let job = item.job(stage).ok_or_else(|| {
             EngineError::Input(format!("view {} of {} has no {stage}", item.view, item.case.name()))
         })?;
-        let engine = match kernel.zip(setting) {
-            Some((kernel, setting)) => {
-                kernel.open(emulation.options(), (stage, setting.reduction))?
+        let engine = match kernel {
+            Some(kernel) => {
+                let reduction = setting.map(|setting| setting.reduction);
+                kernel.open(emulation.options(), (stage, reduction))?
             }
             None => EmulatorEngine::open(emulation.options())?,
         };
-        Ok(Self { engine, emulation, job, setting })
+        let several = kernel.is_some_and(|kernel| !kernel.is_one_launch());
+        Ok(Self { engine, emulation, job, setting, several })
     }
 
-    /// What fails under the emulation's schedule, or under some decisions of it.
-    fn failure(&mut self, decisions: Option<&Trace>) -> Option<Fault> {
+    /// The decisions of the latest run, launch by launch.
+    fn traces(&self) -> Vec<Trace> {
+        match self.several {
+            true => self.engine.traces().to_vec(),
+            false => vec![self.engine.trace().clone()],
+        }
+    }
+
+    /// What fails under the emulation's schedule, or under some decisions of it, launch by launch.
+    fn failure(&mut self, decisions: Option<&[Trace]>) -> Option<Fault> {
         let schedule = self.emulation.order.schedule();
-        self.engine.set_schedule(match decisions {
-            Some(trace) => schedule.replay(trace.clone()),
-            None => schedule,
-        });
+        let one = decisions.filter(|_| !self.several).and_then(<[Trace]>::first);
+        self.engine
+            .set_schedule(one.map_or_else(|| schedule.clone(), |one| schedule.replay(one.clone())));
+        let several = decisions.filter(|_| self.several).unwrap_or_default();
+        self.engine.set_decisions(several.to_vec());
         match once(&mut self.engine, self.job, self.setting) {
             Ok(tally) => tally.worst.map(Fault::Difference),
             Err(error) => Some(Fault::Engine(error)),
@@ -108,16 +121,12 @@ pub fn record(
     let same = |fault: &Fault| discriminant(fault) == discriminant(&finding.fault);
     let repeated = rerun.failure(None).filter(same);
     let mut fault = repeated.ok_or(RecordError::NotRepeated)?;
-    // The decisions of several launches are not kept apart: those are repeated from their seed.
-    let one_launch = kernel.is_none_or(UserKernel::is_one_launch);
-    let whole = if one_launch { rerun.engine.trace().clone() } else { Trace::new() };
-    let mut trace = Trace::new();
-    if !whole.is_empty() {
-        let until = Instant::now() + TIME;
-        trace = shrink(&whole, |fewer| {
-            Instant::now() < until && rerun.failure(Some(fewer)).as_ref().is_some_and(same)
-        });
-        let left = rerun.failure(Some(&trace)).filter(same);
+    let whole = rerun.traces();
+    let decisions = whole.iter().map(Vec::len).sum();
+    let mut traces = whole;
+    if decisions > 0 {
+        traces = fewer(&mut rerun, traces, &same);
+        let left = rerun.failure(Some(&traces)).filter(same);
         fault = left.ok_or(RecordError::NotReplayed)?;
     }
     let ptx = Ptx::of(emulation, kernel, rerun.job, finding.setting)?;
@@ -125,9 +134,9 @@ pub fn record(
         emulation,
         kernel: kernel.cloned(),
         artifact: ptx.name(),
-        decisions: whole.len(),
+        decisions,
         failure: describe(&fault),
-        trace,
+        traces,
     };
     finding.notes = notes(&recording, &rerun.engine, &ptx);
     let misuse = rerun.engine.fault().map(|fault| fault.lines());
@@ -136,18 +145,36 @@ pub fn record(
     Ok(recording)
 }
 
+/// As few decisions of each launch as still give the same failure, those of the last launch first.
+fn fewer(
+    rerun: &mut Rerun<'_>,
+    mut traces: Vec<Trace>,
+    same: &dyn Fn(&Fault) -> bool,
+) -> Vec<Trace> {
+    let until = Instant::now() + TIME;
+    for number in (0..traces.len()).rev() {
+        let mut all = traces.clone();
+        traces[number] = shrink(&traces[number], |less| {
+            all[number].clone_from(less);
+            Instant::now() < until && rerun.failure(Some(&all)).as_ref().is_some_and(same)
+        });
+    }
+    traces
+}
+
 /// What a finding's reader is told besides the fault.
 fn notes(recording: &Recording, engine: &EmulatorEngine, ptx: &Ptx<'_>) -> Vec<String> {
     let mut notes = vec![format!("program {}", recording.artifact)];
-    let one_launch = recording.kernel.as_ref().is_none_or(UserKernel::is_one_launch);
-    if recording.emulation.order.seed().is_some() && !one_launch {
-        notes
-            .push(format!("schedule {}: from its seed in every launch", recording.emulation.order));
-    } else if recording.emulation.order.seed().is_some() {
+    if recording.emulation.order.seed().is_some() {
+        let kept: Vec<_> = recording.traces.iter().map(|trace| trace.len().to_string()).collect();
+        let of_launches = match kept.len() {
+            0 | 1 => String::new(),
+            launches => format!(" ({} of {launches} launches)", kept.join(", ")),
+        };
         notes.push(format!(
-            "schedule {}: {} of its {} decisions are needed, then lockstep",
+            "schedule {}: {} of its {} decisions are needed{of_launches}, then lockstep",
             recording.emulation.order,
-            recording.trace.len(),
+            recording.kept(),
             recording.decisions
         ));
     }
@@ -179,10 +206,11 @@ pub fn replay(
     let kernel = recording.kernel.as_ref();
     let mut rerun =
         Rerun::new(recording.emulation, kernel, run, item).map_err(RecordError::Open)?;
-    // Lockstep makes no decisions, and is not the same as following none.
-    let one_launch = kernel.is_none_or(UserKernel::is_one_launch);
-    let decided = one_launch && recording.emulation.order.seed().is_some();
-    let fault = rerun.failure(decided.then_some(&recording.trace));
+    // Lockstep makes no decisions, and is not the same as following none. Of several launches some are kept,
+    // or the run is repeated from its seed.
+    let kept = !rerun.several || recording.decisions > 0;
+    let decided = recording.emulation.order.seed().is_some() && kept;
+    let fault = rerun.failure(decided.then_some(&recording.traces));
     let ptx = Ptx::of(recording.emulation, kernel, rerun.job, run.1)?;
     let misuse = rerun.engine.fault().map(|fault| fault.lines());
     Ok(Replayed { fault, lines: ptx.shown(&misuse.unwrap_or_default()), program: ptx.name() })

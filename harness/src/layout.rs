@@ -6,11 +6,13 @@
 
 pub(crate) mod array;
 pub(crate) mod expression;
+pub(crate) mod kind;
 pub(crate) mod symbols;
 pub(crate) mod tensor;
 pub(crate) mod written;
 
 pub use array::{Array, Field, Layout, Meaning};
 pub use expression::{Expression, ExpressionError, Function, Operator};
+pub use kind::KernelKind;
 pub use symbols::Symbols;
-pub use tensor::{Rows, Tensor, Width};
+pub use tensor::{Rows, Tensor, Use, Width};

@@ -18,14 +18,20 @@
 //! Several kernels that run one after another on the same arrays are `[[launch]]` tables, each with its
 //! own `kernel`, `block`, `grid`, `dynamic_shared` and `[[launch.parameter]]`.
 //!
+//! # Stages
+//! `stage = "project"` (`"rasterize"`, `"rasterize_backward"`, `"project_backward"`) says what the kernels do
+//! between them; the backward rasterization where it is left out. Its arrays are named below.
+//!
 //! # Parameters
 //! Exactly one of these each:
 //! - `tensor = NAME`: a pointer to an array by its name in gsplat, [`Tensor`]. Inputs: `means2d`, `conics`,
 //!   `opacities`, `colors`, `background`, `tile_offsets`, `ranges` (`[T,2]` begin and end), `flatten_ids`,
 //!   `render_transmittance`, `render_alphas`, `render_colors`, `last_ids`, `n_contrib` (counted from 1 in
 //!   the tile's list, 0 for none), `v_render_colors`, `v_render_alphas`. Outputs: `v_means2d`, `v_conics`,
-//!   `v_opacities`, `v_colors`, with `role = "accumulate"` (they start at zero, the default) or `"write"`
-//!   (they start unwritten, and every number must be written);
+//!   `v_opacities`, `v_colors`, with `role = "accumulate"` (they start at zero) or `"write"` (they start
+//!   unwritten, and every number must be written); without it as the stage's own kernels have them;
+//! - the other stages' arrays are those of [`Tensor::use_at`]. A name that is an input's and an output's
+//!   (`opacities` of a projection) is the output's where it has a `role`;
 //! - `fields = [NAME, ...]`: several tensors in one array, row by row, as `["conics", "opacities"]` for a
 //!   float4. `"v_conics.1"` is one number of a row, `"pad"` a word that means nothing;
 //! - `u8`, `u32`, `i32`, `u64`, `i64`, `f32`, `f64` with a number or an expression ([`Expression`]) over
@@ -66,8 +72,8 @@ mod values;
 mod wgsl;
 
 pub use crate::layout::{
-    Array, Expression, ExpressionError, Field, Function, Layout, Meaning, Operator, Rows, Symbols,
-    Tensor, Width,
+    Array, Expression, ExpressionError, Field, Function, KernelKind, Layout, Meaning, Operator,
+    Rows, Symbols, Tensor, Width,
 };
 pub use bind::BindError;
 pub use program::{Evaluated, ManifestKernel};
@@ -75,7 +81,12 @@ pub use wgsl::{Given, Unfit, WgslBindError, WgslEngine, WgslKernel};
 
 use crate::io::Problem;
 use crate::layout::array::not_held;
-use crate::workloads::splat::kernel_rules::KernelRules;
+use crate::workload::AnyCase;
+use crate::workloads::splat::ColorForms;
+use crate::workloads::splat::comparing;
+use crate::workloads::splat::formulated::{FormulationUse, judged_in};
+use crate::workloads::splat::kernel_rules::{KernelRules, Reach};
+use splatcheck_gpu::Stage;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use std::collections::BTreeMap;
@@ -94,6 +105,8 @@ pub enum Language {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     text: String,
+    /// What the kernels do between them.
+    pub kind: KernelKind,
     /// The kernels, in the order in which they run.
     pub launches: Vec<Launch>,
     /// What the named buffers hold at first.
@@ -297,13 +310,98 @@ impl Manifest {
         self.arrays().map(|(_, array)| array.roundings_of_units()).max().unwrap_or(0)
     }
 
-    /// Why its outputs cannot be judged: one that no parameter holds.
+    /// The stage that its kernels stand in for, in a formulation.
+    #[must_use]
+    pub fn stage(&self, formulation: Formulation) -> Stage {
+        self.kind.stage(formulation)
+    }
+
+    /// The tensors of its outputs.
+    fn written(&self) -> impl Iterator<Item = Tensor> {
+        let fields = self.arrays().flat_map(|(_, array)| &array.fields);
+        let tensors = fields.filter_map(|field| field.tensor());
+        tensors.filter(|tensor| tensor.port(self.kind).is_some())
+    }
+
+    /// Why its outputs cannot be judged: one that no parameter holds, or only in part. Of the backward
+    /// rasterization all are needed; kernels of the other stages differ in what they return.
     #[must_use]
     pub fn not_judged(&self) -> Option<Problem> {
-        let missing = not_held(self.arrays().map(|(_, array)| array), &Tensor::OUTPUTS)?;
-        let value = "held by no parameter";
+        let arrays = || self.arrays().map(|(_, array)| array);
         let advice = "name it (tensor or fields), or run with --observe-only, without an oracle";
-        Some(Problem::new(missing.name(), value, advice))
+        let missing = |tensor: Tensor| Problem::new(tensor.name(), "held by no parameter", advice);
+        if self.kind == KernelKind::RasterizeBackward {
+            return not_held(arrays(), &Tensor::OUTPUTS).map(missing);
+        }
+        if self.written().next().is_none() {
+            let outputs = self.stage(Formulation::STANDARD).spec().outputs;
+            let names: Vec<_> = outputs.iter().map(|port| port.name).collect();
+            let value = format!("held by no parameter, none of {}", names.join(", "));
+            return Some(Problem::new("an output", value, advice));
+        }
+        // One radius says of a Gaussian whether it is there.
+        let whole = self.written().filter(|tensor| *tensor != Tensor::Radii).collect::<Vec<_>>();
+        let part = not_held(arrays(), &whole)?;
+        Some(Problem::new(part.name(), "held in part", "name its other numbers too"))
+    }
+
+    /// The outputs of the stage that no parameter holds, which are not compared.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<&'static str> {
+        let held: Vec<_> = self.written().filter_map(|t| Some(t.port(self.kind)?.0)).collect();
+        let outputs = self.stage(Formulation::STANDARD).spec().outputs.iter();
+        outputs.map(|port| port.name).filter(|name| !held.contains(name)).collect()
+    }
+
+    /// What is not compared, in words; nothing where all is.
+    #[must_use]
+    pub fn left_out_in_words(&self) -> Option<String> {
+        let names = self.left_out();
+        let names = (!names.is_empty()).then(|| names.join(", "))?;
+        Some(format!("NOT EXERCISED: {names}: no parameter of the manifest holds it"))
+    }
+
+    /// A case as its kernels are judged on it: by what is built into them, in a formulation, and by the
+    /// outputs that they have.
+    ///
+    /// # Errors
+    /// [`FormulationUse`].
+    pub fn judged(
+        &self,
+        case: &AnyCase,
+        formulation: Formulation,
+    ) -> Result<AnyCase, FormulationUse> {
+        let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
+        let ruled = self.rules.applied_to(case, reach);
+        Ok(match self.kind.has_formulations() {
+            true => judged_in(&ruled, formulation)?,
+            false => comparing::without(ruled, &self.left_out()),
+        })
+    }
+
+    /// Which forms of colours its kernels take. A kernel that has no part in them takes direct ones: by
+    /// harmonics the gradients of a Gaussian's mean have a part that comes through its colour.
+    #[must_use]
+    pub fn color_forms(&self) -> ColorForms {
+        let names = |wanted: &[Tensor]| {
+            let mut fields = self.arrays().flat_map(|(_, array)| &array.fields);
+            fields.any(|field| field.tensor().is_some_and(|tensor| wanted.contains(&tensor)))
+        };
+        let both = names(&[Tensor::ColorsOrSh]);
+        let [direct, harmonics] =
+            [Tensor::Colors, Tensor::Sh].map(|tensor| both || names(&[tensor]));
+        match (self.kind, direct, harmonics) {
+            (KernelKind::Project | KernelKind::ProjectBackward, false, true) => {
+                ColorForms::Harmonics
+            }
+            (KernelKind::Project, true, false)
+            | (KernelKind::ProjectBackward, true | false, false) => ColorForms::Direct,
+            (KernelKind::Project, false, false)
+            | (KernelKind::Project | KernelKind::ProjectBackward, true, true)
+            | (KernelKind::Rasterize | KernelKind::RasterizeBackward | KernelKind::Full, _, _) => {
+                ColorForms::Both
+            }
+        }
     }
 
     /// Why a kernel that takes these arrays is not of a formulation.

@@ -13,8 +13,9 @@ use splatcheck_reference::splat::Formulation;
 
 use crate::io::Problem;
 use crate::manifest::{BindError, Manifest, ManifestKernel};
-use crate::workload::{NOTE_PREFIX, Notes};
-use crate::workloads::splat::formulated::stage_of;
+use crate::workload::{AnyCase, NOTE_PREFIX, Notes};
+use crate::workloads::splat::formulated::{FormulationUse, judged_in, stage_of};
+use crate::workloads::splat::has_channels;
 
 /// Warp instructions that a user's kernel may execute on any case, and for each along the
 /// longest side of its arrays, for splats the (tile, Gaussian) pairs: a block of 8 warps whose lanes
@@ -159,6 +160,40 @@ impl UserKernel {
         }
     }
 
+    /// Its entry points, in the order in which they are launched.
+    #[must_use]
+    pub fn entries(&self) -> Vec<&str> {
+        match &self.program {
+            UserProgram::Interface(kernel) => vec![kernel.entry()],
+            UserProgram::Manifest(kernel) => kernel.entries().iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Lets an engine run a changed text of the program in its place, which has the same entry points.
+    ///
+    /// # Errors
+    /// [`EngineError::Compile`] where the text does not parse or lacks one of them.
+    pub fn install(
+        &self,
+        engine: &mut EmulatorEngine,
+        (stage, reduction): (Stage, Option<Reduction>),
+        ptx: &str,
+    ) -> Result<(), EngineError> {
+        match &self.program {
+            UserProgram::Interface(kernel) => {
+                engine.replace(stage.spec().name, reduction, ptx, kernel.entry())
+            }
+            UserProgram::Manifest(kernel) => {
+                let failed = |error: BindError| EngineError::Compile {
+                    kernel: self.to_string(),
+                    message: error.to_string(),
+                };
+                engine.replace_by((stage, reduction), kernel.changed(ptx).map_err(failed)?);
+                Ok(())
+            }
+        }
+    }
+
     /// Whether a run of it is one launch, whose decisions are then the run's.
     #[must_use]
     pub fn is_one_launch(&self) -> bool {
@@ -176,14 +211,51 @@ impl UserKernel {
         }
     }
 
-    /// Opens the emulator with the kernel in place of a stage's artifacts of a reduction.
+    /// The stage that it stands in for, judged in a formulation.
+    #[must_use]
+    pub fn stage(&self, formulation: Formulation) -> Stage {
+        match &self.program {
+            UserProgram::Interface(_) => stage_of(formulation),
+            UserProgram::Manifest(kernel) => kernel.manifest().stage(formulation),
+        }
+    }
+
+    /// Whether it is of the stage that has formulations.
+    #[must_use]
+    pub fn has_formulations(&self) -> bool {
+        self.manifest().is_none_or(|manifest| manifest.kind.has_formulations())
+    }
+
+    /// A case as it is judged on it, in a formulation.
+    ///
+    /// # Errors
+    /// [`FormulationUse`].
+    pub fn judged(
+        &self,
+        case: &AnyCase,
+        formulation: Formulation,
+    ) -> Result<AnyCase, FormulationUse> {
+        match &self.program {
+            UserProgram::Interface(_) => judged_in(case, formulation),
+            UserProgram::Manifest(kernel) => kernel.manifest().judged(case, formulation),
+        }
+    }
+
+    /// Whether it is for a case: for its number of channels, where only one is, and its form of colours.
+    #[must_use]
+    pub fn takes(&self, case: &AnyCase, channels: Option<u32>) -> bool {
+        let forms = self.manifest().map(Manifest::color_forms).unwrap_or_default();
+        has_channels(case, channels) && forms.has(case)
+    }
+
+    /// Opens the emulator with the kernel in place of a stage's artifacts of a reduction, if it has one.
     ///
     /// # Errors
     /// As [`EmulatorEngine::open`] and [`OwnKernel::install`].
     pub fn open(
         &self,
         options: EmulatorOptions,
-        run: (Stage, Reduction),
+        run: (Stage, Option<Reduction>),
     ) -> Result<EmulatorEngine, EngineError> {
         let mut options = self.observe.options(options);
         options.observers.time = Some(self.limits.time);

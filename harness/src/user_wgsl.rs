@@ -101,7 +101,8 @@ impl UserWgsl {
         let files = [PROGRAM.into(), source.into_os_string(), MANIFEST.into(), manifest.into()];
         program.args.extend(files.into_iter().collect::<Vec<OsString>>());
         let process = EngineProcess::start(found.spec.clone(), program, limits)?;
-        Ok(Box::new(Process { process, _files: Arc::clone(&self.files) }))
+        let left_out = self.kernel.manifest().left_out();
+        Ok(Box::new(Process { process, left_out, _files: Arc::clone(&self.files) }))
     }
 
     /// The program as notes of a reproducer.
@@ -139,6 +140,8 @@ fn names(folder: &Path) -> [std::path::PathBuf; 2] {
 /// An engine's process that runs the program, whatever stage and reduction it stands in for.
 struct Process {
     process: EngineProcess,
+    /// What the program does not return: its engine has zeros there.
+    left_out: Vec<&'static str>,
     _files: Arc<tempfile::TempDir>,
 }
 
@@ -156,6 +159,12 @@ impl Engine for Process {
     }
 
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        self.process.run(stage, work)
+        let mut outputs = self.process.run(stage, work)?;
+        if !self.left_out.is_empty() {
+            for one in outputs.iter_mut().flatten() {
+                *one = std::mem::take(one).only(|name| !self.left_out.contains(&name));
+            }
+        }
+        Ok(outputs)
     }
 }

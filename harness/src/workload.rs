@@ -11,7 +11,7 @@ pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, Turns};
 use crate::case_space::{Axis, Traits};
 use crate::diagnosis::{self, Diagnosis, Hypothesis};
 use crate::io::{InputError, read};
-use crate::judge::{Arithmetic, Expectation};
+use crate::judge::{self, Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{DeviceInfo, EngineError, Setting, Stage, TensorError, Tensors};
@@ -321,10 +321,16 @@ impl Job {
         run: FailedRun,
         outputs: &Tensors,
     ) -> Result<Option<Diagnosis>, TensorError> {
-        self.stage.check_outputs(&self.sizes, outputs)?;
         let right = self.expectation(run.arithmetic);
+        judge::check(&self.stage, &self.sizes, right, outputs)?;
         let hypotheses = self.oracle.hypotheses(run);
         diagnosis::diagnose(right, outputs, (run.setting, run.lane_width), hypotheses)
+    }
+
+    /// See [`Oracle::hypotheses`].
+    #[must_use]
+    pub fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        self.oracle.hypotheses(run)
     }
 
     /// See [`Oracle::scatter`].

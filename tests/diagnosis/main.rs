@@ -124,7 +124,7 @@ fn the_first_line_of_a_finding_is_the_diagnosis() {
         settings: vec![Setting { reduction: Reduction::BASELINE, threshold: 0 }],
     };
     let cases = ["tile-corner", "checkerboard"].map(|name| Arc::new(scene(name)) as AnyCase);
-    let hooks = Hooks::new(&as_it_is).diagnosing();
+    let hooks = Hooks::new(&as_it_is);
     let reports = run(views(cases), vec![contender], hooks).expect("the cases are legal");
     let found = reports[0].findings[0].diagnosis.as_ref().expect("it was asked for");
     expect(found, "field conic_off_diagonal: v_conics holds half of the off-diagonal");

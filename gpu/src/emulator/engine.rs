@@ -66,6 +66,11 @@ pub struct EmulatorEngine {
     /// Of the launch that followed, if one did.
     second_report: Report,
     trace: Trace,
+    /// Those of the latest run of a user's program, one for each launch.
+    traces: Vec<Trace>,
+    /// What the launches of a user's program follow in place of the schedule, one for each; none for the
+    /// schedule.
+    decisions: Vec<Trace>,
     fault: Option<Box<Fault>>,
     /// Whether the latest launch left an output unwritten.
     unwritten: bool,
@@ -111,6 +116,8 @@ impl EmulatorEngine {
             report: Report::default(),
             second_report: Report::default(),
             trace: Trace::new(),
+            traces: Vec::new(),
+            decisions: Vec::new(),
             fault: None,
             unwritten: false,
         };
@@ -207,6 +214,19 @@ impl EmulatorEngine {
         &self.trace
     }
 
+    /// The decisions of each launch of the latest run of a user's program with a host side of its own, also
+    /// if the last of them failed.
+    #[must_use]
+    pub fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
+    /// Lets each launch of such a program follow these decisions and then lockstep, a trace for each launch
+    /// in their order; none lets them follow the schedule again.
+    pub fn set_decisions(&mut self, traces: Vec<Trace>) {
+        self.decisions = traces;
+    }
+
     /// Runs an artifact, or what was put in its place.
     fn execute(
         &mut self,
@@ -255,11 +275,24 @@ impl EmulatorEngine {
         self.fault = None;
         self.unwritten = false;
         let EmulatorOptions { schedule, observers, .. } = &self.options;
+        let own = self.decisions.get(self.traces.len()).cloned();
+        let followed = match (own, self.decisions.is_empty()) {
+            (Some(trace), _) => schedule.replay(trace),
+            (None, false) => schedule.replay(Trace::new()),
+            (None, true) => schedule.clone(),
+        };
         let (memory, trace) = (&mut self.memory, &mut self.trace);
-        let result = run_traced(module, entry, launch, memory, schedule, *observers, trace);
+        let result = run_traced(module, entry, launch, memory, &followed, *observers, trace);
+        self.traces.push(self.trace.clone());
         self.report = result.map_err(|error| noticed(&mut self.fault, error))?;
         self.second_report = Report::default();
         Ok(())
+    }
+
+    /// Begins a run of a user's program: nothing is in the device's memory, and nothing was launched.
+    pub(super) fn begin_foreign(&mut self) {
+        self.memory = DeviceMemory::new();
+        self.traces.clear();
     }
 
     /// The device's memory.

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use splatcheck_emulator::{Buffer, DeviceMemory, Launch, Module};
+use splatcheck_emulator::{Buffer, Launch, Module};
 
 use super::engine::EmulatorEngine;
 use crate::engine::EngineError;
@@ -65,13 +65,13 @@ impl ForeignDevice<'_> {
 
 impl EmulatorEngine {
     /// Runs a program of a user in place of the artifacts of a stage and reduction, for every number
-    /// of channels.
+    /// of channels. A stage that adds nothing up has no reduction.
     pub fn replace_by(
         &mut self,
-        (stage, reduction): (Stage, Reduction),
+        (stage, reduction): (Stage, Option<Reduction>),
         program: Arc<dyn ForeignProgram>,
     ) {
-        self.insert_foreign((stage.spec().name, Some(reduction)), program);
+        self.insert_foreign((stage.spec().name, reduction), program);
     }
 
     /// Runs a program of a user on these inputs, whatever stage it may stand in for.
@@ -83,7 +83,7 @@ impl EmulatorEngine {
         program: &dyn ForeignProgram,
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
-        *self.memory_mut() = DeviceMemory::new();
+        self.begin_foreign();
         let module = program.module();
         program.run(&mut ForeignDevice { engine: self, module }, inputs)
     }

@@ -122,14 +122,14 @@ impl OwnKernel {
     pub fn install(
         &self,
         engine: &mut EmulatorEngine,
-        (stage, reduction): (Stage, Reduction),
+        (stage, reduction): (Stage, Option<Reduction>),
     ) -> Result<(), EngineError> {
         if !Interface::of(stage).is_some_and(|interface| self.fits(interface)) {
             let entry = &self.entry;
             let message = format!("{stage} hands other arrays to a kernel than '{entry}' takes");
             return Err(EngineError::Input(message));
         }
-        engine.replace(stage.spec().name, Some(reduction), &self.ptx, &self.entry)
+        engine.replace(stage.spec().name, reduction, &self.ptx, &self.entry)
     }
 }
 

@@ -163,8 +163,22 @@ impl StageSpec {
     /// # Errors
     /// [`TensorError`] for the first that is not.
     pub fn check_outputs(&self, sizes: &Sizes, outputs: &Tensors) -> Result<(), TensorError> {
+        self.check_some_outputs(sizes, outputs, &|_| true)
+    }
+
+    /// As [`Self::check_outputs`], of a kernel that need not return what is not `needed`, by its name.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_some_outputs(
+        &self,
+        sizes: &Sizes,
+        outputs: &Tensors,
+        needed: &dyn Fn(&str) -> bool,
+    ) -> Result<(), TensorError> {
         for port in self.outputs {
-            if port.role == Role::MayWrite && outputs.find(port.name).is_none() {
+            let optional = port.role == Role::MayWrite || !needed(port.name);
+            if optional && outputs.find(port.name).is_none() {
                 continue;
             }
             let tensor = outputs.get(port.name)?;

@@ -48,6 +48,21 @@ fn the_kernels_of_manifests_derive() {
     }
 }
 
+/// What `tests/manifest_stages.rs` runs: kernels of the other stages with another project's parameter lists.
+#[test]
+fn the_kernels_of_other_stages_derive() {
+    let Some(library) = find(NVRTC) else { return };
+    let nvrtc = loaded(&library);
+    let headers = format!("--include-path={}", folder("kernels/cuda").display());
+    let options = ["--gpu-architecture=compute_75", "--std=c++17", &headers].map(str::to_owned);
+    for name in ["gsplat_rasterize", "gsplat_project"] {
+        let source = format!("{name}.cu");
+        derive_one(&nvrtc, &source, &format!("{name}.ptx"), &options);
+        let broken = [&options[..], &["--define-macro=BROKEN".to_owned()]].concat();
+        derive_one(&nvrtc, &source, &format!("{name}_broken.ptx"), &broken);
+    }
+}
+
 /// What the pages of `corpora/published` show, as published and mended.
 #[test]
 fn the_kernels_of_the_pages_derive() {

@@ -148,17 +148,11 @@ pub struct Hooks<'a> {
 }
 
 impl<'a> Hooks<'a> {
-    /// Everything is run, and nobody is told before the end.
+    /// Everything is run, every finding is diagnosed, and nobody is told before the end.
     #[must_use]
     pub fn new(minimize: &'a Minimizer<'a>) -> Self {
-        let chain = Chain::Oracle;
-        Self { minimize, policy: &Everything, observer: &|_| (), chain, diagnoses: Diagnoses::None }
-    }
-
-    /// With a diagnosis of every finding.
-    #[must_use]
-    pub fn diagnosing(self) -> Self {
-        Self { diagnoses: Diagnoses::Together, ..self }
+        let (chain, diagnoses) = (Chain::Oracle, Diagnoses::Together);
+        Self { minimize, policy: &Everything, observer: &|_| (), chain, diagnoses }
     }
 
     /// With a diagnosis of every finding by its own run.

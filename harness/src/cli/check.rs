@@ -70,7 +70,7 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
     let chain = plan.chain;
-    let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).diagnosing().observed(&progress) };
+    let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
     if let Some(command) = &plan.command {
         let (contender, left_out) = command.contender(plan.repeats.as_ref())?;
         bar.inc_length(cases.runs(std::slice::from_ref(&contender), policy));

@@ -11,6 +11,7 @@ use splatcheck_reference::splat::formulation::{Floor, FormulationError, NAMED, T
 use super::exit::CliError;
 use crate::campaign::{EngineReport, Fault, Finding};
 use crate::diagnosis::Diagnosis;
+use crate::manifest::Manifest;
 use crate::user_kernel::UserKernel;
 use crate::verdict::Verdict;
 use crate::workload::AnyCase;
@@ -74,10 +75,42 @@ pub(super) fn named_by(interface: Interface) -> String {
     fits.map(|named| named.name).collect::<Vec<_>>().join(", ")
 }
 
+/// Whose kernel is judged.
+#[derive(Clone, Copy)]
+pub(super) enum Judging<'k> {
+    /// One on the emulator.
+    User(&'k UserKernel),
+    /// One that takes what its manifest says.
+    Manifest(&'k Manifest),
+}
+
+impl Judging<'_> {
+    fn fits(self, formulation: Formulation) -> bool {
+        match self {
+            Self::User(kernel) => kernel.fits(formulation),
+            Self::Manifest(manifest) => manifest.not_of(formulation).is_none(),
+        }
+    }
+
+    fn has_manifest(self) -> bool {
+        match self {
+            Self::User(kernel) => kernel.manifest().is_some(),
+            Self::Manifest(_) => true,
+        }
+    }
+
+    fn has_formulations(self) -> bool {
+        match self {
+            Self::User(kernel) => kernel.has_formulations(),
+            Self::Manifest(manifest) => manifest.kind.has_formulations(),
+        }
+    }
+}
+
 /// Those that a kernel may have, in the order of trial: the usual ones, those of named projects first,
 /// and those that divide otherwise; a kernel's parameters leave out those that hand it other ones. The
 /// floor changes nothing where `alpha_max` is below 1 - 1e-6, so it is not tried.
-fn candidates(kernel: &UserKernel) -> [Vec<Formulation>; 2] {
+fn candidates(kernel: Judging<'_>) -> [Vec<Formulation>; 2] {
     let (mut usual, mut unusual): (Vec<_>, Vec<_>) = Formulation::all()
         .filter(|one| one.floor() == Floor::None && kernel.fits(*one))
         .partition(|one| Formulation::practised().any(|usual| usual == *one));
@@ -164,10 +197,10 @@ fn agrees(reports: &[EngineReport]) -> bool {
 /// # Errors
 /// Those of `judge`.
 pub(super) fn judge_in(
-    kernel: &UserKernel,
+    kernel: Judging<'_>,
     asked: &Asked,
     extra: Option<ExtraRoundings>,
-    judge: impl Fn(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
+    mut judge: impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
 ) -> Result<Judged, CliError> {
     let [usual, unusual] = candidates(kernel);
     let first = match *asked {
@@ -179,9 +212,12 @@ pub(super) fn judge_in(
     };
     let first = rounded(first);
     let reports = judge(first, Trial::Asked)?;
+    if !kernel.has_formulations() {
+        return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
+    }
     let differs = reports.iter().any(differs);
     // A manifest names its arrays: a misuse is not explained by others.
-    let others_explain = kernel.manifest().is_none() && reports.iter().any(faults);
+    let others_explain = !kernel.has_manifest() && reports.iter().any(faults);
     if !differs && !others_explain {
         return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
     }

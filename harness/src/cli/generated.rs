@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::args::{GeneratedPlan, OwnPlan};
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
-use super::mutants::{bar_of, classes_of, write_json};
+use super::mutants::{bar_of, classes_judged, classes_of, write_json};
 use super::{paths, ptx};
 use crate::gate::Evidence;
 use crate::mutants::class::{Class, named};
@@ -18,6 +18,7 @@ use crate::mutants::generated::report::{
 };
 use crate::mutants::generated::{Record, Subject, sample, subjects};
 use crate::table::table;
+use crate::workload::AnyCase;
 use crate::workloads;
 
 /// Carries out the plan.
@@ -43,8 +44,9 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     let seconds = start.elapsed().as_secs_f64();
     bar.finish_and_clear();
     if let Some(own) = &plan.own {
-        let run = (own.own.stage, own.own.setting);
-        writeln!(out, "{}\n", ptx::heading(own.own.kernel.entry(), &own.file, run, own.named))?;
+        let run = (own.own.stage(), own.own.setting());
+        let entry = own.own.kernel().to_string();
+        writeln!(out, "{}\n", ptx::heading(&entry, &own.file, run, own.named))?;
         if hunted.records.is_empty() {
             return wrong_itself(&hunted, own, out);
         }
@@ -96,12 +98,15 @@ fn wrong_itself(hunted: &Hunted, own: &OwnPlan, out: &mut dyn Write) -> Result<O
     if count > TOLD {
         writeln!(out, "  and {} more", count - TOLD)?;
     }
+    let how = match &own.manifest {
+        Some(manifest) => format!("--manifest {}", manifest.display()),
+        None => format!("--kernel {}", own.own.kernel()),
+    };
     writeln!(
         out,
-        "splatcheck ptx {} --kernel {} --case CASE says more of a case; --case, --corpus and \
-         --channels choose the cases that the kernel is made for",
-        own.file.display(),
-        own.own.kernel.entry()
+        "splatcheck ptx {} {how} --case CASE says more of a case; --case, --corpus and --channels choose \
+         the cases that the kernel is made for",
+        own.file.display()
     )?;
     out.flush()?;
     conclude(&Evidence::of_failures(alarms.clone()))
@@ -172,14 +177,20 @@ fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError>
     Ok(all)
 }
 
-/// The classes of cases for a user's kernel.
+/// The classes of cases for a user's kernel, as it is judged on them.
 fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
+    // Cases of splats alone are read and drawn.
+    let (kernel, formulation) = (own.own.kernel(), own.formulation);
+    let judged = |case: AnyCase| kernel.judged(&case, formulation).unwrap_or(case);
     if own.cases.is_empty() {
         let workload = "splat";
         let corpus = own.corpus.clone().or_else(|| paths::default_corpus(workload));
-        return classes_of(workload, corpus.as_deref(), count);
+        return match &own.manifest {
+            None => classes_of(workload, corpus.as_deref(), count),
+            Some(_) => classes_judged(workload, corpus.as_deref(), count, &judged),
+        };
     }
-    let cases = own.cases.iter().map(|file| Ok(read_case(file)?.case));
+    let cases = own.cases.iter().map(|file| Ok(judged(read_case(file)?.case)));
     let cases = cases.collect::<Result<Vec<_>, CliError>>()?;
     Ok(vec![named(cases).map_err(CliError::of)?])
 }

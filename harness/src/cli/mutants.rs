@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome, conclude};
@@ -10,11 +11,12 @@ use super::paths;
 use crate::engines::Program;
 use crate::gate::Evidence;
 use crate::io::write::write_file;
-use crate::mutants::class::{Class, classes};
+use crate::mutants::class::{Class, classes, classes_as};
 use crate::mutants::matrix::{self, Cell};
 use crate::mutants::rates;
 use crate::mutants::table::{class_table, conclusion, summary, summary_table};
 use crate::mutants::{Language, Mutant, read_mutants};
+use crate::workload::{AnyCase, Workload};
 use crate::workloads;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -79,11 +81,31 @@ pub(super) fn classes_of(
     corpus: Option<&Path>,
     count: u32,
 ) -> Result<Vec<Class>, CliError> {
+    let (workload, corpus) = named_cases(workload, corpus)?;
+    classes(workload.as_ref(), corpus, count).map_err(CliError::of)
+}
+
+/// The same of cases as a kernel is judged on them.
+pub(super) fn classes_judged(
+    workload: &str,
+    corpus: Option<&Path>,
+    count: u32,
+    judged: &dyn Fn(AnyCase) -> AnyCase,
+) -> Result<Vec<Class>, CliError> {
+    let (workload, corpus) = named_cases(workload, corpus)?;
+    classes_as(workload.as_ref(), corpus, count, judged).map_err(CliError::of)
+}
+
+/// A workload with the cases of a folder.
+fn named_cases(
+    workload: &str,
+    corpus: Option<&Path>,
+) -> Result<(Arc<dyn Workload>, Vec<AnyCase>), CliError> {
     let workload = workloads::find(workload)
         .map_err(|error| CliError::caused("cannot run the mutants", error))?;
     let corpus = corpus.map(|folder| workload.read_corpus(folder)).transpose();
     let corpus = corpus.map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    classes(workload.as_ref(), corpus.unwrap_or_default(), count).map_err(CliError::of)
+    Ok((workload, corpus.unwrap_or_default()))
 }
 
 /// Runs them all.

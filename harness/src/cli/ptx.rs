@@ -1,4 +1,4 @@
-//! `splatcheck ptx`: judges a user's own kernel of the backward rasterization.
+//! `splatcheck ptx`: judges a user's own kernel, of the backward rasterization or of its manifest's stage.
 
 mod interface;
 mod judged_as;
@@ -6,7 +6,8 @@ mod observe;
 mod read;
 mod subject;
 
-pub use judged_as::JudgedAs;
+pub use judged_as::{JudgedAs, Reduced};
+pub(super) use read::read_manifest;
 pub(super) use read::text;
 pub use read::{heading, read_kernel};
 pub(super) use subject::OneStage;
@@ -18,8 +19,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use splatcheck_emulator::WARP;
 use splatcheck_gpu::artifact::Architecture;
-use splatcheck_gpu::{Engine, EngineError, Setting, Stage};
+use splatcheck_gpu::{Engine, EngineError, Reduction, Setting, Stage};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
@@ -28,23 +30,20 @@ use super::check::progress_bar;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
-use super::formulation::{self, Asked, Trial, asked, judge_in};
+use super::formulation::{self, Asked, Judging, Trial, asked, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::schedule::ScheduleArgs;
+use super::trials::Trials;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
-use crate::campaign::{
-    Contender, Diagnoses, EngineReport, Hooks, Item, as_it_is, run as run_campaign,
-};
+use crate::campaign::{Contender, EngineReport, Item};
 use crate::engines::repeated::Repeats;
 use crate::engines::{Emulation, Order, Team};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::{Manifest, Symbols};
 use crate::report::report;
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
-use crate::workload::{AnyCase, views};
-use crate::workloads::splat::formulated::{judged_in, stage_of};
-use crate::workloads::splat::kernel_rules::{KernelRules, Reach};
+use crate::workload::AnyCase;
 
 /// Options of `ptx`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -150,6 +149,13 @@ impl PtxArgs {
         kernel.observe = self.observe.unwrap_or_default();
         kernel.limits = KernelLimits { time: self.timeout, instructions: self.instructions };
         let formulation = self.formulation_of(&kernel);
+        if let Some(manifest) = kernel.manifest() {
+            let typed = (self.formulation.is_some(), self.extra_roundings.is_some());
+            without_formulations(manifest, typed)?;
+            if self.judged.reduced.reduction.is_some() {
+                adds_up(manifest)?;
+            }
+        }
         if !self.observe_only {
             fits(&kernel, formulation)?;
         }
@@ -157,10 +163,13 @@ impl PtxArgs {
         let channels = kernel.manifest().and_then(|manifest| manifest.channels);
         let channels = self.subject.channels.or(channels);
         let subject = match self.subject.is_given() || !without_a_case {
-            true => SubjectArgs { channels, ..self.subject }.resolve()?,
+            true => {
+                let colors = kernel.manifest().map(Manifest::color_forms).unwrap_or_default();
+                SubjectArgs { channels, ..self.subject }.resolve(colors)?
+            }
             false => Subject::none()?,
         };
-        let setting = self.judged.setting()?;
+        let setting = self.judged.reduced.setting(WARP)?;
         let emulation = |order: Order| Emulation {
             fast_math: self.judged.fast_math,
             architecture: Architecture::Compute75,
@@ -177,7 +186,7 @@ impl PtxArgs {
             subject,
             observe_only: self.observe_only,
             setting,
-            named: self.judged.reduction.is_some(),
+            named: self.judged.reduced.reduction.is_some(),
             formulation,
             extra_roundings: roundings(kernel.manifest(), self.extra_roundings)?,
             kernel,
@@ -192,7 +201,7 @@ impl PtxArgs {
     /// The kernel with its manifest, or with the parameters of the formulation.
     fn kernel(&self) -> Result<UserKernel, CliError> {
         if let Some(manifest) = &self.manifest {
-            return read::read_manifest(&self.file, manifest);
+            return read_manifest(&self.file, manifest);
         }
         // One of both is there: the parser sees to that.
         let entry = self.kernel.clone().unwrap_or_default();
@@ -206,22 +215,58 @@ impl PtxArgs {
     }
 }
 
-/// Whether a kernel with a manifest can be judged in the formulation, and has all outputs.
-fn fits(kernel: &UserKernel, asked: Asked) -> Result<(), CliError> {
-    let Some(manifest) = kernel.manifest() else { return Ok(()) };
-    let formulation = match asked {
-        Asked::One(formulation) => Some(formulation),
-        Asked::Any if Formulation::all().any(|one| kernel.fits(one)) => None,
-        Asked::Any => Some(Formulation::STANDARD),
-    };
-    manifest_fits(manifest, formulation)
+impl PtxPlan {
+    /// As how the kernel adds up in a stage, where that has reductions.
+    fn reduction_of(&self, stage: Stage) -> Option<Reduction> {
+        stage.accumulates().then_some(self.setting.reduction)
+    }
 }
 
-/// Whether a manifest has all outputs, and no array that the formulation is not given.
-pub(super) fn manifest_fits(
+/// Refuses a formulation, or extra roundings, of a stage that has none.
+pub(super) fn without_formulations(
     manifest: &Manifest,
-    formulation: Option<Formulation>,
+    (formulation, extra): (bool, bool),
 ) -> Result<(), CliError> {
+    let option = match (formulation, extra) {
+        (true, _) => "--formulation",
+        (false, true) => "--extra-roundings",
+        (false, false) => return Ok(()),
+    };
+    if manifest.kind.has_formulations() {
+        return Ok(());
+    }
+    let stage = manifest.kind.name();
+    Err(CliError::new(format!(
+        "{option}: the manifest is of stage {stage}, and only rasterize_backward has formulations: leave \
+         the option out"
+    )))
+}
+
+/// Refuses a reduction of a stage that adds nothing up.
+pub(super) fn adds_up(manifest: &Manifest) -> Result<(), CliError> {
+    let stage = manifest.stage(Formulation::STANDARD);
+    if stage.accumulates() {
+        return Ok(());
+    }
+    Err(CliError::new(format!(
+        "--reduction: the manifest is of stage {stage}, which adds nothing up: leave the option out"
+    )))
+}
+
+/// Whether a kernel with a manifest can be judged in the formulation, and has all outputs.
+fn fits(kernel: &UserKernel, asked: Asked) -> Result<(), CliError> {
+    kernel.manifest().map_or(Ok(()), |manifest| manifest_fits(manifest, asked))
+}
+
+/// Whether a manifest has all outputs, and no array that the formulation is not given; of several, that
+/// some is given them.
+pub(super) fn manifest_fits(manifest: &Manifest, asked: Asked) -> Result<(), CliError> {
+    let formulation = match asked {
+        Asked::One(formulation) => Some(formulation),
+        Asked::Any if Formulation::all().any(|one| manifest.not_of(one).is_none()) => None,
+        Asked::Any => Some(Formulation::STANDARD),
+    };
+    let formulation = formulation.filter(|_| manifest.kind.has_formulations());
     let wrong = manifest.not_judged().or_else(|| manifest.not_of(formulation?));
     let Some(problem) = wrong else { return Ok(()) };
     let line = problem.line.map_or_else(String::new, |line| format!(" line {line}"));
@@ -263,23 +308,28 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     }
     let bar = progress_bar(plan.subject.count() * plan.emulations.len() as u64);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
-    let mut judged = judge_in(&plan.kernel, asked, extra, |formulation, trial| {
-        pool.install(|| Run::new(plan, formulation)?.judge(trial, &|runs| bar.inc(runs)))
+    let mut judged = judge_in(Judging::User(&plan.kernel), asked, extra, |formulation, trial| {
+        pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
     })?;
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = join_seeds(judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
     sarif::name_program(&mut reports, &plan.file.display().to_string());
-    let run = (stage_of(judged.formulation), plan.setting);
-    let heading = heading(&plan.kernel.to_string(), &plan.file, run, plan.named);
-    let formulation = formulation::described(judged.formulation);
-    writeln!(out, "{heading}; formulation {formulation}; chain oracle\n")?;
+    let stage = plan.kernel.stage(judged.formulation);
+    let setting = stage.accumulates().then_some(plan.setting);
+    let heading = heading(&plan.kernel.to_string(), &plan.file, (stage, setting), plan.named);
+    let formulation = match plan.kernel.has_formulations() {
+        true => format!("; formulation {}", formulation::described(judged.formulation)),
+        false => String::new(),
+    };
+    writeln!(out, "{heading}{formulation}; chain oracle\n")?;
     if let Some(repeats) = &plan.repeats {
         writeln!(out, "{}\n", expect::described(repeats))?;
     }
     out.write_all(report(&reports, &[], &files).as_bytes())?;
-    for line in judged.others.into_iter().chain(plan.subject.left_out()) {
+    let outputs = plan.kernel.manifest().and_then(Manifest::left_out_in_words);
+    for line in judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()) {
         writeln!(out, "{line}")?;
     }
     plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
@@ -290,19 +340,11 @@ struct Run<'p> {
     plan: &'p PtxPlan,
     formulation: Formulation,
     stage: Stage,
-    rules: KernelRules,
 }
 
 impl<'p> Run<'p> {
-    fn new(plan: &'p PtxPlan, formulation: Formulation) -> Result<Self, CliError> {
-        let rules = plan.kernel.manifest().map(|manifest| manifest.rules).unwrap_or_default();
-        Ok(Self { plan, formulation, stage: stage_of(formulation), rules })
-    }
-
-    /// A case as the kernel is judged on it.
-    fn changed(&self, case: &AnyCase) -> Result<AnyCase, CliError> {
-        judged_in(&self.rules.applied_to(case, Reach::Raster), self.formulation)
-            .map_err(CliError::of)
+    fn new(plan: &'p PtxPlan, formulation: Formulation) -> Self {
+        Self { plan, formulation, stage: plan.kernel.stage(formulation) }
     }
 
     fn judge(
@@ -310,59 +352,31 @@ impl<'p> Run<'p> {
         trial: Trial<'_>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Vec<EngineReport>, CliError> {
-        let subject = &self.plan.subject;
-        // The first that cannot be judged in the formulation is an error, before anything runs.
-        let given: Vec<(AnyCase, usize)> = match trial {
-            Trial::Cases(cases) => cases
-                .iter()
-                .map(|(case, view)| Ok((self.changed(case)?, *view)))
-                .collect::<Result<_, CliError>>()?,
-            Trial::Asked | Trial::Other => Vec::new(),
-        };
-        let of_subject = subject.iter().map(|case| self.changed(&case));
-        if let Some(first) = of_subject.take(1).next() {
-            self.evaluates(&first?)?;
+        let judged =
+            |case: &AnyCase| self.plan.kernel.judged(case, self.formulation).map_err(CliError::of);
+        let (subject, stage) = (&self.plan.subject, self.stage);
+        let trials = Trials { subject, stage, trial, judged: &judged };
+        if let Some(first) = trials.first()? {
+            self.evaluates(&first)?;
         }
-        let changed = |case: &AnyCase| self.changed(case).unwrap_or_else(|_| case.clone());
-        let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match trial {
-            Trial::Asked => subject.smaller(item, &changed, fails),
-            Trial::Other | Trial::Cases(_) => as_it_is(item, fails),
-        };
-        let counted = matches!(trial, Trial::Asked);
-        let observer = |runs: u64| progress(if counted { runs } else { 0 });
-        let policy = OneStage { subject, stage: self.stage };
-        let diagnoses = match trial {
-            Trial::Asked => Diagnoses::Together,
-            Trial::Other | Trial::Cases(_) => Diagnoses::None,
-        };
-        let hooks = Hooks::new(&minimize).observed(&observer);
-        let hooks = Hooks { policy: &policy, diagnoses, ..hooks };
         let mut reports = Vec::new();
         for emulations in self.plan.emulations.chunks(self.plan.jobs) {
             let contenders = emulations
                 .iter()
                 .map(|&emulation| self.contender(emulation, emulations.len()))
                 .collect::<Result<Vec<_>, _>>()?;
-            let cases: Box<dyn Iterator<Item = (AnyCase, usize)>> = match trial {
-                Trial::Cases(_) => Box::new(given.iter().cloned()),
-                Trial::Asked | Trial::Other => {
-                    Box::new(views(subject.iter().map(|case| changed(&case))))
-                }
-            };
-            reports.extend(run_campaign(cases, contenders, hooks).map_err(CliError::of)?);
+            reports.extend(trials.run(contenders, progress)?);
         }
         Ok(reports)
     }
 
     /// Whether the manifest's expressions have values on a case, which is its author's to mend, and no
     /// finding.
-    fn evaluates(&self, case: &AnyCase) -> Result<(), CliError> {
+    fn evaluates(&self, item: &Item) -> Result<(), CliError> {
         let UserProgram::Manifest(kernel) = &self.plan.kernel.program else { return Ok(()) };
-        let item =
-            Item::of(AnyCase::clone(case), 0, &|of| of == self.stage).map_err(CliError::of)?;
         let Some(job) = item.job(self.stage) else { return Ok(()) };
-        let sizes = &kernel.manifest().sizes;
-        let symbols = Symbols::of(&job.inputs, sizes).map_err(CliError::of)?;
+        let Manifest { kind, sizes, .. } = kernel.manifest();
+        let symbols = Symbols::of(*kind, &job.inputs, sizes).map_err(CliError::of)?;
         kernel.evaluate(&symbols).map(drop).map_err(CliError::of)
     }
 
@@ -370,7 +384,7 @@ impl<'p> Run<'p> {
     /// threads.
     fn contender(&self, emulation: Emulation, of: usize) -> Result<Contender<'static>, CliError> {
         let Self { plan, stage, .. } = *self;
-        let run = (stage, plan.setting.reduction);
+        let run = (stage, plan.reduction_of(stage));
         let failed = |error: EngineError| CliError::caused(format!("engine {emulation}"), error);
         let open = |emulation: Emulation| plan.kernel.open(emulation.options(), run);
         let one = || -> Result<Box<dyn Engine + Send>, CliError> {

@@ -13,7 +13,8 @@ use super::command::{CasesLeftOut, CommandPlan, ProgramArgs};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
-use super::{paths, replay_trace, wgsl};
+use super::wgsl::Started;
+use super::{paths, replay_trace};
 use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
 use crate::emulated::Recording;
 use crate::engines::command::{CommandId, CommandLine, Grants};
@@ -29,10 +30,10 @@ use crate::report::reproducer::diagnosis;
 use crate::user_wgsl::{self, UserWgsl};
 use crate::workload::{AnyCase, CaseFile, Notes};
 use crate::workloads;
-use crate::workloads::splat::chained;
 use crate::workloads::splat::contract::{Contract, Level};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use crate::workloads::splat::formulated::{as_noted, noted};
+use crate::workloads::splat::{chained, comparing};
 use splatcheck_emulator::WARP;
 use splatcheck_gpu::Stage;
 
@@ -172,10 +173,11 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
             plan.file.display()
         )));
     }
-    let case = as_noted(case, &notes).map_err(CliError::of)?;
     let bad = |problem: Problem| {
         CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
     };
+    let case = as_noted(case, &notes).map_err(CliError::of)?;
+    let case = comparing::as_noted(case, &notes).map_err(bad)?;
     let wgsl = user_wgsl::of_notes(&notes).map_err(bad)?;
     if recorded.camera >= case.views() {
         return Err(CliError::new(format!(
@@ -210,9 +212,8 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
     }
     let camera = recorded.camera;
-    let reports =
-        run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is).diagnosing())
-            .map_err(CliError::of)?;
+    let reports = run_campaign([(case, camera)].into_iter(), contenders, Hooks::new(&as_it_is))
+        .map_err(CliError::of)?;
     conclude_replay(&reports, (plan, &notes), out)
 }
 
@@ -275,7 +276,7 @@ impl Recorded {
         let case = command.contract.case(case).map_err(CliError::of)?;
         let (contender, left_out) = command.contender(repeats)?;
         let item = [(case, self.camera)].into_iter();
-        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is).diagnosing());
+        let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
         let mut reports = reports.map_err(CliError::of)?;
         command.ran(&mut reports, &left_out)?;
         command.tell(&mut reports);
@@ -301,8 +302,14 @@ impl Recorded {
         }
         let no_files = |error| CliError::caused("no temporary folder", error);
         let user = UserWgsl::new(kernel).map_err(no_files)?;
-        let start = |found| wgsl::contender(&user, found, (stage, Limits::default(), 1));
-        let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let repeats = Noted::new(notes)?.map(|noted| noted.repeats);
+        let start = |found| Started::new(&user, found, (Limits::default(), 1), repeats.as_ref());
+        let mut engines = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        // Where nothing is added up it is not asked for.
+        let any_order = Setting { reduction: Reduction::BASELINE, threshold: 0 };
+        let setting = self.setting.unwrap_or(any_order);
+        let contenders = engines.iter_mut().map(|engine| engine.contender((stage, setting)));
+        let contenders = contenders.collect();
         let item = [(case, self.camera)].into_iter();
         let reports =
             run_campaign(item, contenders, Hooks::new(&as_it_is)).map_err(CliError::of)?;
@@ -352,7 +359,7 @@ impl Recorded {
         if let (Some(kernel), Some(emulation)) = (&noted.kernel, found.emulation()) {
             let item = Item::new(Arc::clone(case), self.camera).map_err(CliError::of)?;
             let (stage, setting) = self.run(&item, true)?;
-            let reduction = setting.map_or(Reduction::BASELINE, |setting| setting.reduction);
+            let reduction = setting.map(|setting| setting.reduction);
             let own = |emulation: Emulation| kernel.open(emulation.options(), (stage, reduction));
             contender.engine = Box::new(expect::emulator(emulation, &noted.repeats, own)?);
         }

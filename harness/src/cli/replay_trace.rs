@@ -30,7 +30,7 @@ pub(super) fn run(
         out,
         "{}: {stage}{setting_text}, {} recorded decisions, then lockstep",
         recording.emulation,
-        recording.trace.len()
+        recording.kept()
     )?;
     writeln!(out, "  program {}", recording.artifact)?;
     if program != recording.artifact {

@@ -1,32 +1,41 @@
 //! `splatcheck wgsl`: judges a user's own kernel in WGSL on every engine of wgpu.
 
+mod engines;
+
+pub(super) use engines::Started;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use splatcheck_gpu::{EngineKind, Reduction, Setting, Stage};
+use splatcheck_gpu::{EngineKind, Setting};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
 use super::check::progress_bar;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
-use super::formulation::described;
+use super::expect::{self, ExpectArgs};
+use super::formulation::{Asked, Judging, Trial, asked, described, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
-use super::ptx::{OneStage, Subject, SubjectArgs, manifest_fits, roundings, text};
+use super::ptx::{
+    Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
+    without_formulations,
+};
 use super::reproducer::write_case;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, run as run_campaign};
-use crate::engines::{Discovery, Found, Limits, Missing, Program, Team};
+use super::schedule::ScheduleArgs;
+use super::trials::Trials;
+use crate::campaign::EngineReport;
+use crate::engines::repeated::Repeats;
+use crate::engines::{Discovery, Found, Limits, Missing};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::WgslKernel;
 use crate::report::{report, reproducer};
 use crate::user_wgsl::{self, UserWgsl};
-use crate::workload::{AnyCase, views};
-use crate::workloads::splat::formulated::{judged_in, stage_of};
-use crate::workloads::splat::kernel_rules::Reach;
+use crate::workload::AnyCase;
 
 /// Options of `wgsl`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -44,15 +53,21 @@ pub struct WgslArgs {
     /// What it is run on.
     #[command(flatten)]
     pub subject: SubjectArgs,
+    /// As how it adds up.
+    #[command(flatten)]
+    pub reduced: Reduced,
     /// The expression that it computes alpha's gradient by: a project (3dgs, gsplat-1.5, gsplat-main,
-    /// brush, fastgs, taichi, slang) or fields as in 'buffer,final_t=one-minus-alpha' [default: as the
-    /// manifest says, else 3dgs]
-    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Formulation>())]
-    pub formulation: Option<Formulation>,
+    /// brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any' [default: as
+    /// the manifest says, else 3dgs]
+    #[arg(long, value_name = "NAME", value_parser = asked)]
+    pub formulation: Option<Asked>,
     /// How often your source rounds a term on its way into an intermediate of that expression: 0 to 64
     /// [default: as the manifest says, else as the formulation states]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub extra_roundings: Option<ExtraRoundings>,
+    /// What is demanded besides the bounds.
+    #[command(flatten)]
+    pub expect: ExpectArgs,
     /// Time in which an engine must answer, seconds; then it is killed, which is a finding [default: 240]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub timeout: Option<Duration>,
@@ -77,7 +92,12 @@ pub struct WgslPlan {
     missing: Vec<Missing>,
     named: bool,
     subject: Subject,
-    formulation: Formulation,
+    formulation: Asked,
+    extra_roundings: Option<ExtraRoundings>,
+    setting: Setting,
+    /// Whether the reduction was named.
+    reduced: bool,
+    repeats: Option<Repeats>,
     limits: Limits,
     jobs: u16,
     out: PathBuf,
@@ -114,14 +134,19 @@ impl WgslArgs {
         discovery: &Discovery,
     ) -> Result<WgslPlan, CliError> {
         let manifest = kernel.manifest();
-        let formulation = self.formulation.or(manifest.formulation).unwrap_or_default();
-        manifest_fits(manifest, Some(formulation))?;
-        let formulation = match roundings(Some(manifest), self.extra_roundings)? {
-            Some(extra) => formulation.with_extra_roundings(extra),
-            None => formulation,
-        };
+        let written = manifest.formulation.map(Asked::One);
+        let formulation = self.formulation.or(written).unwrap_or_default();
+        manifest_fits(manifest, formulation)?;
+        let typed = (self.formulation.is_some(), self.extra_roundings.is_some());
+        without_formulations(manifest, typed)?;
+        let reduced = self.reduced.reduction.is_some();
+        if reduced {
+            adds_up(manifest)?;
+        }
+        let extra_roundings = roundings(Some(manifest), self.extra_roundings)?;
+        let repeats = self.expect.resolve(ScheduleArgs::default())?;
         let channels = self.subject.channels.or(manifest.channels);
-        let subject = SubjectArgs { channels, ..self.subject }.resolve()?;
+        let subject = SubjectArgs { channels, ..self.subject }.resolve(manifest.color_forms())?;
         let named = !self.engine.is_empty();
         let mut engines = discovery.select(&self.engine).map_err(CliError::of)?;
         let other = engines.iter().find(|found| found.info.kind != EngineKind::Wgpu);
@@ -138,6 +163,8 @@ impl WgslArgs {
                  drivers, and 'splatcheck devices' to see what is missing",
             ));
         }
+        let lanes = engines.iter().map(|found| found.info.lane_width).min().unwrap_or(1);
+        let setting = self.reduced.setting(lanes)?;
         let usual = Limits::default();
         Ok(WgslPlan {
             file: self.file,
@@ -147,6 +174,10 @@ impl WgslArgs {
             named,
             subject,
             formulation,
+            extra_roundings,
+            setting,
+            reduced,
+            repeats,
             limits: Limits { request: self.timeout.unwrap_or(usual.request), ..usual },
             jobs: self.jobs,
             out: paths::writable_folder("--out", &self.out)?,
@@ -155,94 +186,80 @@ impl WgslArgs {
     }
 }
 
-/// The setting that a kernel's sums are bounded by: in any order, the longest chain of which is one term
-/// after another.
-const ANY_ORDER: Setting = Setting { reduction: Reduction::BASELINE, threshold: 0 };
-
-/// Starts an engine with a program, for one stage.
-///
-/// # Errors
-/// Why it does not start any more, although it was found.
-pub(super) fn contender(
-    user: &UserWgsl,
-    found: &Found,
-    (stage, limits, jobs): (Stage, Limits, u16),
-) -> Result<Contender<'static>, CliError> {
-    let program = Program::find().map_err(CliError::of)?;
-    let one = || {
-        user.start(found, &program, limits)
-            .map_err(|error| CliError::caused(format!("engine {}", found.spec.id()), error))
-    };
-    let first = one()?;
-    let engine = match jobs {
-        0 | 1 => first,
-        jobs => {
-            let others = (1..jobs).map(|_| one()).collect::<Result<_, _>>()?;
-            Box::new(Team::new(first, others))
-        }
-    };
-    Ok(Contender {
-        id: found.spec.id().to_owned(),
-        emulation: None,
-        engine,
-        stages: vec![stage],
-        settings: vec![ANY_ORDER],
-    })
-}
-
 /// Carries out the plan.
 ///
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let stage = stage_of(plan.formulation);
+    let manifest = plan.kernel.manifest();
     let no_files = |error| CliError::caused("no temporary folder", error);
     let user = UserWgsl::new(Arc::clone(&plan.kernel)).map_err(no_files)?;
-    let mut reports = judge(plan, &user, stage)?;
+    let start = |found| Started::new(&user, found, (plan.limits, plan.jobs), plan.repeats.as_ref());
+    let mut engines = Vec::new();
+    let bar = progress_bar(plan.subject.count() * plan.engines.len() as u64);
+    let (asked, extra) = (&plan.formulation, plan.extra_roundings);
+    let mut judged = judge_in(Judging::Manifest(manifest), asked, extra, |formulation, trial| {
+        let progress = |runs| bar.inc(runs);
+        judge(plan, (formulation, trial), &progress, || {
+            // What is wrong with the manifest is said before an engine starts.
+            if engines.is_empty() {
+                engines = plan.engines.iter().map(start).collect::<Result<_, _>>()?;
+            }
+            Ok(&mut engines)
+        })
+    })?;
+    bar.finish_and_clear();
+    judged.diagnose();
+    let mut reports = judged.reports;
     let files = write_all(&plan.out, &reports, &user)?;
     sarif::name_program(&mut reports, &plan.file.display().to_string());
-    let names: Vec<_> = plan.kernel.manifest().launches.iter().map(|l| &*l.kernel).collect();
-    writeln!(
-        out,
-        "{stage} is {} of {}, bounds for sums in any order, the widest; formulation {}; chain oracle\n",
-        names.join(", "),
-        plan.file.display(),
-        described(plan.formulation)
-    )?;
+    writeln!(out, "{}\n", plan.heading(judged.formulation))?;
+    if let Some(repeats) = &plan.repeats {
+        writeln!(out, "expecting equal bits of {} runs\n", repeats.runs)?;
+    }
     out.write_all(report(&reports, &plan.missing, &files).as_bytes())?;
-    if let Some(line) = plan.subject.left_out() {
+    let outputs = manifest.left_out_in_words();
+    for line in judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()) {
         writeln!(out, "{line}")?;
     }
     let missing = if plan.named { &plan.missing[..] } else { &[] };
     plan.gate.conclude(&Evidence::new(&reports, missing), &files, out)
 }
 
-fn judge(plan: &WgslPlan, user: &UserWgsl, stage: Stage) -> Result<Vec<EngineReport>, CliError> {
-    let rules = plan.kernel.manifest().rules;
-    let changed =
-        |case: &AnyCase| judged_in(&rules.applied_to(case, Reach::Raster), plan.formulation);
-    // The first tells whether the manifest's expressions have values, which is its author's to mend.
-    if let Some(first) = plan.subject.iter().next() {
-        let case = changed(&first).map_err(CliError::of)?;
-        let item = Item::of(case, 0, &|of| of == stage).map_err(CliError::of)?;
-        if let Some(job) = item.job(stage) {
-            plan.kernel.check_case(&job.inputs).map_err(CliError::of)?;
+impl WgslPlan {
+    /// What is judged, and as what.
+    fn heading(&self, formulation: Formulation) -> String {
+        let manifest = self.kernel.manifest();
+        let names: Vec<_> = manifest.launches.iter().map(|launch| &*launch.kernel).collect();
+        let stage = manifest.stage(formulation);
+        let setting = stage.accumulates().then_some(self.setting);
+        let heading = heading(&names.join(", "), &self.file, (stage, setting), self.reduced);
+        match manifest.kind.has_formulations() {
+            true => format!("{heading}; formulation {}; chain oracle", described(formulation)),
+            false => format!("{heading}; chain oracle"),
         }
     }
-    let changed = |case: &AnyCase| changed(case).unwrap_or_else(|_| Arc::clone(case));
-    let start = |found| contender(user, found, (stage, plan.limits, plan.jobs));
-    let contenders = plan.engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-    let bar = progress_bar(plan.subject.count() * contenders.len() as u64);
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| {
-        plan.subject.smaller(item, &changed, fails)
-    };
-    let progress = |runs| bar.inc(runs);
-    let policy = OneStage { subject: &plan.subject, stage };
-    let hooks = Hooks { policy: &policy, ..Hooks::new(&minimize).observed(&progress) };
-    let cases = views(plan.subject.iter().map(|case| changed(&case)));
-    let reports = run_campaign(cases, contenders, hooks).map_err(CliError::of)?;
-    bar.finish_and_clear();
-    Ok(reports)
+}
+
+/// The cases in one formulation, on the engines, which are started once.
+fn judge<'e>(
+    plan: &WgslPlan,
+    (formulation, trial): (Formulation, Trial<'_>),
+    progress: &(dyn Fn(u64) + Sync),
+    engines: impl FnOnce() -> Result<&'e mut Vec<Started>, CliError>,
+) -> Result<Vec<EngineReport>, CliError> {
+    let manifest = plan.kernel.manifest();
+    let stage = manifest.stage(formulation);
+    let judged = |case: &AnyCase| manifest.judged(case, formulation).map_err(CliError::of);
+    let trials = Trials { subject: &plan.subject, stage, trial, judged: &judged };
+    // The first tells whether the manifest's expressions have values, which is its author's to mend.
+    if let Some(first) = trials.first()?
+        && let Some(job) = first.job(stage)
+    {
+        plan.kernel.check_case(&job.inputs).map_err(CliError::of)?;
+    }
+    let contenders = engines()?.iter_mut().map(|engine| engine.contender((stage, plan.setting)));
+    trials.run(contenders.collect(), progress)
 }
 
 /// Writes the reproducers, each with the program.
@@ -253,6 +270,7 @@ fn write_all(
 ) -> Result<Vec<Vec<String>>, CliError> {
     let write = |finding| {
         let mut notes = reproducer::notes(finding);
+        notes.extend(expect::notes(finding, None).unwrap_or_default());
         notes.extend(user.notes());
         write_case(folder, finding, &notes)
     };

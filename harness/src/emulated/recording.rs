@@ -2,7 +2,7 @@
 //!
 //! Notes: `splatcheck.engine` (the emulation: kernels, architecture, schedule with its seed),
 //! `splatcheck.artifact` (file and SHA-256 of the PTX that ran), `splatcheck.trace` (the decisions
-//! that the failure needs), `splatcheck.decisions` (how many the run had), `splatcheck.failure` (in
+//! that the failure needs, of several launches with a `/` between them), `splatcheck.decisions` (how many the run had), `splatcheck.failure` (in
 //! words), and for a user's own kernel `splatcheck.kernel`, `splatcheck.ptx`, and where it has one
 //! `splatcheck.manifest`.
 
@@ -24,8 +24,8 @@ pub struct Recording {
     pub kernel: Option<UserKernel>,
     /// File and SHA-256 of the PTX that ran.
     pub artifact: String,
-    /// The decisions that are left; lockstep follows.
-    pub trace: Trace,
+    /// The decisions that are left, launch by launch; lockstep follows.
+    pub traces: Vec<Trace>,
     /// Decisions of the run before they were reduced.
     pub decisions: usize,
     /// The failure in words, with all digits of a number that differs.
@@ -33,13 +33,19 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// How many decisions are left.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.traces.iter().map(Vec::len).sum()
+    }
+
     /// The recording as notes of a case file.
     #[must_use]
     pub fn notes(&self) -> BTreeMap<String, String> {
         let notes = vec![
             ("engine", self.emulation.to_string()),
             ("artifact", self.artifact.clone()),
-            ("trace", trace::to_text(&self.trace)),
+            ("trace", trace::to_texts(&self.traces)),
             ("decisions", self.decisions.to_string()),
             ("failure", self.failure.clone()),
         ];
@@ -69,7 +75,7 @@ impl Recording {
             emulation: parse(need("engine")?).map_err(|error| problem("engine", error))?,
             kernel,
             artifact: need("artifact")?.to_owned(),
-            trace: trace::of_text(decisions)
+            traces: trace::of_texts(decisions)
                 .map_err(|error| problem("trace", error.to_string()))?,
             decisions: parse(need("decisions")?).map_err(|error| problem("decisions", error))?,
             failure: need("failure")?.to_owned(),
@@ -89,7 +95,7 @@ mod tests {
             emulation: "emulator compute_90 random:7".parse().unwrap(),
             kernel: None,
             artifact: "a.ptx 00ff".to_owned(),
-            trace: vec![decision; 3],
+            traces: vec![vec![decision; 3], Trace::new(), vec![decision]],
             decisions: 1000,
             failure: "a race".to_owned(),
         }

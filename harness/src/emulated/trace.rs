@@ -21,6 +21,20 @@ pub fn to_text(trace: &Trace) -> String {
     text
 }
 
+/// The traces of several launches as text, with a `/` between them.
+#[must_use]
+pub fn to_texts(traces: &[Trace]) -> String {
+    traces.iter().map(to_text).collect::<Vec<_>>().join(" / ")
+}
+
+/// The traces that a text of [`to_texts`] holds.
+///
+/// # Errors
+/// As [`of_text`], with the word's number in its launch.
+pub fn of_texts(text: &str) -> Result<Vec<Trace>, NotADecision> {
+    text.split('/').map(of_text).collect()
+}
+
 /// A word of a trace that is no decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("decision {number} is not of the form BLOCK.WARP.LANES.INSTRUCTIONS.MERGE.MEMORY")]
@@ -60,6 +74,16 @@ fn decision(word: &str) -> Option<Decision> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn traces_of_launches_are_kept_apart() {
+        let one = of_text("0.1.ff.3.0.2").expect("a decision");
+        for traces in [vec![Trace::new()], vec![Trace::new(), one.clone(), Trace::new()], vec![one]]
+        {
+            assert_eq!(of_texts(&to_texts(&traces)), Ok(traces), "the same");
+        }
+        assert_eq!(of_texts("0.1.ff.3.0.2 / x"), Err(NotADecision { number: 1 }), "no decision");
+    }
 
     prop_compose! {
         fn any_decision()(

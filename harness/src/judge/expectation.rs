@@ -31,6 +31,22 @@ impl Expectation {
     }
 }
 
+impl Expectation {
+    /// Whether anything is expected of the output of that name.
+    #[must_use]
+    pub fn names(&self, name: &str) -> bool {
+        self.rows.iter().flat_map(|rows| &rows.outputs).any(|output| output.name == name)
+    }
+
+    /// What is expected of a kernel that does not return these outputs.
+    #[must_use]
+    pub fn without(mut self, left_out: &[&str]) -> Self {
+        self.rows.iter_mut().for_each(|rows| rows.leave_out(left_out));
+        self.rows.retain(|rows| !rows.outputs.is_empty());
+        self
+    }
+}
+
 /// Outputs with the same first dimensions. They are compared row by row, so that of elements that are
 /// equally wrong the report shows one of the first row.
 #[derive(Clone, Debug)]
@@ -187,6 +203,24 @@ impl Rows {
         Self { count: 1, outputs: vec![output], terms: None, presence: None, open: Vec::new() }
     }
 
+    /// Drops the outputs of these names. Where the kernel's decision on a row is among them, nothing is
+    /// said of the rows that roundings decide.
+    fn leave_out(&mut self, left_out: &[&str]) {
+        let kept = |output: &Output| !left_out.contains(&output.name);
+        if let Some(presence) = self.presence.take() {
+            if kept(&self.outputs[presence.decided_by]) {
+                let before = &self.outputs[..presence.decided_by];
+                let decided_by = before.iter().filter(|output| kept(output)).count();
+                self.presence = Some(Presence { decided_by, ..presence });
+            } else {
+                let count = self.count;
+                self.outputs.iter_mut().for_each(|one| one.blur(count, &presence.undecided));
+                self.open = presence.undecided;
+            }
+        }
+        self.outputs.retain(kept);
+    }
+
     /// Whether a row may have elements without a finite bound.
     pub(super) fn is_open(&self, row: usize) -> bool {
         let undecided = self.presence.as_ref().map_or(&self.open, |presence| &presence.undecided);
@@ -200,6 +234,21 @@ impl Rows {
 }
 
 impl Output {
+    /// Says nothing of the numbers of some of its rows.
+    fn blur(&mut self, rows: usize, which: &[bool]) {
+        let width = self.width(rows);
+        match &mut self.bound {
+            OutputBound::Interval(bounds) => {
+                let rows = bounds.chunks_mut(width.max(1)).zip(which);
+                for bound in rows.filter(|(_, blurred)| **blurred).flat_map(|(row, _)| row) {
+                    bound.1 = f64::INFINITY;
+                }
+            }
+            // Rows that may be left out hold no sums, and integers only where they decide.
+            OutputBound::Sum(_) | OutputBound::OneOf(_) => {}
+        }
+    }
+
     /// Elements of a row.
     pub(super) fn width(&self, rows: usize) -> usize {
         let elements = match &self.bound {

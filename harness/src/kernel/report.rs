@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::campaign::{EngineReport, Finding, Row};
+use crate::diagnosis::Diagnosis;
 use crate::report::finding_words;
 use crate::verdict::{Tally, Verdict};
 
@@ -75,6 +76,13 @@ impl Report {
         assert!(self.passes(), "{self}");
     }
 
+    /// What it may have got wrong: what explains a finding, else what was tried on the first.
+    fn diagnosis(&self) -> Option<&Diagnosis> {
+        let mut known =
+            self.report.findings.iter().filter_map(|finding| finding.diagnosis.as_ref());
+        known.clone().find(|known| known.explained).or_else(|| known.next())
+    }
+
     fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, tally, runs) = (&self.name, self.tally(), self.runs());
         match self.verdict() {
@@ -96,7 +104,11 @@ impl Report {
             }
             Verdict::NotExercised => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
         }
-        writeln!(f, " ({})", self.promise)
+        write!(f, " ({})", self.promise)?;
+        match self.diagnosis() {
+            Some(diagnosis) => writeln!(f, ": {diagnosis}"),
+            None => writeln!(f),
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 
 use splatcheck_gpu::{Dtype, EngineError, Tensors};
 
+use super::kind::KernelKind;
 use super::symbols::Symbols;
 use super::tensor::{self, Rows, Tensor, Use, Width};
-use crate::workloads::splat::level::Level;
 
 /// In which order the numbers of a buffer lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +98,8 @@ impl Default for Meaning {
 /// A buffer that holds tensors: the same buffer wherever it is named alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Array {
+    /// Whose it is.
+    pub kind: KernelKind,
     /// What a row holds.
     pub fields: Vec<Field>,
     /// How the rows lie.
@@ -114,11 +116,17 @@ impl Array {
         tensor.map_or(Rows::One, Tensor::rows)
     }
 
-    /// Whether a kernel of level raster writes it.
+    /// Whether the kernel writes it.
     #[must_use]
     pub fn is_written(&self) -> bool {
         let mut tensors = self.fields.iter().filter_map(|field| field.tensor());
-        tensors.any(|tensor| tensor.use_at(Level::Raster) == Some(Use::Write))
+        tensors.any(|tensor| tensor.use_at(self.kind) == Some(Use::Write))
+    }
+
+    /// Whether it holds numbers of a tensor.
+    #[must_use]
+    pub fn holds(&self, tensor: Tensor) -> bool {
+        self.fields.iter().any(|field| field.tensor() == Some(tensor))
     }
 
     /// Its name in messages.
@@ -164,6 +172,7 @@ impl Array {
             Rows::Pixels => vec![symbols.cameras, symbols.height, symbols.width],
             Rows::Cameras if symbols.cameras == 1 => Vec::new(),
             Rows::One => Vec::new(),
+            Rows::Projections => vec![symbols.cameras, symbols.gaussians],
             rows @ (Rows::Cameras | Rows::Gaussians | Rows::Tiles | Rows::Pairs) => {
                 vec![rows.count(symbols)]
             }
@@ -175,12 +184,16 @@ impl Array {
         match self.layout {
             Layout::Rows | Layout::Transposed => [rows, width].concat(),
             Layout::Planar => {
-                // The planes of each image by themselves.
-                let (images, row) = rows.split_at(rows.len().saturating_sub(2));
-                match self.rows() {
-                    Rows::Pixels => [images, &width, row].concat(),
-                    _ => [width, rows].concat(),
-                }
+                // The planes of each image, or camera, by themselves.
+                let own = match self.rows() {
+                    Rows::Pixels => 2,
+                    Rows::Projections => 1,
+                    Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One => {
+                        rows.len()
+                    }
+                };
+                let (images, row) = rows.split_at(rows.len().saturating_sub(own));
+                [images, &width, row].concat()
             }
         }
     }
@@ -196,6 +209,7 @@ impl Array {
         let (rows, width) = (self.rows().count(symbols), self.width(symbols));
         let plane = match self.rows() {
             Rows::Pixels => symbols.width * symbols.height,
+            Rows::Projections => symbols.gaussians,
             Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One => rows,
         };
         let mut column = 0;
@@ -245,31 +259,39 @@ impl Array {
         Ok(words)
     }
 
-    /// Puts the numbers that a kernel left in the buffer where they belong in its stage's outputs, in gsplat's
-    /// units: per pixel, and with all of the off-diagonal.
+    /// Puts the words that a kernel left in the buffer where they belong in its stage's outputs, in gsplat's
+    /// units: per pixel, and with all of the off-diagonal. Where radii say what is visible, a 1 stays that
+    /// was there before if they are above 0.
     pub fn unpack(
         &self,
         words: &[u32],
         symbols: &Symbols,
-        outputs: &mut [(&'static str, Vec<f32>)],
+        outputs: &mut [(&'static str, Vec<u32>)],
     ) {
         #[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^24")]
         let half_sides = [symbols.width as f32 * 0.5, symbols.height as f32 * 0.5];
         let rows = self.rows().count(symbols).max(1);
         self.places(symbols, |field, to, from| {
             let Some(tensor) = field.tensor() else { return };
-            let Some((port, first)) = tensor.port() else { return };
+            let Some((port, first)) = tensor.port(self.kind) else { return };
             let found = outputs.iter_mut().find(|(output, _)| *output == port);
             let Some((_, numbers)) = found else { return };
-            let value = f32::from_bits(words[from]);
-            let value = match tensor {
-                Tensor::VMeans2d if self.meaning.ndc => value / half_sides[to % 2],
-                Tensor::VConics if self.meaning.half_off_diagonal && to % 3 == 1 => 2.0 * value,
-                _ => value,
-            };
+            let word = words[from];
             let own = tensor.width().count(symbols).max(1);
+            let value = f32::from_bits(word);
+            let word = match tensor {
+                Tensor::Radii | Tensor::Radius => {
+                    numbers[to / own] &= u32::from(word.cast_signed() > 0);
+                    return;
+                }
+                Tensor::VMeans2d if self.meaning.ndc => (value / half_sides[to % 2]).to_bits(),
+                Tensor::VConics if self.meaning.half_off_diagonal && to % 3 == 1 => {
+                    (2.0 * value).to_bits()
+                }
+                _ => word,
+            };
             let row = numbers.len() / rows;
-            numbers[to / own * row + first + to % own] = value;
+            numbers[to / own * row + first + to % own] = word;
         });
     }
 }
@@ -310,7 +332,8 @@ mod tests {
     }
 
     fn array(fields: &[Field], layout: Layout) -> Array {
-        Array { fields: fields.to_vec(), layout, meaning: Meaning::default() }
+        let (kind, meaning) = (KernelKind::RasterizeBackward, Meaning::default());
+        Array { kind, fields: fields.to_vec(), layout, meaning }
     }
 
     fn inputs() -> Tensors {
@@ -374,10 +397,28 @@ mod tests {
         let array = Array { meaning, ..array(&fields, Layout::Rows) };
         let words: Vec<u32> = (1..13_u8).map(|i| f32::from(i).to_bits()).collect();
         assert_eq!(array.words(&symbols()), words.len(), "six words a row");
-        let mut outputs = [("v_means2d", vec![0.0; 4]), ("v_conics", vec![0.0; 6])];
+        let mut outputs = [("v_means2d", vec![0; 4]), ("v_conics", vec![0; 6])];
         array.unpack(&words, &symbols(), &mut outputs);
+        let [means, conics] =
+            outputs.map(|(_, words)| words.into_iter().map(f32::from_bits).collect::<Vec<_>>());
         // The image is 4x2: half a side is 2 and 1.
-        assert_eq!(outputs[0].1, [0.5, 2.0, 3.5, 8.0], "per pixel");
-        assert_eq!(outputs[1].1, [3.0, 8.0, 6.0, 9.0, 20.0, 12.0], "the whole off-diagonal");
+        assert_eq!(means, [0.5, 2.0, 3.5, 8.0], "per pixel");
+        assert_eq!(conics, [3.0, 8.0, 6.0, 9.0, 20.0, 12.0], "the whole off-diagonal");
+    }
+
+    #[test]
+    fn projections_lie_camera_by_camera_and_radii_say_what_is_visible() {
+        let symbols = Symbols { cameras: 2, ..symbols() };
+        let of =
+            |fields: &[Field], layout| Array { kind: KernelKind::Project, ..array(fields, layout) };
+        let planar = of(&[Field::Whole(Tensor::ProjectedConics)], Layout::Planar);
+        assert_eq!(planar.shape(&symbols), [2, 3, 2], "planes of each camera");
+        let mut outputs = [("conics", vec![0; 12])];
+        planar.unpack(&(0..12).collect::<Vec<_>>(), &symbols, &mut outputs);
+        assert_eq!(outputs[0].1, [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11], "back in rows");
+        let radii = of(&[Field::Whole(Tensor::Radii)], Layout::Rows);
+        let mut outputs = [("visible", vec![1; 4])];
+        radii.unpack(&[3, 1, 0, 0, 2, 0, 9, 9], &symbols, &mut outputs);
+        assert_eq!(outputs[0].1, [1, 0, 0, 1], "both above 0");
     }
 }

@@ -7,10 +7,11 @@ use splatcheck_gpu::stages::splat::TILE_SIZE;
 use splatcheck_gpu::{TensorError, Tensors};
 
 use super::expression::ExpressionError;
+use super::kind::KernelKind;
 use crate::workloads::splat::level::Level;
 
-/// Whole numbers that every case has.
-pub(crate) const SIZES: [&str; 12] = [
+/// Whole numbers that every case has for a rasterization.
+const OF_RASTERIZATIONS: [&str; 12] = [
     "W",
     "H",
     "N",
@@ -24,6 +25,26 @@ pub(crate) const SIZES: [&str; 12] = [
     "stop_when_equal",
     "clamp_stops_gradient",
 ];
+
+/// Flags of the convention that a projection reads.
+const PROJECTION_FLAGS: [&str; 3] = ["near_inclusive", "clamp_has_gradient", "antialiased"];
+
+/// Whole numbers that every case has for a projection.
+const OF_PROJECTIONS: [&str; 8] =
+    ["N", "D", "K", "cameras", "tile_size", "near_inclusive", "clamp_has_gradient", "antialiased"];
+
+/// Constants of a case's convention for a projection, as f32; the far plane may be infinite.
+const PROJECTION_CONSTANTS: [&str; 5] = ["eps2d", "near", "far", "inverse_eps", "w_eps"];
+
+/// Whole numbers that expressions of a kernel may use.
+pub(crate) fn sizes(kind: KernelKind) -> &'static [&'static str] {
+    if kind.projects() { &OF_PROJECTIONS } else { &OF_RASTERIZATIONS }
+}
+
+/// Constants that expressions of a kernel may use.
+pub(crate) fn constants(kind: KernelKind) -> &'static [&'static str] {
+    if kind.projects() { &PROJECTION_CONSTANTS } else { &CONSTANTS }
+}
 
 /// Whole numbers that an array's dimensions are made of.
 pub(crate) const SIDES: [&str; 11] =
@@ -63,36 +84,63 @@ impl Symbols {
         Self { integers: sizes.clone(), ..Self::default() }
     }
 
-    /// Those of a case, and the manifest's own sizes.
+    /// Those of a case for a kernel, and the manifest's own sizes.
     ///
     /// # Errors
     /// [`TensorError`] for an array that is not there.
-    pub fn of(inputs: &Tensors, sizes: &BTreeMap<String, i64>) -> Result<Self, TensorError> {
-        let number = |name: &str| inputs.u32(name).map(|value| value[0]);
-        let side = |name: &str| inputs.get(name).map(|tensor| tensor.shape().to_vec());
-        let (width, height) = (number("width")? as usize, number("height")? as usize);
-        let means = side("means2d")?;
-        let colors = side("colors")?;
-        let mut symbols = Self::of_counts(Self {
-            width,
-            height,
-            gaussians: means.first().copied().unwrap_or(0),
-            channels: colors.get(1).copied().unwrap_or(0),
+    pub fn of(
+        kind: KernelKind,
+        inputs: &Tensors,
+        sizes: &BTreeMap<String, i64>,
+    ) -> Result<Self, TensorError> {
+        let own = Self { integers: sizes.clone(), ..Self::default() };
+        if kind.projects() {
+            return own.of_projection(inputs);
+        }
+        own.of_rasterization(inputs)
+    }
+
+    fn of_rasterization(self, inputs: &Tensors) -> Result<Self, TensorError> {
+        let number = |name: &str| inputs.u32(name).map(|value| value[0] as usize);
+        let symbols = Self::of_counts(Self {
+            width: number("width")?,
+            height: number("height")?,
+            gaussians: side(inputs, "means2d", 0)?,
+            channels: side(inputs, "colors", 1)?,
             tiles: inputs.u32("tile_offsets")?.len().saturating_sub(1),
             pairs: inputs.u32("flatten_ids")?.len(),
             // A view is a launch of its own.
             cameras: 1,
-            coefficients: 0,
-            integers: sizes.clone(),
-            constants: BTreeMap::new(),
+            ..self
         });
-        for name in ["stop_when_equal", "clamp_stops_gradient"] {
-            symbols.integers.insert(name.to_owned(), i64::from(number(name)?));
+        symbols.with(inputs, (&["stop_when_equal", "clamp_stops_gradient"], &CONSTANTS))
+    }
+
+    fn of_projection(self, inputs: &Tensors) -> Result<Self, TensorError> {
+        let coefficients = inputs.u32("coefficients")?[0] as usize;
+        let symbols = Self::of_counts(Self {
+            gaussians: side(inputs, "means", 0)?,
+            channels: if coefficients > 0 { 3 } else { side(inputs, "colors", 1)? },
+            cameras: side(inputs, "viewmats", 0)?,
+            coefficients,
+            ..self
+        });
+        symbols.with(inputs, (&PROJECTION_FLAGS, &PROJECTION_CONSTANTS))
+    }
+
+    /// With flags and constants of the convention.
+    fn with(
+        mut self,
+        inputs: &Tensors,
+        (flags, constants): (&[&str], &[&'static str]),
+    ) -> Result<Self, TensorError> {
+        for name in flags {
+            self.integers.insert((*name).to_owned(), i64::from(inputs.u32(name)?[0]));
         }
-        for name in CONSTANTS {
-            symbols.constants.insert(name, inputs.f32(name)?[0]);
+        for name in constants {
+            self.constants.insert(name, inputs.f32(name)?[0]);
         }
-        Ok(symbols)
+        Ok(self)
     }
 
     /// Those of a level's sizes, without constants.
@@ -131,6 +179,14 @@ impl Symbols {
         self
     }
 
+    /// The tile of a pixel of the image.
+    #[must_use]
+    pub fn tile_of(&self, pixel: usize) -> usize {
+        let tile = TILE_SIZE as usize;
+        let (x, y) = (pixel % self.width, pixel / self.width);
+        y / tile * self.width.div_ceil(tile) + x / tile
+    }
+
     /// A whole number by its name.
     ///
     /// # Errors
@@ -167,4 +223,9 @@ impl Symbols {
         };
         ExpressionError::Unknown { name: name.to_owned(), known }
     }
+}
+
+/// A dimension of an array.
+fn side(inputs: &Tensors, name: &str, dimension: usize) -> Result<usize, TensorError> {
+    Ok(inputs.get(name)?.shape().get(dimension).copied().unwrap_or(0))
 }

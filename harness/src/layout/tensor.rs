@@ -1,22 +1,24 @@
-//! The arrays that a kernel of the backward rasterization may be given or asked for, by their names in
-//! gsplat, and how they follow from the arrays of the stage.
+//! The arrays that a kernel may be given or asked for, by their names in gsplat, and how they follow from
+//! the arrays of its stage.
 
-use std::borrow::Cow;
+mod usage;
+mod words;
 
-use splatcheck_gpu::stages::splat::TILE_SIZE;
-use splatcheck_gpu::{Dtype, EngineError, Tensors};
-use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::formulation::FinalT;
+pub use usage::Use;
+pub(crate) use words::words;
 
+use splatcheck_gpu::Dtype;
+
+use super::kind::KernelKind;
 use super::symbols::Symbols;
-use crate::workloads::splat::formulated::stage_of;
-use crate::workloads::splat::level::Level;
 
 /// What has one row of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// Each Gaussian.
     Gaussians,
+    /// Each Gaussian as each camera sees it, camera after camera.
+    Projections,
     /// Each pixel of each camera's image, row by row.
     Pixels,
     /// Each camera.
@@ -33,13 +35,19 @@ impl Rows {
     /// How many there are.
     #[must_use]
     pub fn count(self, symbols: &Symbols) -> usize {
+        self.sides(symbols).iter().product()
+    }
+
+    /// Their dimensions.
+    fn sides(self, symbols: &Symbols) -> Vec<usize> {
         match self {
-            Self::Gaussians => symbols.gaussians,
-            Self::Pixels => symbols.cameras * symbols.width * symbols.height,
-            Self::Cameras => symbols.cameras,
-            Self::Tiles => symbols.tiles,
-            Self::Pairs => symbols.pairs,
-            Self::One => 1,
+            Self::Gaussians => vec![symbols.gaussians],
+            Self::Projections => vec![symbols.cameras, symbols.gaussians],
+            Self::Pixels => vec![symbols.cameras, symbols.height, symbols.width],
+            Self::Cameras => vec![symbols.cameras],
+            Self::Tiles => vec![symbols.tiles],
+            Self::Pairs => vec![symbols.pairs],
+            Self::One => Vec::new(),
         }
     }
 }
@@ -57,6 +65,8 @@ pub enum Width {
     Harmonics(usize),
     /// Three: the first harmonic's.
     FirstHarmonic,
+    /// Three for each harmonic, or where there are none one for each channel.
+    AsGiven,
 }
 
 impl Width {
@@ -76,6 +86,8 @@ impl Width {
             Self::Channels => vec![symbols.channels],
             Self::Harmonics(from) => vec![symbols.coefficients.saturating_sub(from), 3],
             Self::FirstHarmonic => vec![1, 3],
+            Self::AsGiven if symbols.coefficients == 0 => vec![symbols.channels],
+            Self::AsGiven => vec![symbols.coefficients, 3],
         }
     }
 }
@@ -165,13 +177,51 @@ pub enum Tensor {
     VViewmats,
     /// `[C,D]` output.
     VBackgrounds,
+    /// `[N,D]`, or `[N,K,3]` where they are harmonics, as the scene has them.
+    ColorsOrSh,
+    /// `[C,2]` focal lengths, pixels.
+    Focals,
+    /// `[C,2]` principal points, pixels.
+    Principals,
+    /// `[C,2]` lower limits of x/z and y/z before the Jacobian is taken.
+    LimitsLow,
+    /// `[C,2]` upper limits.
+    LimitsHigh,
+    /// `[C,N,2]` output of a projection.
+    ProjectedMeans2d,
+    /// `[C,N,3]` output of a projection.
+    ProjectedConics,
+    /// `[C,N]` output of a projection: compensated where antialiased.
+    ProjectedOpacities,
+    /// `[C,N,D]` output of a projection.
+    ProjectedColors,
+    /// `[C,N,3]` output: 2D covariances with the blur.
+    Covars2d,
+    /// `[C,N]` output.
+    Depths,
+    /// `[C,N]` output: 1 where the Gaussian is projected, 0 where it is culled.
+    Visible,
+    /// `[C,N,2]` output: both above 0 where the Gaussian is projected.
+    Radii,
+    /// `[C,N]` output: above 0 where the Gaussian is projected.
+    Radius,
+    /// `[C,N,2]` gradient to begin with.
+    VProjectedMeans2d,
+    /// `[C,N,3]` gradient to begin with.
+    VProjectedConics,
+    /// `[C,N]` gradient to begin with.
+    VProjectedOpacities,
+    /// `[C,N,D]` gradient to begin with.
+    VProjectedColors,
+    /// `[N,D]`, or `[N,K,3]` where the colours are harmonics, output.
+    VColorsOrSh,
 }
 
-use Rows::{Cameras, Gaussians, Pairs, Pixels, Tiles};
-use Width::{Channels, FirstHarmonic, Fixed, Harmonics, Square};
+use Rows::{Cameras, Gaussians, Pairs, Pixels, Projections, Tiles};
+use Width::{AsGiven, Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
-/// Name, rows and width of each.
-const TABLE: [(Tensor, &str, Rows, Width); 41] = [
+/// Name, rows and width of each. A name may be an input's and an output's.
+const TABLE: [(Tensor, &str, Rows, Width); 60] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
@@ -213,110 +263,66 @@ const TABLE: [(Tensor, &str, Rows, Width); 41] = [
     (Tensor::VShRest, "v_sh_rest", Gaussians, Harmonics(1)),
     (Tensor::VViewmats, "v_viewmats", Cameras, Square(4)),
     (Tensor::VBackgrounds, "v_backgrounds", Cameras, Channels),
+    (Tensor::ColorsOrSh, "colors_or_sh", Gaussians, AsGiven),
+    (Tensor::Focals, "focals", Cameras, Fixed(2)),
+    (Tensor::Principals, "principals", Cameras, Fixed(2)),
+    (Tensor::LimitsLow, "limits_low", Cameras, Fixed(2)),
+    (Tensor::LimitsHigh, "limits_high", Cameras, Fixed(2)),
+    (Tensor::ProjectedMeans2d, "means2d", Projections, Fixed(2)),
+    (Tensor::ProjectedConics, "conics", Projections, Fixed(3)),
+    (Tensor::ProjectedOpacities, "opacities", Projections, Fixed(1)),
+    (Tensor::ProjectedColors, "colors", Projections, Channels),
+    (Tensor::Covars2d, "covars2d", Projections, Fixed(3)),
+    (Tensor::Depths, "depths", Projections, Fixed(1)),
+    (Tensor::Visible, "visible", Projections, Fixed(1)),
+    (Tensor::Radii, "radii", Projections, Fixed(2)),
+    (Tensor::Radius, "radius", Projections, Fixed(1)),
+    (Tensor::VProjectedMeans2d, "v_means2d", Projections, Fixed(2)),
+    (Tensor::VProjectedConics, "v_conics", Projections, Fixed(3)),
+    (Tensor::VProjectedOpacities, "v_opacities", Projections, Fixed(1)),
+    (Tensor::VProjectedColors, "v_colors", Projections, Channels),
+    (Tensor::VColorsOrSh, "v_colors_or_sh", Gaussians, AsGiven),
 ];
-
-/// What a kernel of a level does with an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// It reads it.
-    Read,
-    /// It writes it.
-    Write,
-}
 
 impl Tensor {
     /// The outputs of level raster.
     pub const OUTPUTS: [Self; 4] = [Self::VMeans2d, Self::VConics, Self::VOpacities, Self::VColors];
 
-    /// The array of that name at a level; the `backgrounds` of all cameras are those of the only one at
-    /// level raster.
+    /// The array of that name that kernels of a kind have: of two the one that they use so, or where
+    /// nothing is said what they read. The `backgrounds` of all cameras are those of the only one in a
+    /// rasterization.
     #[must_use]
-    pub fn of(name: &str, level: Level) -> Option<Self> {
+    pub fn of(name: &str, kind: KernelKind, usage: Option<Use>) -> Option<Self> {
         let name = if name == "backgrounds" { "background" } else { name };
-        let found = TABLE.iter().find(|row| row.1 == name).map(|row| row.0);
-        found.filter(|tensor| tensor.use_at(level).is_some())
-    }
-
-    /// All names at a level, for a message.
-    #[must_use]
-    pub fn names(level: Level) -> String {
-        let known = TABLE.iter().filter(|row| row.0.use_at(level).is_some());
-        known.map(|row| row.1).collect::<Vec<_>>().join(", ")
-    }
-
-    /// What a kernel of a level does with it; `None` where the level has no such array.
-    #[must_use]
-    pub fn use_at(self, level: Level) -> Option<Use> {
-        use Use::{Read, Write};
-        let at = |raster: Option<Use>, full: Option<Use>| match level {
-            Level::Raster => raster,
-            Level::Full => full,
-            Level::Project | Level::ProjectBackward => None,
+        let has = |wanted: Use| {
+            let mut named = TABLE.iter().filter(|row| row.1 == name).map(|row| row.0);
+            named.find(|tensor| tensor.use_at(kind) == Some(wanted))
         };
-        match self {
-            Self::Means2d
-            | Self::Conics
-            | Self::TileOffsets
-            | Self::Ranges
-            | Self::FlattenIds
-            | Self::RenderTransmittance
-            | Self::LastIds
-            | Self::NContrib => at(Some(Read), None),
-            Self::Opacities
-            | Self::Colors
-            | Self::Background
-            | Self::VRenderColors
-            | Self::VRenderAlphas => at(Some(Read), Some(Read)),
-            Self::RenderAlphas | Self::RenderColors => at(Some(Read), Some(Write)),
-            Self::VMeans2d | Self::VConics => at(Some(Write), None),
-            Self::VOpacities | Self::VColors | Self::VLogits => at(Some(Write), Some(Write)),
-            Self::Means
-            | Self::Quats
-            | Self::Scales
-            | Self::LogScales
-            | Self::Logits
-            | Self::Sh
-            | Self::ShDc
-            | Self::ShRest
-            | Self::Viewmats
-            | Self::Projmats
-            | Self::Ks
-            | Self::Campos => at(None, Some(Read)),
-            Self::VMeans
-            | Self::VQuats
-            | Self::VScales
-            | Self::VLogScales
-            | Self::VSh
-            | Self::VShDc
-            | Self::VShRest
-            | Self::VViewmats
-            | Self::VBackgrounds => at(None, Some(Write)),
-        }
+        let [first, other] = match usage {
+            None | Some(Use::Read) => [Use::Read, Use::Write],
+            Some(Use::Write) => [Use::Write, Use::Read],
+        };
+        has(first).or_else(|| has(other))
     }
 
-    /// The output of a stage that its numbers are, and where they begin in a row of it; `None` for an
-    /// input. Gradients by logarithms and logits are the stage's in the other's place.
+    /// All names that kernels of a kind have, for a message.
     #[must_use]
-    pub fn port(self) -> Option<(&'static str, usize)> {
-        match self {
-            Self::VLogits => Some(("v_opacities", 0)),
-            Self::VLogScales => Some(("v_scales", 0)),
-            Self::VShDc => Some(("v_sh", 0)),
-            Self::VShRest => Some(("v_sh", 3)),
-            Self::VMeans2d
-            | Self::VConics
-            | Self::VOpacities
-            | Self::VColors
-            | Self::RenderAlphas
-            | Self::RenderColors
-            | Self::VMeans
-            | Self::VQuats
-            | Self::VScales
-            | Self::VSh
-            | Self::VViewmats
-            | Self::VBackgrounds => Some((self.name(), 0)),
-            _ => None,
-        }
+    pub fn names(kind: KernelKind) -> String {
+        let known = TABLE.iter().filter(|row| row.0.use_at(kind).is_some());
+        let mut names: Vec<_> = known.map(|row| row.1).collect();
+        let mut met = std::collections::BTreeSet::new();
+        names.retain(|name| met.insert(*name));
+        names.join(", ")
+    }
+
+    /// Its dimensions in a stage: the image of a rasterization is that of one camera.
+    #[must_use]
+    pub fn sides(self, symbols: &Symbols) -> Vec<usize> {
+        let rows = match self.rows() {
+            Pixels if symbols.cameras == 1 => vec![symbols.height, symbols.width],
+            rows => rows.sides(symbols),
+        };
+        [rows, self.width().sides(symbols)].concat()
     }
 
     fn row(self) -> &'static (Self, &'static str, Rows, Width) {
@@ -345,152 +351,54 @@ impl Tensor {
     /// The type of its numbers.
     #[must_use]
     pub fn dtype(self) -> Dtype {
-        match self {
-            Self::TileOffsets
-            | Self::Ranges
-            | Self::FlattenIds
-            | Self::LastIds
-            | Self::NContrib => Dtype::I32,
-            Self::Means2d
-            | Self::Conics
-            | Self::Opacities
-            | Self::Colors
-            | Self::Background
-            | Self::RenderTransmittance
-            | Self::RenderAlphas
-            | Self::RenderColors
-            | Self::VRenderColors
-            | Self::VRenderAlphas
-            | Self::VMeans2d
-            | Self::VConics
-            | Self::VOpacities
-            | Self::VColors
-            | Self::VLogits
-            | Self::Means
-            | Self::Quats
-            | Self::Scales
-            | Self::LogScales
-            | Self::Logits
-            | Self::Sh
-            | Self::ShDc
-            | Self::ShRest
-            | Self::Viewmats
-            | Self::Projmats
-            | Self::Ks
-            | Self::Campos
-            | Self::VMeans
-            | Self::VQuats
-            | Self::VScales
-            | Self::VLogScales
-            | Self::VSh
-            | Self::VShDc
-            | Self::VShRest
-            | Self::VViewmats
-            | Self::VBackgrounds => Dtype::F32,
-        }
+        let integers = [
+            Self::TileOffsets,
+            Self::Ranges,
+            Self::FlattenIds,
+            Self::LastIds,
+            Self::NContrib,
+            Self::Visible,
+            Self::Radii,
+            Self::Radius,
+        ];
+        if integers.contains(&self) { Dtype::I32 } else { Dtype::F32 }
     }
-
-    /// What to do about a kernel that takes it, where kernels of a formulation are not given it.
-    #[must_use]
-    pub fn not_given_in(self, formulation: Formulation) -> Option<&'static str> {
-        let source = self.source()?;
-        let opacities = formulation.final_t() == FinalT::OneMinusAlpha;
-        match self {
-            Self::RenderAlphas => (!opacities).then_some(
-                "name one with final_t = one-minus-alpha, such as gsplat-1.5, or take \
-                 render_transmittance",
-            ),
-            Self::RenderTransmittance => opacities.then_some(
-                "name one whose transmittance is stored, such as 3dgs, or take render_alphas",
-            ),
-            _ => (!stage_of(formulation).reads(source)).then_some(
-                "kernels of that formulation walk from the front and decide again where to stop",
-            ),
-        }
-    }
-
-    /// The array of a raster stage that it is made from; `None` for others, and for an output.
-    #[must_use]
-    pub fn source(self) -> Option<&'static str> {
-        if self.use_at(Level::Raster) != Some(Use::Read) {
-            return None;
-        }
-        Some(match self {
-            Self::NContrib => "last_ids",
-            Self::Ranges => "tile_offsets",
-            _ => self.name(),
-        })
-    }
-}
-
-/// The words of an input in rows, as the stage's arrays give them. `end` adds the end of the last tile's
-/// list to the offsets, `none` is what stands for no contributor in `last_ids`.
-///
-/// # Errors
-/// [`EngineError::Input`] for an array that the stage does not have.
-pub(crate) fn words<'t>(
-    tensor: Tensor,
-    (end, none): (bool, i32),
-    inputs: &'t Tensors,
-    symbols: &Symbols,
-) -> Result<Cow<'t, [u32]>, EngineError> {
-    let plain = |name: &str| -> Result<Cow<'t, [u32]>, EngineError> {
-        Ok(Cow::Borrowed(inputs.get(name)?.words()))
-    };
-    match tensor {
-        // A formulation that is given opacities has them in the transmittances' place, unless it has both.
-        Tensor::RenderAlphas if inputs.find("render_alphas").is_none() => {
-            plain("render_transmittance")
-        }
-        Tensor::TileOffsets if !end => {
-            let offsets = inputs.u32("tile_offsets")?;
-            Ok(Cow::Borrowed(&offsets[..offsets.len().saturating_sub(1)]))
-        }
-        Tensor::Ranges => {
-            let pairs = inputs.u32("tile_offsets")?.windows(2);
-            Ok(Cow::Owned(pairs.flatten().copied().collect()))
-        }
-        Tensor::LastIds => {
-            let ids = inputs.i32("last_ids")?.iter();
-            Ok(Cow::Owned(ids.map(|&id| if id < 0 { none } else { id }.cast_unsigned()).collect()))
-        }
-        Tensor::NContrib => n_contrib(inputs, symbols).map(Cow::Owned),
-        // The others are there by their names, or are outputs, which no input has.
-        _ => plain(tensor.name()),
-    }
-}
-
-/// How many entries of its tile's list a pixel has to walk, up to its last contributor.
-fn n_contrib(inputs: &Tensors, symbols: &Symbols) -> Result<Vec<u32>, EngineError> {
-    let offsets = inputs.u32("tile_offsets")?;
-    let tile = TILE_SIZE as usize;
-    let tiles_x = symbols.width.div_ceil(tile);
-    let of = |(pixel, &last): (usize, &i32)| match u32::try_from(last) {
-        Err(_) => 0,
-        Ok(last) => {
-            let (x, y) = (pixel % symbols.width, pixel / symbols.width);
-            (last + 1).saturating_sub(offsets[y / tile * tiles_x + x / tile])
-        }
-    };
-    Ok(inputs.i32("last_ids")?.iter().enumerate().map(of).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splatcheck_reference::splat::Formulation;
+
+    const ALL: [KernelKind; 5] = [
+        KernelKind::Project,
+        KernelKind::Rasterize,
+        KernelKind::RasterizeBackward,
+        KernelKind::ProjectBackward,
+        KernelKind::Full,
+    ];
 
     #[test]
     fn every_array_is_found_by_its_name() {
-        for (tensor, name, ..) in TABLE {
-            let at = |level| Tensor::of(name, level);
-            let found = at(Level::Raster).or(at(Level::Full));
-            assert_eq!((found, tensor.name()), (Some(tensor), name), "the table's order");
-            let written = |level| tensor.use_at(level) == Some(Use::Write);
-            let outputs = written(Level::Raster) || written(Level::Full);
-            assert_eq!(tensor.port().is_some(), outputs, "{name}");
+        for (place, (tensor, name, ..)) in TABLE.into_iter().enumerate() {
+            assert_eq!((tensor as usize, tensor.name()), (place, name), "the table's order");
+            let used: Vec<_> =
+                ALL.iter().filter_map(|kind| Some((*kind, tensor.use_at(*kind)?))).collect();
+            assert!(!used.is_empty(), "{tensor:?} is nobody's");
+            for (kind, usage) in used {
+                assert_eq!(Tensor::of(name, kind, Some(usage)), Some(tensor), "{kind:?}");
+                let port = tensor.port(kind);
+                assert_eq!(port.is_some(), usage == Use::Write, "{name}, {kind:?}");
+                let outputs = kind.stage(Formulation::STANDARD).spec().outputs;
+                let is_one = |name: &str| outputs.iter().any(|port| port.name == name);
+                assert!(port.is_none_or(|(port, _)| is_one(port)), "{name}, {kind:?}");
+            }
         }
-        let of = |name| Tensor::of(name, Level::Raster);
+        let of = |name| Tensor::of(name, KernelKind::RasterizeBackward, None);
         assert_eq!(of("backgrounds"), Some(Tensor::Background), "as gsplat says it");
         assert_eq!((of("xys"), of("viewmats")), (None, None), "no such array");
+        let projected = |usage| Tensor::of("opacities", KernelKind::Project, usage);
+        assert_eq!(projected(None), Some(Tensor::Opacities), "what it reads");
+        assert_eq!(projected(Some(Use::Write)), Some(Tensor::ProjectedOpacities), "an output");
     }
 }

@@ -3,10 +3,10 @@
 use toml::Spanned;
 
 use super::array::{Array, Field, Layout, Meaning};
-use super::tensor::{Rows, Tensor, Width};
+use super::kind::KernelKind;
+use super::tensor::{Rows, Tensor, Use, Width};
 use crate::io::Problem;
 use crate::io::error::quoted;
-use crate::workloads::splat::level::Level;
 
 /// A place of a file, for messages.
 pub(crate) struct At {
@@ -73,28 +73,39 @@ pub(crate) struct Written<'w> {
 }
 
 impl Written<'_> {
-    /// What holds tensors, if it does.
+    /// What holds tensors of a kernel, if it does. Where a name is an input's and an output's, `usage`
+    /// says which, or another field that is only one of both.
     ///
     /// # Errors
     /// The first key that is wrong.
-    pub(crate) fn array(&self, level: Level, at: &At) -> Result<Option<Array>, Problem> {
-        let fields = match (self.tensor, self.fields) {
+    pub(crate) fn array(
+        &self,
+        kind: KernelKind,
+        usage: Option<Use>,
+        at: &At,
+    ) -> Result<Option<Array>, Problem> {
+        let one = self.tensor.map(str::to_owned);
+        let (names, at_names) = match (&one, self.fields) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => {
                 return Err(at.problem("tensor and fields", "a parameter is one of them"));
             }
-            (Some(name), None) => vec![field(name, level, &at.key("tensor"))?],
-            (None, Some(names)) => {
-                let at = at.key("fields");
-                names.iter().map(|name| field(name, level, &at)).collect::<Result<_, _>>()?
-            }
+            (Some(name), None) => (std::slice::from_ref(name), at.key("tensor")),
+            (None, Some(names)) => (names, at.key("fields")),
         };
+        let is_only_written = |name: &String| {
+            let tensor = name.split('.').next().and_then(|name| Tensor::of(name, kind, None));
+            tensor.is_some_and(|tensor| tensor.use_at(kind) == Some(Use::Write))
+        };
+        let usage = usage.or_else(|| names.iter().any(is_only_written).then_some(Use::Write));
+        let fields = names.iter().map(|name| field(name, (kind, usage), &at_names));
+        let fields = fields.collect::<Result<Vec<_>, _>>()?;
         let tensors: Vec<Tensor> = fields.iter().filter_map(|field| field.tensor()).collect();
         let Some(&first) = tensors.first() else {
             return Err(at.key("fields").problem("without a tensor", "name at least one"));
         };
         for other in &tensors {
-            if other.rows() != first.rows() || other.use_at(level) != first.use_at(level) {
+            if other.rows() != first.rows() || other.use_at(kind) != first.use_at(kind) {
                 let both = format!("{} with {}", first.name(), other.name());
                 let advice = "tensors of one buffer have rows of the same kind, and all are inputs or \
                               all are outputs";
@@ -102,7 +113,7 @@ impl Written<'_> {
             }
         }
         let layout = self.layout(first, at)?;
-        Ok(Some(Array { layout, meaning: self.meaning(&tensors, at)?, fields }))
+        Ok(Some(Array { kind, layout, meaning: self.meaning(&tensors, at)?, fields }))
     }
 
     /// The key that says something of an array, if one is given.
@@ -131,7 +142,12 @@ impl Written<'_> {
             }
             (
                 Some("chw"),
-                Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One,
+                Rows::Gaussians
+                | Rows::Projections
+                | Rows::Tiles
+                | Rows::Pairs
+                | Rows::Cameras
+                | Rows::One,
             ) => {
                 let value = format!("'chw' for {}", of.name());
                 Err(at.key("layout").problem(&value, "it is no image: say 'planar'"))
@@ -181,22 +197,22 @@ impl Written<'_> {
     }
 }
 
-fn field(name: &str, level: Level, at: &At) -> Result<Field, Problem> {
+fn field(name: &str, (kind, usage): (KernelKind, Option<Use>), at: &At) -> Result<Field, Problem> {
     let unknown = || {
-        let advice = format!("there are {}, and pad", Tensor::names(level));
+        let advice = format!("there are {}, and pad", Tensor::names(kind));
         at.problem(&quoted(name), advice)
     };
     if name == "pad" {
         return Ok(Field::Pad);
     }
     let Some((name, index)) = name.split_once('.') else {
-        return Tensor::of(name, level).map(Field::Whole).ok_or_else(unknown);
+        return Tensor::of(name, kind, usage).map(Field::Whole).ok_or_else(unknown);
     };
-    let tensor = Tensor::of(name, level).ok_or_else(unknown)?;
+    let tensor = Tensor::of(name, kind, usage).ok_or_else(unknown)?;
     let most = match tensor.width() {
         Width::Fixed(most) => most,
         // How many there are is the case's, or they are a matrix's.
-        Width::Channels | Width::Harmonics(_) => 1,
+        Width::Channels | Width::Harmonics(_) | Width::AsGiven => 1,
         Width::Square(side) => side * side,
         Width::FirstHarmonic => 3,
     };

@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::text::{self, File};
-use super::{Argument, Array, Contents, Expression, Language, Manifest, Shape, Start};
+use super::{
+    Argument, Array, Contents, Expression, KernelKind, Language, Manifest, Shape, Start, Tensor,
+};
 use crate::io::Problem;
 use crate::io::error::quoted;
-use crate::layout::symbols::{CONSTANTS, SIZES};
+use crate::layout::symbols;
 use crate::layout::written::{At, line};
 use crate::presets::{NoPreset, Preset, Terms};
+use crate::workloads::splat::kernel_rules::KernelRules;
 
 /// Checks a manifest's text.
 ///
@@ -21,7 +24,8 @@ use crate::presets::{NoPreset, Preset, Terms};
 /// The first thing that is wrong: where, what, and what would be right.
 pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Problem> {
     let mut file = File::parse(text)?;
-    let check = Check { text, language, sizes: sizes(&file)? };
+    let kind = kind(&file, text)?;
+    let check = Check { text, language, kind, sizes: sizes(&file, kind)? };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -34,6 +38,7 @@ pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Probl
     let Terms { formulation, extra_roundings, channels, rules } = check.terms(&file)?;
     let manifest = Manifest {
         text: text.to_owned(),
+        kind,
         launches,
         buffers,
         sizes: check.sizes.clone(),
@@ -44,12 +49,24 @@ pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Probl
     };
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
+    check.none(&manifest)?;
     Ok(manifest)
 }
 
-fn sizes(file: &File) -> Result<BTreeMap<String, i64>, Problem> {
-    for name in CONSTANTS {
-        if file.sizes.contains_key(name) {
+/// What the kernels do.
+fn kind(file: &File, text: &str) -> Result<KernelKind, Problem> {
+    let Some(written) = &file.stage else { return Ok(KernelKind::default()) };
+    let unknown = || {
+        let names = KernelKind::OF_STAGES.map(KernelKind::name).join(", ");
+        Problem::new("stage", quoted(written.get_ref()), format!("expected one of {names}"))
+            .at_line(line(text, written))
+    };
+    KernelKind::named(written.get_ref()).ok_or_else(unknown)
+}
+
+fn sizes(file: &File, kind: KernelKind) -> Result<BTreeMap<String, i64>, Problem> {
+    for name in symbols::constants(kind) {
+        if file.sizes.contains_key(*name) {
             let advice = "that is a constant of the convention: choose another name";
             return Err(Problem::new("sizes", quoted(name), advice));
         }
@@ -60,6 +77,7 @@ fn sizes(file: &File) -> Result<BTreeMap<String, i64>, Problem> {
 struct Check<'t> {
     text: &'t str,
     language: Language,
+    kind: KernelKind,
     sizes: BTreeMap<String, i64>,
 }
 
@@ -90,7 +108,7 @@ impl Check<'_> {
     }
 
     fn float(&self, written: &Expression, at: &At) -> Result<Expression, Problem> {
-        self.known(written, at, &CONSTANTS)
+        self.known(written, at, symbols::constants(self.kind))
     }
 
     fn known(
@@ -102,11 +120,12 @@ impl Check<'_> {
         let mut names = Vec::new();
         written.names(&mut names);
         let own = |name: &str| self.sizes.contains_key(name);
-        let known = |name: &str| SIZES.contains(&name) || constants.contains(&name) || own(name);
+        let sizes = symbols::sizes(self.kind);
+        let known = |name: &str| sizes.contains(&name) || constants.contains(&name) || own(name);
         match names.into_iter().find(|name| !known(name)) {
             None => Ok(written.clone()),
             Some(name) => {
-                let all: Vec<&str> = SIZES.iter().chain(constants).copied().collect();
+                let all: Vec<&str> = sizes.iter().chain(constants).copied().collect();
                 let value = format!("not known: {}", quoted(name));
                 let advice = format!("there are {}, and what [sizes] names", all.join(", "));
                 Err(at.problem(&value, advice))
@@ -167,7 +186,36 @@ impl Check<'_> {
                 Preset::named(written.get_ref()).map_err(wrong)?.terms
             }
         };
-        file.terms().over(self.text, preset)
+        let of_backward = [
+            ("formulation", file.formulation.as_ref().map(|key| self.line(key))),
+            ("extra_roundings", file.extra_roundings.as_ref().map(|key| self.line(key))),
+            ("alpha_gradient", file.alpha_gradient.as_ref().map(|key| self.line(key))),
+        ];
+        let of_raster = [("constants", file.constants.as_ref().map(|key| self.line(key)))];
+        let refused = match self.kind {
+            KernelKind::RasterizeBackward | KernelKind::Full => Vec::new(),
+            KernelKind::Rasterize => of_backward.to_vec(),
+            KernelKind::Project | KernelKind::ProjectBackward => {
+                of_backward.iter().chain(&of_raster).copied().collect()
+            }
+        };
+        if let Some((key, Some(line))) = refused.into_iter().find(|(_, line)| line.is_some()) {
+            let value = format!("given for stage {}", self.kind.name());
+            return Err(
+                Problem::new(key, value, "it is another stage's: leave it out").at_line(line)
+            );
+        }
+        let terms = file.terms().over(self.text, preset)?;
+        Ok(match self.kind.has_formulations() {
+            true => terms,
+            // Its arrays say which colours a kernel takes.
+            false => Terms {
+                formulation: None,
+                extra_roundings: None,
+                rules: KernelRules { harmonics_alone: false, ..terms.rules },
+                ..terms
+            },
+        })
     }
 
     /// Every named buffer is described, and used.
@@ -192,6 +240,25 @@ impl Check<'_> {
                 Err(Problem::new(format!("buffer.{name}"), "not used", "no parameter names it"))
             }
         }
+    }
+
+    /// What stands for no contributor is told from the first contributor by the pixel's opacity.
+    fn none(&self, manifest: &Manifest) -> Result<(), Problem> {
+        let usual = crate::layout::Meaning::default().none;
+        let opacities = [Tensor::RenderAlphas, Tensor::RenderTransmittance];
+        let tells =
+            |array: &Array| array.is_written() && opacities.iter().any(|one| array.holds(*one));
+        for (parameter, array) in manifest.arrays() {
+            let otherwise = array.is_written() && array.meaning.none != usual;
+            if otherwise && !manifest.arrays().any(|(_, other)| tells(other)) {
+                let value = format!("{} for an output", array.meaning.none);
+                let advice = "it is told from a place by the pixel's opacity: have the kernel return \
+                              render_alphas or render_transmittance too";
+                let problem = Problem::new(format!("{}.none", parameter.place), value, advice);
+                return Err(problem.at_line(parameter.line));
+            }
+        }
+        Ok(())
     }
 
     /// No output lies in two buffers, or begins in two ways.

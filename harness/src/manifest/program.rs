@@ -60,6 +60,14 @@ impl ManifestKernel {
         Ok(Arc::new(Self { manifest, module, ptx, entries }))
     }
 
+    /// The same with a changed text of the program.
+    ///
+    /// # Errors
+    /// [`BindError::Ptx`] where it does not parse; as [`Self::new`].
+    pub fn changed(&self, ptx: &str) -> Result<Arc<Self>, BindError> {
+        Self::new(self.manifest.clone(), ptx.to_owned())
+    }
+
     /// The manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
@@ -240,7 +248,7 @@ impl<'a> Arrays<'a> {
                 held.push((*array, bytemuck::pod_collect_to_vec(&bytes)));
             }
         }
-        outputs(&held, &self.symbols)
+        outputs(self.kernel.kind, &held, &self.symbols, self.inputs)
     }
 }
 
@@ -259,7 +267,7 @@ impl ForeignProgram for ManifestKernel {
         let symbols = if inputs.is_empty() {
             Symbols::without_a_case(&manifest.sizes)
         } else {
-            Symbols::of(inputs, &manifest.sizes)?
+            Symbols::of(manifest.kind, inputs, &manifest.sizes)?
         };
         let launches = self.evaluate(&symbols)?;
         let (tensors, named) = (Vec::new(), Vec::new());

@@ -23,6 +23,21 @@ parameter = [
 ]
 "#;
 
+const PROJECT: &str = r#"
+stage = "project"
+kernel = "k"
+block = [256]
+grid = ["max(1, cameras * N / 256)"]
+parameter = [
+    { tensor = "opacities" },
+    { tensor = "sh" },
+    { f32 = "near" },
+    { tensor = "opacities", role = "accumulate" },
+    { fields = ["means2d", "conics", "opacities.0"], layout = "planar" },
+    { tensor = "radii" },
+]
+"#;
+
 const WGSL: &str = r#"
 kernel = "k"
 workgroups = ["tiles_x"]
@@ -275,6 +290,28 @@ fn a_preset_says_what_a_manifest_does_not() {
 }
 
 #[test]
+fn a_stage_decides_which_arrays_there_are() {
+    let text = PROJECT.replace("    { tensor = \"opacities\", role = \"accumulate\" },\n", "");
+    let manifest = Manifest::parse(&text).expect("it is right");
+    assert_eq!(manifest.kind, KernelKind::Project, "as it says");
+    let arguments: Vec<_> = manifest.parameters().map(|one| &one.argument).collect();
+    let Argument::Input(opacities) = arguments[0] else { panic!("an input: {arguments:?}") };
+    assert!(opacities.holds(Tensor::Opacities), "what is read, where nothing is said");
+    let Argument::Output(fields, start) = arguments[3] else { panic!("{arguments:?}") };
+    assert!(fields.holds(Tensor::ProjectedOpacities), "an output beside outputs");
+    assert_eq!(*start, Start::Poison, "the stage writes it all");
+    assert_eq!(manifest.left_out(), ["colors", "covars2d", "depths"], "in the stage's order");
+    assert_eq!(manifest.not_judged(), None, "some outputs are there, each whole");
+    assert_eq!(manifest.color_forms(), ColorForms::Harmonics, "sh alone");
+    let stage = manifest.stage(Formulation::STANDARD);
+    assert_eq!(stage.spec().name, "project", "it stands in for that");
+    let said = refused(PROJECT);
+    assert!(said.contains("opacities again, in line 10 otherwise"), "{said}");
+    let backward = text.replace("\"project\"", "\"rasterize_backward\"");
+    assert!(refused(&backward).contains("'sh'"), "{}", refused(&backward));
+}
+
+#[test]
 fn launches_have_their_own_keys_and_share_buffers() {
     let launch = "[[launch]]\nkernel = \"a\"\nblock = [32]\ngrid = [1]\n";
     let two = format!(
@@ -468,13 +505,14 @@ proptest! {
     /// Whatever is cut out or put in: a manifest, or an error, and no panic.
     #[test]
     fn a_damaged_text_is_a_manifest_or_an_error(
-        of_run in 0..3,
+        of_run in 0..4,
         (at, cut) in (any::<prop::sample::Index>(), 0_usize..12),
         put in "[a-z0-9_=\"{}\\[\\], .]{0,8}|.{0,4}",
     ) {
         let text = match of_run {
             0 => RUN,
             1 => GOOD,
+            2 => PROJECT,
             _ => WGSL,
         };
         let start = at.index(text.len());

@@ -30,6 +30,7 @@ pub(super) struct File {
     pub(super) buffer: BTreeMap<String, Spanned<Contents>>,
     #[serde(default)]
     pub(super) sizes: BTreeMap<String, i64>,
+    pub(super) stage: Option<Spanned<String>>,
     pub(super) preset: Option<Spanned<String>>,
     pub(super) formulation: Option<Spanned<String>>,
     pub(super) convention: Option<Spanned<String>>,

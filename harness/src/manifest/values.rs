@@ -3,8 +3,11 @@
 
 use splatcheck_emulator::mix;
 use splatcheck_gpu::{Data, EngineError, Tensors};
+use splatcheck_reference::splat::Formulation;
 
-use super::{Array, Contents, Expression, ExpressionError, Number, Rows, Start, Symbols, Tensor};
+use super::{
+    Array, Contents, Expression, ExpressionError, KernelKind, Number, Start, Symbols, Tensor,
+};
 
 /// The largest array that a manifest may ask for, bytes.
 pub(super) const LARGEST: u64 = 1 << 30;
@@ -86,24 +89,76 @@ pub(super) fn initial(contents: &Contents, symbols: &Symbols) -> Result<Initial,
     })
 }
 
-/// The outputs in gsplat's layout and units, from the words of the arrays that hold them.
+/// The outputs in gsplat's layout and units, from the words of the arrays that hold them; those that no
+/// array holds are not among them.
 pub(super) fn outputs(
+    kind: KernelKind,
     held: &[(&Array, Vec<u32>)],
     symbols: &Symbols,
+    inputs: &Tensors,
 ) -> Result<Tensors, EngineError> {
-    let mut numbers = Tensor::OUTPUTS.map(|tensor| {
-        let count = symbols.gaussians * tensor.width().count(symbols);
-        (tensor.name(), vec![0.0; count])
-    });
+    // The stages of all formulations have the same outputs.
+    let stage = kind.stage(Formulation::STANDARD);
+    let tensors = || held.iter().flat_map(|(array, _)| &array.fields).filter_map(|f| f.tensor());
+    let is_held =
+        |name: &str| tensors().any(|tensor| tensor.port(kind).is_some_and(|port| port.0 == name));
+    let by_radii = tensors().any(|tensor| [Tensor::Radii, Tensor::Radius].contains(&tensor));
+    let ports = || stage.spec().outputs.iter().filter(|port| is_held(port.name));
+    let shape = |name: &str| {
+        Tensor::of_port(name, kind).map(|tensor| tensor.sides(symbols)).unwrap_or_default()
+    };
+    let begin = |name: &str| u32::from(by_radii && name == "visible");
+    let words = |name: &str| vec![begin(name); shape(name).iter().product()];
+    let mut numbers: Vec<_> = ports().map(|port| (port.name, words(port.name))).collect();
     for (array, words) in held {
         array.unpack(words, symbols, &mut numbers);
     }
+    places_of_last(held, &mut numbers, symbols, inputs)?;
     let mut outputs = Tensors::new();
-    for (tensor, (name, numbers)) in Tensor::OUTPUTS.into_iter().zip(numbers) {
-        let rows = Rows::Gaussians.count(symbols);
-        let shape = [vec![rows], tensor.width().sides(symbols)].concat();
-        let fits = outputs.array(name, &shape, Data::F32(numbers));
+    for (port, (name, numbers)) in ports().zip(numbers) {
+        let data = Data::from_words(port.dtype, &numbers);
+        let fits = outputs.array(name, &shape(name), data);
         fits.map_err(|error| EngineError::Device(error.to_string()))?;
     }
     Ok(outputs)
+}
+
+/// The places in `flatten_ids` of the last contributors, where a kernel counts them in the tile's list, or
+/// says otherwise that there is none.
+fn places_of_last(
+    held: &[(&Array, Vec<u32>)],
+    numbers: &mut [(&'static str, Vec<u32>)],
+    symbols: &Symbols,
+    inputs: &Tensors,
+) -> Result<(), EngineError> {
+    let of = |tensor| held.iter().map(|(array, _)| *array).find(|array| array.holds(tensor));
+    let column = |numbers: &[(&'static str, Vec<u32>)], name: &str| {
+        numbers.iter().find(|(known, _)| *known == name).map(|(_, words)| words.clone())
+    };
+    let alphas = column(numbers, "render_alphas");
+    let transmittance = column(numbers, "render_transmittance");
+    let empty = |pixel: usize| match (&alphas, &transmittance) {
+        (Some(alphas), _) => f32::from_bits(alphas[pixel]) == 0.0,
+        (None, Some(all)) => f32::from_bits(all[pixel]) == 1.0,
+        (None, None) => false,
+    };
+    let Some((_, last)) = numbers.iter_mut().find(|(name, _)| *name == "last_ids") else {
+        return Ok(());
+    };
+    const NONE: u32 = (-1_i32).cast_unsigned();
+    if of(Tensor::NContrib).is_some() {
+        let offsets = inputs.u32("tile_offsets")?;
+        for (pixel, count) in last.iter_mut().enumerate() {
+            let begin = offsets[symbols.tile_of(pixel)];
+            *count = if *count == 0 { NONE } else { begin.wrapping_add(*count).wrapping_sub(1) };
+        }
+    } else if let Some(array) = of(Tensor::LastIds) {
+        let none = array.meaning.none.cast_unsigned();
+        for (pixel, last) in last.iter_mut().enumerate() {
+            if none != NONE && *last == none && empty(pixel) {
+                *last = NONE;
+            }
+        }
+    }
+    Ok(())
 }

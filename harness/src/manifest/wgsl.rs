@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use splatcheck_gpu::wgsl::program::Program;
 use splatcheck_gpu::{
-    DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, WgpuEngine, Work,
+    Data, DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, WgpuEngine, Work,
 };
 
 use super::values::outputs;
@@ -61,13 +61,13 @@ impl WgslKernel {
     /// # Errors
     /// [`EngineError::Input`] with the line of the manifest.
     pub fn check_case(&self, inputs: &Tensors) -> Result<(), EngineError> {
-        let symbols = Symbols::of(inputs, &self.manifest.sizes)?;
+        let symbols = Symbols::of(self.manifest.kind, inputs, &self.manifest.sizes)?;
         Plan::new(self, &symbols, inputs).map(drop)
     }
 
     /// Runs on the inputs of a job.
     fn run(&self, engine: &mut WgpuEngine, inputs: &Tensors) -> Result<Tensors, EngineError> {
-        let symbols = Symbols::of(inputs, &self.manifest.sizes)?;
+        let symbols = Symbols::of(self.manifest.kind, inputs, &self.manifest.sizes)?;
         let plan = Plan::new(self, &symbols, inputs)?;
         let read = engine.run_foreign(&self.program, &plan.run)?;
         let mut held = Vec::new();
@@ -79,7 +79,7 @@ impl WgslKernel {
                 return Err(EngineError::Refused(format!("the kernel changed its input {name}")));
             }
         }
-        outputs(&held, &symbols)
+        outputs(self.manifest.kind, &held, &symbols, inputs)
     }
 }
 
@@ -112,11 +112,24 @@ impl Engine for WgslEngine {
         stage.accumulates()
     }
 
-    fn run(&mut self, _: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+    /// An engine has all outputs of a stage: those that the kernel does not return are zeros, which nobody
+    /// may compare.
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
         let Self { engine, kernel } = self;
-        let of_job =
-            |job: &Work<'_>| job.settings.iter().map(|_| kernel.run(engine, job.inputs)).collect();
-        work.iter().map(of_job).collect()
+        let mut one = |job: &Work<'_>| -> Result<Tensors, EngineError> {
+            let mut outputs = kernel.run(engine, job.inputs)?;
+            let sizes = stage.sizes(job.inputs)?;
+            for port in stage.spec().outputs {
+                if outputs.find(port.name).is_none() {
+                    let zeros = Data::from_words(port.dtype, &vec![0; port.words(&sizes)]);
+                    let fits = outputs.array(port.name, &port.shape_for(&sizes), zeros);
+                    fits.map_err(|error| EngineError::Device(error.to_string()))?;
+                }
+            }
+            Ok(outputs)
+        };
+        let mut of_job = |job: &Work<'_>| job.settings.iter().map(|_| one(job)).collect();
+        work.iter().map(&mut of_job).collect()
     }
 }
 

@@ -40,15 +40,30 @@ pub fn classes(
     corpus: Vec<AnyCase>,
     count: u32,
 ) -> Result<Vec<Class>, CaseError> {
-    let views: Vec<_> = views(corpus).collect();
+    let views: Vec<_> = views(corpus.clone()).collect();
     let variants = variants(workload, &views)?;
-    let corpus = trials(views, Promise::Every)?;
+    let mut classes = classes_as(workload, corpus, count, &|case| case)?;
+    classes.splice(1..1, variants);
+    Ok(classes)
+}
+
+/// As [`classes`], of cases as a kernel is judged on them, and without variants, whose jobs are their own.
+///
+/// # Errors
+/// Says why a case has no jobs.
+pub fn classes_as(
+    workload: &dyn Workload,
+    corpus: Vec<AnyCase>,
+    count: u32,
+    judged: &dyn Fn(AnyCase) -> AnyCase,
+) -> Result<Vec<Class>, CaseError> {
+    let corpus = views(corpus.into_iter().map(judged)).collect();
+    let corpus = trials(corpus, Promise::Every)?;
     let mut classes = vec![Class { name: "corpus", cuda_only: false, trials: corpus }];
-    classes.extend(variants);
     for generator in workload.generators().into_iter().filter(|g| g.promise != Promise::Nothing) {
         let cases = (0..u64::from(count)).map_while(|index| {
             let draw = Draw { lane_width: LANE_WIDTH, turn: index };
-            Some((workload.draw(generator, draw, 0, index)?.current(), 0))
+            Some((judged(workload.draw(generator, draw, 0, index)?.current()), 0))
         });
         let trials = trials(cases.collect(), generator.promise)?;
         if !trials.is_empty() {

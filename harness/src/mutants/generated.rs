@@ -18,7 +18,7 @@ pub mod report;
 pub mod sample;
 mod subject;
 
-pub use subject::{Own, Subject, subjects};
+pub use subject::{Own, SeveralLaunches, Subject, subjects};
 
 use super::Catch;
 use crate::workload::CaseError;

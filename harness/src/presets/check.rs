@@ -175,7 +175,7 @@ impl Check<'_> {
             }
             return Ok(Named { name, array: None, shape });
         }
-        let array = written.array().array(level, at)?;
+        let array = written.array().array(level.into(), Some(usage), at)?;
         let array = array.ok_or_else(|| at.problem("empty", "name a tensor or fields"))?;
         self.fits(&array, (level, usage), at)?;
         for symbols in samples() {
@@ -188,7 +188,7 @@ impl Check<'_> {
     /// Whether a kernel of the preset may have the array there.
     fn fits(&self, array: &Array, (level, usage): (Level, Use), at: &At) -> Result<(), Problem> {
         for tensor in array.fields.iter().filter_map(|field| field.tensor()) {
-            if tensor.use_at(level) != Some(usage) {
+            if tensor.use_at(level.into()) != Some(usage) {
                 let is = if usage == Use::Write { "an input" } else { "an output" };
                 let advice = format!("it is {is}: name it among them");
                 return Err(at.problem(tensor.name(), advice));

@@ -80,10 +80,11 @@ impl Interface {
         written: &Tensors,
     ) -> Result<Tensors, Problem> {
         let symbols = Symbols::of_sizes(sizes, self.level);
-        let held: Vec<&str> = self.tensors().filter_map(|t| Some(t.port()?.0)).collect();
+        let kind = self.level.into();
+        let held: Vec<&str> = self.tensors().filter_map(|t| Some(t.port(kind)?.0)).collect();
         let ports = || stage.outputs.iter().filter(|port| held.contains(&port.name));
         let mut numbers: Vec<_> =
-            ports().map(|port| (port.name, vec![0.0; port.words(sizes)])).collect();
+            ports().map(|port| (port.name, vec![0; port.words(sizes)])).collect();
         for Named { name, array, .. } in &self.outputs {
             let Some(array) = array.as_ref().filter(|array| is_there(array, &symbols)) else {
                 continue;
@@ -98,7 +99,11 @@ impl Interface {
             if self.level == Level::Full && port.name == colors {
                 continue;
             }
-            let fits = outputs.array(port.name, &port.shape_for(sizes), Data::F32(numbers));
+            let fits = outputs.array(
+                port.name,
+                &port.shape_for(sizes),
+                Data::from_words(port.dtype, &numbers),
+            );
             fits.map_err(|error| Problem::new(port.name, error, "write it whole"))?;
         }
         Ok(outputs)

@@ -4,6 +4,7 @@
 pub mod accuracy;
 pub mod case;
 pub mod chained;
+pub mod comparing;
 pub mod contract;
 pub mod contributions;
 mod diagnosis;
@@ -25,6 +26,6 @@ mod space;
 pub mod stage;
 pub mod whole;
 
-pub use drawing::{Splat, has_channels, splat_case};
+pub use drawing::{ColorForms, Splat, has_channels, splat_case};
 pub use judged::takes_all_cameras;
 pub(crate) use scene_arrays::{scene_arrays, scene_symbols};

@@ -1,6 +1,5 @@
 //! `--observe-only`: a user's kernel is run and watched, and nothing is compared with an oracle.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use rayon::ThreadPool;
@@ -17,11 +16,9 @@ use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
 use crate::engines::Emulation;
 use crate::gate::{Evidence, sarif};
-use crate::manifest::Symbols;
+use crate::manifest::{Manifest, Symbols};
 use crate::user_kernel::{self, Observe, UserProgram};
 use crate::workload::views;
-use crate::workloads::splat::formulated::{judged_in, stage_of};
-use crate::workloads::splat::kernel_rules::Reach;
 
 /// Reads `--observe`.
 ///
@@ -67,7 +64,7 @@ pub(super) fn run(
     pool: &ThreadPool,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
-    let stage = stage_of(formulation(plan));
+    let stage = plan.kernel.stage(formulation(plan));
     let given = given(plan, stage)?;
     let watched = if plan.kernel.observe.races { "races, " } else { "" };
     writeln!(
@@ -124,24 +121,18 @@ fn given(plan: &PtxPlan, stage: Stage) -> Result<Vec<Given>, CliError> {
     if plan.subject.count() == 0 {
         return Ok(vec![Given { name: "no case".to_owned(), inputs: Tensors::new() }]);
     }
-    let rules = manifest.map(|manifest| manifest.rules).unwrap_or_default();
+    // A manifest of the backward rasterization may name the arrays of every formulation.
+    let all_arrays = manifest.filter(|manifest| manifest.kind.has_formulations());
+    let of = if all_arrays.is_some() { RASTERIZE_BACKWARD_REPLAY } else { stage };
     let mut all = Vec::new();
     for (case, view) in views(plan.subject.iter()) {
-        let case = rules.applied_to(&case, Reach::Raster);
         let name = format!("case {}, camera {view}", case.name());
-        let inputs = match manifest {
-            Some(_) => {
-                let jobs = case.jobs_of(view, &|of| of == RASTERIZE_BACKWARD_REPLAY);
-                jobs.map_err(CliError::of)?.into_iter().next().map(|job| job.inputs)
-            }
-            None => {
-                let case = judged_in(&case, formulation(plan)).map_err(CliError::of)?;
-                let jobs = case.jobs_of(view, &|of| of == stage).map_err(CliError::of)?;
-                jobs.into_iter().next().map(|job| job.inputs)
-            }
-        };
+        let standard = manifest.map(|_| Formulation::STANDARD);
+        let case = plan.kernel.judged(&case, standard.unwrap_or(formulation(plan)));
+        let jobs = case.map_err(CliError::of)?.jobs_of(view, &|stage| stage == of);
+        let inputs = jobs.map_err(CliError::of)?.into_iter().next().map(|job| job.inputs);
         let Some(inputs) = inputs else { continue };
-        let inputs = if manifest.is_some() { with_opacities(inputs)? } else { inputs };
+        let inputs = if all_arrays.is_some() { with_opacities(inputs)? } else { inputs };
         all.push(Given { name, inputs });
     }
     Ok(all)
@@ -165,11 +156,11 @@ fn one(
     given: &Given,
 ) -> Result<Option<Seen>, CliError> {
     let failed = |error: EngineError| CliError::caused(format!("engine {emulation}"), error);
-    let run = (stage, plan.setting.reduction);
+    let run = (stage, plan.reduction_of(stage));
     let mut engine = plan.kernel.open(emulation.options(), run).map_err(failed)?;
     let result = match &plan.kernel.program {
         UserProgram::Manifest(kernel) => {
-            let of_case = budget(&given.inputs, &kernel.manifest().sizes)?;
+            let of_case = budget(&given.inputs, kernel.manifest())?;
             engine.set_budget(plan.kernel.limits.instructions.unwrap_or(of_case));
             engine.run_foreign(kernel.as_ref(), &given.inputs)
         }
@@ -198,10 +189,11 @@ fn one(
 }
 
 /// Warp instructions of a launch: as for a judged run, by the largest size that there is.
-fn budget(inputs: &Tensors, sizes: &BTreeMap<String, i64>) -> Result<u64, CliError> {
+fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, CliError> {
+    let sizes = &manifest.sizes;
     let symbols = match inputs.is_empty() {
         true => Symbols::without_a_case(sizes),
-        false => Symbols::of(inputs, sizes).map_err(CliError::of)?,
+        false => Symbols::of(manifest.kind, inputs, sizes).map_err(CliError::of)?,
     };
     Ok(user_kernel::budget(u64::try_from(symbols.largest()).unwrap_or(0)))
 }

@@ -52,7 +52,7 @@ pub(in crate::cli) fn text(option: &str, file: &Path, kind: &str) -> Result<Stri
 ///
 /// # Errors
 /// What is wrong in the manifest, with its line, or does not fit the program.
-pub(super) fn read_manifest(file: &Path, manifest: &Path) -> Result<UserKernel, CliError> {
+pub(in crate::cli) fn read_manifest(file: &Path, manifest: &Path) -> Result<UserKernel, CliError> {
     let ptx = text("ptx", file, "PTX")?;
     let written = text("--manifest", manifest, "a manifest")?;
     let parsed = Manifest::parse(&written);
@@ -62,18 +62,19 @@ pub(super) fn read_manifest(file: &Path, manifest: &Path) -> Result<UserKernel, 
     kernel.map(UserKernel::from).map_err(|error| CliError::new(format!("{names}: {error}")))
 }
 
-/// Which program is judged, and by which bounds.
+/// Which program is judged, and by which bounds; there is no setting where nothing is added up.
 #[must_use]
 pub fn heading(
     entry: &str,
     file: &Path,
-    (stage, setting): (Stage, Setting),
+    (stage, setting): (Stage, Option<Setting>),
     named: bool,
 ) -> String {
-    let sums = if named {
-        format!("bounds for {setting}")
-    } else {
-        "bounds for sums in any order, the widest (--reduction names a tighter one)".to_owned()
+    let sums = match setting {
+        None => String::new(),
+        Some(setting) if named => format!(", bounds for {setting}"),
+        Some(_) => ", bounds for sums in any order, the widest (--reduction names a tighter one)"
+            .to_owned(),
     };
-    format!("{stage} is {entry} of {}, {sums}", file.display())
+    format!("{stage} is {entry} of {}{sums}", file.display())
 }

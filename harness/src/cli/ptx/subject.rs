@@ -20,7 +20,7 @@ use crate::minimize::shrink;
 use crate::workload::{AnyCase, Case, Workload};
 use crate::workloads;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::has_channels;
+use crate::workloads::splat::{ColorForms, has_channels};
 
 /// Cases that are drawn where generators are named and no number is.
 const USUAL: u32 = 200;
@@ -60,6 +60,8 @@ pub struct Subject {
     plan: Plan,
     /// The only number of channels.
     channels: Option<u32>,
+    /// The forms of colours.
+    colors: ColorForms,
 }
 
 impl SubjectArgs {
@@ -69,11 +71,11 @@ impl SubjectArgs {
         case.is_some() || corpus.is_some() || cases.is_some() || !generator.is_empty()
     }
 
-    /// Reads the files, and checks the generators.
+    /// Reads the files, and checks the generators; the kernel is for cases with these forms of colours.
     ///
     /// # Errors
     /// The first that is wrong; that no cases were named.
-    pub(in crate::cli) fn resolve(self) -> Result<Subject, CliError> {
+    pub(in crate::cli) fn resolve(self, colors: ColorForms) -> Result<Subject, CliError> {
         if !self.is_given() {
             return Err(CliError::new(
                 "no case: name one with --case FILE, a folder of them with --corpus DIR, or draw some \
@@ -103,19 +105,34 @@ impl SubjectArgs {
         };
         let plan = plan(workload, self.seed, &named)?;
         let channels = self.channels;
-        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels };
+        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels, colors };
         if subject.iter().next().is_some() {
             return Ok(subject);
         }
-        Err(CliError::new(match channels {
-            Some(channels) => format!(
+        Err(CliError::new(match (channels, color_words(colors)) {
+            (_, Some(words)) if subject.all().next().is_some() => format!(
+                "no case is for the manifest's kernel, all have {words}: give others with --case, \
+                 --corpus or --cases"
+            ),
+            (Some(channels), _) => format!(
                 "no case has the kernel's {channels} channels (--channels, or the manifest): give \
                  others with --case, --corpus or --cases"
             ),
-            None => {
+            (None, _) => {
                 "no case is left: what its generator draws from is not on this machine".to_owned()
             }
         }))
+    }
+}
+
+/// What cases have that a kernel of these forms of colours is not for.
+fn color_words(colors: ColorForms) -> Option<String> {
+    match colors {
+        ColorForms::Both => None,
+        ColorForms::Direct => {
+            Some("colours by harmonics (sh), which the kernel does not take".into())
+        }
+        ColorForms::Harmonics => Some("direct colours, which the kernel does not take".into()),
     }
 }
 
@@ -138,7 +155,9 @@ impl Subject {
     /// The workload of splats is not there.
     pub(super) fn none() -> Result<Self, CliError> {
         let workload = workloads::find(NAME).map_err(CliError::of)?;
-        Ok(Self { filed: Vec::new(), drawn: 0, plan: plan(workload, 0, &[])?, channels: None })
+        let plan = plan(workload, 0, &[])?;
+        let colors = ColorForms::Both;
+        Ok(Self { filed: Vec::new(), drawn: 0, plan, channels: None, colors })
     }
 
     /// Every case: those in files, then those that are drawn. What a generator's case is made from may
@@ -152,18 +171,17 @@ impl Subject {
         self.filed.iter().cloned().chain(drawn)
     }
 
-    /// Whether the kernel is for a case's number of channels.
+    /// Whether the kernel is for a case's number of channels, and its form of colours.
     fn takes(&self, case: &AnyCase) -> bool {
-        has_channels(case, self.channels)
+        has_channels(case, self.channels) && self.colors.has(case)
     }
 
     /// How many cases are left out, in words; nothing where none is.
     pub(in crate::cli) fn left_out(&self) -> Option<String> {
-        let channels = self.channels?;
         let count = self.all().filter(|case| !self.takes(case)).count();
-        (count > 0).then(|| {
-            format!("NOT EXERCISED: {count} cases with another number of channels than {channels}")
-        })
+        let channels = self.channels.map(|d| format!("another number of channels than {d}"));
+        let reasons: Vec<_> = channels.into_iter().chain(color_words(self.colors)).collect();
+        (count > 0).then(|| format!("NOT EXERCISED: {count} cases with {}", reasons.join(", or ")))
     }
 
     /// How many they are at most.

@@ -3,10 +3,11 @@
 use super::Check;
 use crate::io::Problem;
 use crate::io::error::quoted;
+use crate::layout::tensor::Use;
 use crate::layout::written::At;
-use crate::layout::{Expression, Tensor};
+use crate::layout::{Array, Expression, Tensor};
 use crate::manifest::{Argument, Language, Number, Scalar, Start, text};
-use crate::workloads::splat::level::Level;
+use splatcheck_reference::splat::Formulation;
 
 impl Check<'_> {
     pub(super) fn argument(&self, written: &text::Parameter, at: &At) -> Result<Argument, Problem> {
@@ -27,7 +28,7 @@ impl Check<'_> {
                 found.push((key, Argument::Struct(vec![scalar])));
             }
         }
-        if let Some(array) = Self::array(written, at)? {
+        if let Some(array) = self.array(written, at)? {
             let key = if written.tensor.is_some() { "tensor" } else { "fields" };
             found.push((key, array));
         } else {
@@ -75,9 +76,10 @@ impl Check<'_> {
     }
 
     /// What holds tensors, if it does.
-    fn array(written: &text::Parameter, at: &At) -> Result<Option<Argument>, Problem> {
-        let Some(array) = written.array().array(Level::Raster, at)? else { return Ok(None) };
-        if array.fields.iter().any(|field| field.tensor() == Some(Tensor::VLogits)) {
+    fn array(&self, written: &text::Parameter, at: &At) -> Result<Option<Argument>, Problem> {
+        let usage = written.role.as_ref().map(|_| Use::Write);
+        let Some(array) = written.array().array(self.kind, usage, at)? else { return Ok(None) };
+        if array.holds(Tensor::VLogits) {
             let advice = "only programs and Python are judged by logits: name v_opacities, or launch \
                           a kernel that is by opacities";
             return Err(at.problem("v_logits", advice));
@@ -90,13 +92,28 @@ impl Check<'_> {
                 let value = format!("given for {}", array.name());
                 Err(at.problem(&value, "an input has none: leave it out"))
             }
-            (true, None | Some("accumulate")) => Ok(Some(Argument::Output(array, Start::Zeros))),
+            (true, None) => {
+                let start = self.usual_start(&array);
+                Ok(Some(Argument::Output(array, start)))
+            }
+            (true, Some("accumulate")) => Ok(Some(Argument::Output(array, Start::Zeros))),
             (true, Some("write")) => Ok(Some(Argument::Output(array, Start::Poison))),
             (true, Some(other)) => Err(at.problem(
                 &quoted(other),
                 "expected 'accumulate' (it starts at zero) or 'write' (it starts unwritten)",
             )),
         }
+    }
+
+    /// What an output begins as for the stage's own kernels: those add to what is zero, or write all.
+    fn usual_start(&self, array: &Array) -> Start {
+        let outputs = self.kind.stage(Formulation::STANDARD).spec().outputs;
+        let adds = |tensor: Tensor| {
+            let (name, _) = tensor.port(self.kind)?;
+            outputs.iter().find(|port| port.name == name).map(|port| port.role.accumulates())
+        };
+        let mut all = array.fields.iter().filter_map(|field| adds(field.tensor()?));
+        if all.any(|adds| adds) { Start::Zeros } else { Start::Poison }
     }
 
     fn scalar(&self, number: Number, value: &Expression, at: &At) -> Result<Scalar, Problem> {
@@ -142,6 +159,10 @@ impl Check<'_> {
             numbers.iter().filter_map(|(value, number)| Some((value.as_ref()?, *number))).collect();
         match (&given[..], tensor, count) {
             ([(value, number)], None, None) => self.scalar(*number, value, at),
+            ([], Some(name), _) if self.kind.projects() => Err(at.problem(
+                &quoted(name),
+                "a projection has no background: a structure holds numbers",
+            )),
             ([], Some(name), Some(count)) if name.starts_with("background") && *count <= 1024 => {
                 Ok(Scalar::Background(*count))
             }

@@ -2,7 +2,7 @@ use splatcheck_gpu::wgsl::program::{Layout, Repeated, Word};
 
 use super::bind::{Given, Unfit, numbers, rows};
 use crate::manifest::{Array, Bits, Expression, Field, Number, Scalar, Symbols, Tensor};
-use crate::manifest::{Layout as Order, Meaning};
+use crate::manifest::{KernelKind, Layout as Order, Meaning};
 
 use Word::{F32, Padding, U32};
 
@@ -30,6 +30,7 @@ fn numbers_by_value_lie_where_the_program_has_them() {
 fn rows_are_what_the_program_declares() {
     let symbols = Symbols { gaussians: 2, channels: 3, ..Symbols::default() };
     let array = |fields: &[Field], layout| Array {
+        kind: KernelKind::RasterizeBackward,
         fields: fields.to_vec(),
         layout,
         meaning: Meaning::default(),

@@ -115,12 +115,17 @@ fn executed(
     for part in parts {
         sum.merge(&part).map_err(|error| EngineError::Input(error.to_string()))?;
     }
+    Ok(by_line(&sum))
+}
+
+/// Every line with an instruction, and whether a lane has executed it.
+fn by_line(coverage: &KernelCoverage) -> Vec<(u32, bool)> {
     let of_line = |i: &InstructionCoverage| {
         // A branch that is never taken was executed all the same.
         let passed = i.branch && i.guard.is_some_and(|guard| guard.fails > 0);
         (i.line, i.executed.lanes > 0 || passed)
     };
-    Ok(sum.instructions.iter().map(of_line).collect())
+    coverage.instructions.iter().map(of_line).collect()
 }
 
 /// The runs of one kernel, the cheapest first.
@@ -140,6 +145,10 @@ pub(super) struct Probes<'c> {
     pub(super) sharpness: f64,
     /// Every line of PTX with an instruction, and whether a lane executed it in any run.
     pub(super) executed: Vec<(u32, bool)>,
+    /// Whether it is a kernel with a manifest, and what all of its runs executed, which the engine does not
+    /// count.
+    by_manifest: bool,
+    seen: Option<KernelCoverage>,
 }
 
 impl<'c> Probes<'c> {
@@ -165,6 +174,8 @@ impl<'c> Probes<'c> {
             false_alarms: Vec::new(),
             sharpness: 0.0,
             executed: Vec::new(),
+            by_manifest: subject.has_manifest(),
+            seen: None,
         };
         engine.set_schedule(Schedule::lockstep());
         let met = all.one_each(&trials, &settings, engine)?;
@@ -176,7 +187,10 @@ impl<'c> Probes<'c> {
             return Err(GeneratedError::TooLong { kernel: subject.name(), limit: ONE_RUN });
         }
         all.wide = all.wide_runs(&taken(subject, stage, &pool.wide), &settings, engine)?;
-        all.executed = executed(subject, engine)?;
+        all.executed = match all.seen.take() {
+            Some(seen) => by_line(&seen),
+            None => executed(subject, engine)?,
+        };
         let met: BTreeSet<_> =
             all.probes.iter().map(|probe| std::ptr::from_ref(probe.trial)).collect();
         all.cases[0] = met.len();
@@ -293,6 +307,13 @@ impl<'c> Probes<'c> {
         let cost = instructions.map(|executed| executed.warps).sum();
         let launch = if self.second { second } else { report };
         let lines = launch.coverage.as_ref().map(lines).unwrap_or_default();
+        if let Some(coverage) = launch.coverage.as_ref().filter(|_| self.by_manifest) {
+            let other = |error: &dyn std::fmt::Display| EngineError::Input(error.to_string());
+            match &mut self.seen {
+                Some(seen) => seen.merge(coverage).map_err(|error| other(&error))?,
+                None => self.seen = Some(coverage.clone()),
+            }
+        }
         Ok(Some(Probe { trial, setting, counts: Counts::of(report), outputs, cost, lines }))
     }
 

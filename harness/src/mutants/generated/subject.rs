@@ -4,10 +4,11 @@ use super::super::class::Trial;
 use super::super::emulated::{stage_of, takes};
 use super::super::matrix::kernel_name;
 use super::{GeneratedError, Source};
+use crate::user_kernel::UserKernel;
 use splatcheck_emulator::mutate::{Mutation, mutations};
 use splatcheck_emulator::{Observers, WARP};
 use splatcheck_gpu::artifact::{self, Architecture, Artifact};
-use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions, OwnKernel};
+use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::source_lines::{SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Reduction, Setting, Stage};
 use std::borrow::Cow;
@@ -36,16 +37,69 @@ enum Program {
 /// A kernel of a user's own, and as what it is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Own {
-    /// The program.
-    pub kernel: OwnKernel,
-    /// The stage whose interface it has.
-    pub stage: Stage,
-    /// How it adds up, and the threshold in its settings.
-    pub setting: Setting,
+    /// The program, and how it is launched: a single time.
+    kernel: UserKernel,
+    /// Its entry point.
+    entry: String,
+    /// The stage that it stands in for.
+    stage: Stage,
+    /// How it adds up, and the threshold in its settings; of no matter for a stage that adds nothing up.
+    setting: Setting,
     /// Whether it is judged as compiled with `--use_fast_math`.
-    pub fast_math: bool,
+    fast_math: bool,
     /// The number of channels that it is made for; `None` for any.
-    pub channels: Option<u32>,
+    channels: Option<u32>,
+}
+
+/// A manifest of several launches, which mutants are not made of: each launch goes on from what those before
+/// it left, and a mutant is of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the manifest launches {0} kernels one after another, and mutants are made of one: give a manifest \
+     of a single launch, with what the others would leave as its inputs"
+)]
+pub struct SeveralLaunches(usize);
+
+impl Own {
+    /// A kernel that is launched once, in the place of a stage.
+    ///
+    /// # Errors
+    /// [`SeveralLaunches`].
+    pub fn new(
+        kernel: UserKernel,
+        stage: Stage,
+        setting: Setting,
+    ) -> Result<Self, SeveralLaunches> {
+        let entry = match kernel.entries()[..] {
+            [entry] => entry.to_owned(),
+            ref several => return Err(SeveralLaunches(several.len())),
+        };
+        Ok(Self { kernel, entry, stage, setting, fast_math: false, channels: None })
+    }
+
+    /// The same as compiled with `--use_fast_math` or not, and for so many channels.
+    #[must_use]
+    pub fn made(self, fast_math: bool, channels: Option<u32>) -> Self {
+        Self { fast_math, channels, ..self }
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn kernel(&self) -> &UserKernel {
+        &self.kernel
+    }
+
+    /// The stage that it stands in for.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// How it adds up, where its stage does.
+    #[must_use]
+    pub fn setting(&self) -> Option<Setting> {
+        self.stage().accumulates().then_some(self.setting)
+    }
 }
 
 impl Subject {
@@ -84,7 +138,7 @@ impl Subject {
     pub fn name(&self) -> String {
         match &self.program {
             Program::Artifact(kernel, _) => kernel_name(kernel),
-            Program::Own(own) => own.kernel.entry().to_owned(),
+            Program::Own(own) => own.kernel.to_string(),
         }
     }
 
@@ -96,7 +150,7 @@ impl Subject {
             Program::Artifact(kernel, _) => {
                 kernel_name(kernel).replacen(&kernel.entry(), &kernel.standard_entry(), 1)
             }
-            Program::Own(own) => own.kernel.entry().to_owned(),
+            Program::Own(own) => own.kernel.to_string(),
         }
     }
 
@@ -105,7 +159,7 @@ impl Subject {
     pub fn workload(&self) -> &'static str {
         match &self.program {
             Program::Artifact(kernel, _) => kernel.workload(),
-            Program::Own(own) => own.stage.spec().workload,
+            Program::Own(own) => own.stage().spec().workload,
         }
     }
 
@@ -130,7 +184,7 @@ impl Subject {
     fn entry(&self) -> Cow<'_, str> {
         match &self.program {
             Program::Artifact(kernel, _) => kernel.entry().into(),
-            Program::Own(own) => own.kernel.entry().into(),
+            Program::Own(own) => own.entry.as_str().into(),
         }
     }
 
@@ -138,7 +192,10 @@ impl Subject {
     pub(super) fn place(&self) -> (&'static str, Option<Reduction>) {
         match &self.program {
             Program::Artifact(kernel, _) => (kernel.stage, kernel.reduction),
-            Program::Own(own) => (own.stage.spec().name, Some(own.setting.reduction)),
+            Program::Own(own) => {
+                let reduction = own.setting().map(|setting| setting.reduction);
+                (own.stage().spec().name, reduction)
+            }
         }
     }
 
@@ -154,7 +211,7 @@ impl Subject {
     pub(super) fn stage(&self) -> Result<(Stage, Vec<Option<Setting>>), EngineError> {
         match &self.program {
             Program::Artifact(kernel, _) => stage_of(kernel, WARP),
-            Program::Own(own) => Ok((own.stage, vec![Some(own.setting)])),
+            Program::Own(own) => Ok((own.stage(), vec![own.setting()])),
         }
     }
 
@@ -162,9 +219,9 @@ impl Subject {
     pub(super) fn takes(&self, stage: Stage, trial: &Trial) -> bool {
         match &self.program {
             Program::Artifact(kernel, _) => takes(kernel, stage, trial),
-            Program::Own(own) => trial.job(stage).is_some_and(|job| {
-                own.channels.is_none_or(|d| job.stage.compiled_size(&job.sizes) == d)
-            }),
+            Program::Own(own) => {
+                trial.job(stage).is_some() && own.kernel.takes(&trial.item.case, own.channels)
+            }
         }
     }
 
@@ -186,7 +243,15 @@ impl Subject {
         ptx: &str,
     ) -> Result<(), EngineError> {
         let (stage, reduction) = self.place();
-        engine.replace(stage, reduction, ptx, &self.entry())
+        match &self.program {
+            Program::Artifact(..) => engine.replace(stage, reduction, ptx, &self.entry()),
+            Program::Own(own) => own.kernel.install(engine, (own.stage(), reduction), ptx),
+        }
+    }
+
+    /// Whether it is launched by a manifest, so that an engine does not count its coverage.
+    pub(super) fn has_manifest(&self) -> bool {
+        self.as_own().is_some_and(|own| own.kernel.manifest().is_some())
     }
 
     /// The line of CUDA that a line of the PTX was compiled from.

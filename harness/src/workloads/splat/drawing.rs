@@ -12,6 +12,7 @@ use crate::workload::{
 };
 use splatcheck_emulator::mix;
 use splatcheck_gpu::stages::splat::NAME;
+use splatcheck_reference::splat::Colors;
 use splatcheck_reference::splat::convention::Profile;
 use std::path::Path;
 use std::sync::Arc;
@@ -93,6 +94,32 @@ impl Workload for Splat {
 #[must_use]
 pub fn splat_case(case: &AnyCase) -> Option<&Case> {
     case.as_any().downcast_ref()
+}
+
+/// How a scene gives its colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColorForms {
+    /// In either way.
+    #[default]
+    Both,
+    /// Directly.
+    Direct,
+    /// As spherical harmonics.
+    Harmonics,
+}
+
+impl ColorForms {
+    /// Whether a case gives its colours so; one of another workload does not.
+    #[must_use]
+    pub fn has(self, case: &AnyCase) -> bool {
+        let colors = splat_case(case).map(|splats| &splats.scene.gaussians.colors);
+        match (self, colors) {
+            (Self::Both, _) => true,
+            (Self::Direct, Some(Colors::Direct { .. })) => true,
+            (Self::Harmonics, Some(Colors::Harmonics { .. })) => true,
+            (Self::Direct | Self::Harmonics, Some(_) | None) => false,
+        }
+    }
 }
 
 /// Whether a case has that number of channels; any splats do where none is named, and other cases too.

@@ -9,7 +9,7 @@ use super::super::{scene_arrays, scene_symbols};
 use super::{Contract, Level};
 use crate::engines::command::{Form, Need, Written, encode};
 use crate::io::Problem;
-use crate::layout::Symbols;
+use crate::layout::{KernelKind, Symbols};
 use crate::presets::Given;
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
@@ -53,7 +53,8 @@ impl Form for Contract {
             }
             (Level::Raster, Some(interface)) => {
                 let all = raster_arrays(inputs).map_err(no_input)?;
-                let symbols = Symbols::of(&all, &BTreeMap::new()).map_err(no_input)?;
+                let symbols = Symbols::of(KernelKind::RasterizeBackward, &all, &BTreeMap::new())
+                    .map_err(no_input)?;
                 let given = interface.given(&all, &symbols)?;
                 self.encode_given(self.metadata(inputs), given)
             }

@@ -1,0 +1,107 @@
+// A kernel that renders the image of one camera, with the parameter list and the launch of gsplat 1.5: one
+// thread a pixel, blocks of a tile. Written from the method and that list; Gaussians are read from where they
+// lie. Three channels. It returns no final transmittance, and 0 in last_ids where nothing contributes.
+//
+// BROKEN blends the background as if nothing were in front of it.
+
+namespace own {
+
+template <unsigned D>
+__global__ void rasterize_to_pixels_fwd(
+    const unsigned cameras,
+    const unsigned gaussians,
+    const unsigned pairs,
+    const bool packed,
+    const float2* __restrict__ means2d,
+    const float3* __restrict__ conics,
+    const float* __restrict__ colors,
+    const float* __restrict__ opacities,
+    const float* __restrict__ backgrounds,
+    const bool* __restrict__ masks,
+    const unsigned width,
+    const unsigned height,
+    const unsigned tile_size,
+    const unsigned tiles_x,
+    const unsigned tiles_y,
+    const int* __restrict__ tile_offsets,
+    const int* __restrict__ flatten_ids,
+    float* __restrict__ render_colors,
+    float* __restrict__ render_alphas,
+    int* __restrict__ last_ids
+) {
+    constexpr float ALPHA_MAX = 0.999f;
+    constexpr float ALPHA_MIN = 1.0f / 255.0f;
+    const unsigned camera = blockIdx.x;
+    const unsigned tile = blockIdx.y * tiles_x + blockIdx.z;
+    const unsigned x = blockIdx.z * tile_size + threadIdx.x;
+    const unsigned y = blockIdx.y * tile_size + threadIdx.y;
+    if (x >= width || y >= height || (masks != nullptr && !masks[camera * tiles_x * tiles_y + tile])) {
+        return;
+    }
+    const unsigned pixel = y * width + x;
+    const float px = static_cast<float>(x) + 0.5f;
+    const float py = static_cast<float>(y) + 0.5f;
+    const int begin = tile_offsets[tile];
+    const int end = tile + 1 == tiles_x * tiles_y ? pairs : tile_offsets[tile + 1];
+    float transmittance = 1.0f;
+    float color[D] = {};
+    int last = 0;
+    for (int place = begin; place < end; place++) {
+        const int g = flatten_ids[place];
+        const float3 conic = conics[g];
+        const float dx = means2d[g].x - px;
+        const float dy = means2d[g].y - py;
+        const float power =
+            -(0.5f * ((conic.x * dx) * dx + (conic.z * dy) * dy) + (conic.y * dx) * dy);
+        const float unclamped = opacities[g] * expf(power);
+        const float alpha = ALPHA_MAX < unclamped ? ALPHA_MAX : unclamped;
+        if (!(power <= 0.0f) || !(alpha >= ALPHA_MIN)) {
+            continue;
+        }
+        const float next = transmittance * (1.0f - alpha);
+        if (next <= 1e-4f) {
+            break;
+        }
+        for (unsigned d = 0; d < D; d++) {
+            color[d] = color[d] + colors[g * D + d] * (alpha * transmittance);
+        }
+        transmittance = next;
+        last = place;
+    }
+#ifdef BROKEN
+    const float behind = 1.0f;
+#else
+    const float behind = transmittance;
+#endif
+    for (unsigned d = 0; d < D; d++) {
+        const float background = backgrounds == nullptr ? 0.0f : backgrounds[d];
+        render_colors[D * pixel + d] = color[d] + behind * background;
+    }
+    render_alphas[pixel] = 1.0f - transmittance;
+    last_ids[pixel] = last;
+}
+
+template __global__ void rasterize_to_pixels_fwd<3>(
+    unsigned,
+    unsigned,
+    unsigned,
+    bool,
+    const float2*,
+    const float3*,
+    const float*,
+    const float*,
+    const float*,
+    const bool*,
+    unsigned,
+    unsigned,
+    unsigned,
+    unsigned,
+    unsigned,
+    const int*,
+    const int*,
+    float*,
+    float*,
+    int*
+);
+
+}  // namespace own

@@ -1,0 +1,86 @@
+//! The engines that run a user's program in WGSL: each is started once, and lent to one campaign after the
+//! other, since a formulation is a campaign of its own.
+
+use splatcheck_gpu::{
+    DeviceInfo, Engine, EngineError, Reduction, Setting, Stage, Support, Tensors, Work,
+};
+
+use crate::campaign::Contender;
+use crate::cli::exit::CliError;
+use crate::engines::repeated::{Repeated, Repeats};
+use crate::engines::{Found, Limits, Program, Team};
+use crate::user_wgsl::UserWgsl;
+
+/// A started engine with its id.
+pub(in crate::cli) struct Started {
+    id: String,
+    engine: Box<dyn Engine + Send>,
+}
+
+impl Started {
+    /// Starts an engine with a program, several of them for several `jobs`; with `repeats` every run is
+    /// made so often and must give equal bits.
+    ///
+    /// # Errors
+    /// Why it does not start any more, although it was found.
+    pub(in crate::cli) fn new(
+        user: &UserWgsl,
+        found: &Found,
+        (limits, jobs): (Limits, u16),
+        repeats: Option<&Repeats>,
+    ) -> Result<Self, CliError> {
+        let program = Program::find().map_err(CliError::of)?;
+        let one = || {
+            user.start(found, &program, limits)
+                .map_err(|error| CliError::caused(format!("engine {}", found.spec.id()), error))
+        };
+        let first = one()?;
+        let engine: Box<dyn Engine + Send> = match jobs {
+            0 | 1 => first,
+            jobs => {
+                let others = (1..jobs).map(|_| one()).collect::<Result<_, _>>()?;
+                Box::new(Team::new(first, others))
+            }
+        };
+        let engine = match repeats {
+            Some(repeats) => Box::new(Repeated::device(engine, repeats)),
+            None => engine,
+        };
+        Ok(Self { id: found.spec.id().to_owned(), engine })
+    }
+
+    /// The engine in a campaign of one stage, whose sums are bounded as the setting says.
+    pub(in crate::cli) fn contender(
+        &mut self,
+        (stage, setting): (Stage, Setting),
+    ) -> Contender<'_> {
+        Contender {
+            id: self.id.clone(),
+            emulation: None,
+            engine: Box::new(Lent(self.engine.as_mut())),
+            stages: vec![stage],
+            settings: vec![setting],
+        }
+    }
+}
+
+/// An engine that is someone else's.
+struct Lent<'e>(&'e mut (dyn Engine + Send));
+
+impl Engine for Lent<'_> {
+    fn info(&self) -> &DeviceInfo {
+        self.0.info()
+    }
+
+    fn supports(&self, stage: Stage, reduction: Option<Reduction>) -> Support {
+        self.0.supports(stage, reduction)
+    }
+
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        self.0.reduces_by(stage, reduction)
+    }
+
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        self.0.run(stage, work)
+    }
+}

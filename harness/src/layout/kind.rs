@@ -1,0 +1,84 @@
+//! What a kernel does, which decides the arrays that it may have.
+
+use splatcheck_gpu::Stage;
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
+use splatcheck_reference::splat::Formulation;
+
+use crate::workloads::splat::formulated::stage_of;
+use crate::workloads::splat::level::Level;
+
+/// See the module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KernelKind {
+    /// It projects all Gaussians by all cameras.
+    Project,
+    /// It renders one camera's image of what is projected.
+    Rasterize,
+    /// The gradients of what is projected, from those of one camera's image.
+    #[default]
+    RasterizeBackward,
+    /// The gradients of Gaussians and cameras, from those of what is projected.
+    ProjectBackward,
+    /// Images and gradients of a scene.
+    Full,
+}
+
+impl KernelKind {
+    /// Those of one stage, which a kernel by itself can be.
+    pub const OF_STAGES: [Self; 4] =
+        [Self::Project, Self::Rasterize, Self::RasterizeBackward, Self::ProjectBackward];
+
+    /// The stage that it stands in for; the backward rasterization has one for the arrays of each
+    /// formulation.
+    #[must_use]
+    pub fn stage(self, formulation: Formulation) -> Stage {
+        match self {
+            Self::Project => PROJECT,
+            Self::Rasterize => RASTERIZE,
+            Self::RasterizeBackward => stage_of(formulation),
+            Self::ProjectBackward => PROJECT_BACKWARD,
+            Self::Full => RENDER_BACKWARD,
+        }
+    }
+
+    /// Its stage's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.stage(Formulation::STANDARD).spec().name
+    }
+
+    /// The one of a stage of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::OF_STAGES.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether a formulation says by which expression it computes.
+    #[must_use]
+    pub fn has_formulations(self) -> bool {
+        match self {
+            Self::RasterizeBackward => true,
+            Self::Project | Self::Rasterize | Self::ProjectBackward | Self::Full => false,
+        }
+    }
+
+    /// Whether it works on Gaussians and cameras, before or after what is rasterized.
+    #[must_use]
+    pub fn projects(self) -> bool {
+        match self {
+            Self::Project | Self::ProjectBackward => true,
+            Self::Rasterize | Self::RasterizeBackward | Self::Full => false,
+        }
+    }
+}
+
+impl From<Level> for KernelKind {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Raster => Self::RasterizeBackward,
+            Level::Project => Self::Project,
+            Level::ProjectBackward => Self::ProjectBackward,
+            Level::Full => Self::Full,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The words of inputs as kernels have them, from the arrays of a stage.
+
+use std::borrow::Cow;
+
+use splatcheck_gpu::{EngineError, Tensors};
+
+use super::Tensor;
+use crate::layout::symbols::Symbols;
+
+/// The words of an input in rows, as the stage's arrays give them. `end` adds the end of the last tile's
+/// list to the offsets, `none` is what stands for no contributor in `last_ids`.
+///
+/// # Errors
+/// [`EngineError::Input`] for an array that the stage does not have.
+pub(crate) fn words<'t>(
+    tensor: Tensor,
+    (end, none): (bool, i32),
+    inputs: &'t Tensors,
+    symbols: &Symbols,
+) -> Result<Cow<'t, [u32]>, EngineError> {
+    let plain = |name: &str| -> Result<Cow<'t, [u32]>, EngineError> {
+        Ok(Cow::Borrowed(inputs.get(name)?.words()))
+    };
+    match tensor {
+        // A formulation that is given opacities has them in the transmittances' place, unless it has both.
+        Tensor::RenderAlphas if inputs.find("render_alphas").is_none() => {
+            plain("render_transmittance")
+        }
+        Tensor::TileOffsets if !end => {
+            let offsets = inputs.u32("tile_offsets")?;
+            Ok(Cow::Borrowed(&offsets[..offsets.len().saturating_sub(1)]))
+        }
+        Tensor::Ranges => {
+            let pairs = inputs.u32("tile_offsets")?.windows(2);
+            Ok(Cow::Owned(pairs.flatten().copied().collect()))
+        }
+        Tensor::LastIds => {
+            let ids = inputs.i32("last_ids")?.iter();
+            Ok(Cow::Owned(ids.map(|&id| if id < 0 { none } else { id }.cast_unsigned()).collect()))
+        }
+        Tensor::NContrib => n_contrib(inputs, symbols).map(Cow::Owned),
+        // Colours are given in one of both forms, under one name in the projection's stages.
+        Tensor::Colors if symbols.coefficients > 0 => {
+            Ok(Cow::Owned(vec![0; symbols.gaussians * symbols.channels]))
+        }
+        Tensor::Sh if inputs.find("sh").is_none() && symbols.coefficients == 0 => {
+            Ok(Cow::Owned(Vec::new()))
+        }
+        Tensor::Sh if inputs.find("sh").is_none() => plain("colors"),
+        Tensor::ColorsOrSh => plain("colors"),
+        Tensor::Ks if inputs.find("Ks").is_none() => intrinsics(inputs).map(Cow::Owned),
+        Tensor::Viewmats => {
+            let viewmats = inputs.get("viewmats")?;
+            Ok(match viewmats.shape() {
+                [_, 3, 4] => Cow::Owned(with_last_row(viewmats.words())),
+                _ => Cow::Borrowed(viewmats.words()),
+            })
+        }
+        // The others are there by their names, or are outputs, which no input has.
+        _ => plain(tensor.name()),
+    }
+}
+
+/// Matrices of three rows with the last one, (0, 0, 0, 1).
+fn with_last_row(words: &[u32]) -> Vec<u32> {
+    let last = [0.0_f32, 0.0, 0.0, 1.0].map(f32::to_bits);
+    words.chunks(12).flat_map(|rows| rows.iter().copied().chain(last)).collect()
+}
+
+/// `[C,3,3]` from focal lengths and principal points.
+fn intrinsics(inputs: &Tensors) -> Result<Vec<u32>, EngineError> {
+    let cameras = inputs.f32("focals")?.chunks(2).zip(inputs.f32("principals")?.chunks(2));
+    let matrix = |(focal, principal): (&[f32], &[f32])| {
+        [focal[0], 0.0, principal[0], 0.0, focal[1], principal[1], 0.0, 0.0, 1.0]
+    };
+    Ok(cameras.flat_map(matrix).map(f32::to_bits).collect())
+}
+
+/// How many entries of its tile's list a pixel has to walk, up to its last contributor.
+fn n_contrib(inputs: &Tensors, symbols: &Symbols) -> Result<Vec<u32>, EngineError> {
+    let offsets = inputs.u32("tile_offsets")?;
+    let of = |(pixel, &last): (usize, &i32)| match u32::try_from(last) {
+        Err(_) => 0,
+        Ok(last) => (last + 1).saturating_sub(offsets[symbols.tile_of(pixel)]),
+    };
+    Ok(inputs.i32("last_ids")?.iter().enumerate().map(of).collect())
+}

@@ -1,0 +1,247 @@
+//! Manifests of the stages beside the backward rasterization: kernels with another project's parameter lists
+//! or bindings agree, planted bugs are found and replayed, and what is not returned is not compared.
+
+use std::fs;
+use std::path::Path;
+
+use splatcheck_tests::{Said, has_engine, root, say};
+
+fn path(below: &str) -> String {
+    root().join(below).to_str().expect("a plain name").to_owned()
+}
+
+fn kernel(name: &str) -> String {
+    path(&format!("gpu/tests/kernels/{name}"))
+}
+
+/// A stage's kernel, and what its report says.
+struct Stage {
+    name: &'static str,
+    /// The program, of which a variant is broken.
+    program: &'static str,
+    manifest: &'static str,
+    /// What the stage has and the kernel does not return.
+    left_out: &'static str,
+    /// What the broken one gets wrong.
+    looks_like: &'static str,
+}
+
+const STAGES: [Stage; 3] = [
+    Stage {
+        name: "rasterize",
+        program: "gsplat_rasterize",
+        manifest: "gsplat_rasterize.toml",
+        left_out: "NOT EXERCISED: render_transmittance: ",
+        looks_like: "render_colors",
+    },
+    Stage {
+        name: "project",
+        program: "gsplat_project",
+        manifest: "gsplat_project.toml",
+        left_out: "NOT EXERCISED: opacities, colors, covars2d: ",
+        looks_like: "conics",
+    },
+    Stage {
+        name: "project_backward",
+        program: "gsplat_project",
+        manifest: "gsplat_project_backward.toml",
+        left_out: "NOT EXERCISED: v_colors: ",
+        looks_like: "v_",
+    },
+];
+
+fn judged(folder: &Path, (program, manifest): (&str, &str), more: &[&str]) -> Said {
+    let program = kernel(&format!("{program}.ptx"));
+    say(folder, &[&["ptx", &program, "--manifest", manifest][..], more].concat())
+}
+
+#[test]
+fn kernels_of_every_stage_agree_and_broken_ones_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let corpus = path("corpora/splat");
+    for Stage { name, program, manifest, left_out, looks_like } in STAGES {
+        let manifest = kernel(manifest);
+        let on = |program: &str, more: &[&str]| {
+            let cases = ["--corpus", &corpus, "--cases", "60", "--seed", "3", "--jobs", "2"];
+            judged(folder.path(), (program, &manifest), &[&cases[..], more].concat())
+        };
+        let said = on(program, &[]);
+        assert_eq!(said.code, Some(0), "{name}: {}\n{}", said.out, said.err);
+        assert!(said.out.starts_with(&format!("{name} is ")), "{name}: {}", said.out);
+        assert!(!said.out.contains("formulation"), "it has none: {}", said.out);
+        assert!(said.out.lines().any(|line| line.starts_with(left_out)), "{name}: {}", said.out);
+        let said = on(&format!("{program}_broken"), &["--json", "r.json"]);
+        assert_eq!(said.code, Some(1), "{name}: {}\n{}", said.out, said.err);
+        let heading = format!("DISAGREE emulator: {name}");
+        assert!(said.out.contains(&heading) && said.out.contains(looks_like), "{}", said.out);
+        let again = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
+        let again: Vec<_> = again.expect("a reproducer").1.split_whitespace().collect();
+        let again = say(folder.path(), &again);
+        assert_eq!(again.code, Some(1), "{name}: {}\n{}", again.out, again.err);
+        assert!(again.out.contains("exactly the recorded failure"), "{name}: {}", again.out);
+    }
+}
+
+#[test]
+fn other_orders_of_execution_give_the_same_projection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = path("corpora/splat/two-cameras.toml");
+    for stage in &STAGES[..2] {
+        let more = ["--case", &case, "--expect", "deterministic", "--repeats", "3"];
+        let said = judged(folder.path(), (stage.program, &kernel(stage.manifest)), &more);
+        assert_eq!(said.code, Some(0), "{}: {}\n{}", stage.name, said.out, said.err);
+    }
+    // Atomics of several cameras give other bits in another order.
+    let stage = &STAGES[2];
+    let more = ["--case", &case, "--schedule", "random:3", "--schedules", "2"];
+    let said = judged(folder.path(), (stage.program, &kernel(stage.manifest)), &more);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+}
+
+/// Without radii nobody says what the kernel culled; without an array of the colours it takes direct ones.
+#[test]
+fn a_manifest_decides_what_is_compared_and_on_which_cases() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let corpus = path("corpora/splat");
+    let text = |name: &str| fs::read_to_string(kernel(name)).expect("readable");
+    let on = |program: &str, manifest: &str, more: &[&str]| {
+        fs::write(here.join("m.toml"), manifest).expect("written");
+        judged(here, (program, "m.toml"), more)
+    };
+    let project = text("gsplat_project.toml");
+    let radii = "{ zeros = { dtype = \"i32\", shape = [\"cameras\", \"N\", 2] } }";
+    let without = project.replace("{ tensor = \"radii\" }", radii);
+    assert_ne!(without, project, "the radii are another array");
+    let said = on("gsplat_project", &without, &["--corpus", &corpus]);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    assert!(
+        said.out.contains("NOT EXERCISED: opacities, colors, covars2d, visible: "),
+        "{}",
+        said.out
+    );
+    // What is culled is not written.
+    let poison = project
+        .replace("{ tensor = \"depths\", role = \"accumulate\" }", "{ tensor = \"depths\" }");
+    let said = on("gsplat_project", &poison, &["--corpus", &corpus]);
+    assert_eq!(said.code, Some(1), "{}\n{}", said.out, said.err);
+    assert!(said.out.contains("depths") && said.out.contains("never written"), "{}", said.out);
+    let backward = text("gsplat_project_backward.toml");
+    let said = on("gsplat_project", &backward, &["--corpus", &corpus]);
+    assert!(said.out.contains("cases with colours by harmonics (sh)"), "{}", said.out);
+    let harmonics = path("corpora/splat/harmonics.toml");
+    let said = on("gsplat_project", &backward, &["--case", &harmonics]);
+    assert_eq!(said.code, Some(2), "{}\n{}", said.out, said.err);
+    assert!(said.err.contains("no case is for the manifest's kernel"), "{}", said.err);
+    let said = on("gsplat_project", &backward, &["--case", &harmonics, "--observe-only"]);
+    assert_eq!(said.code, Some(2), "the same without an oracle: {}", said.err);
+    let one = path("corpora/splat/two-cameras.toml");
+    let said = on("gsplat_project", &backward, &["--case", &one, "--observe-only"]);
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+}
+
+#[test]
+fn what_a_stage_has_not_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let case = path("corpora/splat/tile-corner.toml");
+    let refused = |(name, old, new): (&str, &str, &str), more: &[&str], expected: &str| {
+        let text = fs::read_to_string(kernel(&format!("{name}.toml"))).expect("readable");
+        assert!(text.contains(old), "{name} has {old}");
+        fs::write(here.join("m.toml"), text.replacen(old, new, 1)).expect("written");
+        let program = name.trim_end_matches("_backward");
+        let said = judged(here, (program, "m.toml"), &[&["--case", &case], more].concat());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{new}: {said:?}");
+        assert!(said.err.contains(expected), "{new}: expected '{expected}': {}", said.err);
+    };
+    let rasterize = |old, new| ("gsplat_rasterize", old, new);
+    let project = |old, new| ("gsplat_project", old, new);
+    refused(
+        rasterize("\"rasterize\"", "\"render\""),
+        &[],
+        "m.toml:1: stage is 'render': expected one of project, rasterize, rasterize_backward",
+    );
+    refused(
+        rasterize("channels = 3", "formulation = \"3dgs\""),
+        &[],
+        "formulation is given for stage rasterize",
+    );
+    refused(rasterize("\"M\"", "\"near\""), &[], "not known: 'near'");
+    refused(
+        rasterize(
+            "{ tensor = \"render_alphas\" }",
+            "{ zeros = { dtype = \"f32\", shape = [\"W\"] } }",
+        ),
+        &[],
+        "it is told from a place by the pixel's opacity",
+    );
+    refused(
+        rasterize("{ tensor = \"last_ids\", none = 0 }", "{ tensor = \"v_means2d\" }"),
+        &[],
+        "'v_means2d'",
+    );
+    refused(
+        project("{ tensor = \"conics\", role", "{ fields = [\"conics.0\"], role"),
+        &[],
+        "conics is held in part",
+    );
+    refused(project("\"cameras\" }", "\"W\" }"), &[], "not known: 'W'");
+    refused(
+        project("block = [256]", "block = [256]\nconstants = { alpha_max = 0.9 }"),
+        &[],
+        "constants is given",
+    );
+    let same = project("stage", "stage");
+    refused(same, &["--formulation", "any"], "only rasterize_backward has formulations");
+    refused(
+        same,
+        &["--extra-roundings", "2"],
+        "--extra-roundings: the manifest is of stage project",
+    );
+    refused(same, &["--reduction", "sw-b"], "which adds nothing up");
+    let none = fs::read_to_string(kernel("gsplat_project.toml")).expect("readable");
+    let outputs = none.find("    { tensor = \"radii\" }").expect("the outputs");
+    let zeros = "{ zeros = { dtype = \"f32\", shape = [\"N * cameras * 3\"] } },\n".repeat(4);
+    fs::write(here.join("m.toml"), format!("{}{zeros}]\n", &none[..outputs])).expect("written");
+    let said = judged(here, ("gsplat_project", "m.toml"), &["--case", &case]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("held by no parameter, none of means2d, conics"), "{said:?}");
+}
+
+/// In WGSL: pixels of colour and opacity, and the last contributor as a count of the tile's list.
+#[test]
+fn an_image_in_wgsl_agrees_and_a_broken_one_is_found() {
+    if !has_engine("an image in WGSL") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let corpus = path("corpora/splat");
+    let [program, manifest] = ["packed_rasterize.wgsl", "packed_rasterize.toml"]
+        .map(|name| fs::read_to_string(kernel(name)).expect("a text"));
+    fs::write(here.join("k.toml"), manifest).expect("written");
+    let judged = |program: &str| {
+        fs::write(here.join("k.wgsl"), program).expect("written");
+        say(here, &["wgsl", "k.wgsl", "--manifest", "k.toml", "--corpus", &corpus, "--cases", "20"])
+    };
+    let said = judged(&program);
+    if said.err.contains("no engine of wgpu on this machine") {
+        println!("NOT EXERCISED: an image in WGSL: {}", said.err);
+        return;
+    }
+    assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
+    assert!(said.out.contains("NOT EXERCISED: render_transmittance: "), "{}", said.out);
+    for (right, wrong, output) in [
+        ("last = i + 1u - range.x;", "last = i - range.x;", "last_ids["),
+        ("transmittance * uniforms.background, 1.0", "uniforms.background, 1.0", "render_colors["),
+    ] {
+        assert_eq!(program.matches(right).count(), 1, "{right}");
+        let said = judged(&program.replace(right, wrong));
+        assert_eq!(said.code, Some(1), "{wrong}: {}\n{}", said.out, said.err);
+        assert!(said.out.contains(output), "{wrong}: {}", said.out);
+        let again = said.out.lines().find_map(|line| line.split_once("run it again: splatcheck "));
+        let again: Vec<_> = again.expect("a reproducer").1.split_whitespace().collect();
+        let again = say(here, &again);
+        assert_eq!(again.code, Some(1), "{wrong}: {}\n{}", again.out, again.err);
+    }
+}
