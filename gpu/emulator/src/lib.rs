@@ -96,7 +96,9 @@ mod width;
 pub use count::{Atomics, Executed, Report};
 pub use coverage::{InstructionCoverage, KernelCoverage, OtherKernel, Outcomes};
 pub use decode::MNEMONICS;
-pub use fault::{AccessKind, Defect, Fault, FaultKind, LaunchError, POISON, Race, RaceAccess, RunError};
+pub use fault::{
+    AccessKind, Defect, Fault, FaultKind, LaunchError, POISON, Race, RaceAccess, RunError,
+};
 pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, Space};
 pub use launch::{Argument, Launch, Observers, run, run_traced};

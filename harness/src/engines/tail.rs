@@ -79,7 +79,10 @@ mod tests {
     #[test]
     fn the_end_is_kept() {
         let text: String = (0..10_000).map(|i| format!("line {i}\n\n")).collect();
-        let words = Tail::of(std::io::Cursor::new(text)).expect("a thread").last_words().expect("it said something");
+        let words = Tail::of(std::io::Cursor::new(text))
+            .expect("a thread")
+            .last_words()
+            .expect("it said something");
         assert!(words.ends_with("line 9998 | line 9999"), "not the end: {words}");
         assert_eq!(words.split(" | ").count(), LINES, "{words}");
     }

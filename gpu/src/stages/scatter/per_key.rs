@@ -81,18 +81,20 @@ static PER_KEY: StageSpec = StageSpec {
     check: |_, _| Ok(()),
 };
 
-/// For each value, the elements of the longest list.
 fn loop_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
-    let offsets = run.inputs.u32("offsets")?;
-    let longest = offsets.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
-    Ok(over(run.size("V"), over(u64::from(longest.unwrap_or(0)), 0)))
+    Ok(steps_of_lists(run, run.inputs.u32("offsets")?))
 }
 
 /// The same from the stage's inputs.
 pub(super) fn loop_steps_of_keys(run: &LoopRun<'_>) -> Result<u64, TensorError> {
-    let offsets = starts(run.inputs.u32("keys")?, run.sizes.get("E"));
-    let longest = offsets.windows(2).map(|ends| ends[1] - ends[0]).max();
-    Ok(over(run.size("V"), over(u64::from(longest.unwrap_or(0)), 0)))
+    Ok(steps_of_lists(run, &starts(run.inputs.u32("keys")?, run.sizes.get("E"))))
+}
+
+/// For each value the elements of the longest list, and one step more: lavapipe makes 304 for a list of
+/// 300 elements of one value, where the loops alone ask for 303.
+fn steps_of_lists(run: &LoopRun<'_>, offsets: &[u32]) -> u64 {
+    let longest = offsets.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
+    over(run.size("V"), over(u64::from(longest.unwrap_or(0)), 0).saturating_add(1))
 }
 
 #[cfg(test)]

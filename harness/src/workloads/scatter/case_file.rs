@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use splatcheck_gpu::stages::scatter::NAME;
-use splatcheck_reference::scatter::NO_KEY;
 
 use super::case::{Case, Numbers};
 use super::text;
@@ -102,7 +101,7 @@ fn numbers(container: &Container<'_>) -> Result<Numbers, Problem> {
         None => container.need_tensor("initial")?.numbers(&[None, Some(width)])?,
     };
     let numbers = Numbers { keys, values, initial, width };
-    validate(&numbers)?;
+    numbers.validate()?;
     Ok(numbers)
 }
 
@@ -112,22 +111,6 @@ fn zeros(rows: &str, width: usize) -> Result<Vec<f32>, Problem> {
     let words = words.filter(|&words| words <= MAX_WORDS);
     let advice = || Problem::new("rows", quoted(rows), "give the number of rows of the sums");
     Ok(vec![0.0; words.ok_or_else(advice)?])
-}
-
-/// What arrays of fitting shapes may still contradict.
-pub(super) fn validate(numbers: &Numbers) -> Result<(), Problem> {
-    if numbers.width == 0 {
-        return Err(Problem::new("values of an element", 0, "give 1 or more"));
-    }
-    let rows = numbers.rows();
-    let beyond = |&key: &u32| key != NO_KEY && key as usize >= rows;
-    match numbers.keys.iter().position(beyond) {
-        Some(at) => {
-            let advice = format!("must be below {rows}, the rows, or {NO_KEY} for none");
-            Err(Problem::new(format!("keys[{at}]"), numbers.keys[at], advice))
-        }
-        None => Ok(()),
-    }
 }
 
 fn hazards(text: &str) -> Result<Vec<u8>, Problem> {
@@ -159,7 +142,7 @@ pub fn write_case(
 /// As [`write_case`], without the file's name.
 pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, Problem> {
     let numbers = &case.numbers;
-    validate(numbers)?;
+    numbers.validate()?;
     if let Some(key) = notes.keys().find(|key| !key.starts_with(NOTE_PREFIX)) {
         let advice = format!("the keys of notes start with {NOTE_PREFIX}");
         return Err(Problem::new("the key", quoted(key), advice));

@@ -18,7 +18,6 @@
 //! Every number is an f32, rounded once from its decimal text. The case's name is the file's.
 
 use super::case::{Case, Numbers};
-use super::case_file::validate;
 use crate::io::error::Problem;
 use crate::io::toml_node::{self, Node, Table};
 use crate::workload::WORKLOAD_KEY;
@@ -102,7 +101,7 @@ fn numbers(top: &Table<'_>) -> Result<Numbers, Problem> {
     for element in &elements {
         add(&mut numbers, &element.table()?)?;
     }
-    validate(&numbers)?;
+    numbers.validate()?;
     Ok(numbers)
 }
 

@@ -5,6 +5,7 @@ use super::{Plan, open};
 use crate::engine::{Engine, EngineError, LoopLimit, Work};
 use crate::mutation::Mutation;
 use crate::reduction::{Reduction, Setting};
+use crate::stage::OwnLaunches;
 use crate::stages::Stage;
 use crate::stages::scatter::SCATTER;
 use crate::stages::splat::tests::{inputs, scenes};
@@ -137,6 +138,12 @@ fn guard(engine: &mut WgpuEngine) -> &mut Guard {
     engine.guard.as_mut().expect("there is a limit")
 }
 
+/// The inputs of the first of a reduction's own launches.
+fn of_first(own: &OwnLaunches, inputs: &Tensors) -> Tensors {
+    let derived = (own.derive)(inputs).expect("the inputs fit");
+    own.of_first(inputs, &derived).expect("all of them are there")
+}
+
 /// Counts the steps that are left after a kernel, and compares what it made with its stage's bound.
 #[test]
 #[ignore = "run by tests::drivers with one driver in the environment"]
@@ -149,8 +156,12 @@ fn kernels_make_no_more_loop_steps_than_their_bounds() {
         let sizes = stage.check_inputs(&tensors).expect("the inputs fit");
         for setting in stage.settings(&settings) {
             // The second of two launches makes fewer.
-            let launched = stage.spec().launched(setting.map(|setting| setting.reduction));
-            let bound = launched.loop_steps(&tensors, &sizes, setting, &info);
+            let reduction = setting.map(|setting| setting.reduction);
+            let launched = stage.spec().launched(reduction);
+            let own = stage.spec().own_launches(reduction).map(|own| of_first(own, &tensors));
+            let inputs = own.as_ref().unwrap_or(&tensors);
+            let launched_sizes = launched.sizes(inputs).expect("the inputs fit");
+            let bound = launched.loop_steps(inputs, &launched_sizes, setting, &info);
             let bound = bound.expect("the inputs fit");
             let work = Work { inputs: &tensors, settings: &[setting] };
             let made = steps_made(&mut engine, limit, (stage, work));
