@@ -76,12 +76,12 @@ const BUTTERFLY: Ending =
     Ending { wgsl: include_str!("../kernels/wgsl/reduce_sw_b.wgsl"), cuda: "reduce_sw_b.cuh" };
 
 /// The texts of a reduction for stages whose lanes have a destination each: `keyed_NAME` in both
-/// languages, in WGSL after a text that several of them share.
+/// languages, in WGSL after texts that several of them share.
 macro_rules! keyed {
-    ($spelling:literal $(, after $shared:literal)?) => {
+    ($spelling:literal $(, after $($shared:literal),+)?) => {
         Some(Ending {
             wgsl: concat!(
-                $(include_str!(concat!("../kernels/wgsl/", $shared)), "\n",)?
+                $($(include_str!(concat!("../kernels/wgsl/", $shared)), "\n",)+)?
                 include_str!(concat!("../kernels/wgsl/keyed_", $spelling, ".wgsl"))
             ),
             cuda: concat!("keyed_", $spelling, ".cuh"),
@@ -192,7 +192,7 @@ reductions! {
         name: "sw-b",
         spelling: "sw_b",
         kernel: Kernel::Any(BUTTERFLY),
-        keyed: keyed!("sw_b", after "keyed_warp.wgsl"),
+        keyed: keyed!("sw_b", after "keyed_warp.wgsl", "keyed_tree.wgsl"),
         batch_size: WORKGROUP_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,
@@ -230,7 +230,7 @@ reductions! {
             wgsl: include_str!("../kernels/wgsl/reduce_block.wgsl"),
             cuda: "reduce_block.cuh",
         }),
-        keyed: keyed!("block", after "keyed_warp.wgsl"),
+        keyed: keyed!("block", after "keyed_warp.wgsl", "keyed_tree.wgsl"),
         batch_size: BLOCK_BATCH_SIZE,
         lane_has: LaneHas::Contributors,
         per_lane: 1,

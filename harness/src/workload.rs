@@ -288,6 +288,15 @@ impl Job {
         Ok(Self { stage, inputs, sizes, lanes, oracle, expectations: Default::default() })
     }
 
+    /// The same job with another oracle, which is made from this one's.
+    #[must_use]
+    pub(crate) fn under(self, oracle: impl FnOnce(Self) -> Box<dyn Oracle>) -> Self {
+        let (inputs, sizes) = (self.inputs.clone(), self.sizes.clone());
+        let (stage, lanes) = (self.stage, self.lanes);
+        let expectations = Default::default();
+        Self { stage, inputs, sizes, lanes, oracle: oracle(self), expectations }
+    }
+
     /// What a conforming kernel may return, computed once for each arithmetic.
     pub fn expectation(&self, arithmetic: Arithmetic) -> &Expectation {
         self.expectations[arithmetic as usize].get_or_init(|| self.oracle.expect(arithmetic))

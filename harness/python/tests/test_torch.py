@@ -10,51 +10,38 @@ import sys
 import numpy as np
 import pytest
 import splatcheck
+import test_arrays
+from test_arrays import CASE
 from test_importing import read_back, scene
 
 sys.path.append("/usr/lib/python3/dist-packages")
 torch = pytest.importorskip("torch", reason="NOT EXERCISED: torch (tests/setup installs python3-torch)")
 
 
-CASE = splatcheck.cases(count=1)[0]
-
-
 def tensor(array):
     return torch.from_numpy(np.array(array))
 
 
-def snapshot_bw(x, meta):
-    """What 3D Gaussian Splatting saves in front of its backward pass: 21 values."""
+def snapshots(x, meta):
+    """What 3D Gaussian Splatting saves in front of its backward pass, 21 values, and of its forward pass, 19."""
     width, height = meta["width"], meta["height"]
     tan = [float(side / (2 * focal)) for side, focal in zip((width, height), np.diag(x["Ks"][0])[:2])]
     view = tensor(x["viewmats"][0]).transpose(0, 1)
     empty, buffer = torch.Tensor([]), torch.zeros(8, dtype=torch.uint8)
-    means, radii = tensor(x["means"]), torch.zeros(len(x["means"]), dtype=torch.int32)
-    degree = int(np.sqrt(x["sh"].shape[1])) - 1
+    background, means, opacities = tensor(x["backgrounds"][0]), tensor(x["means"]), tensor(x["opacities"])[:, None]
     shape = [tensor(x["scales"]), tensor(x["quats"]), 1.0, empty, view, view @ view, *tan]
-    image = tensor(x["v_render_colors"][0]).permute(2, 0, 1)
-    background, eye = tensor(x["backgrounds"][0]), tensor(np.zeros(3, np.float32))
-    rest = [image, tensor(x["sh"]), degree, eye, buffer, 7, buffer, buffer, True]
-    return (background, means, radii, empty, *shape, *rest)
-
-
-def snapshot_fw(x, meta):
-    """What it saves in front of its forward pass: 19 values, the opacities among them."""
-    width, height = meta["width"], meta["height"]
-    (background, means, _, colors, scales, quats, modifier, covariances, view, projection, *tan), rest = (
-        snapshot_bw(x, meta)[:12],
-        snapshot_bw(x, meta)[12:],
-    )
-    _, sh, degree, eye, *_ = rest
-    opacities = tensor(x["opacities"])[:, None]
-    shape = [scales, quats, modifier, covariances, view, projection, *tan]
-    return (background, means, colors, opacities, *shape, height, width, sh, degree, eye, False, True)
+    colors = [tensor(x["sh"]), int(np.sqrt(x["sh"].shape[1])) - 1, tensor(np.zeros(3, np.float32))]
+    radii, image = torch.zeros(len(x["means"]), dtype=torch.int32), tensor(x["v_render_colors"][0]).permute(2, 0, 1)
+    backward = (background, means, radii, empty, *shape, image, *colors, buffer, 7, buffer, buffer, True)
+    forward = (background, means, empty, opacities, *shape, height, width, *colors, False, True)
+    return backward, forward
 
 
 def test_a_snapshot_that_torch_saved_becomes_the_case_that_it_was(tmp_path):
     x, meta = scene()
-    torch.save(snapshot_bw(x, meta), tmp_path / "snapshot_bw.dump")
-    torch.save(snapshot_fw(x, meta), tmp_path / "snapshot_fw.dump")
+    backward, forward = snapshots(x, meta)
+    torch.save(backward, tmp_path / "snapshot_bw.dump")
+    torch.save(forward, tmp_path / "snapshot_fw.dump")
     made = splatcheck.import_case(
         tmp_path / "snapshot_bw.dump", tmp_path / "cases", forward=tmp_path / "snapshot_fw.dump"
     )
@@ -78,7 +65,7 @@ def test_a_call_that_torch_saved_becomes_its_case(tmp_path):
 
 def right():
     """What the oracle returns, rounded to float32, as tensors."""
-    return {name: tensor(splatcheck.oracle(CASE)[name].astype(np.float32)) for name in CASE.outputs}
+    return {name: tensor(array) for name, array in test_arrays.right().items()}
 
 
 def test_tensors_are_taken_however_they_lie():

@@ -171,11 +171,11 @@ pub fn try_all(
     };
     thread::scope(|scope| {
         // Where there are no more threads, fewer are tried at once.
-        let others = (1..AT_ONCE.min(candidates.len())).map_while(|_| {
-            let started = threads::in_scope(scope, work);
-            started.ok()
-        });
-        let _others: Vec<_> = others.collect();
+        for _ in 1..AT_ONCE.min(candidates.len()) {
+            if threads::in_scope(scope, work).is_err() {
+                break;
+            }
+        }
         work();
     });
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);

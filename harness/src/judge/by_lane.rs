@@ -22,11 +22,8 @@ impl ByLane {
     /// The summation of every row. Without a setting the order is nobody's.
     #[must_use]
     pub fn summations(&self, setting: Option<Setting>, lane_width: u32) -> Vec<Summation> {
-        let adding = match setting {
-            Some(setting) => self.adding(setting, lane_width),
-            None => self.adding(BASELINE, lane_width),
-        };
         let setting = setting.unwrap_or(BASELINE);
+        let adding = self.adding(setting, lane_width);
         let summation = |(adding, &starts): (&Adding, &bool)| {
             // What is sent is added to what the row holds.
             let start = u64::from(starts);

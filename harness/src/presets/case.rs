@@ -9,7 +9,7 @@ use crate::layout::Tensor;
 use crate::scatter_step::Scatter;
 use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes, Oracle};
 use crate::workloads::splat::level::Level;
-use splatcheck_gpu::{EngineError, Stage, TensorError, Tensors};
+use splatcheck_gpu::{EngineError, Stage, Tensors};
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
@@ -49,13 +49,10 @@ impl Case for OfPreset {
                 && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))
         };
         let judged = |job: Job| match Level::of(job.stage).is_some_and(by_logits) {
-            true => ByLogits::job(job).map_err(|error| CaseError {
-                case: self.case.name().to_owned(),
-                problem: error.to_string(),
-            }),
-            false => Ok(job),
+            true => job.under(|job| Box::new(ByLogits(job))),
+            false => job,
         };
-        jobs.into_iter().map(judged).collect()
+        Ok(jobs.into_iter().map(judged).collect())
     }
 
     fn views_of(&self, stage: Stage) -> usize {
@@ -101,13 +98,6 @@ impl Case for OfPreset {
 /// A raster job whose gradients by opacities are those by their logits.
 #[derive(Debug)]
 struct ByLogits(Job);
-
-impl ByLogits {
-    fn job(job: Job) -> Result<Job, TensorError> {
-        let (stage, inputs, lanes) = (job.stage, job.inputs.clone(), job.lanes);
-        Job::new(stage, inputs, lanes, Box::new(Self(job)))
-    }
-}
 
 impl Oracle for ByLogits {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {

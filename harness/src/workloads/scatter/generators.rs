@@ -14,6 +14,7 @@ use crate::workload::{CaseId, Generator, Promise, Turns};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use splatcheck_gpu::stages::scatter::NAME;
+use splatcheck_reference::scatter::NO_KEY;
 
 /// A row of the table: a generator and how it draws.
 #[derive(Clone, Copy, Debug)]
@@ -155,6 +156,20 @@ impl Dice {
         self.shuffle(&mut all);
         all.truncate(count);
         all
+    }
+
+    /// Elements with these keys and so many values each, for so many rows, which begin at zero or not. What
+    /// idle elements hold is infinite or no number.
+    fn numbers(&mut self, keys: Vec<u32>, width: usize, rows: u32) -> Numbers {
+        let mut values = self.values(keys.len() * width);
+        for (key, values) in keys.iter().zip(values.chunks_exact_mut(width)) {
+            if *key == NO_KEY {
+                values.fill(if self.coin() { f32::NAN } else { f32::INFINITY });
+            }
+        }
+        let words = rows as usize * width;
+        let initial = if self.coin() { self.values(words) } else { vec![0.0; words] };
+        Numbers { keys, values, initial, width }
     }
 }
 

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
-use splatcheck_gpu::{EngineError, Stage, TensorError, Tensors};
+use splatcheck_gpu::{EngineError, Stage, Tensors};
 
 use crate::case_space::Traits;
 use crate::diagnosis::Hypothesis;
@@ -71,13 +71,10 @@ impl Case for Without {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let of_some = |job: Job| {
-            OfSome::job(job, self.left_out.clone()).map_err(|error| CaseError {
-                case: self.case.name().to_owned(),
-                problem: error.to_string(),
-            })
-        };
-        self.case.jobs_of(view, wanted)?.into_iter().map(of_some).collect()
+        let of_some =
+            |job| -> Box<dyn Oracle> { Box::new(OfSome { job, left_out: self.left_out.clone() }) };
+        let jobs = self.case.jobs_of(view, wanted)?.into_iter();
+        Ok(jobs.map(|job| job.under(of_some)).collect())
     }
 
     fn views_of(&self, stage: Stage) -> usize {
@@ -125,13 +122,6 @@ impl Case for Without {
 struct OfSome {
     job: Job,
     left_out: Vec<&'static str>,
-}
-
-impl OfSome {
-    fn job(job: Job, left_out: Vec<&'static str>) -> Result<Job, TensorError> {
-        let (stage, inputs, lanes) = (job.stage, job.inputs.clone(), job.lanes);
-        Job::new(stage, inputs, lanes, Box::new(Self { job, left_out }))
-    }
 }
 
 impl Oracle for OfSome {

@@ -86,15 +86,7 @@ pub(super) fn draw(turn: u64, lane_width: u32, dice: &mut Dice) -> Numbers {
         keys.extend(warp(aim, lane_width, &rows, dice));
     }
     let width = 1 + dice.below(3) as usize;
-    let mut values = dice.values(keys.len() * width);
-    for (key, values) in keys.iter().zip(values.chunks_exact_mut(width)) {
-        if *key == NO_KEY {
-            values.fill(if dice.coin() { f32::NAN } else { f32::INFINITY });
-        }
-    }
-    let words = ROWS as usize * width;
-    let initial = if dice.coin() { dice.values(words) } else { vec![0.0; words] };
-    Numbers { keys, values, initial, width }
+    dice.numbers(keys, width, ROWS)
 }
 
 #[cfg(test)]
