@@ -53,6 +53,23 @@ fn what_one_thread_can_do_is_done_by_one() {
     }
 }
 
+/// Threads that were there when the program counted them are gone when it uses them.
+#[test]
+fn runs_may_take_each_others_threads() {
+    let Some(folder) = folder("runs_may_take_each_others_threads") else { return };
+    std::thread::scope(|scope| {
+        for place in 0..6 {
+            let (folder, out) = (folder.path(), format!("oracle case.toml -o {place}.safetensors"));
+            scope.spawn(move || {
+                for threads in (2..=5).cycle().take(20) {
+                    let said = limited(folder, threads, &out);
+                    assert_eq!(said.code, Some(0), "{threads} threads: {said:?}");
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn what_takes_more_threads_says_so() {
     let Some(folder) = folder("what_takes_more_threads_says_so") else { return };

@@ -3,8 +3,9 @@
 //! `std::thread::spawn` and rayon's own pool panic there. Here a thread that cannot be had is an error
 //! with a sentence, and work that fewer threads can do, or this one alone, is done by those.
 
+use std::env;
 use std::io;
-use std::sync::Mutex;
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 /// A thread that cannot be had, and why.
@@ -21,34 +22,43 @@ impl From<io::Error> for NoThread {
     }
 }
 
-/// Makes rayon's pool smaller where there are fewer threads than it would start: half of those that there
-/// are, since engines need some, or this one alone. Where there are enough, rayon does as it always does.
-/// To be called before anything else of rayon.
+/// Starts rayon's pool: as many threads as rayon would start, or where there are fewer, half of those,
+/// since engines need some, or this one alone. To be called before anything else of rayon.
 pub fn prepare() {
-    let wanted = thread::available_parallelism().map_or(1, usize::from);
-    let had = how_many(wanted);
-    if had == wanted {
-        return;
+    let wanted = match env::var("RAYON_NUM_THREADS").ok().and_then(|said| said.parse().ok()) {
+        None | Some(0) => thread::available_parallelism().map_or(1, usize::from),
+        Some(wanted) => wanted.min(rayon::max_num_threads()),
+    };
+    let mut waiting = waiting(wanted);
+    if waiting.len() < wanted {
+        waiting.truncate(waiting.len() / 2);
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads((had / 2).max(1));
-    let pool = if had < 2 { pool.use_current_thread() } else { pool };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(waiting.len().max(1));
+    let pool = if waiting.is_empty() { pool.use_current_thread() } else { pool };
+    // The pool takes threads that live already: one that it started itself might not be had any more.
     // It fails where a host of this library made the pool before.
-    let _ = pool.build_global();
+    let _ = pool.spawn_handler(handing(waiting)).build_global();
 }
 
-/// How many threads can live at the same time, up to so many.
-fn how_many(wanted: usize) -> usize {
-    // They wait for this lock until all are started.
-    let (lock, mut had) = (Mutex::new(()), 0);
-    let held = lock.lock();
-    thread::scope(|scope| {
-        let wait = || drop(lock.lock());
-        while had < wanted && in_scope(scope, wait).is_ok() {
-            had += 1;
-        }
-        drop(held);
-    });
-    had
+/// Hands rayon's work to threads that wait for it, one after another.
+fn handing(
+    waiting: Vec<Sender<rayon::ThreadBuilder>>,
+) -> impl FnMut(rayon::ThreadBuilder) -> io::Result<()> {
+    let mut waiting = waiting.into_iter();
+    move |work| {
+        let thread = waiting.next().ok_or(io::ErrorKind::WouldBlock)?;
+        thread.send(work).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// Up to so many threads, alive at the same time; each waits for the work that rayon has for it and ends
+/// when it can come no more.
+fn waiting(wanted: usize) -> Vec<Sender<rayon::ThreadBuilder>> {
+    let one = || {
+        let (give, take) = mpsc::channel::<rayon::ThreadBuilder>();
+        start(move || take.recv().map(rayon::ThreadBuilder::run)).map(|_| give)
+    };
+    (0..wanted).map_while(|_| one().ok()).collect()
 }
 
 /// As [`thread::spawn`].
@@ -77,8 +87,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_counted_while_all_of_them_live() {
-        assert_eq!(how_many(0), 0, "none asked for");
-        assert_eq!(how_many(3), 3, "three asked for");
+    fn the_pool_has_threads_that_lived_before_it() {
+        assert_eq!(waiting(0).len(), 0, "none asked for");
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(3).spawn_handler(handing(waiting(3)));
+        let pool = pool.build().expect("three were started");
+        assert_eq!(pool.broadcast(|_| thread::current().id()).len(), 3, "each does its part");
     }
 }
