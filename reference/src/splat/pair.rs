@@ -10,15 +10,94 @@ use crate::arithmetic::{Arith, ExtraRoundings, rounded};
 /// (a, b, c), 1/pixels^2, and the offset (dx, dy) = mean2d - sample point, pixels.
 #[inline(always)]
 pub fn sigma<A: Arith>(conic: [A; 3], dx: A, dy: A) -> A {
-    let [a, b, c] = conic;
-    dx.like(0.5) * ((a * dx) * dx + (c * dy) * dy) + (b * dx) * dy
+    sigma_along(&AlongX::new(conic, dx), &AlongY::new(conic, dy))
+}
+
+/// What [`sigma`] needs of dx alone: the same for a column of pixels.
+#[derive(Clone, Copy)]
+pub(crate) struct AlongX<A> {
+    dx: A,
+    /// a dx
+    own: A,
+    /// a dx^2
+    square: A,
+    /// b dx
+    cross: A,
+}
+
+/// What [`sigma`] needs of dy alone: the same for a row of pixels.
+#[derive(Clone, Copy)]
+pub(crate) struct AlongY<A> {
+    dy: A,
+    /// c dy
+    own: A,
+    /// c dy^2
+    square: A,
+}
+
+impl<A: Arith> AlongX<A> {
+    #[inline(always)]
+    pub(crate) fn new([a, b, _]: [A; 3], dx: A) -> Self {
+        let own = a * dx;
+        Self { dx, own, square: own * dx, cross: b * dx }
+    }
+}
+
+impl<A: Arith> AlongY<A> {
+    #[inline(always)]
+    pub(crate) fn new([_, _, c]: [A; 3], dy: A) -> Self {
+        let own = c * dy;
+        Self { dy, own, square: own * dy }
+    }
+}
+
+/// [`sigma`] where a column and a row of pixels meet.
+#[inline(always)]
+pub(crate) fn sigma_along<A: Arith>(x: &AlongX<A>, y: &AlongY<A>) -> A {
+    x.dx.like(0.5) * (x.square + y.square) + x.cross * y.dy
+}
+
+/// [`sigma_terms`] where a column and a row of pixels meet.
+#[inline(always)]
+pub(crate) fn sigma_terms_along<A: Arith>(x: &AlongX<A>, y: &AlongY<A>) -> [A; 3] {
+    let half = x.dx.like(0.5);
+    [half * x.square, half * y.square, x.cross * y.dy]
+}
+
+/// What [`alpha_vjp`] needs of dx alone, beside sigma's.
+#[derive(Clone, Copy)]
+pub(crate) struct SlopeX<A> {
+    /// dx^2
+    square: A,
+}
+
+/// What [`alpha_vjp`] needs of dy alone, beside sigma's.
+#[derive(Clone, Copy)]
+pub(crate) struct SlopeY<A> {
+    /// dy^2
+    square: A,
+    /// b dy
+    cross: A,
+}
+
+impl<A: Arith> SlopeX<A> {
+    #[inline(always)]
+    pub(crate) fn new(x: &AlongX<A>) -> Self {
+        Self { square: x.dx * x.dx }
+    }
+}
+
+impl<A: Arith> SlopeY<A> {
+    #[inline(always)]
+    pub(crate) fn new([_, b, _]: [A; 3], y: &AlongY<A>) -> Self {
+        Self { square: y.dy * y.dy, cross: b * y.dy }
+    }
 }
 
 /// The terms of [`sigma`].
 #[inline(always)]
 pub fn sigma_terms<A: Arith>(conic: [A; 3], dx: A, dy: A) -> [A; 3] {
-    let ([a, b, c], half) = (conic, dx.like(0.5));
-    [half * ((a * dx) * dx), half * ((c * dy) * dy), (b * dx) * dy]
+    sigma_terms_along(&AlongX::new(conic, dx), &AlongY::new(conic, dy))
 }
 
 /// What a pair passes back to its Gaussian, the colour excepted.
@@ -57,15 +136,27 @@ pub fn alpha_vjp<A: Arith>(
     v_alpha: A,
     extra: ExtraRoundings,
 ) -> PairGradient<A> {
-    let [a, b, c] = conic;
+    let (x, y) = (AlongX::new(conic, dx), AlongY::new(conic, dy));
+    let slopes = (&SlopeX::new(&x), &SlopeY::new(conic, &y));
+    alpha_vjp_along((&x, &y), slopes, [opacity, gauss, v_alpha], extra)
+}
+
+/// [`alpha_vjp`] where a column and a row of pixels meet, of `[opacity, gauss, v_alpha]`.
+#[inline(always)]
+pub(crate) fn alpha_vjp_along<A: Arith>(
+    (x, y): (&AlongX<A>, &AlongY<A>),
+    (of_x, of_y): (&SlopeX<A>, &SlopeY<A>),
+    [opacity, gauss, v_alpha]: [A; 3],
+    extra: ExtraRoundings,
+) -> PairGradient<A> {
     let v_power = one_term((opacity * gauss) * v_alpha, extra);
     let minus_half = v_power.like(-0.5) * v_power;
-    let mean2d = [-(v_power * (a * dx + b * dy)), -(v_power * (b * dx + c * dy))];
-    let conic = [minus_half * (dx * dx), -v_power * (dx * dy), minus_half * (dy * dy)];
+    let mean2d = [-(v_power * (x.own + of_y.cross)), -(v_power * (x.cross + y.own))];
+    let conic = [minus_half * of_x.square, -v_power * (x.dx * y.dy), minus_half * of_y.square];
     PairGradient {
         mean2d: [
-            rounded!(mean2d[0], extra, [v_power * (a * dx), v_power * (b * dy)]),
-            rounded!(mean2d[1], extra, [v_power * (b * dx), v_power * (c * dy)]),
+            rounded!(mean2d[0], extra, [v_power * x.own, v_power * of_y.cross]),
+            rounded!(mean2d[1], extra, [v_power * x.cross, v_power * y.own]),
         ],
         conic: [one_term(conic[0], extra), one_term(conic[1], extra), one_term(conic[2], extra)],
         opacity: one_term(gauss * v_alpha, extra),

@@ -227,7 +227,7 @@ impl<S: Scalar> Strip<'_, S> {
         start: usize,
     ) {
         let (one, channels) = (S::from_f64(1.0), background.len());
-        for Pixel { index, block, lane } in pixels {
+        for Pixel { index, block, lane, .. } in pixels {
             let (to, from) = (index - self.first, &tile.blocks[block]);
             let t = from.transmittance[lane];
             self.alphas[to] = one - t;

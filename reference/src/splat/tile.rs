@@ -60,16 +60,11 @@ impl<S: Scalar> Tile<S> {
         (0..h).flat_map(move |y| {
             (0..w).map(move |x| Pixel {
                 index: (y0 + y) * width + x0 + x,
+                at: [x, y],
                 block: y / BLOCK_HEIGHT * across + x / BLOCK_WIDTH,
                 lane: y % BLOCK_HEIGHT * BLOCK_WIDTH + x % BLOCK_WIDTH,
             })
         })
-    }
-
-    /// The place of a pixel in its tile of `side` pixels, row by row, in an image of this width.
-    pub(crate) fn place(&self, pixel: &Pixel, width: usize, side: usize) -> usize {
-        let [x0, y0] = self.origin;
-        (pixel.index / width - y0) * side + pixel.index % width - x0
     }
 
     /// Rows of blocks that `footprint` may reach.
@@ -94,10 +89,19 @@ impl<S: Scalar> Tile<S> {
 pub(crate) struct Pixel {
     /// Index in the image.
     pub(crate) index: usize,
+    /// Column and row in the tile.
+    at: [usize; 2],
     /// Its block in the tile.
     pub(crate) block: usize,
     /// Its place in the block.
     pub(crate) lane: usize,
+}
+
+impl Pixel {
+    /// Its place in a tile of `side` pixels, row by row.
+    pub(crate) fn place(&self, side: u32) -> usize {
+        self.at[1] * side as usize + self.at[0]
+    }
 }
 
 #[inline(always)]
@@ -242,6 +246,17 @@ impl<S: Scalar> Entries<S> {
     #[inline(always)]
     pub(crate) fn color(&self, i: usize, channels: usize) -> &[S] {
         &self.colors[i * channels..(i + 1) * channels]
+    }
+
+    /// The columns and the rows of blocks that an entry may reach.
+    #[inline(always)]
+    pub(crate) fn extent(&self, entry: &Entry<S>) -> [Range<usize>; 2] {
+        let spans = &self.spans[entry.spans.clone()];
+        let (mut first, mut end) = (u16::MAX, 0);
+        for span in spans.iter().filter(|[start, end]| start < end) {
+            (first, end) = (first.min(span[0]), end.max(span[1]));
+        }
+        [usize::from(first)..usize::from(end), entry.row..entry.row + spans.len()]
     }
 
     /// The rows of blocks that an entry may reach, each with its blocks.

@@ -4,12 +4,12 @@
 mod state;
 
 use super::backward::TileSums;
-use super::lanes::{self, Alpha, Constants, Splat, flags};
+use super::lanes::{self, Along, AlongSlopes, Alpha, Constants, Splat, flags};
 use crate::arithmetic::{Bounded, Decided, LaneJob, Lanes, Model};
 use crate::splat::backward::rasterize::{GEOMETRY, add_places, turn_of};
 use crate::splat::formulated::{BackwardView, Ends, beyond, in_front, unblend};
 use crate::splat::formulation::Formulation;
-use crate::splat::pair::alpha_vjp;
+use crate::splat::pair::alpha_vjp_along;
 use crate::splat::reach::Footprint;
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel};
 use crate::splat::view::RasterView;
@@ -57,7 +57,7 @@ impl<M: Model> TileJob<'_, M> {
                 let here = inputs.checkpoint(entry.depth);
                 if let Some(number) = here.filter(|_| here != checkpoint) {
                     checkpoint = here;
-                    state.resume([self.number, number]);
+                    state.resume([self.number, number], entry.depth);
                 }
                 scratch.begin(view.splats.color(entry.id), &constants);
                 let omitted = inputs.omitted().and_then(|all| all.at(self.number, entry.depth));
@@ -95,6 +95,8 @@ impl<L: Lanes<Elem = f64>> Sum<L> {
 
 /// What a Gaussian's walk over a tile's blocks needs besides the pixels' own state.
 struct Scratch<M, L> {
+    along: Along<M, L>,
+    slopes: AlongSlopes<M, L>,
     color: Vec<Bounded<M, L>>,
     v_pixel: Vec<Bounded<M, L>>,
     remainder: Vec<Bounded<M, L>>,
@@ -115,6 +117,8 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         let place = [0.0; BLOCK];
         let place = Sum { value: place, magnitude: place, radius: place };
         Self {
+            along: Along::new(),
+            slopes: AlongSlopes::new(),
             color: vec![zeros; channels],
             v_pixel: vec![zeros; channels],
             remainder: vec![zeros; channels],
@@ -147,6 +151,8 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         let lanes = constants.zero.center();
         let splat = Splat::new(&entry.footprint, lanes);
         let depth = lanes.like(entry.depth as f64);
+        self.along.fill(&splat, &state.samples, entries.extent(entry), lane);
+        self.slopes.fill(&splat, &self.along);
         self.sums.fill(Sum { value: lanes, magnitude: lanes, radius: lanes });
         self.count = lanes;
         let d = self.color.len();
@@ -158,11 +164,8 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
                 if !lanes.any(active) {
                     continue;
                 }
-                let sample = [
-                    state.samples[0][column].load(lanes, lane),
-                    state.samples[1][row].load(lanes, lane),
-                ];
-                let Some(alpha) = lanes::alpha_at(&splat, constants, sample, active) else {
+                let place = self.along.at(column, row);
+                let Some(alpha) = lanes::alpha_at(&splat, constants, place, active) else {
                     continue;
                 };
                 let takes = lanes.and(active, alpha.visible);
@@ -178,6 +181,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
                     let open = self.step(
                         &splat,
                         &alpha,
+                        [column, row],
                         walk,
                         [takes, kept],
                         constants,
@@ -204,6 +208,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         &mut self,
         splat: &Splat<M, L>,
         alpha: &Alpha<M, L>,
+        [column, row]: [usize; 2],
         (formulation, decides_stops): (Formulation, bool),
         [takes, kept]: [L::Mask; 2],
         constants: &Constants<M, L>,
@@ -229,16 +234,16 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
             *v = channel.v_pixel.load(lanes, lane);
             *remainder = channel.remainder.load(lanes, lane);
         }
-        let Self { color, v_pixel, remainder, v_color, sums, count, .. } = self;
+        let Self { along, slopes, color, v_pixel, remainder, v_color, sums, count, .. } = self;
         let ends = Ends {
             t_final: block.t_final.load(lanes, lane),
             parts: [block.parts[0].load(lanes, lane), block.parts[1].load(lanes, lane)],
         };
         let (at, extra) = ([alpha.alpha, t], formulation.extra_roundings());
         let v_alpha = unblend(formulation, at, ends, color, v_pixel, remainder, v_color);
-        let gradient =
-            alpha_vjp(splat.conic, alpha.offset, splat.opacity, alpha.gauss, v_alpha, extra)
-                .to_array();
+        let place = (along.at(column, row), slopes.at(along, column, row));
+        let of_alpha = [splat.opacity, alpha.gauss, v_alpha];
+        let gradient = alpha_vjp_along(place.0, place.1, of_alpha, extra).to_array();
         let clamps = constants.clamps(alpha.raw);
         let value_clamps = constants.alpha_max.center().lt(alpha.raw.center());
         for (i, (sum, &term)) in sums.iter_mut().zip(gradient.iter().chain(&*v_color)).enumerate() {

@@ -3,7 +3,7 @@
 
 use super::alpha_at;
 use super::forward::{Outcome, Pixel, finish};
-use super::lanes::{self, Cells, Constants, Splat, flags, samples};
+use super::lanes::{self, Along, Cells, Constants, Place, Splat, flags, samples};
 use crate::arithmetic::{Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar};
 use crate::splat::rasterize::last_id;
 use crate::splat::reach::Footprint;
@@ -47,14 +47,14 @@ impl<M: Model> TileJob<'_, M> {
         let Self { view, footprints, number } = *self;
         let list = view.lists.range(number);
         let constants = Constants::new(view.convention, lanes, ExtraRoundings::NONE);
-        let mut entries = Entries::new();
+        let (mut entries, mut along) = (Entries::new(), Along::new());
         for (batch, ids) in view.lists.flatten_ids[list].chunks(BATCH).enumerate() {
             if walk.alive == 0 {
                 break;
             }
             entries.fill(&walk.tile, footprints, view.splats, ids, batch * BATCH);
             for entry in &entries.list {
-                walk.blend(&entries, entry, &constants, lanes);
+                walk.blend(&entries, entry, &constants, &mut along);
             }
         }
     }
@@ -105,23 +105,31 @@ impl<'a, M: Model> Walk<'a, M> {
         entries: &Entries<Bounded<M>>,
         entry: &Entry<Bounded<M>>,
         constants: &Constants<M, L>,
-        lanes: L,
+        along: &mut Along<M, L>,
     ) {
-        let splat = Splat::new(&entry.footprint, lanes);
-        for (row, columns) in entries.rows(entry) {
-            for column in columns {
-                let block = row * self.tile.blocks[0] + column;
-                for lane in (0..BLOCK).step_by(L::LANES) {
-                    let sample = [
-                        self.samples[0][column].load(lanes, lane),
-                        self.samples[1][row].load(lanes, lane),
-                    ];
-                    if let Some(leave) = self.step(&splat, entry, constants, sample, [block, lane])
-                    {
-                        self.leave(leave, block);
+        let splat = Splat::new(&entry.footprint, constants.one.center());
+        for lane in (0..BLOCK).step_by(L::LANES) {
+            along.fill(&splat, &self.samples, entries.extent(entry), lane);
+            for (row, columns) in entries.rows(entry) {
+                for column in columns {
+                    let block = row * self.tile.blocks[0] + column;
+                    let place = along.at(column, row);
+                    let leaves = self.step(&splat, entry, constants, place, [block, lane]);
+                    if let Some(leaves) = leaves {
+                        self.leave(leaves, block);
                     }
                 }
-                if self.blocks[block].left {
+            }
+        }
+        self.blend_alone(entries, entry);
+    }
+
+    /// Blends one Gaussian into the pixels that have left the lanes.
+    #[inline(always)]
+    fn blend_alone(&mut self, entries: &Entries<Bounded<M>>, entry: &Entry<Bounded<M>>) {
+        for (row, columns) in entries.rows(entry) {
+            for column in columns {
+                if self.blocks[row * self.tile.blocks[0] + column].left {
                     self.step_alone(entry, row, column);
                 }
             }
@@ -136,10 +144,10 @@ impl<'a, M: Model> Walk<'a, M> {
         splat: &Splat<M, L>,
         entry: &Entry<Bounded<M>>,
         constants: &Constants<M, L>,
-        sample: [Bounded<M, L>; 2],
+        place: Place<'_, M, L>,
         [at, lane]: [usize; 2],
     ) -> Option<PerPixel<f64>> {
-        let lanes = sample[0].center();
+        let lanes = constants.one.center();
         let block = &mut self.blocks[at];
         let one = lanes.like(1.0);
         let stopped = lanes.load(&block.stopped[lane..]);
@@ -147,7 +155,7 @@ impl<'a, M: Model> Walk<'a, M> {
         if !lanes.any(running) {
             return None;
         }
-        let alpha = lanes::alpha_at(splat, constants, sample, running)?;
+        let alpha = lanes::alpha_at(splat, constants, place, running)?;
         let t = block.t.load(lanes, lane);
         let next = t * (constants.one - alpha.alpha);
         let stops = constants.stops(next);

@@ -5,9 +5,12 @@
 
 use crate::arithmetic::{Arith, Bounded, Decided, ExtraRoundings, Lanes, Model, Scalar, rounded};
 use crate::splat::convention::{ClampGradient, Convention, StopRule};
-use crate::splat::pair::{one_term, sigma, sigma_terms};
+use crate::splat::pair::{
+    AlongX, AlongY, SlopeX, SlopeY, one_term, sigma_along, sigma_terms_along,
+};
 use crate::splat::reach::Footprint;
 use crate::splat::tile::{BLOCK, PerPixel, Tile};
+use std::ops::Range;
 
 /// A bounded number for each pixel of a block.
 #[derive(Clone, Copy)]
@@ -126,9 +129,90 @@ impl<M: Model, L: Lanes<Elem = f64>> Splat<M, L> {
     }
 }
 
+/// A column and a row of blocks: what the power of one Gaussian needs of each.
+pub(super) type Place<'a, M, L> = (&'a AlongX<Bounded<M, L>>, &'a AlongY<Bounded<M, L>>);
+
+/// What the power of one Gaussian needs of the columns and rows of a tile's blocks that it may reach.
+pub(super) struct Along<M, L> {
+    columns: Vec<AlongX<Bounded<M, L>>>,
+    rows: Vec<AlongY<Bounded<M, L>>>,
+    /// The first column and row.
+    first: [usize; 2],
+}
+
+impl<M: Model, L: Lanes<Elem = f64>> Along<M, L> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self { columns: Vec::new(), rows: Vec::new(), first: [0; 2] }
+    }
+
+    /// Goes on to a Gaussian that may reach these columns and rows, for the pixels from `lane` on.
+    #[inline(always)]
+    pub(super) fn fill(
+        &mut self,
+        splat: &Splat<M, L>,
+        samples: &[Vec<Cells>; 2],
+        [columns, rows]: [Range<usize>; 2],
+        lane: usize,
+    ) {
+        let lanes = splat.opacity.center();
+        self.first = [columns.start, rows.start];
+        self.columns.clear();
+        for cells in &samples[0][columns] {
+            let dx = splat.mean2d[0] - cells.load(lanes, lane);
+            self.columns.push(AlongX::new(splat.conic, dx));
+        }
+        self.rows.clear();
+        for cells in &samples[1][rows] {
+            let dy = splat.mean2d[1] - cells.load(lanes, lane);
+            self.rows.push(AlongY::new(splat.conic, dy));
+        }
+    }
+
+    /// Where a column and a row meet.
+    #[inline(always)]
+    pub(super) fn at(&self, column: usize, row: usize) -> Place<'_, M, L> {
+        (&self.columns[column - self.first[0]], &self.rows[row - self.first[1]])
+    }
+}
+
+/// A column and a row of blocks: what the gradient of alpha needs of each besides.
+pub(super) type Slopes<'a, M, L> = (&'a SlopeX<Bounded<M, L>>, &'a SlopeY<Bounded<M, L>>);
+
+/// What the gradient of one Gaussian's alpha needs besides of the columns and rows.
+pub(super) struct AlongSlopes<M, L> {
+    columns: Vec<SlopeX<Bounded<M, L>>>,
+    rows: Vec<SlopeY<Bounded<M, L>>>,
+}
+
+impl<M: Model, L: Lanes<Elem = f64>> AlongSlopes<M, L> {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self { columns: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Goes on to the Gaussian that `along` is at.
+    #[inline(always)]
+    pub(super) fn fill(&mut self, splat: &Splat<M, L>, along: &Along<M, L>) {
+        self.columns.clear();
+        for x in &along.columns {
+            self.columns.push(SlopeX::new(x));
+        }
+        self.rows.clear();
+        for y in &along.rows {
+            self.rows.push(SlopeY::new(splat.conic, y));
+        }
+    }
+
+    /// Where a column and a row of `along` meet.
+    #[inline(always)]
+    pub(super) fn at(&self, along: &Along<M, L>, column: usize, row: usize) -> Slopes<'_, M, L> {
+        (&self.columns[column - along.first[0]], &self.rows[row - along.first[1]])
+    }
+}
+
 /// alpha of some pixels, and where the pair counts or may count.
 pub(super) struct Alpha<M, L: Lanes> {
-    pub(super) offset: [Bounded<M, L>; 2],
     pub(super) gauss: Bounded<M, L>,
     /// Before the clamp.
     pub(super) raw: Bounded<M, L>,
@@ -139,19 +223,17 @@ pub(super) struct Alpha<M, L: Lanes> {
     pub(super) skipped: L::Mask,
 }
 
-/// Evaluates a Gaussian at pixels with the given sample points; nothing where all `wanted` pixels
+/// Evaluates a Gaussian at the pixels where a column and a row meet; nothing where all `wanted` pixels
 /// skip it.
 #[inline(always)]
 pub(super) fn alpha_at<M: Model, L: Lanes<Elem = f64>>(
     splat: &Splat<M, L>,
     constants: &Constants<M, L>,
-    [x, y]: [Bounded<M, L>; 2],
+    (x, y): Place<'_, M, L>,
     wanted: L::Mask,
 ) -> Option<Alpha<M, L>> {
-    let lanes = x.center();
-    let offset = [splat.mean2d[0] - x, splat.mean2d[1] - y];
-    let power = -sigma(splat.conic, offset[0], offset[1]);
-    let power = rounded!(power, constants.extra, sigma_terms(splat.conic, offset[0], offset[1]));
+    let lanes = splat.opacity.center();
+    let power = rounded!(-sigma_along(x, y), constants.extra, sigma_terms_along(x, y));
     let gauss = power.exp();
     let raw = one_term(splat.opacity * gauss, constants.extra);
     let alpha = constants.alpha_max.min(raw);
@@ -161,7 +243,6 @@ pub(super) fn alpha_at<M: Model, L: Lanes<Elem = f64>>(
     let open = lanes.and(lanes.not(above.always), lanes.not(below.always));
     let visible = lanes.and(above.never, below.never);
     lanes.any(lanes.and(wanted, open)).then_some(Alpha {
-        offset,
         gauss,
         raw,
         alpha,

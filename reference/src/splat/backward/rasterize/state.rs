@@ -55,7 +55,7 @@ impl<S: Scalar> TileState<S> {
             entries: 0,
         };
         let mut remainder = vec![zero[0]; d];
-        for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
+        for Pixel { index, block, lane, .. } in tile.pixels(view.width as usize) {
             let Some(end) = inputs.end(index, list) else { continue };
             state.entries = state.entries.max(end);
             let Start { t, ends } = inputs.start(view.background, index, &mut remainder);
@@ -84,9 +84,9 @@ impl<S: Scalar> TileState<S> {
         let (d, size) = (view.splats.channels, view.lists.tile_size);
         let mut remainder = vec![S::from_f64(0.0); d];
         for pixel in tile.pixels(view.width as usize) {
-            let Pixel { index, block, lane } = pixel;
+            let Pixel { index, block, lane, .. } = pixel;
             inputs.start(view.background, index, &mut remainder);
-            let place = tile.place(&pixel, view.width as usize, size as usize);
+            let place = pixel.place(size);
             let t = inputs.resume([at, number, place], size, &mut remainder);
             self.blocks[block].transmittance[lane] = t;
             for (channel, &rest) in self.channels[block * d..].iter_mut().zip(&remainder) {

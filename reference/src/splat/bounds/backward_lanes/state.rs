@@ -48,6 +48,9 @@ pub(super) struct TileState<'a, M> {
     pub(super) blocks: Vec<Block>,
     /// `[blocks, D]`
     pub(super) channels: Vec<Channel>,
+    /// `[blocks, D]` the remainders at the start of the walks, where these begin at checkpoints; else
+    /// empty.
+    starts: Vec<Cells>,
     /// `[blocks, 8]` the pixels that have left the lanes, with their `last`.
     pub(super) walks: Vec<Option<(f64, Walk<'a, M>)>>,
     pub(super) sums: TileSums,
@@ -68,7 +71,7 @@ impl<'a, M: Model> TileState<'a, M> {
         let mut channels = vec![Channel { v_pixel: zero, remainder: zero }; d * tile.len()];
         let mut length = 0;
         let mut remainder = vec![Bounded::from_f64(0.0); d];
-        for Pixel { index, block, lane } in tile.pixels(view.width as usize) {
+        for Pixel { index, block, lane, .. } in tile.pixels(view.width as usize) {
             let Some(end) = inputs.end(index, &list) else { continue };
             length = length.max(end);
             let Start { t, ends } = inputs.start(view.background, index, &mut remainder);
@@ -83,6 +86,10 @@ impl<'a, M: Model> TileState<'a, M> {
             block.t_final.set(lane, ends.t_final);
             block.parts.iter_mut().zip(ends.parts).for_each(|(cells, part)| cells.set(lane, part));
         }
+        let starts = match inputs.checkpoint(0) {
+            Some(_) => channels.iter().map(|channel| channel.remainder).collect(),
+            None => Vec::new(),
+        };
         let sums = TileSums { elements: Vec::new(), counts: Vec::new(), undecided: 0 };
         let walks = (0..tile.len() * BLOCK).map(|_| None).collect();
         let samples = samples(&tile);
@@ -97,6 +104,7 @@ impl<'a, M: Model> TileState<'a, M> {
             samples,
             blocks,
             channels,
+            starts,
             walks,
             sums,
             kept: Vec::new(),
@@ -114,10 +122,10 @@ impl<'a, M: Model> TileState<'a, M> {
 
     #[cold]
     fn leave_out(&mut self, places: [u64; 4]) {
-        let (width, side) = (self.view.width as usize, self.view.lists.tile_size as usize);
+        let (width, side) = (self.view.width as usize, self.view.lists.tile_size);
         self.kept = vec![[1.0; BLOCK]; self.blocks.len()];
         for pixel in self.tile.pixels(width) {
-            let place = self.tile.place(&pixel, width, side);
+            let place = pixel.place(side);
             if places.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1) {
                 self.kept[pixel.block][pixel.lane] = 0.0;
             }
@@ -139,22 +147,29 @@ impl<'a, M: Model> TileState<'a, M> {
             || self.walks.iter().flatten().any(|(last, _)| further(last))
     }
 
-    /// Puts every pixel to checkpoint `number` of tile `at`.
+    /// Puts every pixel that walks on at this depth to checkpoint `number` of tile `at`.
     #[cold]
-    pub(super) fn resume(&mut self, [at, number]: [usize; 2]) {
+    pub(super) fn resume(&mut self, [at, number]: [usize; 2], depth: usize) {
         let (d, width) = (self.view.splats.channels, self.view.width as usize);
         let size = self.view.lists.tile_size;
         let mut remainder = vec![Bounded::from_f64(0.0); d];
         for pixel in self.tile.pixels(width) {
-            let Pixel { index, block, lane } = pixel;
-            self.inputs.start(self.view.background, index, &mut remainder);
-            let place = self.tile.place(&pixel, width, size as usize);
+            let Pixel { block, lane, .. } = pixel;
+            let walk = &mut self.walks[block * BLOCK + lane];
+            let end = walk.as_ref().map_or(self.blocks[block].last[lane], |&(end, _)| end);
+            if end <= depth as f64 {
+                continue;
+            }
+            for (rest, start) in remainder.iter_mut().zip(&self.starts[block * d..]) {
+                *rest = start.get(lane);
+            }
+            let place = pixel.place(size);
             let t = self.inputs.resume([at, number, place], size, &mut remainder);
             self.blocks[block].t.set(lane, t);
             for (channel, &rest) in self.channels[block * d..].iter_mut().zip(&remainder) {
                 channel.remainder.set(lane, rest);
             }
-            if let Some((_, walk)) = &mut self.walks[block * BLOCK + lane] {
+            if let Some((_, walk)) = walk {
                 walk.resume(t, remainder.clone());
             }
         }
