@@ -110,12 +110,14 @@ fn the_map_of_the_case_space_names_what_no_case_has() {
 }
 
 #[test]
-fn the_other_workload_is_measured_too() {
+fn the_main_jobs_cases_reach_all_of_the_kernels_of_sums_by_key() {
     let folder = tempfile::tempdir().expect("a folder");
-    let words = ["coverage", "--workload", "scatter", "--cases", "4", "--kernel", "scatter_atomic"];
-    let said = say(folder.path(), &words);
-    assert!(matches!(said.code, Some(0 | 1)), "{said:?}");
+    let corpus = root().join("corpora/scatter");
+    let corpus = corpus.to_str().expect("UTF-8");
+    let said = say(folder.path(), &["coverage", "--workload", "scatter", "--corpus", corpus]);
+    assert_eq!(said.code, Some(0), "no hole in the case space, nor in the kernels: {said:?}");
     assert!(said.out.contains("scatter/scatter_atomic.compute_90.fast.ptx "), "{said:?}");
+    assert!(said.out.contains("; 0 holes, and "), "{said:?}");
 }
 
 #[test]

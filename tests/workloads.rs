@@ -26,6 +26,13 @@ fn is_of(workload: &dyn Workload, by: Option<Reduction>, said: &Said) {
     }
 }
 
+/// That a report has rows of the stages of every workload.
+fn is_of_all(said: &Said) {
+    for (name, there) in stages_of(said) {
+        assert!(there, "no row of {name}: {said:?}");
+    }
+}
+
 #[test]
 fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
     for workload in workloads::all() {
@@ -44,6 +51,30 @@ fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
         assert_eq!((joined.code, &joined.out), (whole.code, &whole.out), "{}", joined.err);
         let result = |name: &str| fs::read(folder.path().join(name).join("result.json"));
         assert_eq!(result("joined").expect("there"), result("whole").expect("there"), "{name}");
+    }
+}
+
+#[test]
+fn fuzz_draws_from_all_workloads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (words, json) = (["fuzz", "--workload", "all", "--engine", "emulator"], "all.json");
+    let said = say(
+        folder.path(),
+        &[&words[..], &["--cases", "40", "--out", "o", "--json", json]].concat(),
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let of_each: Vec<_> = said.out.split("workload ").skip(1).collect();
+    assert_eq!(of_each.len(), workloads::all().len(), "{said:?}");
+    for (workload, text) in workloads::all().iter().zip(of_each) {
+        assert!(text.starts_with(&format!("{}:\n", workload.name())), "{said:?}");
+        assert!(text.contains("\n40 cases, "), "so many each: {said:?}");
+        let result = folder.path().join("o").join(workload.name()).join("result.json");
+        assert!(result.is_file(), "{}", result.display());
+    }
+    is_of_all(&said);
+    let summary = fs::read_to_string(folder.path().join(json)).expect("it was written");
+    for stage in ["rasterize_backward", "scatter"] {
+        assert!(summary.contains(&format!("\"{stage}\"")), "no {stage}: {summary}");
     }
 }
 
@@ -92,7 +123,7 @@ fn a_name_that_a_workload_does_not_have_is_refused() {
     for (args, words) in [
         (
             &["fuzz", "--workload", "mesh"][..],
-            "there is no workload 'mesh': expected splat or scatter",
+            "there is no workload 'mesh': expected splat or scatter, or all",
         ),
         (
             &["fuzz", "--workload", "scatter", "--generator", "lanes"],

@@ -121,7 +121,8 @@ fn open(scope: Scope<'_>) -> Result<Vec<(Build, EmulatorEngine)>, MeasureError> 
     scope.builds.iter().map(open).collect()
 }
 
-/// Runs a job with those settings of the sweep for which the artifact is wanted.
+/// Runs a job with those settings of the sweep for which the artifact is wanted, and which are for a job of
+/// its sizes.
 fn run(
     engine: &mut EmulatorEngine,
     build: Build,
@@ -130,8 +131,9 @@ fn run(
 ) -> Result<(), EngineError> {
     let mut settings = job.stage.settings(&Setting::sweep(engine.info().lane_width));
     settings.retain(|&setting| {
+        let is_for_it = job.is_beyond(setting).is_none();
         let all = build.artifacts(job.stage.spec(), setting, &job.sizes);
-        all.iter().any(|artifact| (scope.wanted)(artifact))
+        is_for_it && all.iter().any(|artifact| (scope.wanted)(artifact))
     });
     if settings.is_empty() {
         return Ok(());

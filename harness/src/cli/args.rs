@@ -124,15 +124,28 @@ pub(super) fn parse_workload(name: &str) -> Result<Arc<dyn Workload>, UnknownWor
 pub struct Workloads(Vec<Arc<dyn Workload>>);
 
 impl Workloads {
+    /// Them, at least one.
+    pub(super) fn list(&self) -> &[Arc<dyn Workload>] {
+        &self.0
+    }
+
     /// Their names.
     fn names(&self) -> Vec<&'static str> {
         self.0.iter().map(|workload| workload.name()).collect()
     }
 }
 
+/// There is no workload of that name, nor does it mean all of them.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}, or {ALL}")]
+pub(super) struct UnknownWorkloads(UnknownWorkload);
+
 /// A workload by its name, or all of them.
-pub(super) fn parse_workloads(name: &str) -> Result<Workloads, UnknownWorkload> {
-    Ok(Workloads(if name == ALL { workloads::all() } else { vec![workloads::find(name)?] }))
+pub(super) fn parse_workloads(name: &str) -> Result<Workloads, UnknownWorkloads> {
+    if name == ALL {
+        return Ok(Workloads(workloads::all()));
+    }
+    Ok(Workloads(vec![workloads::find(name).map_err(UnknownWorkloads)?]))
 }
 
 /// The name of all workloads together.

@@ -13,7 +13,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use splatcheck_gpu::{EngineKind, Setting};
 
-use super::args::{ConventionName, parse_workload, under};
+use super::args::{ConventionName, Workloads, parse_workloads, under};
 use super::chain::{ChainArgs, ChainName};
 use super::command::{CommandArgs, CommandPlan, OfProgram};
 use super::contender::contender;
@@ -44,9 +44,9 @@ pub struct FuzzArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Whose cases are drawn: splat or scatter
-    #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
-    pub workload: Arc<dyn Workload>,
+    /// Whose cases are drawn: splat, scatter or all, which is a campaign of each, one after another
+    #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workloads)]
+    pub workload: Workloads,
     /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]
     #[arg(long, value_name = "NAME")]
     pub generator: Vec<String>,
@@ -56,11 +56,11 @@ pub struct FuzzArgs {
     /// Settings (reduction and threshold) to run each case with, in turn
     #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true)]
     pub settings: NonZeroUsize,
-    /// Stop after this time: a number with s, m or h
+    /// Stop after this time, which the campaigns share: a number with s, m or h
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "cases")]
     #[arg(default_value = "10m")]
     pub time: Duration,
-    /// Stop after this many cases instead
+    /// Stop after this many cases instead, each campaign
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub cases: Option<u64>,
     /// Give each case to one engine, the next that is free, instead of to all; always with --time
@@ -84,7 +84,8 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(hide_default_value = true)]
     pub jobs: u16,
-    /// Folder for findings; with --cases, unless dealt, also for the result: result.json and report.txt
+    /// Folder for findings; with --cases, unless dealt, also for the result: result.json and report.txt.
+    /// Of all workloads each has its own folder there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// Whose rules hold for splats where a generator does not change them [default: both by turns]
@@ -163,11 +164,29 @@ pub struct FuzzPlan {
 }
 
 impl FuzzArgs {
-    /// Checks every option, against the engines of this machine.
+    /// Checks every option, against the engines of this machine; a plan for each workload.
     ///
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
-    pub fn resolve(self, discovery: &Discovery) -> Result<FuzzPlan, CliError> {
+    pub fn resolve(self, discovery: &Discovery) -> Result<Vec<FuzzPlan>, CliError> {
+        let workloads = self.workload.list();
+        let several = u32::try_from(workloads.len()).unwrap_or(u32::MAX);
+        let plan = |workload: &Arc<dyn Workload>| {
+            let mut one = Self { time: self.time / several, ..self.clone() };
+            if several > 1 {
+                one.out.push(workload.name());
+            }
+            one.of_workload(Arc::clone(workload), discovery)
+        };
+        workloads.iter().map(plan).collect()
+    }
+
+    /// The plan for one workload.
+    fn of_workload(
+        self,
+        workload: Arc<dyn Workload>,
+        discovery: &Discovery,
+    ) -> Result<FuzzPlan, CliError> {
         let refused = match (self.cases, self.deal) {
             (None, _) => Some("where time decides the parts cannot be joined, add --cases N"),
             (Some(_), true) => Some("dealt parts cannot be joined, leave out --deal"),
@@ -182,8 +201,8 @@ impl FuzzArgs {
             ("--engine", !self.engine.is_empty()),
             ("--chain", self.chain.chain != ChainName::Oracle),
         ];
-        let command = self.command.resolve(self.jobs.into(), self.workload.as_ref(), &engines)?;
-        let workload = under(self.workload, self.convention)?;
+        let command = self.command.resolve(self.jobs.into(), workload.as_ref(), &engines)?;
+        let workload = under(workload, self.convention)?;
         let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
         let named = named.collect::<Result<Vec<_>, _>>()?;
         let plan = Plan::new(workload, self.seed, &named);
@@ -218,11 +237,39 @@ impl FuzzArgs {
     }
 }
 
-/// Carries out the plan. Every finding is in its file as soon as it is known.
+/// Carries out the plans, one after another. Every finding is in its file as soon as it is known.
 ///
 /// # Errors
 /// See [`CliError`].
-pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let Some(first) = plans.first() else { return Err(CliError::new("no workload is named")) };
+    let (mut reports, mut files): (Vec<EngineReport>, Vec<Vec<String>>) = Default::default();
+    for plan in plans {
+        if plans.len() > 1 {
+            writeln!(out, "workload {}:\n", plan.plan.workload().name())?;
+        }
+        let results = campaign(plan, out)?;
+        for (report, found) in results.reports.iter().zip(results.files(&plan.out)) {
+            match reports.iter().position(|known| known.id == report.id) {
+                Some(at) => {
+                    reports[at].merge(report.clone());
+                    files[at].extend(found);
+                }
+                None => {
+                    reports.push(report.clone());
+                    files.push(found);
+                }
+            }
+        }
+        if plans.len() > 1 {
+            writeln!(out)?;
+        }
+    }
+    first.gate.conclude(&Evidence::new(&reports, &first.missing), &files, out)
+}
+
+/// Carries out one plan and says what came of it.
+fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
     remove_leftovers(&fuzz.out);
     let mut left_out = LeftOut::default();
     let contenders = match &fuzz.command {
@@ -250,8 +297,7 @@ pub fn run(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }
-    let evidence = Evidence::new(&results.reports, &results.missing);
-    fuzz.gate.conclude(&evidence, &results.files(&fuzz.out), out)
+    Ok(results)
 }
 
 /// Starts an engine for the campaign.

@@ -9,15 +9,16 @@ const ELEMENTS: [usize; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
 /// Values of an element.
 const VALUES: [usize; 7] = [1, 2, 3, 8, 31, 32, 33];
 
-/// Elements and values whose numbers, or those of their values, 8 or 16 bits do not hold.
-const WIDE: [[usize; 2]; 2] = [[300, 257], [65_537, 1]];
+/// Elements and values of the first kinds: neither 8 bits hold both numbers, nor 16 the number of elements;
+/// more elements than 2^10.
+const WIDE: [[usize; 2]; 3] = [[300, 257], [65_537, 1], [1025, 2]];
 
 /// Kinds of which every pair of regular counts has one.
 const REGULAR: usize = ELEMENTS.len() * VALUES.len();
 
-/// Elements and values of the last kinds: a number of values that by itself 16 bits do not hold; a few
-/// workgroups, and many.
-const LAST: [[usize; 2]; 4] = [[2, 65_537], [600, 3], [1500, 2], [40_000, 1]];
+/// Elements and values of the last kinds: a number of values that 16 bits do not hold; as many elements as
+/// 2^10, and as 2^16.
+const LAST: [[usize; 2]; 3] = [[2, 65_537], [1024, 3], [65_536, 1]];
 
 /// Kinds of cases.
 pub(super) const KINDS: u64 = (WIDE.len() + REGULAR + LAST.len()) as u64;
