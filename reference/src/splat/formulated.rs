@@ -54,7 +54,7 @@ mod view;
 pub(crate) use arrays::BackwardArrays;
 pub use checkpoints::{CheckpointArrays, checkpoints};
 pub use view::{BackwardView, Checkpoints, MissingInput, Omitted, one_minus_alpha};
-pub(crate) use view::{Ends, Start};
+pub(crate) use view::{Ends, Start, light_behind};
 
 use crate::arithmetic::{Arith, ExtraRoundings, rounded};
 use crate::splat::formulation::{Divide, Floor, Formulation, Remainder, WalkOrder};

@@ -57,7 +57,7 @@ impl<M: Model> TileJob<'_, M> {
                 let here = inputs.checkpoint(entry.depth);
                 if let Some(number) = here.filter(|_| here != checkpoint) {
                     checkpoint = here;
-                    state.resume([self.number, number], entry.depth);
+                    state.resume([self.number, number], entry.depth, lanes);
                 }
                 scratch.begin(view.splats.color(entry.id), &constants);
                 let omitted = inputs.omitted().and_then(|all| all.at(self.number, entry.depth));

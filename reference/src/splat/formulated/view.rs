@@ -1,6 +1,6 @@
 //! What the backward stage reads, formulation by formulation.
 
-use crate::arithmetic::{Bounded, Model, Scalar, rounded};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, rounded};
 use crate::splat::formulation::{FinalT, Formulation, Remainder, WalkOrder};
 use crate::splat::pair::{background_vjp, one_term};
 use crate::splat::view::LossView;
@@ -264,28 +264,31 @@ impl<'a, S: Scalar> BackwardView<'a, S> {
         self.checkpoints.map(|checkpoints| depth / checkpoints.every as usize)
     }
 
-    /// A pixel at checkpoint `number` of its tile, where its place is `place`, row by row: what lies
-    /// in front is taken from `remainder`, as [`Self::start`] filled it. Gives the transmittance.
+    /// What checkpoint `number` of a tile holds of the pixel at `place` in it, row by row: the
+    /// transmittance and the light in front of it, `[1 + D]` for D `channels`.
     ///
     /// # Panics
     /// Without checkpoints.
-    pub(crate) fn resume(
+    pub(crate) fn noted(
         &self,
         [tile, number, place]: [usize; 3],
         tile_size: u32,
-        remainder: &mut [S],
-    ) -> S {
+        channels: usize,
+    ) -> &'a [S] {
         let Some(Checkpoints { first, states, .. }) = self.checkpoints else {
             unreachable!("only a walk with checkpoints begins at one")
         };
-        let (area, row) = ((tile_size * tile_size) as usize, 1 + remainder.len());
+        let (area, row) = ((tile_size * tile_size) as usize, 1 + channels);
         let at = ((first[tile] as usize + number) * area + place) * row;
-        let extra = self.formulation.extra_roundings();
-        for (rest, &in_front) in remainder.iter_mut().zip(&states[at + 1..at + row]) {
-            *rest = rounded!(*rest - in_front, extra, [*rest, in_front]);
-        }
-        states[at]
+        &states[at..at + row]
     }
+}
+
+/// What is left of a pixel's light behind a checkpoint: all of it, as [`BackwardView::start`] fills it, less
+/// what lies in front.
+#[inline(always)]
+pub(crate) fn light_behind<A: Arith>(all: A, in_front: A, extra: ExtraRoundings) -> A {
+    rounded!(all - in_front, extra, [all, in_front])
 }
 
 /// A pixel at the start of its walk.

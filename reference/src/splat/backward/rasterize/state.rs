@@ -1,7 +1,7 @@
 //! A tile's pixels on their walk back.
 
 use crate::arithmetic::Scalar;
-use crate::splat::formulated::{BackwardView, Start};
+use crate::splat::formulated::{BackwardView, Start, light_behind};
 use crate::splat::tile::{BLOCK, PerPixel, Pixel, Tile};
 use crate::splat::view::RasterView;
 use std::ops::Range;
@@ -83,14 +83,15 @@ impl<S: Scalar> TileState<S> {
     ) {
         let (d, size) = (view.splats.channels, view.lists.tile_size);
         let mut remainder = vec![S::from_f64(0.0); d];
+        let extra = inputs.formulation().extra_roundings();
         for pixel in tile.pixels(view.width as usize) {
             let Pixel { index, block, lane, .. } = pixel;
             inputs.start(view.background, index, &mut remainder);
-            let place = pixel.place(size);
-            let t = inputs.resume([at, number, place], size, &mut remainder);
-            self.blocks[block].transmittance[lane] = t;
-            for (channel, &rest) in self.channels[block * d..].iter_mut().zip(&remainder) {
-                channel.remainder[lane] = rest;
+            let noted = inputs.noted([at, number, pixel.place(size)], size, d);
+            self.blocks[block].transmittance[lane] = noted[0];
+            let light = remainder.iter().zip(&noted[1..]);
+            for (channel, (&all, &in_front)) in self.channels[block * d..].iter_mut().zip(light) {
+                channel.remainder[lane] = light_behind(all, in_front, extra);
             }
         }
     }

@@ -1,14 +1,14 @@
 //! A tile's pixels on their walk back, in lanes and by themselves.
 
 use super::TileJob;
-use crate::arithmetic::{Bounded, ElementBound, Model, Scalar};
+use crate::arithmetic::{Bounded, ElementBound, Lanes, Model, Scalar};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::bounds::alpha_at;
 use crate::splat::bounds::backward::TileSums;
 use crate::splat::bounds::lanes::{Cells, samples};
 use crate::splat::bounds::unwalk::Walk;
 use crate::splat::bounds::ways::{Stored, Ways};
-use crate::splat::formulated::{BackwardView, Start};
+use crate::splat::formulated::{BackwardView, Start, light_behind};
 use crate::splat::reach::Footprint;
 use crate::splat::tile::{BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
 use crate::splat::view::RasterView;
@@ -148,30 +148,55 @@ impl<'a, M: Model> TileState<'a, M> {
     }
 
     /// Puts every pixel that walks on at this depth to checkpoint `number` of tile `at`.
+    #[inline(always)]
+    pub(super) fn resume<L: Lanes<Elem = f64>>(
+        &mut self,
+        [at, number]: [usize; 2],
+        depth: usize,
+        lanes: L,
+    ) {
+        self.gather([at, number], depth);
+        let extra = self.inputs.formulation().extra_roundings();
+        for (channel, start) in self.channels.iter_mut().zip(&self.starts) {
+            for lane in (0..BLOCK).step_by(L::LANES) {
+                let all: Bounded<M, L> = start.load(lanes, lane);
+                let in_front = channel.remainder.load(lanes, lane);
+                channel.remainder.store(lane, light_behind(all, in_front, extra));
+            }
+        }
+        self.resume_alone();
+    }
+
+    /// Copies what the checkpoint holds of every pixel that walks on: its transmittance, and in place of
+    /// the remainder the light in front.
     #[cold]
-    pub(super) fn resume(&mut self, [at, number]: [usize; 2], depth: usize) {
+    fn gather(&mut self, [at, number]: [usize; 2], depth: usize) {
         let (d, width) = (self.view.splats.channels, self.view.width as usize);
         let size = self.view.lists.tile_size;
-        let mut remainder = vec![Bounded::from_f64(0.0); d];
         for pixel in self.tile.pixels(width) {
             let Pixel { block, lane, .. } = pixel;
-            let walk = &mut self.walks[block * BLOCK + lane];
+            let walk = &self.walks[block * BLOCK + lane];
             let end = walk.as_ref().map_or(self.blocks[block].last[lane], |&(end, _)| end);
             if end <= depth as f64 {
                 continue;
             }
-            for (rest, start) in remainder.iter_mut().zip(&self.starts[block * d..]) {
-                *rest = start.get(lane);
+            let noted = self.inputs.noted([at, number, pixel.place(size)], size, d);
+            self.blocks[block].t.set(lane, noted[0]);
+            for (channel, &in_front) in self.channels[block * d..].iter_mut().zip(&noted[1..]) {
+                channel.remainder.set(lane, in_front);
             }
-            let place = pixel.place(size);
-            let t = self.inputs.resume([at, number, place], size, &mut remainder);
-            self.blocks[block].t.set(lane, t);
-            for (channel, &rest) in self.channels[block * d..].iter_mut().zip(&remainder) {
-                channel.remainder.set(lane, rest);
-            }
-            if let Some((_, walk)) = walk {
-                walk.resume(t, remainder.clone());
-            }
+        }
+    }
+
+    /// Hands the state of pixels that have left the lanes to their walks.
+    fn resume_alone(&mut self) {
+        let d = self.view.splats.channels;
+        for (i, walk) in self.walks.iter_mut().enumerate() {
+            let Some((_, walk)) = walk else { continue };
+            let (block, lane) = (i / BLOCK, i % BLOCK);
+            let channels = &self.channels[block * d..(block + 1) * d];
+            let rest = channels.iter().map(|channel| channel.remainder.get(lane)).collect();
+            walk.resume(self.blocks[block].t.get(lane), rest);
         }
     }
 
