@@ -12,7 +12,9 @@ use splatcheck::judge::{Arithmetic, Output, OutputBound, Rows};
 use splatcheck::verdict::Tally;
 use splatcheck::workload::{AnyCase, Job, Notes};
 use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
+use splatcheck::workloads::splat::formulated::{candidates, described};
 use splatcheck_gpu::{Data, Dtype};
+use splatcheck_reference::splat::Formulation;
 use std::path::PathBuf;
 
 /// One case, with its job at a level.
@@ -69,6 +71,18 @@ impl NativeCase {
         let named = formulation.named().find(|named| named.formulation == formulation);
         let name = named.map_or_else(|| formulation.to_string(), |named| named.name.to_owned());
         (self.contract.level() == Level::Raster).then_some(name)
+    }
+
+    /// The other formulations that a kernel may have, in groups, of which one is tried where none agrees of those
+    /// before: what each is given by, and in words.
+    fn formulations(&self) -> Vec<Vec<(String, String)>> {
+        if self.contract.level() != Level::Raster {
+            return Vec::new();
+        }
+        let named = |one: Formulation| (one.to_string(), described(one));
+        let other = |one: &Formulation| *one != self.contract.formulation();
+        let groups = candidates(&|_| true).into_iter();
+        groups.map(|group| group.into_iter().filter(other).map(named).collect()).collect()
     }
 
     /// What a program would read: the bytes of a .safetensors.

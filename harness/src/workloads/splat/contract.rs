@@ -6,7 +6,7 @@ mod files;
 
 pub(crate) use files::raster_arrays;
 
-use super::formulated::{FormulationUse, judged_in};
+use super::formulated::{FormulationUse, judged_in, judged_with_image};
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::splat_case;
@@ -276,7 +276,11 @@ impl Contract {
         let ruled = self.rules().applied_to(case, self.reach());
         let splats = splat_case(&ruled).ok_or_else(no_splats)?;
         let judged = match self.level {
-            Level::Raster => judged_in(&ruled, self.formulation)?,
+            Level::Raster => match &self.preset {
+                // A preset says all that its kernels return.
+                Some(_) => judged_in(&ruled, self.formulation)?,
+                None => judged_with_image(&ruled, self.formulation)?,
+            },
             Level::Project | Level::ProjectBackward => Arc::clone(&ruled),
             Level::Full => as_whole(splats, self.taken()),
         };

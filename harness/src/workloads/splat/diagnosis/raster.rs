@@ -15,7 +15,7 @@ use splatcheck_reference::splat::{Convention, Formulation};
 use std::collections::BTreeMap;
 
 /// The convention's fields that the image depends on.
-const FORWARD: [&str; 5] =
+pub(super) const FORWARD: [&str; 5] =
     ["alpha_max", "alpha_min", "transmittance_min", "stop_rule", "pixel_center"];
 /// Those that the gradients depend on besides what the forward pass has decided.
 const BACKWARD: [&str; 4] = ["clamp_gradient", "alpha_max", "alpha_min", "pixel_center"];
@@ -50,18 +50,18 @@ const FAULTS: [Fault; 5] = [
 ];
 
 /// Another comparison with `alpha_min`.
-const EXCLUSIVE: &str =
+pub(super) const EXCLUSIVE: &str =
     "a pair whose alpha equals alpha_min is skipped, where only one below it is (> for >=)";
 
 /// The stage with the next f32 for `alpha_min`.
-fn exclusive(stage: &RasterStage) -> RasterStage {
+pub(super) fn exclusive(stage: &RasterStage) -> RasterStage {
     #[expect(clippy::cast_possible_truncation, reason = "already rounded to f32")]
     let next = (stage.convention.alpha_min as f32).next_up();
     under(stage, Convention { alpha_min: f64::from(next), ..stage.convention })
 }
 
 /// The stage under another convention, with what it was given.
-fn under(stage: &RasterStage, convention: Convention) -> RasterStage {
+pub(super) fn under(stage: &RasterStage, convention: Convention) -> RasterStage {
     let mut changed = stage.clone();
     changed.convention = convention;
     changed
