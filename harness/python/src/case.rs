@@ -144,18 +144,20 @@ impl NativeCase {
     }
 
     /// What the kernel may have got wrong that returned these outputs, the best hypothesis first; nothing
-    /// where they agree. The options are those of `judge`.
+    /// where they agree. The options are those of `judge`, and what it returned for the case just before, if that
+    /// is known.
     fn diagnose(
         &self,
         py: Python<'_>,
-        outputs: &[u8],
+        (before, outputs): (Option<Vec<u8>>, Vec<u8>),
         model: &str,
         expression: (Option<String>, Option<u32>),
     ) -> PyResult<Vec<String>> {
         let arithmetic = arithmetic(model)?;
+        let returned = (before.as_deref(), &outputs[..]);
         py.detach(|| match self.other(expression)? {
-            None => diagnosed(&self.contract, arithmetic, &self.job, outputs),
-            Some((other, job)) => diagnosed(&other, arithmetic, &job, outputs),
+            None => diagnosed(&self.contract, arithmetic, &self.job, returned),
+            Some((other, job)) => diagnosed(&other, arithmetic, &job, returned),
         })
     }
 
@@ -262,10 +264,12 @@ fn diagnosed(
     contract: &Contract,
     arithmetic: Arithmetic,
     job: &Job,
-    outputs: &[u8],
+    (before, outputs): (Option<&[u8]>, &[u8]),
 ) -> PyResult<Vec<String>> {
-    let outputs = decode(contract, &job.sizes, outputs).map_err(value_error)?;
-    let found = diagnose_job(contract, arithmetic, job, &outputs).map_err(value_error)?;
+    let decoded = |bytes: &[u8]| decode(contract, &job.sizes, bytes).map_err(value_error);
+    let (before, outputs) = (before.map(decoded).transpose()?, decoded(outputs)?);
+    let returned = (before.as_ref(), &outputs);
+    let found = diagnose_job(contract, arithmetic, job, returned).map_err(value_error)?;
     let lines = found.iter().flat_map(Diagnosis::lines);
     Ok(lines.map(str::to_owned).collect())
 }

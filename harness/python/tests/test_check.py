@@ -185,3 +185,19 @@ def test_an_image_that_a_raster_kernel_returns_is_judged():
         splatcheck.assert_gradients(wrong, case)
     with pytest.raises(ValueError, match="'render_alphas' has shape"):
         splatcheck.assert_gradients(right | {"render_alphas": right["render_alphas"].T[:1]}, case)
+
+
+def test_a_kernel_that_adds_to_what_the_previous_run_left_is_told_so():
+    left = {}
+
+    def hoards(inputs, metadata):
+        for name, array in rasterize_backward(inputs, metadata).items():
+            buffer = left.setdefault((name, array.shape), np.zeros_like(array))
+            buffer += array
+        return {name: left[name, array.shape] for name, array in zeros(inputs, metadata).items()}
+
+    result = splatcheck.check(hoards, corpus=None, count=12, generator="lanes")
+    assert not result, result
+    words = "Looks like: the previous run's values are added: what it left in the outputs is not cleared"
+    assert all(found.message.startswith(words) for found in result.findings[:3] if found.kind == "outside bounds")
+    assert words.lower() in str(result).lower(), result

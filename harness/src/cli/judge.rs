@@ -160,7 +160,7 @@ pub fn run(plan: &JudgePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         writeln!(out, "formulation: agrees under {}", named.join("; under "))?;
     }
     let Promise { contract, arithmetic, .. } = &tried.promise;
-    let diagnosis = diagnose_job(contract, *arithmetic, &tried.job, &tried.outputs);
+    let diagnosis = diagnose_job(contract, *arithmetic, &tried.job, (None, &tried.outputs));
     conclude_tally(&tried.tally, diagnosis.map_err(CliError::of)?.as_ref(), out)
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ._cases import Case, Cases, draw, expect_model
-from ._judging import diagnose, judge, message
+from ._judging import checked, diagnose, judge, message
 from ._layouts import CONTIGUOUS, LAYOUTS, lay_out
 from ._native import Judged
 
@@ -289,11 +289,8 @@ def _run(
     """Calls the kernel with a case in a layout; what its outputs came to, and what is wrong."""
     laid = {name: lay_out(array, layout) for name, array in case._fresh().items()}
     before = {name: memory.tobytes() for name, (_, memory) in laid.items()}
-    # The kernel may take arrays out of the dict that it gets, or put others in.
-    inputs = {name: array for name, (array, _) in laid.items()} | dict.fromkeys(case._nulls)
     try:
-        arguments, keywords = _arguments(kernel.fn, inputs, dict(case.metadata))
-        actual = kernel.fn(*arguments, **keywords)
+        actual = _called(kernel, case, {name: array for name, (array, _) in laid.items()})
     except Exception as error:
         kind = type(error).__name__
         return None, Finding(case, "raised", f"the kernel raised {kind}: {error}", error)
@@ -305,12 +302,33 @@ def _run(
     except (TypeError, ValueError) as error:
         return None, Finding(case, "bad output", str(error), error)
     if judged.verdict == "disagree":
+        # The kernel may return the same memory again.
+        outputs = {name: array.copy() for name, array in checked(actual, case, []).items()}
         # Those that are shown: see Result.__str__.
         shown = len(result.findings) < _SHOWN
-        found = diagnose(actual, case, kernel.model, kernel.expression) if shown else []
+        found = _diagnosed(kernel, case, outputs) if shown else []
         words = message(judged, case, kernel.model, kernel.expression[0], [], found)
-        return judged, Finding(case, "outside bounds", words, outputs=actual)
+        return judged, Finding(case, "outside bounds", words, outputs=outputs)
     return judged, None
+
+
+def _called(kernel: _Kernel, case: Case, arrays: dict[str, Any]) -> Any:
+    """What the kernel returns, which may take arrays out of the dict that it gets, or put others in."""
+    arguments, keywords = _arguments(
+        kernel.fn, arrays | dict.fromkeys(case._nulls), dict(case.metadata)
+    )
+    return kernel.fn(*arguments, **keywords)
+
+
+def _diagnosed(kernel: _Kernel, case: Case, outputs: dict[str, Any]) -> list[str]:
+    """What the kernel may have got wrong: it is called again, since it may have added to what it had left."""
+    try:
+        again = _called(kernel, case, case._fresh())
+        found = diagnose(again, case, kernel.model, kernel.expression, outputs)
+    except Exception:
+        # What the kernel does then is no finding of this call.
+        found = []
+    return found or diagnose(outputs, case, kernel.model, kernel.expression)
 
 
 def _arguments(

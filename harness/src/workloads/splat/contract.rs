@@ -349,8 +349,8 @@ pub fn judge_job(
     Ok(judge(&job.stage, &job.sizes, expectation, outputs, run)?)
 }
 
-/// What a program may have got wrong whose outputs for a job are outside their bounds; `None` where they
-/// agree.
+/// What a program may have got wrong whose outputs for a job are outside their bounds, and which returned others
+/// when it ran the job just `before`, if that is known; `None` where they agree.
 ///
 /// # Errors
 /// As [`judge_job`].
@@ -358,10 +358,10 @@ pub fn diagnose_job(
     contract: &Contract,
     arithmetic: Arithmetic,
     job: &Job,
-    outputs: &Tensors,
+    (before, outputs): (Option<&Tensors>, &Tensors),
 ) -> Result<Option<Diagnosis>, ContractError> {
     let run = FailedRun { arithmetic, setting: contract.setting(), lane_width: LANES };
-    Ok(job.diagnose(run, outputs)?)
+    Ok(job.diagnose_after(run, before, outputs)?)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! the oracle returns where these are 0. What depends on the step of a warp at which it is left out
 //! ([`lanes`]) the oracle leaves out term by term.
 
+mod background;
 mod convention;
 mod image;
 mod lanes;

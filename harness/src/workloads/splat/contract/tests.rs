@@ -144,7 +144,7 @@ fn faults_of_a_kernel_that_returns_the_image_are_named() {
     let case = case("tile-corner.toml");
     let job = Contract::default().job(&case, 0).expect("a job");
     let diagnosed = |outputs: &Tensors| {
-        let found = diagnose_job(&Contract::default(), Arithmetic::Ieee, &job, outputs);
+        let found = diagnose_job(&Contract::default(), Arithmetic::Ieee, &job, (None, outputs));
         found.expect("whole").expect("it disagrees").headline
     };
     let moved = |stage: &RasterStage| {

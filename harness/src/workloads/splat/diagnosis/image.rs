@@ -6,7 +6,10 @@
 
 use super::convention::{self, Changed};
 use super::lists::{left_out, without};
-use super::raster::{EXCLUSIVE, FORWARD, exclusive, of_rasterize, of_rasterize_backward, under};
+use super::raster::{
+    EXCLUSIVE, FORWARD, OF_BACKGROUND, OF_CONICS, changed_by, exclusive, of_rasterize,
+    of_rasterize_backward, under,
+};
 use crate::diagnosis::Hypothesis;
 use crate::workload::FailedRun;
 use crate::workloads::splat::expectation;
@@ -39,17 +42,11 @@ pub(in crate::workloads::splat) fn of_rasterize_with_image(
 }
 
 fn of_both(stage: &RasterStage) -> Vec<Fault<'_>> {
-    let mut all: Vec<Fault<'_>> = vec![
-        (
-            "the background is missing".to_owned(),
-            Arc::new(|| {
-                let mut changed = stage.clone();
-                changed.inputs.raster.background.fill(0.0);
-                Some(changed)
-            }),
-        ),
-        (EXCLUSIVE.to_owned(), Arc::new(|| Some(exclusive(stage)))),
-    ];
+    let of_inputs = OF_BACKGROUND.into_iter().chain(OF_CONICS).map(|(words, fault)| -> Fault<'_> {
+        (words.to_owned(), Arc::new(move || Some(changed_by(stage, fault))))
+    });
+    let mut all: Vec<_> = of_inputs.collect();
+    all.push((EXCLUSIVE.to_owned(), Arc::new(|| Some(exclusive(stage)))));
     all.extend(convention::others(&stage.convention, &FORWARD).map(|changed| -> Fault<'_> {
         let Changed { convention, words } = changed;
         (words, Arc::new(move || Some(under(stage, convention))))
