@@ -149,12 +149,12 @@ impl NativeCase {
     fn diagnose(
         &self,
         py: Python<'_>,
-        (before, outputs): (Option<Vec<u8>>, Vec<u8>),
+        returned: (Option<Vec<u8>>, Vec<u8>),
         model: &str,
         expression: (Option<String>, Option<u32>),
     ) -> PyResult<Vec<String>> {
         let arithmetic = arithmetic(model)?;
-        let returned = (before.as_deref(), &outputs[..]);
+        let returned = (returned.0.as_deref(), &returned.1[..]);
         py.detach(|| match self.other(expression)? {
             None => diagnosed(&self.contract, arithmetic, &self.job, returned),
             Some((other, job)) => diagnosed(&other, arithmetic, &job, returned),
