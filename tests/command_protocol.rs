@@ -134,6 +134,82 @@ fn a_lost_lane_and_a_wrong_threshold_are_found() {
     }
 }
 
+/// What a program at level raster renders itself is judged where it returns it, and only there.
+#[test]
+fn the_image_that_a_raster_program_returns_is_judged() {
+    let Some(python) = python("the_image_that_a_raster_program_returns_is_judged") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = corpus(&["tile-corner", "two-cameras", "harmonics", "checkerboard"]);
+    let cases = cases.path().to_str().expect("a plain name");
+    let compared = |image: &str| {
+        let right = command(&python, "raster.py", &format!("'' {image}"));
+        let words = ["check", "--command", &right, "--cases", "20", "--corpus", cases];
+        let said = say(folder.path(), &[&words[..], &["--model", "ieee"]].concat());
+        assert_eq!(said.code, Some(0), "{image}: {said:?}");
+        assert!(!said.out.contains("have none"), "nobody asks for an image: {said:?}");
+        let row = said.out.lines().find(|line| line.starts_with("command-ieee")).expect("a row");
+        row.split_whitespace().nth(8).and_then(|n| n.parse::<u64>().ok()).expect("elements")
+    };
+    let [without, with] = ["''", "image"].map(compared);
+    assert!(with > without, "{with} elements with the image, {without} without");
+    let wrong = command(&python, "raster.py", "'' no-background");
+    let right = command(&python, "raster.py", "'' image");
+    found_and_replayed(&wrong, &right, "render_colors[", &["--model", "ieee"]);
+    let said = say(
+        folder.path(),
+        &["check", "--command", &wrong, "--case", &scene("tile-corner"), "--model", "ieee"],
+    );
+    assert!(said.out.contains("\n  looks like: the background is missing (explains"), "{said:?}");
+}
+
+/// A kernel that computes the transmittance from the opacity disagrees under 3dgs, and is told under which
+/// formulation it agrees: by `check`, `fuzz` and `judge`.
+#[test]
+fn a_program_of_another_formulation_is_told_under_which_it_agrees() {
+    let test = "a_program_of_another_formulation_is_told_under_which_it_agrees";
+    let Some(python) = python(test) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let corpus = corpus(&["tile-corner", "checkerboard", "everyone-stops"]);
+    let corpus = corpus.path().to_str().expect("a plain name");
+    let program = command(&python, "raster.py", "one-minus-alpha");
+    let check = ["check", "--command", &program, "--model", "ieee", "--corpus", corpus];
+    let fuzz = ["fuzz", "--command", &program, "--model", "ieee", "--generator", "finish"];
+    let name = "buffer, final_t = one-minus-alpha (gsplat-1.5)";
+    for words in
+        [[&check[..], &["--cases", "20"]].concat(), [&fuzz[..], &["--cases", "12"]].concat()]
+    {
+        let said = say(folder.path(), &words);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        let own = "behind, final_t = one-minus-alpha";
+        let told = format!("\nformulation: agrees under {name}; under {own}");
+        assert!(said.out.contains(&told), "{words:?}: {said:?}");
+        let first =
+            format!("\n  looks like: another formulation: agrees on all cases under {name}");
+        assert!(said.out.contains(&first), "{words:?}: {said:?}");
+        reproducer(folder.path(), &said);
+        let any =
+            say(folder.path(), &[&words[..], &["--formulation", "any", "--out", "any"]].concat());
+        assert_eq!(any.code, Some(0), "{words:?}: {any:?}");
+        assert!(any.out.contains(&format!("formulation {name}; bounds for")), "{words:?}: {any:?}");
+        assert!(!any.out.contains("agrees under"), "{words:?}: {any:?}");
+        let left = folder.path().join("any").read_dir();
+        let cases = left.into_iter().flatten().filter_map(Result::ok);
+        let cases: Vec<_> = cases
+            .filter(|file| file.path().extension().is_some_and(|e| e == "safetensors"))
+            .collect();
+        assert!(cases.is_empty(), "no reproducer of what agrees: {cases:?}");
+    }
+    let lost = command(&python, "raster.py", "lane");
+    let words = ["check", "--command", &lost, "--corpus", corpus, "--cases", "10"];
+    let said = say(folder.path(), &[&words[..], &["--formulation", "any"]].concat());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("\nformulation: agrees under none of the "), "{said:?}");
+    let full = ["check", "--command", &lost, "--level", "full", "--formulation", "any"];
+    let said = say(folder.path(), &full);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("--formulation any: level full has no formulations"), "{said:?}");
+}
+
 #[test]
 fn every_level_below_the_whole_way_has_its_right_and_its_wrong_program() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -451,12 +527,12 @@ fn cases_are_written_and_results_judged_without_the_protocol() {
     use std::process::{Command, Stdio};
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let corpus = corpus(&["two-cameras"]);
+    let corpus = corpus(&["two-cameras", "everyone-stops"]);
     let corpus = corpus.path().to_str().expect("a plain name");
     let said =
         say(here, &["cases", "--out", "x", "--count", "2", "--corpus", corpus, "--seed", "5"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("3 cases in x/cases, "), "{said:?}");
+    assert!(said.out.starts_with("4 cases in x/cases, "), "{said:?}");
     let names = |below: &str| {
         let all = fs::read_dir(here.join(below)).expect("a folder");
         let mut all: Vec<_> = all
@@ -465,19 +541,23 @@ fn cases_are_written_and_results_judged_without_the_protocol() {
         all.sort();
         all
     };
-    assert_eq!(names("x/cases").len(), 3, "a corpus");
+    assert_eq!(names("x/cases").len(), 4, "a corpus");
     assert!(names("x/inputs").contains(&"two-cameras.1.safetensors".to_owned()), "each camera");
-    let judged = |defect: &str, name: &str, camera: &str| {
+    let judged_as = |stage_and_defect: &str, (name, camera): (&str, &str), more: &[&str]| {
         let input = here.join(format!("x/inputs/{name}.{camera}.safetensors"));
         let output = here.join("result.safetensors");
         let mut program = Command::new(env!("CARGO_BIN_EXE_splatcheck-mirror"));
-        program.arg("rasterize_backward").args(defect.split_whitespace());
+        program.args(stage_and_defect.split_whitespace());
         let mut program = program.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it");
         let line = serde_json::json!({"id": 1, "input": input, "output": output});
         writeln!(program.stdin.take().expect("piped"), "{line}").expect("it reads");
         assert!(program.wait().expect("it ends").success(), "{name}");
         let case = format!("x/cases/{name}.safetensors");
-        say(here, &["judge", &case, "result.safetensors", "--camera", camera])
+        let words = ["judge", &case, "result.safetensors", "--camera", camera];
+        say(here, &[&words[..], more].concat())
+    };
+    let judged = |defect: &str, name: &str, camera: &str| {
+        judged_as(&format!("rasterize_backward {defect}"), (name, camera), &[])
     };
     for input in names("x/inputs") {
         let stem = input.strip_suffix(".safetensors").expect("its name");
@@ -491,6 +571,15 @@ fn cases_are_written_and_results_judged_without_the_protocol() {
     for words in ["\ndisagree: ", "times the bound", "oracle", "v_", "\n  looks like: v_colors"] {
         assert!(said.out.contains(words), "the worst element: {said:?}");
     }
+    // A kernel that computes the transmittance from the opacity.
+    let of_opacities =
+        |more: &[&str]| judged_as("rasterize_backward_buffer", ("everyone-stops", "0"), more);
+    let (said, any) = (of_opacities(&[]), of_opacities(&["--formulation", "any"]));
+    let name = "buffer, final_t = one-minus-alpha (gsplat-1.5)";
+    assert_eq!((said.code, any.code), (Some(1), Some(0)), "{said:?} {any:?}");
+    assert!(said.out.contains(&format!("\nformulation: agrees under {name}")), "{said:?}");
+    assert!(any.out.contains(&format!("formulation {name}, arithmetic")), "{any:?}");
+    judged("channel", "two-cameras", "1");
     let case = "x/cases/two-cameras.safetensors";
     let other = say(here, &["judge", case, "result.safetensors", "--level", "full"]);
     assert_eq!(other.code, Some(1), "the outputs of another level: {other:?}");

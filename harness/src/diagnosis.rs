@@ -16,6 +16,7 @@
 
 mod change;
 mod measured;
+mod previous;
 mod weigh;
 mod words;
 
@@ -213,14 +214,15 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// Tests the hypotheses on checked outputs of a run, in their order: the simplest first. `None` where no
-/// element lies outside its bounds.
+/// Tests the hypotheses on checked outputs of a run, in their order: the simplest first; where the same kernel
+/// returned others just `before` for the same inputs, that it has added to those, too. `None` where no element
+/// lies outside its bounds.
 ///
 /// # Errors
 /// [`TensorError`] for an output that is missing.
 pub fn diagnose(
     right: &Expectation,
-    outputs: &Tensors,
+    (before, outputs): (Option<&Tensors>, &Tensors),
     run: (Option<Setting>, u32),
     hypotheses: Vec<Hypothesis<'_>>,
 ) -> Result<Option<Diagnosis>, TensorError> {
@@ -231,10 +233,21 @@ pub fn diagnose(
     if measured.all_are_nan() {
         return Ok(Some(words::not_numbers(&measured)));
     }
-    let mut candidates: Vec<_> = change::all(&measured)
-        .into_iter()
-        .map(|(what, may)| Candidate::weighed(what, false, &measured, &may))
-        .collect();
+    let weighed = |of: &Expectation, words: String, of_roundings: bool| {
+        let may = measured.predicted(of, outputs, run)?;
+        let what = words::What::Fault(words);
+        Ok::<_, TensorError>(Candidate::weighed(what, of_roundings, &measured, &may))
+    };
+    let mut candidates = Vec::new();
+    // What is known of the run before goes before changes, of which it may look like one.
+    if let Some(added) = before.and_then(|before| previous::added(right, before)) {
+        candidates.push(weighed(&added, previous::WORDS.to_owned(), false)?);
+    }
+    candidates.extend(
+        change::all(&measured)
+            .into_iter()
+            .map(|(what, may)| Candidate::weighed(what, false, &measured, &may)),
+    );
     let (until, tried) = (Instant::now() + TIME, candidates.len() + hypotheses.len());
     let (mut left_out, mut explained) = (0, candidates.iter().any(Candidate::explains_by_columns));
     for Hypothesis { words, of_roundings, of_many, predict } in hypotheses {
@@ -246,9 +259,7 @@ pub fn diagnose(
             continue;
         }
         let Some(expectation) = predict() else { continue };
-        let may = measured.predicted(&expectation, outputs, run)?;
-        let what = words::What::Fault(words);
-        let candidate = Candidate::weighed(what, of_roundings, &measured, &may);
+        let candidate = weighed(&expectation, words, of_roundings)?;
         explained |= candidate.explains_by_columns();
         candidates.push(candidate);
     }

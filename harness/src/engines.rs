@@ -24,6 +24,7 @@ pub mod discover;
 pub mod drivers;
 pub mod emulation;
 mod kept;
+mod lent;
 pub mod process;
 pub mod program;
 pub mod protocol;
@@ -35,6 +36,7 @@ mod team;
 
 pub use discover::{Discovery, Found, Missing, NotSelected, discover};
 pub use emulation::{Emulation, EmulationError, Order};
+pub(crate) use lent::Lent;
 pub use process::{EngineProcess, Limits};
 pub use program::{NoProgram, Program};
 pub use spec::{Driver, EngineSpec, Identity, UnknownIdentity};

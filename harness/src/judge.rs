@@ -82,7 +82,8 @@ impl Arithmetic {
     }
 }
 
-/// Whether the outputs are those of the stage, and all are there of which anything is expected.
+/// Whether the outputs are those of the stage, and all are there of which anything is expected. What is
+/// expected beside the stage's outputs may be there.
 ///
 /// # Errors
 /// [`TensorError`] for the first that is not.
@@ -92,7 +93,14 @@ pub fn check(
     expectation: &Expectation,
     outputs: &Tensors,
 ) -> Result<(), TensorError> {
-    stage.check_some_outputs(sizes, outputs, &|name| expectation.names(name))
+    let of_stage = |name: &str| stage.outputs.iter().any(|port| port.name == name);
+    let (own, beside): (Vec<_>, Vec<_>) =
+        expectation.outputs().partition(|output| of_stage(output.name));
+    let is_beside = |name: &str| beside.iter().any(|output| output.name == name);
+    let of_stage = outputs.clone().only(|name| !is_beside(name));
+    let needed = |name: &str| own.iter().any(|output| output.name == name);
+    stage.check_some_outputs(sizes, &of_stage, &needed)?;
+    beside.into_iter().try_for_each(|output| output.check(outputs.find(output.name)))
 }
 
 /// Judges the outputs of one run of a stage under a setting, on warps of that many lanes.

@@ -330,10 +330,26 @@ impl Job {
         run: FailedRun,
         outputs: &Tensors,
     ) -> Result<Option<Diagnosis>, TensorError> {
+        self.diagnose_after(run, None, outputs)
+    }
+
+    /// As [`Self::diagnose`], of a kernel that returned other outputs when it ran the job just before.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn diagnose_after(
+        &self,
+        run: FailedRun,
+        before: Option<&Tensors>,
+        outputs: &Tensors,
+    ) -> Result<Option<Diagnosis>, TensorError> {
         let right = self.expectation(run.arithmetic);
-        judge::check(&self.stage, &self.sizes, right, outputs)?;
+        let check = |outputs| judge::check(&self.stage, &self.sizes, right, outputs);
+        check(outputs)?;
+        let before = before.filter(|before| check(before).is_ok());
         let hypotheses = self.oracle.hypotheses(run);
-        diagnosis::diagnose(right, outputs, (run.setting, run.lane_width), hypotheses)
+        let run = (run.setting, run.lane_width);
+        diagnosis::diagnose(right, (before, outputs), run, hypotheses)
     }
 
     /// See [`Oracle::hypotheses`].

@@ -12,7 +12,10 @@ use splatcheck::report::report;
 use splatcheck::workload::{AnyCase, FailedRun, views};
 use splatcheck::workloads::splat::case::Case;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
-use splatcheck_gpu::{Data, Engine, Reduction, Setting, Stage, Tensor, Tensors, Work};
+use splatcheck_gpu::{
+    Data, DeviceInfo, Engine, EngineError, EngineKind, Reduction, Setting, Stage, Support, Tensor,
+    Tensors, Work,
+};
 use splatcheck_tests::{Defect, Mirror, corpus, root, say};
 use std::sync::Arc;
 
@@ -141,6 +144,66 @@ fn the_first_line_of_a_finding_is_the_diagnosis() {
     for form in [summary.json(), step_summary(&summary), junit(&summary), sarif] {
         assert!(form.contains("conic_off_diagonal: v_conics holds half"), "{form}");
     }
+}
+
+/// A program that adds to what its last run left, where that had as many numbers, and clears nothing.
+struct Hoarder {
+    mirror: Mirror,
+    info: DeviceInfo,
+    left: Tensors,
+}
+
+impl Engine for Hoarder {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn supports(&self, stage: Stage, reduction: Option<Reduction>) -> Support {
+        self.mirror.supports(stage, reduction)
+    }
+
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        self.mirror.reduces_by(stage, reduction)
+    }
+
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let mut all = self.mirror.run(stage, work)?;
+        for outputs in all.iter_mut().flatten() {
+            for name in ["v_means2d", "v_conics", "v_opacities", "v_colors"] {
+                let left = self.left.f32(name).unwrap_or_default().to_vec();
+                edit(outputs, name, |new| {
+                    if left.len() == new.len() {
+                        new.iter_mut().zip(&left).for_each(|(new, left)| *new += left);
+                    }
+                });
+            }
+            self.left = outputs.clone();
+        }
+        Ok(all)
+    }
+}
+
+#[test]
+fn what_a_program_does_not_clear_is_named() {
+    let mirror = Mirror::new(32, Defect::None);
+    let info = DeviceInfo { kind: EngineKind::Command, ..mirror.info().clone() };
+    let contender = Contender {
+        id: "hoarder".to_owned(),
+        emulation: None,
+        engine: Box::new(Hoarder { mirror, info, left: Tensors::new() }),
+        stages: vec![RASTERIZE_BACKWARD],
+        settings: vec![Setting { reduction: Reduction::BASELINE, threshold: 0 }],
+    };
+    // The second one finds what the first has left.
+    let cases = ["tile-corner", "tile-corner", "checkerboard"];
+    let cases = cases.map(|name| Arc::new(scene(name)) as AnyCase);
+    let reports = run(views(cases), vec![contender], Hooks::new(&as_it_is)).expect("legal cases");
+    let text = report(&reports, &[], &[vec!["it.safetensors".to_owned(); 9]]);
+    let heading = text.lines().position(|line| line.starts_with("DISAGREE hoarder")).expect("one");
+    let line = text.lines().nth(heading + 1).expect("more than a heading");
+    let words =
+        "  looks like: the previous run's values are added: what it left in the outputs is not";
+    assert!(line.starts_with(words), "{text}");
 }
 
 /// Kernels of this project with a fault, on the emulator.

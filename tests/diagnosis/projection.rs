@@ -159,7 +159,8 @@ fn faults_of_the_whole_way_are_named() {
     let contract = Contract::new(Level::Full, Formulation::STANDARD).expect("it has none");
     let expect_named = |case: &Case, outputs: &Tensors, words: &str| {
         let job = contract.job(&(Arc::new(case.clone()) as AnyCase), 0).expect("a legal case");
-        let found = diagnose_job(&contract, Arithmetic::Cuda, &job, outputs).expect("all outputs");
+        let found =
+            diagnose_job(&contract, Arithmetic::Cuda, &job, (None, outputs)).expect("all outputs");
         expect(&found.expect("it disagrees"), words);
     };
     let case = scene("two-cameras");

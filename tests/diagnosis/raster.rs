@@ -2,7 +2,7 @@
 
 use crate::{NOTHING, diagnosed, edit, expect, expect_all, scene, times};
 use splatcheck::campaign::Item;
-use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
+use splatcheck_gpu::stages::splat::{PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{Data, Tensor, Tensors};
 use splatcheck_tests::Defect;
 use std::sync::Arc;
@@ -273,6 +273,120 @@ fn faults_of_the_image_are_named() {
                 [NOTHING, &transposed],
                 "render_alphas and render_transmittance: transposed, x in the place of y",
             ),
+        ],
+    );
+}
+
+/// Multiplies the off-diagonal of every conic.
+fn off_diagonal(name: &'static str, factor: f32) -> impl Fn(&mut Tensors) {
+    move |all| edit(all, name, |v| v.chunks_exact_mut(3).for_each(|conic| conic[1] *= factor))
+}
+
+#[test]
+fn wrongly_blended_backgrounds_are_named() {
+    let plain = Defect::None;
+    let background =
+        |change: fn(&mut [f32])| move |all: &mut Tensors| edit(all, "background", change);
+    let white = background(|v| v.fill(1.0));
+    let reversed = background(<[f32]>::reverse);
+    let turned = background(|v| times(-1.0)(v));
+    let of_case = scene("tile-corner").scene.backgrounds;
+    let weighed = |weight: fn(f32) -> f32| {
+        let of_case = of_case.clone();
+        move |out: &mut Tensors| {
+            let through = out.f32("render_transmittance").expect("it is there").to_vec();
+            edit(out, "render_colors", |colors| {
+                for (pixel, t) in colors.chunks_exact_mut(of_case.len()).zip(&through) {
+                    for (color, of_channel) in pixel.iter_mut().zip(&of_case) {
+                        *color += (weight(*t) - t) * of_channel;
+                    }
+                }
+            });
+        }
+    };
+    let (whole, by_opacity) = (weighed(|_| 1.0), weighed(|t| 1.0 - t));
+    let twice = weighed(|t| t * t);
+    expect_all(
+        RASTERIZE,
+        &[
+            (
+                "tile-corner",
+                Defect::NoBackground,
+                [NOTHING; 2],
+                "looks like: the background is missing",
+            ),
+            ("tile-corner", plain, [&white, NOTHING], "the background is taken for white"),
+            ("tile-corner", plain, [&reversed, NOTHING], "channels are taken in reverse order"),
+            ("tile-corner", plain, [NOTHING, &whole], "looks like: the background is added whole"),
+            ("tile-corner", plain, [NOTHING, &by_opacity], "is weighed by the opacity 1 - T"),
+            ("tile-corner", plain, [NOTHING, &twice], "the background is weighed by T twice"),
+        ],
+    );
+    expect_all(
+        RASTERIZE_BACKWARD,
+        &[
+            ("tile-corner", plain, [&white, NOTHING], "the background is taken for white"),
+            ("tile-corner", plain, [&reversed, NOTHING], "channels are taken in reverse order"),
+            (
+                "tile-corner",
+                plain,
+                [&turned, NOTHING],
+                "term of alpha's gradient has the wrong sign",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn conics_with_another_off_diagonal_are_named() {
+    let conics = |factor: f32| off_diagonal("conics", factor);
+    let [turned, half, twice, none] = [conics(-1.0), conics(0.5), conics(2.0), conics(0.0)];
+    for stage in [RASTERIZE, RASTERIZE_BACKWARD] {
+        expect_all(
+            stage,
+            &[
+                (
+                    "needles",
+                    Defect::None,
+                    [&turned, NOTHING],
+                    "off-diagonal is taken with the other sign",
+                ),
+                (
+                    "needles",
+                    Defect::None,
+                    [&half, NOTHING],
+                    "half of the conic's off-diagonal is taken",
+                ),
+                ("needles", Defect::None, [&twice, NOTHING], "off-diagonal is taken twice"),
+                ("needles", Defect::None, [&none, NOTHING], "the conic's off-diagonal is left out"),
+            ],
+        );
+    }
+    let gradients = |factor: f32| off_diagonal("v_conics", factor);
+    let [turned, half, twice, none] =
+        [gradients(-1.0), gradients(0.5), gradients(2.0), gradients(0.0)];
+    expect_all(
+        PROJECT_BACKWARD,
+        &[
+            (
+                "needles",
+                Defect::None,
+                [&turned, NOTHING],
+                "of v_conics is taken with the other sign",
+            ),
+            (
+                "needles",
+                Defect::None,
+                [&half, NOTHING],
+                "half of the off-diagonal of v_conics is taken",
+            ),
+            (
+                "needles",
+                Defect::None,
+                [&twice, NOTHING],
+                "the off-diagonal of v_conics is taken twice",
+            ),
+            ("needles", Defect::None, [&none, NOTHING], "the off-diagonal of v_conics is left out"),
         ],
     );
 }

@@ -12,7 +12,9 @@ use splatcheck::judge::{Arithmetic, Output, OutputBound, Rows};
 use splatcheck::verdict::Tally;
 use splatcheck::workload::{AnyCase, Job, Notes};
 use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
+use splatcheck::workloads::splat::formulated::{candidates, described};
 use splatcheck_gpu::{Data, Dtype};
+use splatcheck_reference::splat::Formulation;
 use std::path::PathBuf;
 
 /// One case, with its job at a level.
@@ -69,6 +71,18 @@ impl NativeCase {
         let named = formulation.named().find(|named| named.formulation == formulation);
         let name = named.map_or_else(|| formulation.to_string(), |named| named.name.to_owned());
         (self.contract.level() == Level::Raster).then_some(name)
+    }
+
+    /// The other formulations that a kernel may have, in groups, of which one is tried where none agrees of those
+    /// before: what each is given by, and in words.
+    fn formulations(&self) -> Vec<Vec<(String, String)>> {
+        if self.contract.level() != Level::Raster {
+            return Vec::new();
+        }
+        let named = |one: Formulation| (one.to_string(), described(one));
+        let other = |one: &Formulation| *one != self.contract.formulation();
+        let groups = candidates(&|_| true).into_iter();
+        groups.map(|group| group.into_iter().filter(other).map(named).collect()).collect()
     }
 
     /// What a program would read: the bytes of a .safetensors.
@@ -130,18 +144,20 @@ impl NativeCase {
     }
 
     /// What the kernel may have got wrong that returned these outputs, the best hypothesis first; nothing
-    /// where they agree. The options are those of `judge`.
+    /// where they agree. The options are those of `judge`, and what it returned for the case just before, if that
+    /// is known.
     fn diagnose(
         &self,
         py: Python<'_>,
-        outputs: &[u8],
+        returned: (Option<Vec<u8>>, Vec<u8>),
         model: &str,
         expression: (Option<String>, Option<u32>),
     ) -> PyResult<Vec<String>> {
         let arithmetic = arithmetic(model)?;
+        let returned = (returned.0.as_deref(), &returned.1[..]);
         py.detach(|| match self.other(expression)? {
-            None => diagnosed(&self.contract, arithmetic, &self.job, outputs),
-            Some((other, job)) => diagnosed(&other, arithmetic, &job, outputs),
+            None => diagnosed(&self.contract, arithmetic, &self.job, returned),
+            Some((other, job)) => diagnosed(&other, arithmetic, &job, returned),
         })
     }
 
@@ -248,10 +264,12 @@ fn diagnosed(
     contract: &Contract,
     arithmetic: Arithmetic,
     job: &Job,
-    outputs: &[u8],
+    (before, outputs): (Option<&[u8]>, &[u8]),
 ) -> PyResult<Vec<String>> {
-    let outputs = decode(contract, &job.sizes, outputs).map_err(value_error)?;
-    let found = diagnose_job(contract, arithmetic, job, &outputs).map_err(value_error)?;
+    let decoded = |bytes: &[u8]| decode(contract, &job.sizes, bytes).map_err(value_error);
+    let (before, outputs) = (before.map(decoded).transpose()?, decoded(outputs)?);
+    let returned = (before.as_ref(), &outputs);
+    let found = diagnose_job(contract, arithmetic, job, returned).map_err(value_error)?;
     let lines = found.iter().flat_map(Diagnosis::lines);
     Ok(lines.map(str::to_owned).collect())
 }

@@ -150,3 +150,54 @@ def test_a_trivial_kernel_is_asked_a_hundred_times_a_second(tmp_path):
             break
     print(f"{best:.0f} cases a second")
     assert best >= 100 and set(asked) == {16}, f"{best:.0f} cases a second"
+
+
+def test_a_kernel_of_another_formulation_is_told_so():
+    def of_opacities(inputs, metadata):
+        left = np.float32(1) - inputs["render_alphas"]
+        return rasterize_backward(inputs | {"render_transmittance": left}, metadata)
+
+    wrong = splatcheck.check(of_opacities, count=30)
+    agrees = [note for note in wrong.notes if note.startswith("formulation: agrees under ")]
+    assert not wrong and len(agrees) == 1 and "behind, final_t = one-minus-alpha" in agrees[0], wrong
+    first = wrong.findings[0].message
+    assert first.startswith("Looks like: another formulation: agrees on all cases under "), wrong
+    anyone = splatcheck.check(of_opacities, count=30, formulation="any")
+    assert anyone and "one-minus-alpha" in anyone.notes[0] and "agrees" not in anyone.notes[0], anyone
+    own = splatcheck.check(of_opacities, count=30, formulation="behind,final_t=one-minus-alpha")
+    assert own and not own.notes, own
+    lost = splatcheck.check(lambda x, m: rasterize_backward(x, m, bug="lost lane"), count=20, formulation="any")
+    assert not lost and "formulation: agrees under none of the " in str(lost), lost
+    with pytest.raises(ValueError, match="level full has no formulations"):
+        splatcheck.check(of_opacities, "full", formulation="any")
+
+
+def test_an_image_that_a_raster_kernel_returns_is_judged():
+    case = splatcheck.cases(count=1)[0]
+    oracle = splatcheck.oracle(case)
+    right = {name: oracle[name].astype(np.float32) for name in case.outputs}
+    assert {"render_colors", "render_alphas"} <= set(right)
+    splatcheck.assert_gradients(right, case)
+    alone = {name: array for name, array in right.items() if name.startswith("v_")}
+    splatcheck.assert_gradients(alone, case)
+    wrong = right | {"render_colors": right["render_colors"] + np.float32(0.01)}
+    with pytest.raises(AssertionError, match=r"at render_colors\["):
+        splatcheck.assert_gradients(wrong, case)
+    with pytest.raises(ValueError, match="'render_alphas' has shape"):
+        splatcheck.assert_gradients(right | {"render_alphas": right["render_alphas"].T[:1]}, case)
+
+
+def test_a_kernel_that_adds_to_what_the_previous_run_left_is_told_so():
+    left = {}
+
+    def hoards(inputs, metadata):
+        for name, array in rasterize_backward(inputs, metadata).items():
+            buffer = left.setdefault((name, array.shape), np.zeros_like(array))
+            buffer += array
+        return {name: left[name, array.shape] for name, array in zeros(inputs, metadata).items()}
+
+    result = splatcheck.check(hoards, corpus=None, count=12, generator="lanes")
+    assert not result, result
+    words = "Looks like: the previous run's values are added: what it left in the outputs is not cleared"
+    assert all(found.message.startswith(words) for found in result.findings[:3] if found.kind == "outside bounds")
+    assert words.lower() in str(result).lower(), result

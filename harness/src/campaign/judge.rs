@@ -367,13 +367,19 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
     /// smaller one tells less. Nothing where it is right when it runs again.
     fn diagnosed(&mut self, job: &Job, setting: Option<Setting>) -> Option<Diagnosis> {
-        let outputs = outputs_of(self.contender.engine.as_mut(), job, setting).ok()?;
+        let engine = self.contender.engine.as_mut();
+        // Of other engines the harness clears the outputs.
+        let before = match self.report.info.kind {
+            EngineKind::Command => Some(outputs_of(engine, job, setting).ok()?),
+            EngineKind::Emulator | EngineKind::Wgpu | EngineKind::Cuda => None,
+        };
+        let outputs = outputs_of(engine, job, setting).ok()?;
         let run = FailedRun {
             arithmetic: Arithmetic::of(&self.report.info),
             setting,
             lane_width: self.report.info.lane_width,
         };
-        job.diagnose(run, &outputs).ok()?
+        job.diagnose_after(run, before.as_ref(), &outputs).ok()?
     }
 
     /// Lets another failing run of a kind tell hypotheses apart.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::args::{ConventionName, under};
-use super::command::{CasesLeftOut, ContractArgs};
+use super::command::{CasesLeftOut, ContractArgs, Promise};
 use super::exit::{CliError, Outcome};
 use super::fuzz::find_generator;
 use super::paths;
@@ -56,7 +56,8 @@ a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text
             render_transmittance [H,W] render_alphas [H,W] render_colors [H,W,D]
             last_ids [H,W]: place in flatten_ids of the pixel's last contributor, -1 for none;
             v_render_colors [H,W,D] v_render_alphas [H,W], under fastgs also checkpoint_offsets, checkpoints
-    writes  v_means2d [N,2] v_conics [N,3], with the full off-diagonal, v_opacities [N] v_colors [N,D]
+    writes  v_means2d [N,2] v_conics [N,3], with the full off-diagonal, v_opacities [N] v_colors [N,D], and
+            if it likes the image that it renders itself, render_colors [H,W,D] render_alphas [H,W]
   --level project, all cameras
     reads   means [N,3] quats [N,4] scales [N,3] opacities [N] colors [N,K,D] viewmats [C,3,4] focals,
             principals, limits_low, limits_high (of x/z and y/z) [C,2]
@@ -103,7 +104,8 @@ impl CasesArgs {
     /// # Errors
     /// The first option that cannot be followed.
     pub fn resolve(self) -> Result<CasesPlan, CliError> {
-        let (contract, _) = self.contract.resolve()?;
+        // Of several formulations the inputs are those of the first.
+        let Promise { contract, .. } = self.contract.resolve()?;
         let workload = under(Arc::new(Splat::default()), self.convention)?;
         let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
         let named = named.collect::<Result<Vec<_>, _>>()?;

@@ -1,5 +1,7 @@
 //! `splatcheck check`: judges every kernel on every engine.
 
+mod program;
+
 use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -34,6 +36,11 @@ const MANY: u64 = 64;
 /// See [`CliError`]; that no engine is there to judge is one too, because nothing judged must not
 /// look like a pass.
 pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError> {
+    for plan in plans {
+        if let Some(command) = &plan.command {
+            return program::run(plan, command, out);
+        }
+    }
     let mut reports: Vec<EngineReport> = Vec::new();
     for plan in plans {
         for report in judge(plan)? {
@@ -53,33 +60,16 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
 pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
-    let cases = cases.of_program(plan.command.clone())?;
     let bar = progress_bar(0);
-    let any_smaller =
-        |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match cases.random(item) {
-            Some(index) => shrink(cases.draw(index), fails),
-            None => smaller(item, fails),
-        };
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match &plan.command {
-        Some(command) => command.smaller(|fails| any_smaller(item, fails), fails),
-        None => any_smaller(item, fails),
-    };
+    let minimize =
+        |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| cases.smaller(item, fails);
     let progress = |runs| bar.inc(runs);
     let policy: &dyn Policy = match plan.subject {
-        Subject::Campaign { .. } if plan.command.is_none() && cases.count() >= MANY => &ByTurns,
+        Subject::Campaign { .. } if cases.count() >= MANY => &ByTurns,
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
     let chain = plan.chain;
     let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
-    if let Some(command) = &plan.command {
-        let (contender, left_out) = command.contender(plan.repeats.as_ref())?;
-        bar.inc_length(cases.runs(std::slice::from_ref(&contender), policy));
-        let reports = run_campaign(cases.iter(), vec![contender], hooks);
-        let mut reports = reports.map_err(CliError::of)?;
-        bar.finish_and_clear();
-        command.ran(&mut reports, &left_out)?;
-        return Ok(reports);
-    }
     let mut reports = Vec::new();
     let lots = at_once(&plan.engines)?;
     let program = Program::find().map_err(CliError::of)?;
@@ -106,10 +96,6 @@ fn conclude(
 ) -> Result<Outcome, CliError> {
     let Some(plan) = plans.first() else { return Err(CliError::new("no workload is named")) };
     let files = reproducer::write_all(&plan.out, reports, None)?;
-    if let Some(command) = &plan.command {
-        command.tell(reports);
-        writeln!(out, "{command}\n")?;
-    }
     if let Some(repeats) = &plan.repeats {
         writeln!(out, "{}\n", expect::described(repeats))?;
     }
@@ -117,9 +103,13 @@ fn conclude(
         writeln!(out, "{chain}\n")?;
     }
     out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
-    for line in plan.command.iter().flat_map(|command| command.not_for.lines()) {
-        writeln!(out, "{line}")?;
-    }
+    without_corpus(plans, out)?;
+    let evidence = Evidence::new(reports, plan.discovery.in_vain(plan.named));
+    plan.gate.conclude(&evidence, &files, out)
+}
+
+/// Says which corpus is not there.
+fn without_corpus(plans: &[CheckPlan], out: &mut dyn Write) -> Result<(), CliError> {
     for plan in plans {
         if let Subject::Campaign { corpus: None, .. } = plan.subject {
             writeln!(
@@ -129,8 +119,7 @@ fn conclude(
             )?;
         }
     }
-    let evidence = Evidence::new(reports, plan.discovery.in_vain(plan.named));
-    plan.gate.conclude(&evidence, &files, out)
+    Ok(())
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which
@@ -158,6 +147,7 @@ pub(super) fn progress_bar(total: u64) -> ProgressBar {
 }
 
 /// The cases of a plan: those in files, then random ones.
+#[derive(Clone)]
 pub(super) struct Cases {
     filed: Vec<AnyCase>,
     random: u64,
@@ -196,18 +186,16 @@ impl Cases {
         Ok(cases)
     }
 
-    /// The cases with the jobs of a program, if there is one.
+    /// The cases with the jobs of a program.
     ///
     /// # Errors
     /// A case that it cannot be judged on.
-    fn of_program(mut self, command: Option<CommandPlan>) -> Result<Self, CliError> {
-        if let Some(command) = &command {
-            let contract = &command.contract;
-            self.filed.retain(|case| command.takes(case));
-            let all = self.filed.iter().map(|case| contract.case(case));
-            self.filed = all.collect::<Result<_, _>>().map_err(CliError::of)?;
-        }
-        self.command = command;
+    fn of_program(mut self, command: &CommandPlan) -> Result<Self, CliError> {
+        let contract = &command.promise.contract;
+        self.filed.retain(|case| command.takes(case));
+        let all = self.filed.iter().map(|case| contract.case(case));
+        self.filed = all.collect::<Result<_, _>>().map_err(CliError::of)?;
+        self.command = Some(command.clone());
         Ok(self)
     }
 
@@ -243,8 +231,15 @@ impl Cases {
         views(self.all())
     }
 
-    /// The number of a random case.
-    fn random(&self, item: &Item) -> Option<u64> {
-        item.case.id().map(|id| id.index)
+    /// A smaller case that fails: a random one is made simpler as it was drawn.
+    fn smaller(&self, item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        let any_smaller = |fails: &mut dyn FnMut(&AnyCase) -> bool| match item.case.id() {
+            Some(id) => shrink(self.draw(id.index), fails),
+            None => smaller(item, fails),
+        };
+        match &self.command {
+            Some(command) => command.smaller(any_smaller, fails),
+            None => any_smaller(fails),
+        }
     }
 }

@@ -12,9 +12,10 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
 use super::exit::CliError;
-use super::formulation::described;
+use super::formulation::{Asked, Judged, Judging, Trial, asked, judge_in};
 use crate::campaign::{Contender, EngineReport, Fault, Policy};
-use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants, LeftOut};
+use crate::engines::Lent;
+use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants};
 use crate::engines::repeated::{Repeated, Repeats};
 use crate::fuzz::Plan;
 use crate::judge::Arithmetic;
@@ -22,6 +23,7 @@ use crate::presets::Preset;
 use crate::report::shell_word;
 use crate::workload::{AnyCase, Case, Workload};
 use crate::workloads::splat::contract::{Contract, Level, NotFor};
+use crate::workloads::splat::formulated::{candidates, described};
 
 /// The arithmetic that a program promises, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -71,10 +73,10 @@ pub struct ContractArgs {
     #[arg(long, value_name = "NAME")]
     pub model: Option<ModelName>,
     /// The expression that your program computes alpha's gradient by: a project (3dgs, gsplat-1.5,
-    /// gsplat-main, brush, fastgs, taichi, slang) or fields as in 'buffer,final_t=one-minus-alpha'
-    /// [default: 3dgs]
-    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Formulation>())]
-    pub formulation: Option<Formulation>,
+    /// gsplat-main, brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any':
+    /// the first that all results agree under [default: the preset's, else 3dgs]
+    #[arg(long, value_name = "NAME", value_parser = asked)]
+    pub formulation: Option<Asked>,
     /// How often your program rounds a term on its way into an intermediate of that expression: 0 to 64
     /// [default: as the formulation states]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
@@ -95,20 +97,110 @@ impl ContractArgs {
     ///
     /// # Errors
     /// A formulation of a level that has none; a preset that is none, or has not the level.
-    pub fn resolve(&self) -> Result<(Contract, Arithmetic), CliError> {
-        let expression = (self.formulation, self.extra_roundings);
-        let Some(name) = &self.preset else {
-            let plain = Contract::new(self.level.unwrap_or_default(), Formulation::STANDARD);
-            let contract =
-                plain.and_then(|plain| plain.with(self.formulation, self.extra_roundings));
-            let model = self.model.unwrap_or_default();
-            return Ok((contract.map_err(CliError::of)?, model.arithmetic()));
+    pub fn resolve(&self) -> Result<Promise, CliError> {
+        let one = match self.formulation {
+            Some(Asked::One(formulation)) => Some(formulation),
+            Some(Asked::Any) | None => None,
         };
-        let preset = Preset::find(name).map_err(|error| CliError::caused("--preset", error))?;
-        let contract = Contract::of_preset(&preset, self.level, expression);
-        let contract = contract.map_err(|error| CliError::caused("--preset", error))?;
-        let model = self.model.map(ModelName::arithmetic).or(preset.arithmetic);
-        Ok((contract, model.unwrap_or_else(|| ModelName::default().arithmetic())))
+        let (contract, of_preset) = match &self.preset {
+            None => {
+                let plain = Contract::new(self.level.unwrap_or_default(), Formulation::STANDARD);
+                let contract = plain.and_then(|plain| plain.with(one, self.extra_roundings));
+                (contract.map_err(CliError::of)?, None)
+            }
+            Some(name) => {
+                let found = Preset::find(name);
+                let preset = found.map_err(|error| CliError::caused("--preset", error))?;
+                let expression = (one, self.extra_roundings);
+                let contract = Contract::of_preset(&preset, self.level, expression);
+                let contract = contract.map_err(|error| CliError::caused("--preset", error))?;
+                (contract, preset.arithmetic)
+            }
+        };
+        let level = contract.level();
+        if self.formulation == Some(Asked::Any) && level != Level::Raster {
+            return Err(CliError::new(format!(
+                "--formulation any: level {level} has no formulations: leave the option out"
+            )));
+        }
+        let model = self.model.map(ModelName::arithmetic).or(of_preset);
+        Ok(Promise {
+            asked: self.formulation.unwrap_or(Asked::One(contract.formulation())),
+            extra_roundings: self.extra_roundings,
+            arithmetic: model.unwrap_or_else(|| ModelName::default().arithmetic()),
+            contract,
+        })
+    }
+}
+
+/// What a program promises.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    /// As what it is judged, in the formulation that is tried first.
+    pub contract: Contract,
+    /// The arithmetic.
+    pub arithmetic: Arithmetic,
+    /// The formulations that it may have.
+    asked: Asked,
+    /// Roundings that were typed, in place of a formulation's own.
+    extra_roundings: Option<ExtraRoundings>,
+}
+
+impl Promise {
+    /// What a reproducer says.
+    #[must_use]
+    pub fn noted(contract: Contract, arithmetic: Arithmetic) -> Self {
+        let asked = Asked::One(contract.formulation());
+        Self { contract, arithmetic, asked, extra_roundings: None }
+    }
+
+    /// The same in a formulation that is tried.
+    ///
+    /// # Errors
+    /// The level has none.
+    fn tried_in(&self, formulation: Formulation) -> Result<Self, CliError> {
+        if formulation == self.contract.formulation() {
+            return Ok(self.clone());
+        }
+        let contract = self.contract.with(Some(formulation), self.extra_roundings);
+        Ok(Self { contract: contract.map_err(CliError::of)?, ..self.clone() })
+    }
+
+    /// Whether any formulation is accepted.
+    pub(super) fn is_any(&self) -> bool {
+        self.asked == Asked::Any
+    }
+
+    /// The same in each of the others that it may have, in groups, of which one is tried where none agrees of
+    /// those before.
+    pub(super) fn others(&self) -> Vec<Vec<Self>> {
+        if self.contract.level() != Level::Raster {
+            return Vec::new();
+        }
+        let [usual, unusual, half] = candidates(&|_| true);
+        let half = if self.is_any() { Vec::new() } else { half };
+        let tried = |group: Vec<Formulation>| {
+            let others = group.into_iter().filter(|one| *one != self.contract.formulation());
+            others.filter_map(|formulation| self.tried_in(formulation).ok()).collect()
+        };
+        [usual, unusual, half].into_iter().map(tried).collect()
+    }
+
+    /// Judges what promises it as was asked, in one formulation after another: `judge` makes all runs of a
+    /// trial. Returns the promise that it keeps best as well.
+    ///
+    /// # Errors
+    /// Those of `judge`.
+    pub(super) fn judge_in(
+        &self,
+        mut judge: impl FnMut(&Self, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
+    ) -> Result<(Self, Judged), CliError> {
+        let judging = Judging::Program(&self.contract);
+        let mut judged = judge_in(judging, &self.asked, None, |formulation, trial| {
+            judge(&self.tried_in(formulation)?, trial)
+        })?;
+        judged.diagnose();
+        Ok((self.tried_in(judged.formulation)?, judged))
     }
 }
 
@@ -186,10 +278,8 @@ impl CasesLeftOut {
 pub struct CommandPlan {
     /// What starts it.
     pub line: CommandLine,
-    /// What it is judged as.
-    pub contract: Contract,
-    /// The arithmetic that it promises.
-    pub arithmetic: Arithmetic,
+    /// What it promises.
+    pub promise: Promise,
     /// What it is granted.
     pub grants: Grants,
     /// How many processes of it run.
@@ -236,45 +326,35 @@ impl CommandArgs {
                 "--workload {name}: programs are judged on splats, leave the option out"
             )));
         }
-        let (contract, arithmetic) = self.contract.resolve()?;
+        let promise = self.contract.resolve()?;
         let grants = self.program.grants();
         let (processes, not_for) = (processes.max(1), CasesLeftOut::default());
-        Ok(Some(CommandPlan { line, contract, arithmetic, grants, processes, not_for }))
+        Ok(Some(CommandPlan { line, promise, grants, processes, not_for }))
     }
 }
 
 impl CommandPlan {
-    /// Starts the program, with every run made so often where that is demanded.
+    /// Starts the program.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn contender(
-        &self,
-        repeats: Option<&Repeats>,
-    ) -> Result<(Contender<'static>, LeftOut), CliError> {
-        let promised = (self.arithmetic, self.grants);
-        let form = Arc::new(self.contract.clone());
+    pub fn start(&self) -> Result<Started, CliError> {
+        let promised = (self.promise.arithmetic, self.grants);
+        let form = Arc::new(self.promise.contract.clone());
         let engine = CommandEngine::start(&self.line, form, promised, self.processes);
-        let engine = engine.map_err(CliError::of)?;
-        let left_out = engine.left_out();
-        let mut engine: Box<dyn Engine + Send> = Box::new(engine);
-        if let Some(repeats) = repeats {
-            engine = Box::new(Repeated::device(engine, repeats));
-        }
-        let contender = Contender {
-            id: CommandId(self.arithmetic).to_string(),
-            emulation: None,
-            engine,
-            stages: vec![self.contract.stage()],
-            settings: self.contract.setting().into_iter().collect(),
-        };
-        Ok((contender, left_out))
+        Ok(Started { engine: engine.map_err(CliError::of)? })
+    }
+
+    /// The program as it is judged by what it promises there.
+    #[must_use]
+    pub fn that_promises(&self, promise: &Promise) -> Self {
+        Self { promise: promise.clone(), ..self.clone() }
     }
 
     /// Whether a case is for the program; one that is not is noted.
     #[must_use]
     pub fn takes(&self, case: &AnyCase) -> bool {
-        match self.contract.not_for(case) {
+        match self.promise.contract.not_for(case) {
             None => true,
             Some(why) => {
                 self.not_for.note(why, case.name());
@@ -286,7 +366,7 @@ impl CommandPlan {
     /// A case with the program's jobs. Those that are drawn are splats, and those of files were looked at.
     #[must_use]
     pub fn case(&self, case: &AnyCase) -> AnyCase {
-        self.contract.case(case).unwrap_or_else(|_| Arc::clone(case))
+        self.promise.contract.case(case).unwrap_or_else(|_| Arc::clone(case))
     }
 
     /// Makes a failing case of the program smaller by `smaller`, which knows nothing of programs.
@@ -295,7 +375,7 @@ impl CommandPlan {
         smaller: impl FnOnce(&mut dyn FnMut(&AnyCase) -> bool) -> AnyCase,
         fails: &mut dyn FnMut(&AnyCase) -> bool,
     ) -> AnyCase {
-        let takes = |case: &AnyCase| self.contract.not_for(case).is_none();
+        let takes = |case: &AnyCase| self.promise.contract.not_for(case).is_none();
         self.case(&smaller(&mut |case| takes(case) && fails(&self.case(case))))
     }
 
@@ -312,17 +392,18 @@ impl CommandPlan {
     ///
     /// # Errors
     /// The program never ran, and why.
-    pub fn ran(&self, reports: &mut [EngineReport], left_out: &LeftOut) -> Result<(), CliError> {
+    pub fn ran(&self, reports: &mut [EngineReport], started: &Started) -> Result<(), CliError> {
         for finding in reports.iter().flat_map(|report| &report.findings) {
             if let Fault::Engine(EngineError::NoDevice(reason)) = &finding.fault {
                 return Err(CliError::new(reason.clone()));
             }
         }
-        let names = left_out.names();
+        let names = started.engine.left_out().names();
         if !names.is_empty() {
             let what = format!("{}: the program's outputs have none", names.join(", "));
             for report in reports {
-                report.unsupported.insert((self.contract.stage(), None), what.clone());
+                let stage = self.promise.contract.stage();
+                report.unsupported.insert((stage, None), what.clone());
             }
         }
         Ok(())
@@ -332,7 +413,8 @@ impl CommandPlan {
 /// Which program is judged, and by which bounds.
 impl fmt::Display for CommandPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, contract, arithmetic, .. } = self;
+        let Promise { contract, arithmetic, .. } = &self.promise;
+        let line = &self.line;
         write!(f, "{} is '{line}', arithmetic {}", contract.stage(), arithmetic.name())?;
         if let Some(preset) = contract.preset() {
             write!(f, "; preset {preset}, level {}", contract.level())?;
@@ -341,6 +423,33 @@ impl fmt::Display for CommandPlan {
             write!(f, "; formulation {}", described(contract.formulation()))?;
         }
         f.write_str("; bounds for sums in any order, the widest")
+    }
+}
+
+/// A program that was started, and is judged in one campaign after another.
+#[derive(Debug)]
+pub struct Started {
+    engine: CommandEngine,
+}
+
+impl Started {
+    /// The program in a campaign, by what it promises there, with every run made so often where that is
+    /// demanded.
+    pub fn contender(&mut self, promise: &Promise, repeats: Option<&Repeats>) -> Contender<'_> {
+        let Promise { contract, arithmetic, .. } = promise;
+        let form: Arc<dyn Form> = Arc::new(contract.clone());
+        self.engine.judged_as(&form);
+        let mut engine: Box<dyn Engine + Send> = Box::new(Lent(&mut self.engine));
+        if let Some(repeats) = repeats {
+            engine = Box::new(Repeated::device(engine, repeats));
+        }
+        Contender {
+            id: CommandId(*arithmetic).to_string(),
+            emulation: None,
+            engine,
+            stages: vec![contract.stage()],
+            settings: contract.setting().into_iter().collect(),
+        }
     }
 }
 

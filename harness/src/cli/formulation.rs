@@ -6,7 +6,7 @@ use splatcheck_gpu::EngineError;
 use splatcheck_gpu::emulator::Interface;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::formulation::{Floor, FormulationError, NAMED, TermFormat};
+use splatcheck_reference::splat::formulation::{FormulationError, NAMED};
 
 use super::exit::CliError;
 use crate::campaign::{EngineReport, Fault, Finding};
@@ -15,7 +15,8 @@ use crate::manifest::Manifest;
 use crate::user_kernel::UserKernel;
 use crate::verdict::Verdict;
 use crate::workload::AnyCase;
-use crate::workloads::splat::formulated::stage_of;
+use crate::workloads::splat::contract::{Contract, Level};
+use crate::workloads::splat::formulated::{candidates, described, stage_of};
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,8 @@ pub(super) enum Judging<'k> {
     User(&'k UserKernel),
     /// One that takes what its manifest says.
     Manifest(&'k Manifest),
+    /// A program, which is given everything by name.
+    Program(&'k Contract),
 }
 
 impl Judging<'_> {
@@ -89,13 +92,15 @@ impl Judging<'_> {
         match self {
             Self::User(kernel) => kernel.fits(formulation),
             Self::Manifest(manifest) => manifest.not_of(formulation).is_none(),
+            Self::Program(contract) => contract.with(Some(formulation), None).is_ok(),
         }
     }
 
-    fn has_manifest(self) -> bool {
+    /// Whether it names its arrays: a misuse is then not explained by others.
+    fn names_its_arrays(self) -> bool {
         match self {
             Self::User(kernel) => kernel.manifest().is_some(),
-            Self::Manifest(_) => true,
+            Self::Manifest(_) | Self::Program(_) => true,
         }
     }
 
@@ -103,22 +108,9 @@ impl Judging<'_> {
         match self {
             Self::User(kernel) => kernel.has_formulations(),
             Self::Manifest(manifest) => manifest.kind.has_formulations(),
+            Self::Program(contract) => contract.level() == Level::Raster,
         }
     }
-}
-
-/// Those that a kernel may have, in the order of trial: the usual ones, those of named projects first,
-/// and those that divide otherwise; a kernel's parameters leave out those that hand it other ones. The
-/// floor changes nothing where `alpha_max` is below 1 - 1e-6, so it is not tried.
-fn candidates(kernel: Judging<'_>) -> [Vec<Formulation>; 2] {
-    let (mut usual, mut unusual): (Vec<_>, Vec<_>) = Formulation::all()
-        .filter(|one| one.floor() == Floor::None && kernel.fits(*one))
-        .partition(|one| Formulation::practised().any(|usual| usual == *one));
-    // As many parameters of the same sizes may be other arrays: the standard ones are tried first.
-    let other_arrays = |one: &Formulation| interface_of(*one) != Some(Interface::Standard);
-    usual.sort_by_key(|one| (one.named().next().is_none(), other_arrays(one)));
-    unusual.sort_by_key(other_arrays);
-    [usual, unusual]
 }
 
 /// What came of a run.
@@ -150,16 +142,6 @@ impl Judged {
                 None => told,
             });
         }
-    }
-}
-
-/// A formulation with the projects that use it.
-pub(super) fn described(formulation: Formulation) -> String {
-    let names: Vec<_> = formulation.named().map(|named| named.name).collect();
-    if names.is_empty() {
-        formulation.to_string()
-    } else {
-        format!("{formulation} ({})", names.join(", "))
     }
 }
 
@@ -202,7 +184,7 @@ pub(super) fn judge_in(
     extra: Option<ExtraRoundings>,
     mut judge: impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
 ) -> Result<Judged, CliError> {
-    let [usual, unusual] = candidates(kernel);
+    let [usual, unusual, half] = candidates(&|formulation| kernel.fits(formulation));
     let first = match *asked {
         Asked::One(formulation) => formulation,
         Asked::Any => usual.first().copied().unwrap_or_default(),
@@ -216,8 +198,7 @@ pub(super) fn judge_in(
         return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
     }
     let differs = reports.iter().any(differs);
-    // A manifest names its arrays: a misuse is not explained by others.
-    let others_explain = !kernel.has_manifest() && reports.iter().any(faults);
+    let others_explain = !kernel.names_its_arrays() && reports.iter().any(faults);
     if !differs && !others_explain {
         return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
     }
@@ -230,7 +211,7 @@ pub(super) fn judge_in(
     // Terms of less precision are told of, and accepted by nobody who did not ask for them.
     let half = match *asked {
         Asked::Any => Vec::new(),
-        Asked::One(_) => usual.iter().map(|one| one.with_terms(TermFormat::F16)).collect(),
+        Asked::One(_) => half,
     };
     for group in [usual, unusual, half] {
         for formulation in group.into_iter().map(rounded).filter(may_explain) {

@@ -12,7 +12,6 @@ use splatcheck_reference::splat::spelled::{PRACTISED, Spelling};
 
 use super::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use super::exit::{CliError, Outcome};
-use super::formulation::described;
 use super::paths;
 use super::scene::scene_case;
 use super::sharpness::percentile;
@@ -20,6 +19,7 @@ use crate::table::table;
 use crate::workloads::splat::accuracy::{Accuracy, Sample};
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::corpus;
+use crate::workloads::splat::formulated::described;
 use crate::workloads::splat::stage::{Margins, ProjectStage, RasterStage};
 
 /// Depths between which the digits lost are told apart.

@@ -1,5 +1,7 @@
 //! `splatcheck fuzz`: a campaign of generated cases.
 
+mod program;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -15,19 +17,17 @@ use splatcheck_gpu::{EngineKind, Setting};
 
 use super::args::{ConventionName, Workloads, parse_workloads, under};
 use super::chain::{ChainArgs, ChainName};
-use super::command::{CommandArgs, CommandPlan, OfProgram};
+use super::command::{CommandArgs, CommandPlan};
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use super::reproducer;
 use crate::campaign::{
-    Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Policy, Share,
-    run_in_chunks,
+    Contender, EngineReport, Exercised, Finding, Hooks, Item, Observer, Share, run_in_chunks,
 };
 use crate::case_space::CaseSpace;
 use crate::coverage::{Coverage, Met};
-use crate::engines::command::LeftOut;
 use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use crate::gate::Evidence;
@@ -271,29 +271,13 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
 /// Carries out one plan and says what came of it.
 fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
     remove_leftovers(&fuzz.out);
-    let mut left_out = LeftOut::default();
-    let contenders = match &fuzz.command {
-        Some(command) => {
-            let (contender, own) = command.contender(None)?;
-            left_out = own;
-            vec![contender]
-        }
-        None => {
-            let program = Program::find().map_err(CliError::of)?;
-            let all = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
-            all.collect::<Result<_, CliError>>()?
-        }
-    };
-    let mut results = judge(fuzz, contenders)?;
     if let Some(command) = &fuzz.command {
-        command.ran(&mut results.reports, &left_out)?;
-        command.tell(&mut results.reports);
-        writeln!(out, "{command}\n")?;
+        return program::run(fuzz, command, out);
     }
+    let program = Program::find().map_err(CliError::of)?;
+    let contenders = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
+    let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
     out.write_all(results.text(&fuzz.out).as_bytes())?;
-    for line in fuzz.command.iter().flat_map(|command| command.not_for.lines()) {
-        writeln!(out, "{line}")?;
-    }
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }
@@ -323,57 +307,37 @@ fn start(
 /// # Errors
 /// A panic of an engine's thread; a file that cannot be written.
 pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results, CliError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(fuzz.jobs).build();
-    let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
     let watch = Watcher::new(fuzz);
-    let any_smaller = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| {
-        let tree = fuzz.plan.index(item.case.as_ref()).and_then(|index| fuzz.plan.tree(index));
-        let small = tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails));
-        // A generator keeps what it aims at, such as a list as long as a batch, needed or not.
-        small.smaller(fails)
-    };
-    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match &fuzz.command {
-        Some(command) => command.smaller(|fails| any_smaller(item, fails), fails),
-        None => any_smaller(item, fails),
-    };
-    let started = watch.started;
-    let cases = fuzz.plan.cases(fuzz.shard).take_while(|(case, _)| match fuzz.limit {
-        Limit::Time(time) => started.elapsed() < time,
-        Limit::Cases(cases) => fuzz.plan.index(case.as_ref()).is_some_and(|index| index < cases),
-    });
-    let cases = cases.filter_map(|(case, view)| {
-        let Some(command) = &fuzz.command else { return Some((case, view)) };
-        if !command.takes(&case) {
-            return None;
-        }
-        let case = command.case(&case);
-        (view < case.views()).then_some((case, view))
-    });
-    let of_program = OfProgram(&fuzz.plan);
-    let policy: &dyn Policy = if fuzz.command.is_some() { &of_program } else { &fuzz.plan };
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| fuzz.smaller(item, fails);
     let chain = fuzz.plan.chain();
-    let hooks =
-        Hooks { policy, observer: &watch, chain, ..Hooks::new(&minimize).diagnosing_each() };
-    let reports = pool
-        .install(|| run_in_chunks((CHUNK, fuzz.share), cases, contenders, hooks))
-        .map_err(CliError::of)?;
-    watch.bar.finish_and_clear();
-    // Standard output says nothing that depends on the machine's speed.
-    let seconds = watch.started.elapsed().as_secs_f64();
-    let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", watch.progress());
-    let results = watch.results(reports);
-    // What depends on the machine's speed cannot be joined, nor made again.
-    if fuzz.share == Share::Everyone {
-        let cannot = |error| {
-            CliError::caused(format!("cannot make the folder {}", fuzz.out.display()), error)
-        };
-        fs::create_dir_all(&fuzz.out).map_err(cannot)?;
-        let written = results.write(&fuzz.out, &results.text(&fuzz.out));
-        written.map_err(|error| CliError::caused("cannot write the result", error))?;
+    let hooks = Hooks::new(&minimize).diagnosing_each();
+    let hooks = Hooks { policy: &fuzz.plan, observer: &watch, chain, ..hooks };
+    let reports = fuzz.campaign(watch.cases(), contenders, hooks)?;
+    watch.finish(reports)
+}
+
+impl FuzzPlan {
+    /// Runs a campaign on the plan's threads.
+    ///
+    /// # Errors
+    /// A panic of an engine's thread; a case that cannot be prepared.
+    fn campaign(
+        &self,
+        cases: impl Iterator<Item = (AnyCase, usize)> + Send,
+        contenders: Vec<Contender<'_>>,
+        hooks: Hooks<'_>,
+    ) -> Result<Vec<EngineReport>, CliError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build();
+        let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
+        let run = || run_in_chunks((CHUNK, self.share), cases, contenders, hooks);
+        pool.install(run).map_err(CliError::of)
     }
-    match watch.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(results),
+
+    /// A smaller case that fails: made simpler as its generator can, then by what it keeps, needed or not,
+    /// such as a list as long as a batch.
+    fn smaller(&self, item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        let tree = self.plan.index(item.case.as_ref()).and_then(|index| self.plan.tree(index));
+        tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails)).smaller(fails)
     }
 }
 
@@ -436,6 +400,41 @@ impl<'a> Watcher<'a> {
         )
     }
 
+    /// The cases of the plan, until the time is up.
+    fn cases(&self) -> impl Iterator<Item = (AnyCase, usize)> + Send + '_ {
+        let Self { fuzz, started, .. } = self;
+        fuzz.plan.cases(fuzz.shard).take_while(move |(case, _)| match fuzz.limit {
+            Limit::Time(time) => started.elapsed() < time,
+            Limit::Cases(cases) => fuzz.plan.index(case.as_ref()).is_some_and(|i| i < cases),
+        })
+    }
+
+    /// The result, written where the number of cases is given.
+    ///
+    /// # Errors
+    /// A file that could not be written.
+    fn finish(self, reports: Vec<EngineReport>) -> Result<Results, CliError> {
+        let fuzz = self.fuzz;
+        self.bar.finish_and_clear();
+        // Standard output says nothing that depends on the machine's speed.
+        let seconds = self.started.elapsed().as_secs_f64();
+        let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", self.progress());
+        let results = self.results(reports);
+        // What depends on the machine's speed cannot be joined, nor made again.
+        if fuzz.share == Share::Everyone {
+            let cannot = |error| {
+                CliError::caused(format!("cannot make the folder {}", fuzz.out.display()), error)
+            };
+            fs::create_dir_all(&fuzz.out).map_err(cannot)?;
+            let written = results.write(&fuzz.out, &results.text(&fuzz.out));
+            written.map_err(|error| CliError::caused("cannot write the result", error))?;
+        }
+        match self.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(results),
+        }
+    }
+
     fn results(&self, mut reports: Vec<EngineReport>) -> Results {
         let plan = &self.fuzz.plan;
         reports.iter_mut().for_each(|report| plan.sort(&mut report.findings));
@@ -475,6 +474,10 @@ impl Observer for Watcher<'_> {
     fn found(&self, finding: &Finding, small: bool) {
         if !small {
             self.found.fetch_add(1, Ordering::Relaxed);
+        }
+        // In which formulation a finding is one is known when all are tried.
+        if self.fuzz.command.as_ref().is_some_and(|command| command.promise.is_any()) {
+            return;
         }
         if let Err(error) = reproducer::write(&self.fuzz.out, &mut finding.clone(), None) {
             lock(&self.unwritten).get_or_insert(error);

@@ -4,20 +4,21 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use splatcheck_gpu::Tensors;
 
 use super::case::read_case;
-use super::command::ContractArgs;
+use super::command::{ContractArgs, Promise};
 use super::exit::{CliError, Outcome, conclude};
-use super::formulation::described;
 use super::paths;
 use crate::diagnosis::Diagnosis;
-use crate::engines::command::{Form, read_written};
+use crate::engines::command::{Form, Need, read_written};
 use crate::gate::Evidence;
 use crate::io::{Problem, read};
-use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
-use crate::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
+use crate::workload::{AnyCase, Job};
+use crate::workloads::splat::contract::{Level, diagnose_job, judge_job};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
+use crate::workloads::splat::formulated::described;
 
 /// Options of `judge`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -45,10 +46,8 @@ pub struct JudgePlan {
     pub result: PathBuf,
     /// The camera.
     pub camera: usize,
-    /// What it is judged as.
-    pub contract: Contract,
-    /// The arithmetic that the program promises.
-    pub arithmetic: Arithmetic,
+    /// What the program promises.
+    pub promise: Promise,
 }
 
 impl JudgeArgs {
@@ -57,16 +56,66 @@ impl JudgeArgs {
     /// # Errors
     /// The first option that cannot be followed.
     pub fn resolve(self) -> Result<JudgePlan, CliError> {
-        let (contract, arithmetic) = self.contract.resolve()?;
+        let promise = self.contract.resolve()?;
         paths::expect_extension("judge", &self.case, &EXTENSIONS)?;
         paths::expect_extension("judge", &self.result, &["safetensors"])?;
         Ok(JudgePlan {
             case: paths::readable_file("judge", &self.case)?,
             result: paths::readable_file("judge", &self.result)?,
             camera: self.camera,
-            contract,
-            arithmetic,
+            promise,
         })
+    }
+}
+
+/// A result judged in one formulation.
+struct Tried {
+    promise: Promise,
+    job: Job,
+    outputs: Tensors,
+    tally: Tally,
+    /// Outputs that are asked for and not there.
+    missing: Vec<String>,
+}
+
+impl JudgePlan {
+    /// The result by what a program promises; a problem with it is the program's.
+    fn tried(
+        &self,
+        promise: &Promise,
+        case: &AnyCase,
+        bytes: &[u8],
+    ) -> Result<Result<Tried, Problem>, CliError> {
+        let Promise { contract, arithmetic, .. } = promise;
+        let job = contract.job(case, self.camera).map_err(CliError::of)?;
+        let written = match read_written(contract, &job.sizes, bytes) {
+            Ok(written) => written,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let asked = contract.written(&job.sizes).into_iter();
+        let asked = asked.filter(|one| one.need != Need::Welcome).map(|one| one.name);
+        let missing = asked.filter(|name| written.find(name).is_none()).collect();
+        let outputs = match contract.gathered(&job.sizes, written) {
+            Ok(outputs) => outputs,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let tally = judge_job(contract, *arithmetic, &job, &outputs).map_err(CliError::of)?;
+        Ok(Ok(Tried { promise: promise.clone(), job, outputs, tally, missing }))
+    }
+
+    /// The same in the other formulations that it agrees under.
+    fn others(&self, case: &AnyCase, bytes: &[u8]) -> Result<Vec<Tried>, CliError> {
+        for group in self.promise.others() {
+            let mut agreeing = Vec::new();
+            for promise in &group {
+                let other = self.tried(promise, case, bytes)?;
+                agreeing.extend(other.ok().filter(|one| one.tally.verdict() == Verdict::Agree));
+            }
+            if !agreeing.is_empty() {
+                return Ok(agreeing);
+            }
+        }
+        Ok(Vec::new())
     }
 }
 
@@ -75,41 +124,57 @@ impl JudgeArgs {
 /// # Errors
 /// See [`CliError`]. A result that does not fit its case is none: the program is at fault.
 pub fn run(plan: &JudgePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let JudgePlan { contract, arithmetic, camera, .. } = plan;
-    let (arithmetic, camera) = (*arithmetic, *camera);
     let case = read_case(&plan.case)?.case;
-    if let Some(why) = contract.not_for(&case) {
+    if let Some(why) = plan.promise.contract.not_for(&case) {
         let name = case.name();
         return Err(CliError::new(format!("case {name} is one of those {why}: name another")));
     }
-    let job = contract.job(&case, camera).map_err(CliError::of)?;
     let bytes = read::bytes(&plan.result);
     let bytes = bytes.map_err(|error| CliError::caused("cannot read the result", error))?;
-    write!(out, "{} of {}: level {}", plan.result.display(), case.name(), contract.level())?;
-    if contract.level() == Level::Raster {
-        write!(out, ", camera {camera}, formulation {}", described(contract.formulation()))?;
+    let mut tried = plan.tried(&plan.promise, &case, &bytes)?;
+    let mut others = Vec::new();
+    if let Ok(first) = &tried
+        && first.tally.verdict() == Verdict::Disagree
+    {
+        others = plan.others(&case, &bytes)?;
     }
-    writeln!(out, ", arithmetic {}", arithmetic.name())?;
-    let wrong = |problem: Problem, out: &mut dyn Write| {
-        writeln!(out, "disagree: {problem}")?;
-        conclude(&Evidence::of_failures(vec![problem.to_string()]))
-    };
-    let written = match read_written(contract, &job.sizes, &bytes) {
-        Ok(written) => written,
-        Err(problem) => return wrong(problem, out),
-    };
-    for one in contract.written(&job.sizes) {
-        if written.find(&one.name).is_none() {
-            writeln!(out, "NOT COMPARED: {}: the result has none", one.name)?;
+    if plan.promise.is_any() && !others.is_empty() {
+        tried = Ok(others.swap_remove(0));
+        others.clear();
+    }
+    let promise = tried.as_ref().map_or(&plan.promise, |tried| &tried.promise);
+    writeln!(out, "{}", plan.heading(case.name(), promise))?;
+    let tried = match tried {
+        Ok(tried) => tried,
+        Err(problem) => {
+            writeln!(out, "disagree: {problem}")?;
+            return conclude(&Evidence::of_failures(vec![problem.to_string()]));
         }
-    }
-    let outputs = match contract.gathered(&job.sizes, written) {
-        Ok(outputs) => outputs,
-        Err(problem) => return wrong(problem, out),
     };
-    let tally = judge_job(contract, arithmetic, &job, &outputs).map_err(CliError::of)?;
-    let diagnosis = diagnose_job(contract, arithmetic, &job, &outputs).map_err(CliError::of)?;
-    conclude_tally(&tally, diagnosis.as_ref(), out)
+    for name in &tried.missing {
+        writeln!(out, "NOT COMPARED: {name}: the result has none")?;
+    }
+    let named = others.iter().map(|one| described(one.promise.contract.formulation()));
+    let named: Vec<_> = named.collect();
+    if !named.is_empty() {
+        writeln!(out, "formulation: agrees under {}", named.join("; under "))?;
+    }
+    let Promise { contract, arithmetic, .. } = &tried.promise;
+    let diagnosis = diagnose_job(contract, *arithmetic, &tried.job, (None, &tried.outputs));
+    conclude_tally(&tried.tally, diagnosis.map_err(CliError::of)?.as_ref(), out)
+}
+
+impl JudgePlan {
+    /// What is judged, and by what.
+    fn heading(&self, case: &str, promise: &Promise) -> String {
+        let Promise { contract, arithmetic, .. } = promise;
+        let mut words = format!("{} of {case}: level {}", self.result.display(), contract.level());
+        if contract.level() == Level::Raster {
+            let formulation = described(contract.formulation());
+            words = format!("{words}, camera {}, formulation {formulation}", self.camera);
+        }
+        format!("{words}, arithmetic {}", arithmetic.name())
+    }
 }
 
 /// Shows what was counted, what may be wrong, and the worst element.

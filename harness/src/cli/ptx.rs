@@ -30,7 +30,7 @@ use super::check::progress_bar;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
-use super::formulation::{self, Asked, Judging, Trial, asked, judge_in};
+use super::formulation::{Asked, Judging, Trial, asked, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::schedule::ScheduleArgs;
 use super::trials::Trials;
@@ -44,6 +44,7 @@ use crate::manifest::{Manifest, Symbols};
 use crate::report::report;
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use crate::workload::AnyCase;
+use crate::workloads::splat::formulated::described;
 
 /// Options of `ptx`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -320,7 +321,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let setting = stage.accumulates().then_some(plan.setting);
     let heading = heading(&plan.kernel.to_string(), &plan.file, (stage, setting), plan.named);
     let formulation = match plan.kernel.has_formulations() {
-        true => format!("; formulation {}", formulation::described(judged.formulation)),
+        true => format!("; formulation {}", described(judged.formulation)),
         false => String::new(),
     };
     writeln!(out, "{heading}{formulation}; chain oracle\n")?;

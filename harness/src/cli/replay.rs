@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use splatcheck_gpu::{EngineKind, Reduction, Setting};
 
-use super::command::{CasesLeftOut, CommandPlan, ProgramArgs};
+use super::command::{CasesLeftOut, CommandPlan, ProgramArgs, Promise};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
@@ -259,8 +259,9 @@ impl Recorded {
             Some(preset) => Contract::noted(preset, level, formulation),
         };
         let contract = contract.map_err(CliError::of)?;
+        let promise = Promise::noted(contract, arithmetic);
         let not_for = CasesLeftOut::default();
-        Ok(CommandPlan { line, contract, arithmetic, grants, processes: 1, not_for })
+        Ok(CommandPlan { line, promise, grants, processes: 1, not_for })
     }
 
     /// Makes the recorded run again with a program, as often as was recorded.
@@ -272,13 +273,15 @@ impl Recorded {
         out: &mut dyn Write,
     ) -> Result<Outcome, CliError> {
         // That there is such a camera.
-        command.contract.job(case, self.camera).map_err(CliError::of)?;
-        let case = command.contract.case(case).map_err(CliError::of)?;
-        let (contender, left_out) = command.contender(repeats)?;
+        let promise = &command.promise;
+        promise.contract.job(case, self.camera).map_err(CliError::of)?;
+        let case = promise.contract.case(case).map_err(CliError::of)?;
+        let mut started = command.start()?;
+        let contender = started.contender(promise, repeats);
         let item = [(case, self.camera)].into_iter();
         let reports = run_campaign(item, vec![contender], Hooks::new(&as_it_is));
         let mut reports = reports.map_err(CliError::of)?;
-        command.ran(&mut reports, &left_out)?;
+        command.ran(&mut reports, &started)?;
         command.tell(&mut reports);
         writeln!(out, "{command}\n")?;
         conclude_replay(&reports, recorded, out)

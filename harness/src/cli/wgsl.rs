@@ -18,7 +18,7 @@ use super::check::progress_bar;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
-use super::formulation::{Asked, Judging, Trial, asked, described, judge_in};
+use super::formulation::{Asked, Judging, Trial, asked, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
 use super::ptx::{
@@ -36,6 +36,7 @@ use crate::manifest::WgslKernel;
 use crate::report::{report, reproducer};
 use crate::user_wgsl::{self, UserWgsl};
 use crate::workload::AnyCase;
+use crate::workloads::splat::formulated::described;
 
 /// Options of `wgsl`, as typed.
 #[derive(Clone, Debug, Args)]

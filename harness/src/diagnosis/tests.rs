@@ -31,7 +31,8 @@ fn outputs(a: [f64; 6], b: [f64; 3]) -> Tensors {
 
 fn diagnosed(a: [f64; 6], b: [f64; 3], hypotheses: Vec<Hypothesis<'_>>) -> Option<Diagnosis> {
     let right = expectation(A, B, 1e-3);
-    diagnose(&right, &outputs(a, b), (None, 32), hypotheses).expect("all outputs are there")
+    let returned = outputs(a, b);
+    diagnose(&right, (None, &returned), (None, 32), hypotheses).expect("all outputs are there")
 }
 
 fn headline(a: [f64; 6], b: [f64; 3]) -> String {
@@ -41,6 +42,24 @@ fn headline(a: [f64; 6], b: [f64; 3]) -> String {
 #[test]
 fn what_agrees_is_not_diagnosed() {
     assert_eq!(diagnosed(A, B, Vec::new()), None, "the right numbers");
+}
+
+#[test]
+fn what_the_previous_run_left_is_known_from_its_outputs() {
+    let right = expectation(A, B, 1e-3);
+    let told = |before: [f64; 6]| {
+        let before = outputs(before, B);
+        let after = outputs([4.0, -9.0, 3.5, 4.0, -7.5, 13.0], B.map(|x| 2.0 * x));
+        let found = diagnose(&right, (Some(&before), &after), (None, 32), Vec::new());
+        found.expect("all outputs are there").expect("it disagrees").headline
+    };
+    let left = told([3.0, -7.0, 0.5, -1.0, -0.5, 2.0]);
+    assert!(left.starts_with("looks like: the previous run's values are added: what it"), "{left}");
+    assert!(
+        left.ends_with("(explains all 8 elements outside their bounds, and the rest is right)")
+    );
+    let other = told([3.0, -7.0, 0.5, -1.0, -0.5, 4.0]);
+    assert!(other.starts_with("no known fault: "), "one element is not so: {other}");
 }
 
 #[test]

@@ -114,6 +114,15 @@ impl CommandEngine {
         })
     }
 
+    /// The program judged as something else that it does for the same inputs: it goes on running.
+    pub fn judged_as(&mut self, form: &Arc<dyn Form>) {
+        self.form = Arc::clone(form);
+        self.programs.iter_mut().for_each(|program| program.judged_as(Arc::clone(form)));
+        // What came of runs so far was of other inputs, as their bytes say.
+        self.remembered.clear();
+        self.last_failure = None;
+    }
+
     /// The outputs that the program may leave out and does, as they become known.
     #[must_use]
     pub fn left_out(&self) -> LeftOut {

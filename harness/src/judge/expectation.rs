@@ -3,7 +3,7 @@
 use super::by_lane::ByLane;
 use super::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
-use splatcheck_gpu::{Data, Setting, TensorError, Tensors};
+use splatcheck_gpu::{Data, Dtype, Setting, Tensor, TensorError, Tensors};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
 use std::collections::BTreeMap;
 
@@ -27,15 +27,28 @@ impl Expectation {
     /// returns is no result of it.
     #[must_use]
     pub fn is_in_fixed_point(&self) -> bool {
-        self.rows.iter().flat_map(|rows| &rows.outputs).all(Output::is_in_fixed_point)
+        self.outputs().all(Output::is_in_fixed_point)
     }
 }
 
 impl Expectation {
+    /// All outputs.
+    pub fn outputs(&self) -> impl Iterator<Item = &Output> {
+        self.rows.iter().flat_map(|rows| &rows.outputs)
+    }
+
     /// Whether anything is expected of the output of that name.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
-        self.rows.iter().flat_map(|rows| &rows.outputs).any(|output| output.name == name)
+        self.outputs().any(|output| output.name == name)
+    }
+
+    /// What is expected of a kernel that returns the outputs of another expectation as well. Comparisons
+    /// that rounding leaves open are counted once: they are this one's.
+    #[must_use]
+    pub fn beside(mut self, other: Self) -> Self {
+        self.rows.extend(other.rows);
+        self
     }
 
     /// What is expected of a kernel that does not return these outputs.
@@ -234,6 +247,24 @@ impl Rows {
 }
 
 impl Output {
+    /// Whether the array that a kernel returned has the output's type and shape, where it returned one.
+    pub(super) fn check(&self, returned: Option<&Tensor>) -> Result<(), TensorError> {
+        let Some(tensor) = returned else { return Ok(()) };
+        let (name, found) = (self.name.to_owned(), tensor.dtype());
+        let expected = match self.bound {
+            OutputBound::Interval(_) | OutputBound::Sum(_) => Dtype::F32,
+            OutputBound::OneOf(_) => Dtype::I32,
+        };
+        if found != expected {
+            return Err(TensorError::Dtype { name, found, expected });
+        }
+        if tensor.shape() != self.shape {
+            let (found, expected) = (tensor.shape().to_vec(), format!("{:?}", self.shape));
+            return Err(TensorError::Dimensions { name, found, expected });
+        }
+        Ok(())
+    }
+
     /// Says nothing of the numbers of some of its rows.
     fn blur(&mut self, rows: usize, which: &[bool]) {
         let width = self.width(rows);

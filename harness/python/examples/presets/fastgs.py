@@ -12,13 +12,9 @@ NAMES = ("means", "scales_raw", "rotations_raw", "opacities_raw", "sh_coefficien
 def backward_wrapper(x, meta, bug=None):
     """The image, its alphas and the gradients; `bug` makes them wrong on purpose."""
     x = {name: jnp.asarray(array) for name, array in x.items()}
-
-    @jax.jit
-    def differentiate(parameters):
-        outputs, vjp = jax.vjp(lambda p: rasterize(p, x, meta, bug), parameters)
-        return outputs, vjp((x["grad_image"], x["grad_alpha"]))[0]
-
-    (image, alpha), grads = differentiate([x[name] for name in NAMES])
+    parameters, v = [x[name] for name in NAMES], (x["grad_image"], x["grad_alpha"])
+    outputs, grads = gaussians.differentiated(lambda p: rasterize(p, x, meta, bug), parameters, v)
+    image, alpha = outputs
     return {"image": image, "alpha": alpha} | {f"grad_{k}": v for k, v in zip(NAMES, grads, strict=True)}
 
 
@@ -32,29 +28,16 @@ def rasterize(parameters, x, meta, bug):
     axes = gaussians.rotations(quats) * jnp.exp(scales * (2 if bug == "scale twice" else 1))[:, None]
     sx = jnp.clip(tx / tz, -(cx / fx + 0.15 * w / fx), (w - cx) / fx + 0.15 * w / fx)
     sy = jnp.clip(ty / tz, -(cy / fy + 0.15 * h / fy), (h - cy) / fy + 0.15 * h / fy)
-    jacobian = jnp.stack([fx / tz, zero := jnp.zeros_like(tz), -fx * sx / tz, zero, fy / tz, -fy * sy / tz], -1).reshape(-1, 2, 3)
-    root = jacobian @ turn @ axes
-    (xx, xy), (_, yy) = jnp.moveaxis(root @ root.transpose(0, 2, 1) + 0.3 * jnp.eye(2), 0, 2)
-    det = xx * yy - xy * xy
-    conics = jnp.stack([yy, -xy, xx], -1) / jnp.where(det > 0, det, 1.0)[:, None]
+    _, det, conics = gaussians.splats((sx, sy), tz, (fx, fy), turn, axes)
     opacities = jax.nn.sigmoid(logits[:, 0]) * (seen & (det > 0))
-    offset = means + turn.T @ shift
-    unit = offset / jnp.linalg.norm(offset, axis=1, keepdims=True)
-    colors = gaussians.colors(jnp.concatenate([dc, rest], axis=1), unit)
+    colors = gaussians.colors(jnp.concatenate([dc, rest], axis=1), means + turn.T @ shift)
     ys, xs = (jnp.asarray(k, jnp.float32) + 0.5 for k in np.indices((h, w)))
 
-    def step(state, one):
-        (image, t, going), (mx, my), (a, b, c), opacity, color = state, *one
-        dx, dy = mx - xs, my - ys
-        power = -0.5 * (a * dx * dx + c * dy * dy) - b * dx * dy
+    def pair(center, conic, opacity):
+        power = gaussians.power(center, conic, xs, ys)
         alpha = jnp.minimum(0.999, opacity * jnp.exp(jnp.minimum(power, 0)))
-        counts = going & (power <= 0) & (alpha >= 1 / 255)
-        going = going & ~(counts & (t * (1 - alpha) < 1e-4))
-        alpha = jnp.where(counts & going, alpha, 0.0)
-        return (image + alpha * t * color[:, None, None], t * (1 - alpha), going), None
+        return alpha, (power <= 0) & (alpha >= 1 / 255)
 
-    splats = (jnp.stack([fx * tx / tz + cx, fy * ty / tz + cy], -1), conics, opacities, colors)
-    order = jnp.argsort(position[:, 2], stable=True)
-    start = jnp.zeros((3, h, w)), jnp.ones((h, w)), jnp.ones((h, w), bool)
-    (image, t, _), _ = jax.lax.scan(step, start, tuple(k[order] for k in splats))
+    splats = (jnp.stack([fx * tx / tz + cx, fy * ty / tz + cy], -1), conics, opacities)
+    image, t = gaussians.blended((h, w), position[:, 2], colors, splats, pair)
     return image + t * x["bg_color"][:, None, None], (1 - t)[None]

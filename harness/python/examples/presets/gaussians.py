@@ -1,6 +1,19 @@
-"""What the kernels in JAX have in common: rotations, and colours from real spherical harmonics."""
+"""What the kernels in JAX have in common: rotations, colours from real spherical harmonics, splats, blending,
+and the gradients."""
 
+import jax
 import jax.numpy as jnp
+
+
+def differentiated(function, parameters, v_outputs):
+    """The outputs of a function and its gradients by the parameters."""
+
+    @jax.jit
+    def both(parameters):
+        outputs, vjp = jax.vjp(function, parameters)
+        return outputs, vjp(v_outputs)[0]
+
+    return both(parameters)
 
 
 def rotations(quats):
@@ -13,8 +26,8 @@ def rotations(quats):
 
 
 def colors(sh, directions):
-    """max(0, harmonics + 0.5) for coefficients [N, K, 3] and unit vectors [N, 3]: Sloan, JCGT 2013, A2."""
-    x, y, z = directions.T
+    """max(0, harmonics + 0.5) for coefficients [N, K, 3] and vectors [N, 3]: Sloan, JCGT 2013, A2."""
+    x, y, z = (directions / jnp.linalg.norm(directions, axis=1, keepdims=True)).T
     xx, yy, zz = x * x, y * y, z * z
     basis = [0.28209479177387814 * jnp.ones_like(x)]
     basis += [0.4886025119029199 * k for k in (-y, z, -x)]
@@ -26,3 +39,37 @@ def colors(sh, directions):
     basis += [-0.4570457994644658 * x * (4 * zz - xx - yy), 1.445305721320277 * z * (xx - yy)]
     basis += [-0.5900435899266435 * x * (xx - 3 * yy)]
     return jnp.maximum(0, jnp.einsum("kn,nkc->nc", jnp.stack(basis[: sh.shape[1]]), sh) + 0.5)
+
+
+def splats(slopes, z, focal, turn, axes):
+    """Covariances (a, b, c) [N, 2, 2] with their blur, their determinants and inverses [N, 3]."""
+    (sx, sy), (fx, fy), zero = slopes, focal, jnp.zeros_like(z)
+    jacobian = jnp.stack([fx / z, zero, -fx * sx / z, zero, fy / z, -fy * sy / z], -1).reshape(-1, 2, 3)
+    root = jacobian @ turn @ axes
+    (a, b), (_, c) = jnp.moveaxis(root @ root.transpose(0, 2, 1) + 0.3 * jnp.eye(2), 0, 2)
+    det = a * c - b * b
+    return (a, b, c), det, jnp.stack([c, -b, a], -1) / jnp.where(det != 0, det, 1.0)[:, None]
+
+
+def power(center, conic, xs, ys):
+    """The exponent of a splat at every pixel."""
+    (dx, dy), (a, b, c) = (center[0] - xs, center[1] - ys), conic
+    return -0.5 * (a * dx * dx + c * dy * dy) - b * dx * dy
+
+
+def blended(size, depths, colors, splats, pair):
+    """Image [3, H, W] and transmittance, front to back while that is 1e-4 or more; `pair` gives a splat's alpha
+    at every pixel, and where it counts."""
+
+    def step(state, one):
+        (image, t, going), (color, splat) = state, one
+        alpha, counts = pair(*splat)
+        counts &= going
+        going = going & ~(counts & (t * (1 - alpha) < 1e-4))
+        alpha = jnp.where(counts & going, alpha, 0.0)
+        return (image + alpha * t * color[:, None, None], t * (1 - alpha), going), None
+
+    order = jnp.argsort(depths, stable=True)
+    start = jnp.zeros((3, *size)), jnp.ones(size), jnp.ones(size, bool)
+    (image, t, _), _ = jax.lax.scan(step, start, jax.tree.map(lambda k: k[order], (colors, splats)))
+    return image, t

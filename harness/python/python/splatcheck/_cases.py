@@ -32,7 +32,7 @@ class Case:
         ``render_alphas`` [H, W], ``render_colors`` [H, W, D], ``last_ids`` [H, W] (place in flatten_ids of
         the pixel's last contributor, -1 for none), ``v_render_colors`` [H, W, D], ``v_render_alphas``
         [H, W]; writes ``v_means2d``, ``v_conics`` (with the full off-diagonal), ``v_opacities``,
-        ``v_colors``.
+        ``v_colors``, and may write the image that it renders itself, ``render_colors``, ``render_alphas``.
     ``project``, all cameras
         reads ``means`` [N, 3], ``quats`` [N, 4], ``scales`` [N, 3], ``opacities`` [N], ``colors``
         [N, K, D], ``viewmats`` [C, 3, 4], ``focals``, ``principals``, ``limits_low``, ``limits_high``

@@ -6,11 +6,11 @@ import inspect
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ._cases import Case, draw, expect_model
-from ._judging import diagnose, judge, message
+from ._cases import Case, Cases, draw, expect_model
+from ._judging import checked, diagnose, judge, message
 from ._layouts import CONTIGUOUS, LAYOUTS, lay_out
 from ._native import Judged
 
@@ -36,6 +36,8 @@ class Finding:
     """What was wrong, in words: the tensor, what was expected."""
     error: BaseException | None = None
     """What the kernel raised, where it did."""
+    outputs: Mapping[str, Any] | None = field(default=None, repr=False)
+    """What the kernel returned, where it lies outside its bounds."""
 
     def __str__(self) -> str:
         return f"case {self.case.name}: {self.message}"
@@ -140,8 +142,10 @@ def check(
             where its parameters have such names, by keyword: ``fn(means2d, conics, width, ...)`` (all
             inputs and numbers where it has ``**kwargs``). It returns a dict of arrays with the level's
             outputs: see :class:`Case`. What it may return is in :func:`assert_gradients`.
-        level, count, seed, preset, convention, generator, corpus, formulation: see :func:`cases`. Cases that
-            are not for the preset's kernel are counted in the notes.
+        level, count, seed, preset, convention, generator, corpus: see :func:`cases`. Cases that are not for
+            the preset's kernel are counted in the notes.
+        formulation: see :func:`cases`; or ``any``, the first that all results agree under. Where the kernel
+            disagrees, the notes say under which others it agrees, at level raster.
         model, extra_roundings: see :func:`assert_gradients`.
         layouts: False for contiguous inputs alone.
 
@@ -157,9 +161,40 @@ def check(
         raise TypeError(f"fn is of type {type(fn).__name__}: expected a function")
     if model is not None:
         expect_model(model)
-    expression = (formulation, extra_roundings)
-    drawn = draw((level, preset), count, (seed, generator), corpus, convention, expression)
-    result = Result(drawn.level, expect_model(model, drawn.model))
+    asked = None if formulation == "any" else formulation
+    drawn = draw((level, preset), count, (seed, generator), corpus, convention, (asked, extra_roundings))
+    if formulation == "any" and drawn.level != "raster":
+        raise ValueError(f"formulation is 'any': level {drawn.level} has no formulations")
+    kernel = _Kernel(fn, expect_model(model, drawn.model), layouts, (None, None))
+    result = _all(kernel, drawn)
+    agreeing, tried = _agreeing(kernel, drawn, result, (formulation == "any", extra_roundings))
+    if formulation == "any" and agreeing:
+        words, result = agreeing[0]
+        result.notes.append(f"formulation: {words}")
+    elif agreeing:
+        others = "; under ".join(words for words, _ in agreeing)
+        result.notes.append(f"formulation: agrees under {others}")
+        first = f"Looks like: another formulation: agrees on all cases under {others}\n"
+        result.findings = [replace(one, message=first + one.message) for one in result.findings]
+    elif tried:
+        result.notes.append(f"formulation: agrees under none of the {tried} others either")
+    return result
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A kernel and by what it is judged."""
+
+    fn: Kernel
+    model: str
+    layouts: bool
+    expression: tuple[str | None, int | None]
+    """A formulation and extra roundings, in place of the cases' own."""
+
+
+def _all(kernel: _Kernel, drawn: Cases) -> Result:
+    """Calls the kernel with all cases."""
+    result = Result(drawn.level, kernel.model)
     left_out: Counter[str] = Counter()
     first = None
     for number, case in enumerate(drawn[index] for index in range(len(drawn))):
@@ -167,8 +202,8 @@ def check(
             left_out[case.not_for] += 1
             continue
         first = first or case
-        layout = LAYOUTS[number % len(LAYOUTS)] if layouts else CONTIGUOUS
-        found = _one(fn, case, layout, result)
+        layout = LAYOUTS[number % len(LAYOUTS)] if kernel.layouts else CONTIGUOUS
+        found = _one(kernel, case, layout, result)
         result.cases += 1
         if found is not None:
             result.findings.append(found)
@@ -177,26 +212,55 @@ def check(
             break
     else:
         if first is not None:
-            _again(fn, first, result)
+            _again(kernel, first, result)
     result.notes += [f"NOT EXERCISED: {number} cases {why}" for why, number in sorted(left_out.items())]
     return result
 
 
-def _again(fn: Kernel, case: Case, result: Result) -> None:
+def _agreeing(
+    kernel: _Kernel, drawn: Cases, result: Result, asked: tuple[bool, int | None]
+) -> tuple[list[tuple[str, Result]], int]:
+    """The other formulations that the kernel agrees under on all cases, in words, and how many were tried.
+
+    What was outside its bounds is judged first: it is little, and tells most of them.
+    """
+    accepts_any, extra_roundings = asked
+    failing = [(one.case, one.outputs) for one in result.findings if one.outputs is not None]
+    if not failing or len(failing) < len(result.findings):
+        return [], 0
+    agreeing, tried = [], 0
+    groups = failing[0][0]._native.formulations()
+    # The last group has terms of less precision: who asks for any does not accept them.
+    for group in groups[:-1] if accepts_any else groups:
+        for name, words in group:
+            tried += 1
+            expression = (name, extra_roundings)
+            judged = (judge(outputs, case, kernel.model, expression, []) for case, outputs in failing)
+            if any(one.verdict == "disagree" for one in judged):
+                continue
+            other = _all(replace(kernel, expression=expression), drawn)
+            if other:
+                agreeing.append((words, other))
+        if agreeing:
+            break
+    return agreeing, tried
+
+
+def _again(kernel: _Kernel, case: Case, result: Result) -> None:
     """Calls the kernel with its first case once more."""
     if any(finding.case.name == case.name for finding in result.findings):
         return
-    _, found = _run(fn, case, CONTIGUOUS, result)
+    _, found = _run(kernel, case, CONTIGUOUS, result)
     if found is not None:
         words = f"right at first, wrong when called again with the same case: {found.message}"
         result.findings.append(Finding(case, "wrong later", words, found.error))
 
 
-def _one(fn: Kernel, case: Case, layout: str, result: Result) -> Finding | None:
+def _one(kernel: _Kernel, case: Case, layout: str, result: Result) -> Finding | None:
     """Calls the kernel with a case, and where it is wrong with contiguous inputs; what is wrong."""
-    judged, found = _run(fn, case, layout, result)
+    judged, found = _run(kernel, case, layout, result)
     if found is not None and layout != CONTIGUOUS:
-        plain, plain_found = _run(fn, case, CONTIGUOUS, result)
+        plain, plain_found = _run(kernel, case, CONTIGUOUS, result)
         if plain_found is not None:
             judged, found = plain, plain_found
         elif found.kind == "raised":
@@ -220,16 +284,13 @@ def _note(result: Result, note: str) -> None:
 
 
 def _run(
-    fn: Kernel, case: Case, layout: str, result: Result
+    kernel: _Kernel, case: Case, layout: str, result: Result
 ) -> tuple[Judged | None, Finding | None]:
     """Calls the kernel with a case in a layout; what its outputs came to, and what is wrong."""
     laid = {name: lay_out(array, layout) for name, array in case._fresh().items()}
     before = {name: memory.tobytes() for name, (_, memory) in laid.items()}
-    # The kernel may take arrays out of the dict that it gets, or put others in.
-    inputs = {name: array for name, (array, _) in laid.items()} | dict.fromkeys(case._nulls)
     try:
-        arguments, keywords = _arguments(fn, inputs, dict(case.metadata))
-        actual = fn(*arguments, **keywords)
+        actual = _called(kernel, case, {name: array for name, (array, _) in laid.items()})
     except Exception as error:
         kind = type(error).__name__
         return None, Finding(case, "raised", f"the kernel raised {kind}: {error}", error)
@@ -237,16 +298,37 @@ def _run(
         if memory.tobytes() != before[name]:
             return None, Finding(case, "changed its input", f"the kernel changed its input '{name}'")
     try:
-        judged = judge(actual, case, result.model, (None, None), result.notes)
+        judged = judge(actual, case, kernel.model, kernel.expression, result.notes)
     except (TypeError, ValueError) as error:
         return None, Finding(case, "bad output", str(error), error)
     if judged.verdict == "disagree":
+        # The kernel may return the same memory again.
+        outputs = {name: array.copy() for name, array in checked(actual, case, []).items()}
         # Those that are shown: see Result.__str__.
         shown = len(result.findings) < _SHOWN
-        found = diagnose(actual, case, result.model, (None, None)) if shown else []
-        words = message(judged, case, result.model, None, [], found)
-        return judged, Finding(case, "outside bounds", words)
+        found = _diagnosed(kernel, case, outputs) if shown else []
+        words = message(judged, case, kernel.model, kernel.expression[0], [], found)
+        return judged, Finding(case, "outside bounds", words, outputs=outputs)
     return judged, None
+
+
+def _called(kernel: _Kernel, case: Case, arrays: dict[str, Any]) -> Any:
+    """What the kernel returns, which may take arrays out of the dict that it gets, or put others in."""
+    arguments, keywords = _arguments(
+        kernel.fn, arrays | dict.fromkeys(case._nulls), dict(case.metadata)
+    )
+    return kernel.fn(*arguments, **keywords)
+
+
+def _diagnosed(kernel: _Kernel, case: Case, outputs: dict[str, Any]) -> list[str]:
+    """What the kernel may have got wrong: it is called again, since it may have added to what it had left."""
+    try:
+        again = _called(kernel, case, case._fresh())
+        found = diagnose(again, case, kernel.model, kernel.expression, outputs)
+    except Exception:
+        # What the kernel does then is no finding of this call.
+        found = []
+    return found or diagnose(outputs, case, kernel.model, kernel.expression)
 
 
 def _arguments(

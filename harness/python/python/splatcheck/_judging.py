@@ -66,10 +66,16 @@ def judge(
 
 
 def diagnose(
-    actual: Any, case: Case, model: str, expression: tuple[str | None, int | None]
+    actual: Any,
+    case: Case,
+    model: str,
+    expression: tuple[str | None, int | None],
+    before: Any = None,
 ) -> list[str]:
-    """What the kernel may have got wrong, the best hypothesis first."""
-    return case._native.diagnose(_arrays.encode(checked(actual, case, [])), model, expression)
+    """What the kernel may have got wrong, the best hypothesis first; ``before``, if known, is what it returned
+    for the case just before."""
+    first = None if before is None else _arrays.encode(checked(before, case, []))
+    return case._native.diagnose((first, _arrays.encode(checked(actual, case, []))), model, expression)
 
 
 def checked(actual: Any, case: Case, notes: list[str]) -> dict[str, np.ndarray]:

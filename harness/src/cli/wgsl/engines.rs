@@ -1,14 +1,12 @@
 //! The engines that run a user's program in WGSL: each is started once, and lent to one campaign after the
 //! other, since a formulation is a campaign of its own.
 
-use splatcheck_gpu::{
-    DeviceInfo, Engine, EngineError, Reduction, Setting, Stage, Support, Tensors, Work,
-};
+use splatcheck_gpu::{Engine, Setting, Stage};
 
 use crate::campaign::Contender;
 use crate::cli::exit::CliError;
 use crate::engines::repeated::{Repeated, Repeats};
-use crate::engines::{Found, Limits, Program, Team};
+use crate::engines::{Found, Lent, Limits, Program, Team};
 use crate::user_wgsl::UserWgsl;
 
 /// A started engine with its id.
@@ -61,26 +59,5 @@ impl Started {
             stages: vec![stage],
             settings: vec![setting],
         }
-    }
-}
-
-/// An engine that is someone else's.
-struct Lent<'e>(&'e mut (dyn Engine + Send));
-
-impl Engine for Lent<'_> {
-    fn info(&self) -> &DeviceInfo {
-        self.0.info()
-    }
-
-    fn supports(&self, stage: Stage, reduction: Option<Reduction>) -> Support {
-        self.0.supports(stage, reduction)
-    }
-
-    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
-        self.0.reduces_by(stage, reduction)
-    }
-
-    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        self.0.run(stage, work)
     }
 }

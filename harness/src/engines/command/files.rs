@@ -56,6 +56,8 @@ pub enum Need {
     Always,
     /// It may, which is said.
     Optional,
+    /// It may, and nobody asks: whoever returns it is judged on it.
+    Welcome,
     /// Nobody asks for it: it is not compared.
     Never,
 }

@@ -1,7 +1,7 @@
 //! One process of a user's program: asked for one run at a time, started again where it fails.
 
 use super::answer::{self, Answer};
-use super::files::{Form, Need, largest_output, read_written};
+use super::files::{Form, Need, Written, largest_output, read_written};
 use super::left_out::LeftOut;
 use super::line::CommandLine;
 use super::running::{End, Running, fails_unasked};
@@ -125,6 +125,11 @@ impl Program {
         })
     }
 
+    /// See [`CommandEngine::judged_as`](super::CommandEngine::judged_as).
+    pub(super) fn judged_as(&mut self, form: Arc<dyn Form>) {
+        self.form = form;
+    }
+
     /// One run, whose input file has these bytes.
     pub(super) fn run(&mut self, sizes: &Sizes, input: &[u8]) -> Result<Tensors, EngineError> {
         if let Some(error) = &self.given_up {
@@ -210,14 +215,16 @@ impl Program {
         let bytes = output_bytes(path, largest_output(form, sizes))?;
         let arrays = read_written(form, sizes, &bytes).map_err(|p| p.to_string())?;
         let allowed = form.written(sizes);
-        for one in allowed.iter().filter(|one| one.need == Need::Optional) {
-            match arrays.find(&one.name) {
-                Some(_) => drop(self.written.insert(one.name.clone())),
-                None if self.written.contains(&one.name) => {
-                    let name = &one.name;
+        for Written { name, need, .. } in &allowed {
+            match (need, arrays.find(name)) {
+                (Need::Optional | Need::Welcome, Some(_)) => {
+                    self.written.insert(name.clone());
+                }
+                (Need::Optional | Need::Welcome, None) if self.written.contains(name) => {
                     return Err(format!("tensor '{name}' is missing, which an earlier output had"));
                 }
-                None => self.left_out.note(&one.name),
+                (Need::Optional, None) => self.left_out.note(name),
+                (Need::Welcome, None) | (Need::Always | Need::Never, _) => {}
             }
         }
         form.gathered(sizes, arrays).map_err(|p| p.to_string())

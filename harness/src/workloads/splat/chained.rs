@@ -5,13 +5,13 @@
 //! from, whichever engine it is replayed on.
 
 use super::case::Case;
+use super::jobs::JudgedAs;
 use super::stage::FORMULATED;
 use crate::case_space::Traits;
 use crate::io::{InputError, Problem};
 use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_REPLAY};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
-use splatcheck_reference::splat::Formulation;
 use std::any::Any;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -116,7 +116,7 @@ impl crate::workload::Case for Chained {
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
         let reads = |stage| view == self.view && forward_of(stage).is_some();
-        let own = (Formulation::STANDARD, Some(&*self.forward));
+        let own = (JudgedAs::default(), Some(&*self.forward));
         let mut jobs = self.case.jobs_as(view, own, &|stage| wanted(stage) && reads(stage))?;
         jobs.extend(self.case.jobs_of(view, &|stage| wanted(stage) && !reads(stage))?);
         Ok(jobs)

@@ -6,7 +6,7 @@ mod files;
 
 pub(crate) use files::raster_arrays;
 
-use super::formulated::{FormulationUse, judged_in};
+use super::formulated::{FormulationUse, judged_in, judged_with_image};
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::splat_case;
@@ -276,7 +276,11 @@ impl Contract {
         let ruled = self.rules().applied_to(case, self.reach());
         let splats = splat_case(&ruled).ok_or_else(no_splats)?;
         let judged = match self.level {
-            Level::Raster => judged_in(&ruled, self.formulation)?,
+            Level::Raster => match &self.preset {
+                // A preset says all that its kernels return.
+                Some(_) => judged_in(&ruled, self.formulation)?,
+                None => judged_with_image(&ruled, self.formulation)?,
+            },
             Level::Project | Level::ProjectBackward => Arc::clone(&ruled),
             Level::Full => as_whole(splats, self.taken()),
         };
@@ -345,8 +349,8 @@ pub fn judge_job(
     Ok(judge(&job.stage, &job.sizes, expectation, outputs, run)?)
 }
 
-/// What a program may have got wrong whose outputs for a job are outside their bounds; `None` where they
-/// agree.
+/// What a program may have got wrong whose outputs for a job are outside their bounds, and which returned others
+/// when it ran the job just `before`, if that is known; `None` where they agree.
 ///
 /// # Errors
 /// As [`judge_job`].
@@ -354,10 +358,10 @@ pub fn diagnose_job(
     contract: &Contract,
     arithmetic: Arithmetic,
     job: &Job,
-    outputs: &Tensors,
+    (before, outputs): (Option<&Tensors>, &Tensors),
 ) -> Result<Option<Diagnosis>, ContractError> {
     let run = FailedRun { arithmetic, setting: contract.setting(), lane_width: LANES };
-    Ok(job.diagnose(run, outputs)?)
+    Ok(job.diagnose_after(run, before, outputs)?)
 }
 
 #[cfg(test)]

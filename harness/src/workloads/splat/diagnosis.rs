@@ -6,7 +6,9 @@
 //! the oracle returns where these are 0. What depends on the step of a warp at which it is left out
 //! ([`lanes`]) the oracle leaves out term by term.
 
+mod background;
 mod convention;
+mod image;
 mod lanes;
 mod lists;
 mod outputs;
@@ -14,6 +16,7 @@ mod project;
 mod raster;
 mod whole;
 
+pub(super) use image::of_rasterize_with_image;
 pub(super) use project::{of_project, of_project_backward};
 pub(super) use raster::{of_rasterize, of_rasterize_backward};
 pub(super) use whole::of_whole;

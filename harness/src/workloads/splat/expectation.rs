@@ -4,4 +4,4 @@ mod project;
 mod raster;
 
 pub use project::{project, project_backward};
-pub use raster::{rasterize, rasterize_backward, rasterize_backward_without};
+pub use raster::{IMAGE, image, rasterize, rasterize_backward, rasterize_backward_without};

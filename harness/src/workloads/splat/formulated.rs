@@ -5,16 +5,18 @@
 //! and replayed under the formulation that it failed under.
 
 use super::case::Case;
+use super::jobs::JudgedAs;
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 use splatcheck_gpu::Stage;
+use splatcheck_gpu::emulator::Interface;
 use splatcheck_gpu::stages::splat::{
     RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
     RASTERIZE_BACKWARD_REPLAY,
 };
 use splatcheck_reference::splat::formulation::{
-    Divide, FinalT, Formulation, FormulationError, WalkOrder,
+    Divide, FinalT, Floor, Formulation, FormulationError, TermFormat, WalkOrder,
 };
 use std::any::Any;
 use std::path::Path;
@@ -57,6 +59,34 @@ pub fn stage_of(formulation: Formulation) -> Stage {
     }
 }
 
+/// A formulation with the projects that use it.
+#[must_use]
+pub fn described(formulation: Formulation) -> String {
+    let names: Vec<_> = formulation.named().map(|named| named.name).collect();
+    if names.is_empty() {
+        formulation.to_string()
+    } else {
+        format!("{formulation} ({})", names.join(", "))
+    }
+}
+
+/// Those that a kernel may have, in groups, of which one is tried where none agrees of those before: the usual
+/// ones, those of named projects first; those that divide otherwise; the usual ones with terms of f16. What does
+/// not fit is left out. The floor changes nothing where `alpha_max` is below 1 - 1e-6, so it is not tried.
+#[must_use]
+pub fn candidates(fits: &dyn Fn(Formulation) -> bool) -> [Vec<Formulation>; 3] {
+    let (mut usual, mut unusual): (Vec<_>, Vec<_>) = Formulation::all()
+        .filter(|one| one.floor() == Floor::None && fits(*one))
+        .partition(|one| Formulation::practised().any(|usual| usual == *one));
+    // As many parameters of the same sizes may be other arrays: the standard ones are tried first.
+    let other_arrays =
+        |one: &Formulation| Interface::of(stage_of(*one)) != Some(Interface::Standard);
+    usual.sort_by_key(|one| (one.named().next().is_none(), other_arrays(one)));
+    unusual.sort_by_key(other_arrays);
+    let half = usual.iter().map(|one| one.with_terms(TermFormat::F16)).collect();
+    [usual, unusual, half]
+}
+
 /// The case judged in a formulation.
 ///
 /// # Errors
@@ -65,10 +95,25 @@ pub fn judged_in(case: &AnyCase, formulation: Formulation) -> Result<AnyCase, Fo
     if formulation == Formulation::STANDARD {
         return Ok(Arc::clone(case));
     }
+    formulated(case, formulation.into())
+}
+
+/// The case judged in a formulation, whose kernel may also return the image that it renders.
+///
+/// # Errors
+/// [`FormulationUse`].
+pub(super) fn judged_with_image(
+    case: &AnyCase,
+    formulation: Formulation,
+) -> Result<AnyCase, FormulationUse> {
+    formulated(case, JudgedAs { formulation, with_image: true })
+}
+
+fn formulated(case: &AnyCase, judged: JudgedAs) -> Result<AnyCase, FormulationUse> {
     let splats = case.as_any().downcast_ref::<Case>().cloned();
+    let JudgedAs { formulation, .. } = judged;
     let no_splats = || FormulationUse::NoSuchStage { formulation, case: case.name().to_owned() };
-    let case = splats.ok_or_else(no_splats)?;
-    Ok(Arc::new(Formulated { case, formulation }))
+    Ok(Arc::new(Formulated { case: splats.ok_or_else(no_splats)?, judged }))
 }
 
 /// A reproducer's case in the formulation that its notes name.
@@ -93,7 +138,14 @@ pub fn noted(notes: &Notes) -> Result<Formulation, FormulationError> {
 #[derive(Clone, Debug)]
 struct Formulated {
     case: Case,
-    formulation: Formulation,
+    judged: JudgedAs,
+}
+
+impl Formulated {
+    /// The formulation, where it is not the standard one.
+    fn named(&self) -> Option<Formulation> {
+        Some(self.judged.formulation).filter(|own| *own != Formulation::STANDARD)
+    }
 }
 
 impl crate::workload::Case for Formulated {
@@ -114,7 +166,7 @@ impl crate::workload::Case for Formulated {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        self.case.jobs_as(view, (self.formulation, None), wanted)
+        self.case.jobs_as(view, (self.judged, None), wanted)
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {
@@ -126,23 +178,25 @@ impl crate::workload::Case for Formulated {
     }
 
     fn describe(&self, stage: Stage, view: usize) -> String {
-        format!("{}, formulation {}", self.case.describe(stage, view), self.formulation)
+        let words = self.case.describe(stage, view);
+        self.named().map_or(words.clone(), |own| format!("{words}, formulation {own}"))
     }
 
     fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
         let case = Case { name, id, ..self.case.clone() };
-        Arc::new(Self { case, formulation: self.formulation })
+        Arc::new(Self { case, judged: self.judged })
     }
 
     fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        let formulation = self.formulation;
-        let with = |case: &Case| Arc::new(Self { case: case.clone(), formulation }) as AnyCase;
+        let judged = self.judged;
+        let with = |case: &Case| Arc::new(Self { case: case.clone(), judged }) as AnyCase;
         with(&super::minimize::reduce(&self.case, &mut |case| fails(&with(case))))
     }
 
     fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
         let mut notes = notes.clone();
-        notes.insert(format!("{NOTE_PREFIX}{NOTE}"), self.formulation.to_string());
+        let note = |own: Formulation| (format!("{NOTE_PREFIX}{NOTE}"), own.to_string());
+        notes.extend(self.named().map(note));
         self.case.write(path, &notes)
     }
 

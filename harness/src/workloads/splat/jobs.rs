@@ -1,7 +1,9 @@
 //! The jobs of a case: its stages with their inputs, their oracles and their scatter steps.
 
 use super::contributions::Contributions;
-use super::diagnosis::{of_project, of_project_backward, of_rasterize, of_rasterize_backward};
+use super::diagnosis::{
+    of_project, of_project_backward, of_rasterize, of_rasterize_backward, of_rasterize_with_image,
+};
 use super::expectation;
 use super::formulated::stage_of;
 use super::stage::{FORMULATED, Judged, ProjectStage, RasterStage, STANDARD};
@@ -14,6 +16,21 @@ use splatcheck_gpu::{EngineError, Stage, TensorError};
 use splatcheck_reference::splat::Formulation;
 use std::sync::Arc;
 
+/// As what the backward rasterization is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct JudgedAs {
+    /// The formulation of the stage whose arrays that has; the other stages are judged in their own.
+    pub(super) formulation: Formulation,
+    /// Whether that stage's kernel may also return the image that it renders of its inputs.
+    pub(super) with_image: bool,
+}
+
+impl From<Formulation> for JudgedAs {
+    fn from(formulation: Formulation) -> Self {
+        Self { formulation, with_image: false }
+    }
+}
+
 /// The wanted jobs of one camera's image: `rasterize`, and every backward stage; the one that kernels of
 /// this formulation stand in for is judged in it, the others in their own.
 ///
@@ -21,7 +38,7 @@ use std::sync::Arc;
 /// [`TensorError`] where the stage contradicts itself.
 pub(super) fn raster_jobs(
     stage: RasterStage,
-    formulation: Formulation,
+    JudgedAs { formulation, with_image }: JudgedAs,
     wanted: &dyn Fn(Stage) -> bool,
 ) -> Result<Vec<Job>, TensorError> {
     let stage = Arc::new(stage);
@@ -38,7 +55,8 @@ pub(super) fn raster_jobs(
     let all = [STANDARD].into_iter().chain(FORMULATED);
     for (run, usual) in all.filter(|(run, _)| wanted(*run)) {
         let judged = (run, if run == given { formulation } else { usual });
-        let oracle = Box::new(RasterizeBackward { stage: Arc::clone(&stage), judged });
+        let with_image = with_image && run == given;
+        let oracle = Box::new(RasterizeBackward { stage: Arc::clone(&stage), judged, with_image });
         jobs.push(Job::new(judged.0, stage.inputs_of(judged, &backward)?, lanes, oracle)?);
     }
     Ok(jobs)
@@ -63,15 +81,24 @@ impl Oracle for Rasterize {
 struct RasterizeBackward {
     stage: Arc<RasterStage>,
     judged: Judged,
+    /// Whether the kernel may also return the image.
+    with_image: bool,
 }
 
 impl Oracle for RasterizeBackward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        expectation::rasterize_backward(&self.stage, self.judged, arithmetic)
+        let gradients = expectation::rasterize_backward(&self.stage, self.judged, arithmetic);
+        match self.with_image {
+            true => gradients.beside(expectation::image(&self.stage, arithmetic)),
+            false => gradients,
+        }
     }
 
     fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
-        of_rasterize_backward(&self.stage, self.judged, run)
+        match self.with_image {
+            true => of_rasterize_with_image(&self.stage, self.judged, run),
+            false => of_rasterize_backward(&self.stage, self.judged, run),
+        }
     }
 
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {

@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::chained;
 use super::files::case_file;
-use super::jobs::{project_jobs, raster_jobs};
+use super::jobs::{JudgedAs, project_jobs, raster_jobs};
 use super::minimize::reduce;
 use super::space;
 use super::stage::{ProjectStage, RasterStage};
@@ -13,7 +13,6 @@ use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
-use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
 use std::fmt::Display;
@@ -31,13 +30,12 @@ fn failed(case: &Case, error: &dyn Display) -> CaseError {
 }
 
 impl Case {
-    /// Of the wanted stages: the rasterization of one camera, its backward stages, of which the one that
-    /// has this formulation's arrays is judged in it and all go on from the program's `own` image where
-    /// there is one, and with the first camera the projection by all.
+    /// Of the wanted stages: the rasterization of one camera, its backward stages, judged so, which go on
+    /// from the program's `own` image where there is one, and with the first camera the projection by all.
     pub(super) fn jobs_as(
         &self,
         view: usize,
-        (formulation, own): (Formulation, Option<&RasterOutputs>),
+        (judged, own): (JudgedAs, Option<&RasterOutputs>),
         wanted: &dyn Fn(Stage) -> bool,
     ) -> Result<Vec<Job>, CaseError> {
         let failed = |error: &dyn Display| failed(self, error);
@@ -45,7 +43,7 @@ impl Case {
         if let Some(own) = own {
             raster = raster.after(own);
         }
-        let mut jobs = raster_jobs(raster, formulation, wanted).map_err(|error| failed(&error))?;
+        let mut jobs = raster_jobs(raster, judged, wanted).map_err(|error| failed(&error))?;
         if view == 0 && (wanted(PROJECT) || wanted(PROJECT_BACKWARD)) {
             let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
             jobs.extend(project_jobs(project, wanted).map_err(|error| failed(&error))?);
@@ -72,7 +70,7 @@ impl crate::workload::Case for Case {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        self.jobs_as(view, (Formulation::STANDARD, None), wanted)
+        self.jobs_as(view, (JudgedAs::default(), None), wanted)
     }
 
     fn traits(&self, view: usize) -> Result<Traits, CaseError> {

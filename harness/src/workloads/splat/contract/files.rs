@@ -1,6 +1,7 @@
 //! The files of a user's program: what it is given for a job, and what it must write.
 
 use super::super::case::Case;
+use super::super::expectation::IMAGE;
 use super::super::files::{case_file, overrides};
 use super::super::formulated::stage_of;
 use super::super::stage::RasterStage;
@@ -12,7 +13,7 @@ use crate::io::Problem;
 use crate::layout::{KernelKind, Symbols};
 use crate::presets::Given;
 use splatcheck_gpu::stage::Sizes;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
 use splatcheck_gpu::{Data, RasterInputs, Stage, Tensor, TensorError, Tensors};
 use std::collections::BTreeMap;
 
@@ -67,7 +68,8 @@ impl Form for Contract {
         }
         let outputs = self.stage().outputs.iter().map(|port| Written::of(port, sizes));
         match self.level {
-            Level::Raster | Level::Project | Level::ProjectBackward => outputs.collect(),
+            Level::Raster => outputs.chain(image(sizes)).collect(),
+            Level::Project | Level::ProjectBackward => outputs.collect(),
             Level::Full => {
                 // Of the gradients of colours there is one, by which the colours are given.
                 let (given, other) =
@@ -88,6 +90,12 @@ impl Form for Contract {
             Some(interface) => interface.gathered(&self.stage(), sizes, &written),
         }
     }
+}
+
+/// The image, which a program that rasterizes backward may return as well.
+fn image(sizes: &Sizes) -> impl Iterator<Item = Written> {
+    let ports = RASTERIZE.outputs.iter().filter(|port| IMAGE.contains(&port.name));
+    ports.map(|port| Written { need: Need::Welcome, ..Written::of(port, sizes) })
 }
 
 impl Contract {

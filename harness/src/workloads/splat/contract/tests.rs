@@ -45,7 +45,10 @@ fn a_raster_program_gets_all_of_the_forward_pass_in_every_formulation() {
 
 /// The outputs of the oracle's own f32 run.
 fn mirrored(case: &AnyCase) -> Tensors {
-    let stage = RasterStage::new(splat_case(case).expect("splats"), 0).expect("few pairs");
+    mirrored_by(&RasterStage::new(splat_case(case).expect("splats"), 0).expect("few pairs"))
+}
+
+fn mirrored_by(stage: &RasterStage) -> Tensors {
     let gradients = stage.mirror_backward(STANDARD);
     let n = stage.inputs.raster.len();
     let d = stage.inputs.raster.channels as usize;
@@ -81,6 +84,91 @@ fn named_tensors_are_judged_without_a_program() {
     let error = judge_level(&Contract::default(), Arithmetic::Ieee, (&case, 7), &fewer);
     let error = error.expect_err("one camera").to_string();
     assert!(error.contains("there is no camera 7 for level raster, it has 1"), "{error}");
+}
+
+/// The oracle's own f32 run with the image of a stage, which may be a faulty one.
+fn with_image(case: &AnyCase, of: impl Fn(&RasterStage) -> RasterStage) -> Tensors {
+    let stage = RasterStage::new(splat_case(case).expect("splats"), 0).expect("few pairs");
+    let [h, w, d] =
+        [stage.inputs.raster.height, stage.inputs.raster.width, stage.inputs.raster.channels]
+            .map(|side| side as usize);
+    let image = of(&stage).mirror_forward();
+    let mut outputs = mirrored(case);
+    let mut add = |name, shape: &[usize], values| {
+        outputs.array(name, shape, Data::F32(values)).expect("whole");
+    };
+    add("render_colors", &[h, w, d], image.render_colors);
+    add("render_alphas", &[h, w], image.render_alphas);
+    outputs
+}
+
+#[test]
+fn an_image_that_is_returned_is_judged_by_the_oracles_forward_pass() {
+    let case = case("tile-corner.toml");
+    let job = Contract::default().job(&case, 0).expect("a job");
+    let judged =
+        |outputs: &Tensors| judge_job(&Contract::default(), Arithmetic::Ieee, &job, outputs);
+    let right = with_image(&case, RasterStage::clone);
+    let tally = judged(&right).expect("whole");
+    assert_eq!(tally.verdict(), Verdict::Agree, "{tally:?}");
+    let without = judged(&mirrored(&case)).expect("it need not return one");
+    let pixels = (job.sizes.get("H") * job.sizes.get("W")) as u64;
+    let numbers = pixels * (job.sizes.get("D") as u64 + 1);
+    assert_eq!(tally.elements(), without.elements() + numbers, "each number of the image");
+    let mut alphas = right.f32("render_alphas").expect("there").to_vec();
+    alphas[0] += 1e-3;
+    let shape = right.get("render_alphas").expect("there").shape().to_vec();
+    let mut wrong = right.clone();
+    wrong.array("render_alphas", &shape, Data::F32(alphas)).expect("whole");
+    let worst = judged(&wrong).expect("whole").worst.expect("one is wrong");
+    assert_eq!(worst.place(), "render_alphas[0, 0]", "which");
+    for (data, said) in [
+        (Data::F32(vec![0.0; 3]), "render_colors has the shape [3], expected ["),
+        (Data::I32(vec![0; 3]), "render_colors is i32, expected f32"),
+    ] {
+        wrong.array("render_colors", &[3], data).expect("whole");
+        let error = judged(&wrong).expect_err("no image").to_string();
+        assert!(error.starts_with(&format!("the output does not fit: {said}")), "{error}");
+    }
+    // A stage's own kernels return none.
+    let plain = case.jobs(0).expect("jobs");
+    let plain = plain.iter().find(|job| job.stage == Contract::default().stage()).expect("it");
+    let error = judge_job(&Contract::default(), Arithmetic::Ieee, plain, &right);
+    let error = error.expect_err("not asked for").to_string();
+    assert!(error.contains("render_colors is not expected"), "{error}");
+}
+
+/// What a kernel got wrong in the image alone, and in both directions, is named.
+#[test]
+fn faults_of_a_kernel_that_returns_the_image_are_named() {
+    let case = case("tile-corner.toml");
+    let job = Contract::default().job(&case, 0).expect("a job");
+    let diagnosed = |outputs: &Tensors| {
+        let found = diagnose_job(&Contract::default(), Arithmetic::Ieee, &job, (None, outputs));
+        found.expect("whole").expect("it disagrees").headline
+    };
+    let moved = |stage: &RasterStage| {
+        let mut stage = stage.clone();
+        stage.convention.pixel_center =
+            if stage.convention.pixel_center == 0.0 { 0.5 } else { 0.0 };
+        stage
+    };
+    let image = diagnosed(&with_image(&case, |stage| {
+        let mut stage = stage.clone();
+        stage.inputs.raster.background.fill(0.0);
+        stage
+    }));
+    assert!(image.starts_with("looks like: the background is missing (explains"), "{image}");
+    // Both directions sample elsewhere.
+    let mut both = with_image(&case, moved);
+    let stage = RasterStage::new(splat_case(&case).expect("splats"), 0).expect("few pairs");
+    let gradients = mirrored_by(&moved(&stage));
+    for (name, tensor) in gradients.iter() {
+        both.insert(name.to_owned(), tensor.clone());
+    }
+    let both = diagnosed(&both);
+    assert!(both.contains("field pixel_center (where in a pixel"), "{both}");
+    assert!(both.contains("and the rest is right)"), "{both}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::judge::{Expectation, Output, OutputBound};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
 
 /// One ulp of a normal f32 x is at most this much of |x|.
-const ULP: f64 = 1.0 / 8_388_608.0;
+pub(super) const ULP: f64 = 1.0 / 8_388_608.0;
 
 /// What holds of every element, multiplied by a factor in f32 with so many roundings.
 fn times(

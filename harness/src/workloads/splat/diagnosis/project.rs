@@ -80,6 +80,18 @@ fn with_harmonics(stage: &ProjectStage, factor: fn(usize, usize) -> f32) -> Opti
     Some(changed)
 }
 
+/// What the conic's off-diagonal gradient is taken for, by a factor.
+const OFF_DIAGONAL: [(&str, f32); 4] = [
+    ("the off-diagonal of v_conics is taken with the other sign", -1.0),
+    (
+        "the off-diagonal of v_conics is taken twice: for half of the gradient, as 3DGS's, where it is \
+         all of it",
+        2.0,
+    ),
+    ("half of the off-diagonal of v_conics is taken", 0.5),
+    ("the off-diagonal of v_conics is left out", 0.0),
+];
+
 /// The stage with quaternions as a kernel takes them that expects the order x y z w.
 fn with_turned_quats(stage: &ProjectStage) -> ProjectStage {
     let mut changed = stage.clone();
@@ -132,6 +144,13 @@ pub(in crate::workloads::splat) fn of_project_backward(
             Some(with_outputs(predict(&changed), colors, |name| name == "v_colors"))
         },
     ));
+    all.extend(OFF_DIAGONAL.into_iter().map(|(words, factor)| {
+        Hypothesis::new(words, move || {
+            let mut changed = stage.clone();
+            changed.inputs.v_conics.iter_mut().for_each(|conic| conic[1] *= factor);
+            Some(predict(&changed))
+        })
+    }));
     all.extend(HARMONICS.into_iter().map(|(words, factor)| {
         Hypothesis::new(words, move || {
             let expected = predict(&with_harmonics(stage, factor)?);

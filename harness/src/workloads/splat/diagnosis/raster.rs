@@ -1,5 +1,6 @@
 //! The rasterization of one camera, forward and backward.
 
+use super::background;
 use super::convention::{self, Changed};
 use super::lanes;
 use super::lists::{left_out, without};
@@ -15,7 +16,7 @@ use splatcheck_reference::splat::{Convention, Formulation};
 use std::collections::BTreeMap;
 
 /// The convention's fields that the image depends on.
-const FORWARD: [&str; 5] =
+pub(super) const FORWARD: [&str; 5] =
     ["alpha_max", "alpha_min", "transmittance_min", "stop_rule", "pixel_center"];
 /// Those that the gradients depend on besides what the forward pass has decided.
 const BACKWARD: [&str; 4] = ["clamp_gradient", "alpha_max", "alpha_min", "pixel_center"];
@@ -23,15 +24,43 @@ const BACKWARD: [&str; 4] = ["clamp_gradient", "alpha_max", "alpha_min", "pixel_
 const STOPS: [&str; 2] = ["transmittance_min", "stop_rule"];
 
 /// A stage changed by a fault: in words, and how.
-type Fault = (&'static str, fn(&mut RasterStage));
+pub(super) type Fault = (&'static str, fn(&mut RasterStage));
+
+/// Another background than the one that is given.
+pub(super) const OF_BACKGROUND: [Fault; 3] = [
+    ("the background is missing", |stage| stage.inputs.raster.background.fill(0.0)),
+    ("the background is taken for white (1 in each channel)", |stage| {
+        stage.inputs.raster.background.fill(1.0);
+    }),
+    ("the background's channels are taken in reverse order", |stage| {
+        stage.inputs.raster.background.reverse();
+    }),
+];
+
+/// The conic's off-diagonal taken for another number, in both directions.
+pub(super) const OF_CONICS: [Fault; 4] = [
+    ("the conic's off-diagonal is taken with the other sign", |stage| off_diagonal(stage, -1.0)),
+    ("half of the conic's off-diagonal is taken: its term of the power counts once, not twice", {
+        |stage| off_diagonal(stage, 0.5)
+    }),
+    ("the conic's off-diagonal is taken twice", |stage| off_diagonal(stage, 2.0)),
+    ("the conic's off-diagonal is left out", |stage| off_diagonal(stage, 0.0)),
+];
+
+fn off_diagonal(stage: &mut RasterStage, factor: f32) {
+    stage.inputs.raster.conics.iter_mut().for_each(|conic| conic[1] *= factor);
+}
 
 /// Faults of the backward pass that are other inputs.
-const FAULTS: [Fault; 5] = [
+const FAULTS: [Fault; 6] = [
     ("alpha's own gradient is missing: v_render_alphas is ignored, as 3DGS does", |stage| {
         stage.inputs.v_render_alphas.fill(0.0);
     }),
     ("the background's term of alpha's gradient is missing", |stage| {
         stage.inputs.raster.background.fill(0.0);
+    }),
+    ("the background's term of alpha's gradient has the wrong sign", |stage| {
+        stage.inputs.raster.background.iter_mut().for_each(|of_channel| *of_channel *= -1.0);
     }),
     ("the gradient by the colours is missing: v_render_colors is ignored", |stage| {
         stage.inputs.v_render_colors.fill(0.0);
@@ -49,19 +78,26 @@ const FAULTS: [Fault; 5] = [
     }),
 ];
 
+/// The stage with a fault.
+pub(super) fn changed_by(stage: &RasterStage, fault: fn(&mut RasterStage)) -> RasterStage {
+    let mut changed = stage.clone();
+    fault(&mut changed);
+    changed
+}
+
 /// Another comparison with `alpha_min`.
-const EXCLUSIVE: &str =
+pub(super) const EXCLUSIVE: &str =
     "a pair whose alpha equals alpha_min is skipped, where only one below it is (> for >=)";
 
 /// The stage with the next f32 for `alpha_min`.
-fn exclusive(stage: &RasterStage) -> RasterStage {
+pub(super) fn exclusive(stage: &RasterStage) -> RasterStage {
     #[expect(clippy::cast_possible_truncation, reason = "already rounded to f32")]
     let next = (stage.convention.alpha_min as f32).next_up();
     under(stage, Convention { alpha_min: f64::from(next), ..stage.convention })
 }
 
 /// The stage under another convention, with what it was given.
-fn under(stage: &RasterStage, convention: Convention) -> RasterStage {
+pub(super) fn under(stage: &RasterStage, convention: Convention) -> RasterStage {
     let mut changed = stage.clone();
     changed.convention = convention;
     changed
@@ -73,11 +109,13 @@ pub(in crate::workloads::splat) fn of_rasterize(
     run: FailedRun,
 ) -> Vec<Hypothesis<'_>> {
     let predict = move |changed: RasterStage| expectation::rasterize(&changed, run.arithmetic);
-    let mut all = vec![Hypothesis::new("the background is missing", move || {
-        let mut changed = stage.clone();
-        changed.inputs.raster.background.fill(0.0);
-        Some(predict(changed))
-    })];
+    let faults = OF_BACKGROUND.into_iter().chain(OF_CONICS);
+    let mut all: Vec<_> = faults
+        .map(|(words, fault)| {
+            Hypothesis::new(words, move || Some(predict(changed_by(stage, fault))))
+        })
+        .collect();
+    all.extend(background::hypotheses(stage, move || predict(stage.clone())));
     all.push(Hypothesis::new(EXCLUSIVE, move || Some(predict(exclusive(stage)))));
     all.extend(convention::others(&stage.convention, &FORWARD).map(|changed| {
         let Changed { convention, words } = changed;
@@ -120,13 +158,10 @@ pub(in crate::workloads::splat) fn of_rasterize_backward(
         expectation::rasterize_backward(changed, judged, run.arithmetic)
     };
     let mut all = of_units(stage, predict);
-    all.extend(FAULTS.into_iter().map(|(words, change)| {
-        Hypothesis::new(words, move || {
-            let mut changed = stage.clone();
-            change(&mut changed);
-            Some(predict(&changed))
-        })
-    }));
+    let changed_inputs = move |(words, fault): Fault| {
+        Hypothesis::new(words, move || Some(predict(&changed_by(stage, fault))))
+    };
+    all.extend(FAULTS.into_iter().map(changed_inputs));
     all.push(Hypothesis::new(EXCLUSIVE, move || Some(predict(&exclusive(stage)))));
     all.extend(of_ends(stage, run.lane_width, predict));
     let stops: &[&str] = if judged.1.walk() == WalkOrder::Front { &STOPS } else { &[] };
@@ -144,6 +179,9 @@ pub(in crate::workloads::splat) fn of_rasterize_backward(
             Hypothesis::new(words, move || Some(predict(&without(stage, &*drops)?.0)))
         }));
     }
+    // That there is none is among the faults of the backward pass.
+    let [_, of_background @ ..] = OF_BACKGROUND;
+    all.extend(OF_CONICS.into_iter().chain(of_background).map(changed_inputs));
     all.extend(of_formulations(stage, judged, run));
     all.extend(of_numbers);
     all

@@ -19,7 +19,7 @@ type Fault = (&'static str, fn(&mut Scene<f32>));
 type Change<'a> = Box<dyn Fn(&mut Scene<f32>) + 'a>;
 
 /// Faults of the loss and the background.
-const FAULTS: [Fault; 3] = [
+const FAULTS: [Fault; 4] = [
     ("alpha's own gradient is missing: v_render_alphas is ignored, as 3DGS does", |scene| {
         scene.v_render_alphas.fill(0.0);
     }),
@@ -27,6 +27,7 @@ const FAULTS: [Fault; 3] = [
         scene.v_render_colors.fill(0.0);
     }),
     ("the background is missing", |scene| scene.backgrounds.fill(0.0)),
+    ("the background is taken for white (1 in each channel)", |scene| scene.backgrounds.fill(1.0)),
 ];
 
 /// What a program may get wrong that does all of it. `predict` gives the oracle's numbers of a case.

@@ -2,6 +2,7 @@
 
 use crate::judge::{Allowed, Arithmetic, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::workloads::splat::stage::{Judged, RasterStage};
+use splatcheck_gpu::stages::splat::RASTERIZE;
 use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar};
 use splatcheck_reference::splat::bounds::{GradientBounds, RasterBounds};
 use splatcheck_reference::splat::formulated::Omitted;
@@ -13,6 +14,17 @@ const GEOMETRY: [(&str, usize); 3] = [("v_means2d", 2), ("v_conics", 3), ("v_opa
 #[must_use]
 pub fn rasterize(stage: &RasterStage, arithmetic: Arithmetic) -> Expectation {
     under!(arithmetic, forward(stage))
+}
+
+/// The outputs of `rasterize` that are the image.
+pub const IMAGE: [&str; 2] = ["render_colors", "render_alphas"];
+
+/// What a conforming kernel may return for the image alone.
+#[must_use]
+pub fn image(stage: &RasterStage, arithmetic: Arithmetic) -> Expectation {
+    let all = rasterize(stage, arithmetic);
+    let others = RASTERIZE.outputs.iter().map(|port| port.name);
+    all.without(&others.filter(|name| !IMAGE.contains(name)).collect::<Vec<_>>())
 }
 
 /// What a conforming kernel of the stage `judged` may return, which is `rasterize_backward` in a

@@ -1,0 +1,90 @@
+//! `splatcheck check --command`: a user's own program in the place of engines, in one formulation after
+//! another.
+
+use std::io::Write;
+
+use super::{Cases, progress_bar, without_corpus};
+use crate::campaign::{
+    Diagnoses, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
+};
+use crate::cli::args::CheckPlan;
+use crate::cli::command::{CommandPlan, Promise, Started};
+use crate::cli::exit::{CliError, Outcome};
+use crate::cli::expect;
+use crate::cli::formulation::Trial;
+use crate::cli::reproducer;
+use crate::gate::Evidence;
+use crate::report::report;
+use crate::workload::AnyCase;
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub(super) fn run(
+    plan: &CheckPlan,
+    command: &CommandPlan,
+    out: &mut dyn Write,
+) -> Result<Outcome, CliError> {
+    // The files first: what is wrong with them is said before a program is started.
+    let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
+    let mut started = None;
+    let (promise, judged) = command.promise.judge_in(|promise, trial| {
+        judge(plan, &command.that_promises(promise), (&cases, trial), &mut started)
+    })?;
+    let (command, mut reports) = (command.that_promises(&promise), judged.reports);
+    let files = reproducer::write_all(&plan.out, &mut reports, None)?;
+    command.tell(&mut reports);
+    writeln!(out, "{command}\n")?;
+    if let Some(repeats) = &plan.repeats {
+        writeln!(out, "{}\n", expect::described(repeats))?;
+    }
+    out.write_all(report(&reports, &plan.discovery.missing, &files).as_bytes())?;
+    for line in judged.others.into_iter().chain(command.not_for.lines()) {
+        writeln!(out, "{line}")?;
+    }
+    without_corpus(std::slice::from_ref(plan), out)?;
+    plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
+}
+
+/// One trial: the program, started once, on what is tried.
+fn judge(
+    plan: &CheckPlan,
+    command: &CommandPlan,
+    (cases, trial): (&Cases, Trial<'_>),
+    started: &mut Option<Started>,
+) -> Result<Vec<EngineReport>, CliError> {
+    let own = cases.clone().of_program(command)?;
+    let running = match started {
+        Some(running) => running,
+        None => started.insert(command.start()?),
+    };
+    let promise: &Promise = &command.promise;
+    let contender = running.contender(promise, plan.repeats.as_ref());
+    let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| match trial {
+        Trial::Asked => own.smaller(item, fails),
+        Trial::Other | Trial::Cases(_) => as_it_is(item, fails),
+    };
+    let bar = progress_bar(0);
+    let (diagnoses, given) = match trial {
+        Trial::Asked => {
+            bar.inc_length(own.runs(std::slice::from_ref(&contender), &Everything));
+            (Diagnoses::Together, None)
+        }
+        Trial::Other => (Diagnoses::None, None),
+        Trial::Cases(given) => (Diagnoses::None, Some(given)),
+    };
+    let progress = |runs| bar.inc(runs);
+    let hooks = Hooks { diagnoses, ..Hooks::new(&minimize).observed(&progress) };
+    let reports = match given {
+        None => run_campaign(own.iter(), vec![contender], hooks),
+        Some(given) => {
+            let given = given.iter().map(|(case, view)| (command.case(case), *view));
+            run_campaign(given, vec![contender], hooks)
+        }
+    };
+    bar.finish_and_clear();
+    let mut reports = reports.map_err(CliError::of)?;
+    command.ran(&mut reports, running)?;
+    Ok(reports)
+}

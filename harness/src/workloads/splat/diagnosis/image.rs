@@ -1,0 +1,69 @@
+//! The rasterization of one camera by a kernel that returns the image beside the gradients.
+//!
+//! A fault of the image alone, or of the gradients alone, is one of either stage. Here are those that one
+//! kernel has in both directions: its gradients go on from the image that it was given, or, as with
+//! automatic differentiation, from the faulty one that it made itself.
+
+use super::convention::{self, Changed};
+use super::lists::{left_out, without};
+use super::raster::{
+    EXCLUSIVE, FORWARD, OF_BACKGROUND, OF_CONICS, changed_by, exclusive, of_rasterize,
+    of_rasterize_backward, under,
+};
+use crate::diagnosis::Hypothesis;
+use crate::workload::FailedRun;
+use crate::workloads::splat::expectation;
+use crate::workloads::splat::stage::{Judged, RasterStage};
+use splatcheck_gpu::RasterOutputs;
+use std::sync::Arc;
+
+/// A fault of both directions: in words, and the stage that has it.
+type Fault<'a> = (String, Arc<dyn Fn() -> Option<RasterStage> + 'a>);
+
+/// What a kernel may get wrong that rasterizes backward in a formulation and returns the image as well.
+pub(in crate::workloads::splat) fn of_rasterize_with_image(
+    stage: &RasterStage,
+    judged: Judged,
+    run: FailedRun,
+) -> Vec<Hypothesis<'_>> {
+    let predict = move |changed: &RasterStage| {
+        let gradients = expectation::rasterize_backward(changed, judged, run.arithmetic);
+        gradients.beside(expectation::image(changed, run.arithmetic))
+    };
+    let mut all = of_rasterize_backward(stage, judged, run);
+    all.extend(of_rasterize(stage, run));
+    for (words, fault) in of_both(stage) {
+        let given = Arc::clone(&fault);
+        all.push(Hypothesis::new(words.clone(), move || Some(predict(&given()?))));
+        let words = format!("{words}, and the gradients go on from that image");
+        all.push(Hypothesis::new(words, move || Some(predict(&after_own_image(fault()?)))));
+    }
+    all
+}
+
+fn of_both(stage: &RasterStage) -> Vec<Fault<'_>> {
+    let of_inputs = OF_BACKGROUND.into_iter().chain(OF_CONICS).map(|(words, fault)| -> Fault<'_> {
+        (words.to_owned(), Arc::new(move || Some(changed_by(stage, fault))))
+    });
+    let mut all: Vec<_> = of_inputs.collect();
+    all.push((EXCLUSIVE.to_owned(), Arc::new(|| Some(exclusive(stage)))));
+    all.extend(convention::others(&stage.convention, &FORWARD).map(|changed| -> Fault<'_> {
+        let Changed { convention, words } = changed;
+        (words, Arc::new(move || Some(under(stage, convention))))
+    }));
+    all.extend(left_out().into_iter().map(|(words, drops)| -> Fault<'_> {
+        (words, Arc::new(move || Some(without(stage, &*drops)?.0)))
+    }));
+    all
+}
+
+/// The stage whose backward pass goes on from the image that it renders itself.
+fn after_own_image(stage: RasterStage) -> RasterStage {
+    let raster = stage.mirror_forward();
+    stage.after(&RasterOutputs {
+        render_colors: raster.render_colors,
+        render_alphas: raster.render_alphas,
+        render_transmittance: raster.transmittance,
+        last_ids: raster.last_ids,
+    })
+}
