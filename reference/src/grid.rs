@@ -22,6 +22,7 @@
 //! coordinate on a level that is not finite, or beyond a 32-bit integer, has no cell there: its
 //! features and its gradient are NaN, and it adds nothing to any entry.
 
+pub mod bounds;
 mod cell;
 mod encoding;
 mod stages;

@@ -75,9 +75,9 @@ field! {
     /// How a vertex becomes an entry where a level is not dense; all in 32-bit unsigned integers, then
     /// modulo the level's entries.
     Hash = "hash" {
-        /// v_0 xor 2654435761 v_1 xor 805459861 v_2 xor 3674653429 v_3 (tiny-cuda-nn).
+        /// `v_0 ^ 2654435761 v_1 ^ 805459861 v_2 ^ 3674653429 v_3` (tiny-cuda-nn).
         Prime = "prime",
-        /// k = (k + v_j) 2531011 for each axis j in turn, from k = 0 (Dr.Jit).
+        /// `k = (k + v_j) 2531011` for each axis j in turn, from k = 0 (Dr.Jit).
         Rolling = "rolling",
     }
 }

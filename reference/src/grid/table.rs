@@ -9,6 +9,9 @@ const ROLLING: u32 = 2_531_011;
 /// The most dimensions that positions have.
 pub const MOST_DIMENSIONS: usize = 4;
 
+/// The most features that an entry has.
+pub(super) const MOST_FEATURES: usize = 8;
+
 /// A level as its table gives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
@@ -28,7 +31,7 @@ pub struct Level {
 /// How a vertex becomes a number, before that is taken modulo the level's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
-    /// The sum of v_j stride^j, axis 0 fastest.
+    /// The sum of `v_j stride^j`, axis 0 fastest.
     Linear { stride: u32 },
     /// See [`Hash::Prime`].
     Prime,
@@ -175,7 +178,7 @@ impl Grid {
         if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
             return Err(GridError::Dimensions(dimensions));
         }
-        if ![1, 2, 4, 8].contains(&features) {
+        if ![1, 2, 4, MOST_FEATURES].contains(&features) {
             return Err(GridError::Features(features));
         }
         let levels = scales.len();

@@ -1,5 +1,7 @@
 //! Numbers that are known by hand, identities, derivatives, and bounds that hold.
 
+mod bounded;
+mod containment;
 mod derivatives;
 mod identities;
 mod known;
