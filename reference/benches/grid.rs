@@ -64,8 +64,8 @@ fn inputs() -> Inputs {
 fn memory_floors() -> [f64; 2] {
     let entries = 1_usize << LOG2_ENTRIES;
     let count = POINTS * LEVELS * 8 / THREADS;
-    let places = |thread: usize| {
-        let mut state = thread as u32;
+    let places = |thread: u32| {
+        let mut state = thread;
         // A linear congruential generator (Numerical Recipes): cheap beside a visit to memory.
         move || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -74,7 +74,7 @@ fn memory_floors() -> [f64; 2] {
     };
     let table = vec![[1.0_f32; FEATURES]; entries];
     let read = best(3, || {
-        let sums = (0..THREADS).into_par_iter().map(|thread| {
+        let sums = [0, 1].into_par_iter().map(|thread| {
             let mut next = places(thread);
             (0..count).fold(0.0, |sum, _| sum + table[next()][0])
         });
@@ -82,7 +82,7 @@ fn memory_floors() -> [f64; 2] {
     });
     let mut tables = vec![vec![[0.0_f64; FEATURES]; entries]; THREADS];
     let added = best(3, || {
-        tables.par_iter_mut().enumerate().for_each(|(thread, table)| {
+        tables.par_iter_mut().zip([0, 1]).for_each(|(table, thread)| {
             let mut next = places(thread);
             for _ in 0..count {
                 table[next()].iter_mut().for_each(|sum| *sum += 1.0);

@@ -39,28 +39,24 @@ enum Layout {
     Rolling,
 }
 
-/// A level table and fields that contradict themselves or each other. The text begins with the field's
-/// name, as case files have it.
+/// A level table and fields that contradict themselves or each other.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", self.sentence())]
 pub enum GridError {
     /// There are no such positions.
-    #[error("the dimensions of positions is {0}: give 1 to {MOST_DIMENSIONS}")]
     Dimensions(usize),
     /// An entry holds none of the numbers of features there are.
-    #[error("the features of an entry of table is {0}: give 1, 2, 4 or 8")]
     Features(usize),
     /// There is no level, or another number of them than of scales.
-    #[error("the length of {field} is {length}: there are {levels} scales, at least 1 is needed")]
     Length {
         /// The array.
         field: &'static str,
-        /// Its length, without the end of the last level.
+        /// The levels that it has.
         length: usize,
         /// The number of scales.
         levels: usize,
     },
     /// A scale that no level has.
-    #[error("scales[{level}] is {scale}: must be finite and not negative")]
     Scale {
         /// The level.
         level: usize,
@@ -68,16 +64,13 @@ pub enum GridError {
         scale: f32,
     },
     /// A level without vertices.
-    #[error("resolutions[{level}] is 0: give 1 or more")]
     Resolution {
         /// The level.
         level: usize,
     },
     /// The first level does not begin with the first entry.
-    #[error("offsets[0] is {0}: the first level begins with entry 0")]
     Start(u32),
     /// A level ends where it begins, or before.
-    #[error("offsets[{at}] is {end}: must be above {start}, where the level begins")]
     Offset {
         /// Place in `offsets`.
         at: usize,
@@ -87,7 +80,6 @@ pub enum GridError {
         end: u32,
     },
     /// Two fields that do not go together.
-    #[error("{field} is '{value}': {reason}")]
     Contradiction {
         /// The field.
         field: &'static str,
@@ -96,6 +88,50 @@ pub enum GridError {
         /// Why not.
         reason: &'static str,
     },
+}
+
+impl GridError {
+    /// The field as case files name it, its value, and the rule that it breaks.
+    #[must_use]
+    pub fn parts(&self) -> [String; 3] {
+        match self {
+            Self::Dimensions(d) => {
+                let rule = format!("give 1 to {MOST_DIMENSIONS}");
+                ["the dimensions of positions".to_owned(), d.to_string(), rule]
+            }
+            Self::Features(features) => {
+                let field = "the features of an entry of table".to_owned();
+                [field, features.to_string(), "give 1, 2, 4 or 8".to_owned()]
+            }
+            Self::Length { field, length, levels } => {
+                let rule = format!("scales has {levels}, at least 1 is needed");
+                [format!("the number of levels of {field}"), length.to_string(), rule]
+            }
+            Self::Scale { level, scale } => {
+                let rule = "must be finite and not negative".to_owned();
+                [format!("scales[{level}]"), scale.to_string(), rule]
+            }
+            Self::Resolution { level } => {
+                [format!("resolutions[{level}]"), "0".to_owned(), "give 1 or more".to_owned()]
+            }
+            Self::Start(start) => {
+                let rule = "the first level begins with entry 0".to_owned();
+                ["offsets[0]".to_owned(), start.to_string(), rule]
+            }
+            Self::Offset { at, start, end } => {
+                let rule = format!("must be above {start}, where the level begins");
+                [format!("offsets[{at}]"), end.to_string(), rule]
+            }
+            Self::Contradiction { field, value, reason } => {
+                [(*field).to_owned(), format!("'{value}'"), (*reason).to_owned()]
+            }
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let [field, value, rule] = self.parts();
+        format!("{field} is {value}: {rule}")
+    }
 }
 
 impl Level {

@@ -59,7 +59,7 @@ pub(super) struct Case {
 impl Case {
     /// Levels of one cell, dense and crowded, by tables of at most 64 entries, whose number is no power
     /// of 2 everywhere; points in and around the unit cube.
-    pub(super) fn new(encoding: Encoding, [d, f]: [usize; 2], points: usize, seed: u64) -> Self {
+    pub(super) fn new(encoding: Encoding, [d, f]: [usize; 2], points: usize, seed: usize) -> Self {
         let scales = [0.0, 1.5, 4.0, 11.3];
         let resolutions = [1, 3, 5, 13];
         let mut offsets = vec![0];
@@ -68,7 +68,7 @@ impl Case {
             offsets.push(offsets[offsets.len() - 1] + all.next_multiple_of(8).min(most));
         }
         let grid = Grid::new(encoding, [d, f], &scales, &resolutions, &offsets).expect("it fits");
-        let mut random = Random(seed);
+        let mut random = Random(seed as u64);
         let mut draw = |count: usize, low, high| -> Vec<f32> {
             (0..count).map(|_| random.within(low, high)).collect()
         };

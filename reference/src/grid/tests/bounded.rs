@@ -10,8 +10,8 @@ fn values_are_those_of_the_oracle() {
     fn bits(values: impl IntoIterator<Item = f64>) -> Vec<u64> {
         values.into_iter().map(|x| if x.is_nan() { u64::MAX } else { x.to_bits() }).collect()
     }
-    for (seed, encoding) in (0..).zip(encodings()) {
-        let sizes = [1 + seed as usize % 4, [1, 2, 4, 8][seed as usize / 4 % 4]];
+    for (seed, encoding) in encodings().into_iter().enumerate() {
+        let sizes = [1 + seed % 4, [1, 2, 4, 8][seed / 4 % 4]];
         let case = Case::new(encoding, sizes, 12, seed);
         let Case { grid, positions, table, v_features } = &case;
         let of = |bounds: bounds::Bounds<Wgsl>| bits(bounds.elements.iter().map(|x| x.value()));
@@ -55,7 +55,7 @@ fn exact_lattices_have_no_radius() {
 fn undecided<M: Model>(encoding: Encoding) -> (Grid, [f32; 1]) {
     let grid = Grid::new(encoding, [1, 1], &[2.7], &[8], &[0, 8]).expect("it fits");
     let at = |x: f32| bounds::forward::<M>(&grid, &[x], &TABLE).undecided.floors;
-    let mut x = (2.5_f64 / f64::from(2.7_f32)) as f32;
+    let mut x = 2.5_f32 / 2.7;
     (0..4).for_each(|_| x = x.next_down());
     while at(x) == 0 {
         x = x.next_up();

@@ -33,10 +33,10 @@ impl Observed {
 
 /// Points beside the borders of cells, tables and gradients beside the ends of the number format, and
 /// one level so fine that fractions have few bits.
-fn hard(encoding: Encoding, sizes: [usize; 2], seed: u64) -> Case {
+fn hard(encoding: Encoding, sizes: [usize; 2], seed: usize) -> Case {
     let mut case = Case::new(encoding, sizes, 24, seed);
     let [d, f] = sizes;
-    let mut random = Random(seed ^ 0x5eed);
+    let mut random = Random(seed as u64 ^ 0x5eed);
     let offset = if encoding.position_offset == PositionOffset::Half { 0.5 } else { 0.0 };
     for x in case.positions.iter_mut().step_by(2) {
         let vertex = (random.unit() * 5.0).floor();
@@ -75,14 +75,14 @@ fn shuffled(case: &Case, random: &mut Random) -> [Vec<f32>; 2] {
     [rows(&case.positions, d), rows(&case.v_features, row)]
 }
 
-fn check<M: Model>(case: &Case, of: &str, seed: u64, observed: &mut Observed) {
+fn check<M: Model>(case: &Case, of: &str, seed: usize, observed: &mut Observed) {
     let Case { grid, positions, table, v_features } = case;
     let features = bounds::forward::<M>(grid, positions, table);
     let slopes = bounds::backward_input::<M>(grid, positions, table, v_features);
     let entries = bounds::backward::<M>(grid, positions, v_features);
     let tolerances = entries.tolerances(&M::TABLE);
     observed.count(&features.undecided);
-    let mut random = Random(seed);
+    let mut random = Random(seed as u64);
     for luck in [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down] {
         perturb(random.bits(), luck);
         let place = |i: usize| format!("{i}, {of}, {luck:?}, {}", M::TABLE.name);
@@ -109,8 +109,8 @@ fn legal_evaluations_lie_inside_the_bounds() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     let observed = pool.install(|| {
         let mut observed = Observed::default();
-        for (seed, encoding) in (0..).zip(encodings()) {
-            let sizes = [1 + seed as usize % 4, [1, 2, 4, 8][seed as usize / 4 % 4]];
+        for (seed, encoding) in encodings().into_iter().enumerate() {
+            let sizes = [1 + seed % 4, [1, 2, 4, 8][seed / 4 % 4]];
             let case = hard(encoding, sizes, seed);
             let of = format!("{sizes:?} {encoding:?}");
             match seed / 16 % 4 {

@@ -20,8 +20,8 @@ fn dual(case: &Case, of_table: bool, at: usize) -> f64 {
 
 #[test]
 fn gradients_are_those_of_dual_numbers() {
-    for (seed, encoding) in (0..).zip(encodings()) {
-        let sizes = [1 + seed as usize % 4, [1, 2, 4, 8][seed as usize / 4 % 4]];
+    for (seed, encoding) in encodings().into_iter().enumerate() {
+        let sizes = [1 + seed % 4, [1, 2, 4, 8][seed / 4 % 4]];
         let case = Case::new(encoding, sizes, 3, seed);
         let v_table = backward::<f64, _>(&case.grid, &case.positions, &case.v_features);
         let by_dual: Vec<_> = (0..v_table.len()).map(|at| dual(&case, true, at)).collect();

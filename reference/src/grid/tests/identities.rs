@@ -8,8 +8,8 @@ fn features(case: &Case) -> Vec<f64> {
 
 #[test]
 fn a_constant_table_gives_the_constant() {
-    for (seed, encoding) in (0..).zip(encodings()) {
-        let mut case = Case::new(encoding, [1 + seed as usize % 4, 2], 20, seed);
+    for (seed, encoding) in encodings().into_iter().enumerate() {
+        let mut case = Case::new(encoding, [1 + seed % 4, 2], 20, seed);
         case.table.fill(0.75);
         for (at, row) in features(&case).chunks_exact(8).enumerate() {
             let d = case.grid.dimensions();
@@ -24,8 +24,8 @@ fn a_constant_table_gives_the_constant() {
 
 #[test]
 fn features_are_linear_in_the_table() {
-    for (seed, encoding) in (0..).zip(encodings()) {
-        let mut case = Case::new(encoding, [1 + seed as usize % 4, 1], 5, seed);
+    for (seed, encoding) in encodings().into_iter().enumerate() {
+        let mut case = Case::new(encoding, [1 + seed % 4, 1], 5, seed);
         let one = features(&case);
         let other = Case::new(encoding, [case.grid.dimensions(), 1], 5, seed + 1000).table;
         let first = std::mem::replace(&mut case.table, other);
@@ -41,9 +41,9 @@ fn features_are_linear_in_the_table() {
 /// The weights of a point's corners add up to 1, so that the table's gradients add up to the features'.
 #[test]
 fn the_tables_gradients_add_up_to_the_features_gradients() {
-    for (seed, encoding) in (0..).zip(encodings()) {
+    for (seed, encoding) in encodings().into_iter().enumerate() {
         let encoding = Encoding { outside: Outside::Wraps, ..encoding };
-        let case = Case::new(encoding, [1 + seed as usize % 4, 2], 30, seed);
+        let case = Case::new(encoding, [1 + seed % 4, 2], 30, seed);
         let v_table = backward::<f64, _>(&case.grid, &case.positions, &case.v_features);
         for (l, level) in case.grid.levels().iter().enumerate() {
             for f in 0..2 {
@@ -57,11 +57,11 @@ fn the_tables_gradients_add_up_to_the_features_gradients() {
     }
 }
 
-/// The stages are adjoint: <v, y(table)> = <v_table, table>.
+/// The stages are adjoint: `<v, y(table)> = <v_table, table>`.
 #[test]
 fn the_gradient_times_the_table_is_the_loss() {
-    for (seed, encoding) in (0..).zip(encodings()) {
-        let case = Case::new(encoding, [1 + seed as usize % 4, 4], 20, seed);
+    for (seed, encoding) in encodings().into_iter().enumerate() {
+        let case = Case::new(encoding, [1 + seed % 4, 4], 20, seed);
         let loss = dot(&features(&case), &case.v_features);
         let v_table = backward::<f64, _>(&case.grid, &case.positions, &case.v_features);
         let again = dot(&v_table, &case.table);

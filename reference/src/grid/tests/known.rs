@@ -73,7 +73,7 @@ fn dense_levels_count_along_axis_0_first_and_wrap() {
 #[test]
 fn the_last_half_cell_wraps_into_the_next_row() {
     let grid = one(Encoding::default(), 2, 3.0, 4, 16);
-    let table: Vec<f32> = (0..16_u8).map(|e| f32::from(e).exp2()).collect();
+    let table: Vec<f32> = (0..16_u16).map(|e| f32::from(1 << e)).collect();
     // pos = 3.5 and 0.5: vertices 3 and 4 of rows 0 and 1; vertex 4 of row 0 is vertex 0 of row 1.
     let y = forward::<f64, f32>(&grid, &[1.0, 0.0], &table);
     assert_eq!(y, [0.25 * (8.0 + 16.0 + 128.0 + 256.0)], "entries 3, 4, 7, 8");
@@ -148,14 +148,14 @@ fn what_contradicts_itself_is_refused_by_its_name() {
         ),
         (
             of([1, 1], &[], &[], &[0]),
-            "the length of resolutions is 0: there are 0 scales, at least 1 is needed",
+            "the number of levels of resolutions is 0: scales has 0, at least 1 is needed",
         ),
         (
             of([1, 1], &[1.0], &[2, 2], &[0, 2]),
-            "the length of resolutions is 2: there are 1 scales",
+            "the number of levels of resolutions is 2: scales has 1",
         ),
-        (of([1, 1], &[1.0], &[2], &[0]), "the length of offsets is 0: there are 1 scales"),
-        (of([1, 1], &[1.0], &[2], &[]), "the length of offsets is 0: there are 1 scales"),
+        (of([1, 1], &[1.0], &[2], &[0]), "the number of levels of offsets is 0: scales has 1"),
+        (of([1, 1], &[1.0], &[2], &[]), "the number of levels of offsets is 0: scales has 1"),
         (of([1, 1], &[f32::NAN], &[2], &[0, 2]), "scales[0] is NaN: must be finite"),
         (of([1, 1], &[-1.0], &[2], &[0, 2]), "scales[0] is -1: must be finite and not negative"),
         (of([1, 1], &[1.0], &[0], &[0, 2]), "resolutions[0] is 0: give 1 or more"),
