@@ -25,6 +25,7 @@
 pub mod bounds;
 mod cell;
 mod encoding;
+mod levels;
 mod stages;
 mod table;
 #[cfg(test)]
@@ -34,5 +35,6 @@ pub use encoding::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, Outside, PositionOffset,
     RightCorner, UnknownSetting,
 };
+pub use levels::{Growth, LevelBounds, levels};
 pub use stages::{Input, backward, backward_input, forward};
 pub use table::{Grid, GridError, Level, MOST_DIMENSIONS};

@@ -5,6 +5,7 @@ mod containment;
 mod derivatives;
 mod identities;
 mod known;
+mod levels;
 
 use super::*;
 use crate::splat::synthetic::Random;

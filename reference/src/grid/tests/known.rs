@@ -73,7 +73,7 @@ fn dense_levels_count_along_axis_0_first_and_wrap() {
 #[test]
 fn the_last_half_cell_wraps_into_the_next_row() {
     let grid = one(Encoding::default(), 2, 3.0, 4, 16);
-    let table: Vec<f32> = (0..16_u16).map(|e| f32::from(1 << e)).collect();
+    let table: Vec<f32> = (0..16_u16).map(|e| f32::from(1_u16 << e)).collect();
     // pos = 3.5 and 0.5: vertices 3 and 4 of rows 0 and 1; vertex 4 of row 0 is vertex 0 of row 1.
     let y = forward::<f64, f32>(&grid, &[1.0, 0.0], &table);
     assert_eq!(y, [0.25 * (8.0 + 16.0 + 128.0 + 256.0)], "entries 3, 4, 7, 8");
