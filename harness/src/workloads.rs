@@ -1,5 +1,7 @@
-//! The judged workloads: a folder each, and a line in [`all`].
+//! The judged workloads: a folder each, and a line in [`all`]; [`grid`] has an oracle, and no kernels to
+//! judge.
 
+pub mod grid;
 pub mod scatter;
 pub mod splat;
 
@@ -45,21 +47,29 @@ pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
     workload_of(file)?.read(file)
 }
 
-fn workload_of(file: &Path) -> Result<Arc<dyn Workload>, InputError> {
-    let default = || Arc::clone(&all()[0]);
+/// The workload that a case's file names; `None` where it names none.
+///
+/// # Errors
+/// Where the file is not readable, or no `.safetensors` although its name says so.
+pub fn name_in(file: &Path) -> Result<Option<String>, InputError> {
     let bytes = read::bytes(file)?;
-    let name = if read::is_text(file) {
+    if read::is_text(file) {
         // What is no text is refused by whoever reads it.
-        read::utf8(&bytes).ok().and_then(scatter::text::workload)
-    } else {
-        let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
-        container.text(WORKLOAD_KEY).map(str::to_owned)
-    };
-    let Some(name) = name else { return Ok(default()) };
-    let name = &*name;
-    find(name).map_err(|_| {
-        let advice = format!("expected {}", names());
-        Problem::new(WORKLOAD_KEY, quoted(name), advice).in_file(file)
+        return Ok(read::utf8(&bytes).ok().and_then(scatter::text::workload));
+    }
+    let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
+    Ok(container.text(WORKLOAD_KEY).map(str::to_owned))
+}
+
+fn workload_of(file: &Path) -> Result<Arc<dyn Workload>, InputError> {
+    let Some(name) = name_in(file)? else { return Ok(Arc::clone(&all()[0])) };
+    find(&name).map_err(|_| {
+        let advice = if name == grid::NAME {
+            "there are no kernels of it to judge; `splatcheck oracle` takes it".to_owned()
+        } else {
+            format!("expected {}", names())
+        };
+        Problem::new(WORKLOAD_KEY, quoted(&name), advice).in_file(file)
     })
 }
 

@@ -1,5 +1,7 @@
 //! `splatcheck oracle`: the oracle as a tool from file to file, for programs in any language.
 
+mod grid;
+
 use std::io::Write;
 
 use super::args::{OraclePlan, ScalarName};
@@ -7,6 +9,8 @@ use super::case::read_splats;
 use super::command::ModelName;
 use super::exit::{CliError, Outcome};
 use super::sharpness;
+use crate::workloads;
+use crate::workloads::grid::NAME as GRID;
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::result_file::{Number, Radii, write_result};
 use splatcheck_reference::arithmetic::{
@@ -25,6 +29,11 @@ use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let workload = workloads::name_in(&plan.case)
+        .map_err(|error| CliError::caused("cannot read the case", error))?;
+    if workload.as_deref() == Some(GRID) {
+        return grid::run(plan, out);
+    }
     let case = read_splats(&plan.case, plan.profile)?;
     let bounds = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => compute::<f32>(&case, plan, None)?,

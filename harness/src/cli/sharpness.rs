@@ -29,7 +29,7 @@ pub(super) fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
 
 /// One row: elements, those without a finite bound, and bound over |value| of the others whose value
 /// is not 0, of which there may be none.
-fn row<S: Scalar>(name: &str, values: &[&[S]], bounds: &[&[S]]) -> Vec<String> {
+pub(super) fn row<S: Scalar>(name: &str, values: &[&[S]], bounds: &[&[S]]) -> Vec<String> {
     let values = values.iter().copied().flatten().map(|x| x.value().abs());
     let bounds = bounds.iter().copied().flatten().map(|x| x.value());
     let (mut elements, mut infinite, mut ratios) = (0_u64, 0_u64, Vec::new());
@@ -54,19 +54,26 @@ pub(super) fn report<S: Scalar>(
     undecided: &Undecided,
     gradients: &Gradients<S>,
 ) -> String {
-    let kinds = undecided.named().into_iter().filter(|&(_, count)| count > 0);
+    let all = outputs(gradients).into_iter().zip(outputs(&radii.gradients));
+    let rows = all.map(|((name, values), (_, bounds))| row(name, &values, &bounds)).collect();
+    text(radii.model, &undecided.named(), rows)
+}
+
+/// The counts of undecided comparisons by kind, and the rows of [`row`] under their head.
+pub(super) fn text(
+    model: &str,
+    undecided: &[(&'static str, u64)],
+    mut rows: Vec<Vec<String>>,
+) -> String {
+    let kinds = undecided.iter().filter(|&&(_, count)| count > 0);
     let kinds: Vec<_> = kinds.map(|(kind, count)| format!("{kind} {count}")).collect();
     let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
     let head = ["output", "elements", "infinite", "median", "99 %", "max"].map(str::to_owned);
-    let mut rows = vec![head.to_vec()];
-    for ((name, values), (_, bounds)) in outputs(gradients).iter().zip(outputs(&radii.gradients)) {
-        rows.push(row(name, values, &bounds));
-    }
+    rows.insert(0, head.to_vec());
     format!(
-        "bounds under {}, undecided comparisons: {kinds}\n{}\
+        "bounds under {model}, undecided comparisons: {kinds}\n{}\
          median, 99 %, max: bound / |value| over the elements with a finite bound and a value \
          other than 0\n",
-        radii.model,
         table(&rows)
     )
 }

@@ -1,0 +1,93 @@
+//! `splatcheck oracle` of a case of grid encodings.
+
+use std::io::Write;
+
+use super::super::args::{OraclePlan, ScalarName};
+use super::super::command::ModelName;
+use super::super::exit::{CliError, Outcome};
+use super::super::sharpness;
+use crate::io::InputError;
+use crate::workloads::grid::case_file::{Case, read_case};
+use crate::workloads::grid::result_file::{Outputs, Radii, write_result};
+use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    for (option, given) in [("--convention", plan.profile.is_some()), ("--stages", plan.stages)] {
+        if given {
+            let what = format!(
+                "{option}: is of cases of splats, and {} is one of grid encodings: leave it out",
+                plan.case.display()
+            );
+            return Err(CliError::new(what));
+        }
+    }
+    let cannot = |error: InputError| CliError::caused("cannot read the case", error);
+    let case = read_case(&plan.case).map_err(cannot)?;
+    let report = match (plan.scalar, plan.bounds) {
+        (ScalarName::F32, _) => {
+            written(write_result(&plan.output, &case.grid, Outputs::<f32>::of(&case), None))?;
+            String::new()
+        }
+        (ScalarName::F64, model) => in_f64(plan, &case, model)?,
+    };
+    let (grid, points) = (&case.grid, case.points());
+    let dense = grid.levels().iter().filter(|level| level.dense).count();
+    writeln!(
+        out,
+        "{}: {points} points of {} dimensions, {} levels of which {dense} are dense, {} entries of {} features, {}",
+        plan.output.display(),
+        grid.dimensions(),
+        grid.levels().len(),
+        grid.entries(),
+        grid.features(),
+        plan.scalar,
+    )?;
+    write!(out, "{report}")?;
+    Ok(Outcome::Agree)
+}
+
+fn written(result: Result<(), InputError>) -> Result<(), CliError> {
+    result.map_err(|error| CliError::caused("cannot write the result", error))
+}
+
+/// Computes and writes the result with its bounds, if there are any; answers with a report of them.
+fn in_f64(plan: &OraclePlan, case: &Case, model: Option<ModelName>) -> Result<String, CliError> {
+    let outputs = Outputs::<f64>::of(case);
+    let radii = model.map(|model| match model {
+        ModelName::Ieee => Radii::of::<Ieee>(case),
+        ModelName::Wgsl => Radii::of::<Wgsl>(case),
+        ModelName::WgslExp0 => Radii::of::<WgslExpZero>(case),
+        ModelName::Cuda => Radii::of::<Cuda>(case),
+        ModelName::CudaFast => Radii::of::<CudaFast>(case),
+    });
+    let report = radii.as_ref().map(|radii| report(case, &outputs, radii));
+    let radii = radii.map(|radii| (radii.model, radii.outputs));
+    written(write_result(&plan.output, &case.grid, outputs, radii))?;
+    Ok(report.unwrap_or_default())
+}
+
+/// How sharp the bounds are, level by level: the fraction of a fine level has few bits.
+fn report(case: &Case, outputs: &Outputs<f64>, radii: &Radii) -> String {
+    let (levels, width) = (case.grid.levels(), case.grid.features());
+    let mut rows = Vec::new();
+    for (l, level) in levels.iter().enumerate() {
+        let of = |all: &[f64]| -> Vec<f64> {
+            let rows = all.chunks_exact(levels.len() * width);
+            rows.flat_map(|row| row[l * width..][..width].to_vec()).collect()
+        };
+        let (values, bounds) = (of(&outputs.features), of(&radii.outputs.features));
+        let name = format!("features, level {l} (r {})", level.resolution);
+        rows.push(sharpness::row(&name, &[&values], &[&bounds]));
+    }
+    for (name, values, bounds) in [
+        ("v_table", &outputs.v_table, &radii.outputs.v_table),
+        ("v_positions", &outputs.v_positions, &radii.outputs.v_positions),
+    ] {
+        rows.push(sharpness::row(name, &[values], &[bounds]));
+    }
+    sharpness::text(radii.model, &radii.undecided.named(), rows)
+}

@@ -1,0 +1,413 @@
+//! Bounds of the stages: what any conforming f32 program may return. Inputs are exact.
+//!
+//! A floor, a ceil or an order of fractions that roundings leave open is followed every way: a point
+//! then has several possible cells, the first of which is the one of the f64 oracle. What a stage
+//! gives in each is joined, so that either choice by a kernel is accepted and nothing else is. Where
+//! a result is continuous the cells differ by little (features of hats), where it jumps (features of
+//! nearest, slopes of linear) by the jump.
+//!
+//! A program may add up a sum's terms in any order; see [`ElementBound`]. Of a point without a cell
+//! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
+
+mod possible;
+
+use super::cell::Cell;
+use super::encoding::Encoding;
+use super::stages::{
+    PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
+};
+use super::table::{Grid, Level, MOST_FEATURES};
+use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Truth};
+use possible::possible_cells;
+use rayon::prelude::*;
+
+/// How many comparisons were followed more than one way, over all points and levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undecided {
+    /// Whether a coordinate lies in one cell or the next, or at the vertex between them.
+    pub floors: u64,
+    /// Which of two fractions is the larger, of a simplex.
+    pub orders: u64,
+    /// Whether a point is outside.
+    pub outside: u64,
+    /// Points without a cell, of which nothing is known.
+    pub lost: u64,
+}
+
+impl Undecided {
+    fn add(&mut self, other: &Self) {
+        self.floors += other.floors;
+        self.orders += other.orders;
+        self.outside += other.outside;
+        self.lost += other.lost;
+    }
+
+    /// The counts by name.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 4] {
+        let Self { floors, orders, outside, lost } = *self;
+        [("floors", floors), ("orders", orders), ("outside", outside), ("lost points", lost)]
+    }
+}
+
+/// Bounds of the numbers of one lane each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds<M> {
+    /// The numbers, shaped as the stage's.
+    pub elements: Vec<Bounded<M>>,
+    /// Comparisons that were followed more than one way.
+    pub undecided: Undecided,
+}
+
+/// Bounds of the entries' gradients, before the order of summation is accounted for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableBounds {
+    /// `[E,F]`.
+    pub elements: Vec<ElementBound>,
+    /// `[E]`: how many numbers other than 0 are, or may be, added up in an entry.
+    pub terms: Vec<u64>,
+    /// Comparisons that were followed more than one way.
+    pub undecided: Undecided,
+}
+
+impl TableBounds {
+    /// How far a program may lie from each value that adds up an entry's terms in any order.
+    #[must_use]
+    pub fn tolerances(&self, model: &ArithmeticModel) -> Vec<f64> {
+        let width = self.elements.len() / self.terms.len().max(1);
+        let terms = self.terms.iter().flat_map(|terms| std::iter::repeat_n(*terms, width));
+        let of = |(sum, terms): (&ElementBound, u64)| {
+            sum.tolerance(terms.saturating_sub(1), terms, model)
+        };
+        self.elements.iter().zip(terms).map(of).collect()
+    }
+}
+
+/// A sum of numbers in any order, by one lane.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    element: ElementBound,
+    /// Terms other than 0.
+    terms: u64,
+}
+
+impl Sum {
+    /// Nothing is known of it.
+    const UNKNOWN: Self = Self {
+        element: ElementBound { value: f64::NAN, magnitude: f64::INFINITY, radius: f64::INFINITY },
+        terms: 1,
+    };
+
+    fn add<M: Model>(&mut self, term: Bounded<M>) {
+        self.terms += u64::from(term.magnitude() != 0.0);
+        self.element.add(term);
+    }
+
+    fn add_sum(&mut self, other: &Self) {
+        self.terms += other.terms;
+        self.element.add_sum(&other.element);
+    }
+
+    /// This sum, or the other.
+    fn or(self, other: Self) -> Self {
+        let [a, b] = [self.element, other.element];
+        // The difference of two f64 and the sum are rounded, by 2^-53 each.
+        let reach = ((a.value - b.value).abs() + b.radius) * (1.0 + 4.0 * f64::EPSILON);
+        let radius = if reach.is_nan() { f64::INFINITY } else { a.radius.max(reach) };
+        Self {
+            element: ElementBound { magnitude: a.magnitude.max(b.magnitude), radius, ..a },
+            terms: self.terms.max(other.terms),
+        }
+    }
+
+    /// What a lane may have, whose registers flush only where the model's do.
+    fn total<M: Model>(mut self) -> Bounded<M> {
+        let registers = ArithmeticModel { atomics_may_flush: M::TABLE.may_flush, ..M::TABLE };
+        if self.terms <= 1 {
+            // Nothing is added up.
+            return Bounded::new(self.element.value, self.element.radius);
+        }
+        self.element.finish(self.terms);
+        let radius = self.element.tolerance(self.terms - 1, self.terms, &registers);
+        Bounded::new(self.element.value, radius)
+    }
+}
+
+/// A point on a level as a stage sees it.
+struct Seen<M, const D: usize> {
+    /// The possible cells; `None` where nothing is known.
+    cells: Option<Vec<Cell<Bounded<M>, D>>>,
+    /// Whether the encoding leaves the point out; never certainly.
+    outside: Truth,
+    /// Whether the f64 oracle leaves it out.
+    value_outside: bool,
+}
+
+/// `None` for a point that is certainly outside.
+fn see<M: Model, const D: usize>(
+    position: [f32; D],
+    level: &Level,
+    encoding: &Encoding,
+    undecided: &mut Undecided,
+) -> Option<Seen<M, D>> {
+    let exact = position.map(f64::from);
+    let position = position.map(Bounded::<M>::from_f32);
+    let outside = is_outside(encoding, &position);
+    if outside == Truth::Always {
+        return None;
+    }
+    undecided.outside += u64::from(outside == Truth::Undecided);
+    let cells = possible_cells(position, level, encoding, undecided);
+    undecided.lost += u64::from(cells.is_none());
+    let value_outside = is_outside(encoding, &exact) == Truth::Always;
+    Some(Seen { cells, outside, value_outside })
+}
+
+impl<M: Model, const D: usize> Seen<M, D> {
+    /// What a stage gives in any of the cells, or outside.
+    fn joined<const K: usize>(&self, stage: impl Fn(&Cell<Bounded<M>, D>) -> [Sum; K]) -> [Sum; K] {
+        let Some(cells) = &self.cells else { return [Sum::UNKNOWN; K] };
+        let either = |a: [Sum; K], b: [Sum; K]| std::array::from_fn(|k| a[k].or(b[k]));
+        let inside = cells.iter().map(stage).reduce(either).unwrap_or([Sum::UNKNOWN; K]);
+        let zeros = [Sum::default(); K];
+        match (self.outside, self.value_outside) {
+            (Truth::Undecided, true) => either(zeros, inside),
+            (Truth::Undecided, false) => either(inside, zeros),
+            (Truth::Never | Truth::Always, _) => inside,
+        }
+    }
+}
+
+/// Bounds of the features, `[N,L,F]`: see [`super::forward`].
+///
+/// # Panics
+/// For arrays that do not fit the grid.
+#[must_use]
+pub fn forward<M: Model>(grid: &Grid, positions: &[f32], table: &[f32]) -> Bounds<M> {
+    points(grid, positions);
+    check_table(grid, table);
+    in_parts(grid, positions, |part| {
+        with_size!(grid.dimensions(), D in [1 2 3 4] => {
+            forward_part::<M, D>(grid, positions[part].as_chunks().0, table)
+        })
+    })
+}
+
+/// The parts of the points, in their order; `part` gets the places of their coordinates.
+fn in_parts<M: Model>(
+    grid: &Grid,
+    positions: &[f32],
+    part: impl Fn(std::ops::Range<usize>) -> Bounds<M> + Sync,
+) -> Bounds<M> {
+    let step = PART * grid.dimensions();
+    let starts: Vec<_> = (0..positions.len()).step_by(step).collect();
+    let end = |start: usize| positions.len().min(start + step);
+    let parts: Vec<_> = starts.into_par_iter().map(|start| part(start..end(start))).collect();
+    let mut all = Bounds { elements: Vec::new(), undecided: Undecided::default() };
+    for part in parts {
+        all.elements.extend(part.elements);
+        all.undecided.add(&part.undecided);
+    }
+    all
+}
+
+fn forward_part<M: Model, const D: usize>(
+    grid: &Grid,
+    positions: &[[f32; D]],
+    table: &[f32],
+) -> Bounds<M> {
+    let (encoding, width) = (grid.encoding(), grid.features());
+    let mut undecided = Undecided::default();
+    let mut elements = Vec::with_capacity(positions.len() * grid.levels().len() * width);
+    for &position in positions {
+        for level in grid.levels() {
+            let Some(seen) = see::<M, D>(position, level, encoding, &mut undecided) else {
+                elements.extend(std::iter::repeat_n(Bounded::default(), width));
+                continue;
+            };
+            let sums = seen.joined::<MOST_FEATURES>(|cell| {
+                let mut sums = [Sum::default(); MOST_FEATURES];
+                cell.weights(encoding, |corner, weight| {
+                    let entry = level.entry(cell.vertex(corner, encoding)) as usize;
+                    for (sum, &x) in sums.iter_mut().zip(&table[entry * width..][..width]) {
+                        sum.add(weight * Bounded::from_f32(x));
+                    }
+                });
+                sums
+            });
+            elements.extend(sums[..width].iter().map(|sum| sum.total::<M>()));
+        }
+    }
+    Bounds { elements, undecided }
+}
+
+/// Bounds of the positions' gradients, `[N,d]`: see [`super::backward_input`].
+///
+/// # Panics
+/// For arrays that do not fit the grid.
+#[must_use]
+pub fn backward_input<M: Model>(
+    grid: &Grid,
+    positions: &[f32],
+    table: &[f32],
+    v_features: &[f32],
+) -> Bounds<M> {
+    check_table(grid, table);
+    check_gradients(grid, points(grid, positions), v_features);
+    let row = grid.levels().len() * grid.features();
+    in_parts(grid, positions, |part| {
+        let v_features = &v_features[part.start / grid.dimensions() * row..];
+        with_size!(grid.dimensions(), D in [1 2 3 4] => {
+            input_part::<M, D>(grid, positions[part].as_chunks().0, table, v_features)
+        })
+    })
+}
+
+fn input_part<M: Model, const D: usize>(
+    grid: &Grid,
+    positions: &[[f32; D]],
+    table: &[f32],
+    v_features: &[f32],
+) -> Bounds<M> {
+    let (levels, width, mut undecided) = (grid.levels(), grid.features(), Undecided::default());
+    let mut elements = Vec::with_capacity(positions.len() * D);
+    for (&position, row) in positions.iter().zip(v_features.chunks_exact(levels.len() * width)) {
+        let mut sums = [Sum::default(); D];
+        for (level, v) in levels.iter().zip(row.chunks_exact(width)) {
+            if let Some(seen) = see::<M, D>(position, level, grid.encoding(), &mut undecided) {
+                let slopes = seen.joined(|cell| slopes(grid.encoding(), level, cell, table, v));
+                sums.iter_mut().zip(&slopes).for_each(|(sum, slope)| sum.add_sum(slope));
+            }
+        }
+        elements.extend(sums.map(Sum::total::<M>));
+    }
+    Bounds { elements, undecided }
+}
+
+/// What a level adds to the gradient of a point in a cell.
+fn slopes<M: Model, const D: usize>(
+    encoding: &Encoding,
+    level: &Level,
+    cell: &Cell<Bounded<M>, D>,
+    table: &[f32],
+    v_features: &[f32],
+) -> [Sum; D] {
+    let rows = corner_rows(encoding, level, cell, v_features.len());
+    let mut sums = [Sum::default(); D];
+    cell.slopes(level, encoding, |axis, corners, weight| {
+        for (f, &v) in v_features.iter().enumerate() {
+            let [left, right] = corners.map(|corner| Bounded::from_f32(table[rows[corner] + f]));
+            sums[axis].add(weight * (Bounded::from_f32(v) * (right - left)));
+        }
+    });
+    sums
+}
+
+/// Bounds of the entries' gradients, `[E,F]`: see [`super::backward`].
+///
+/// # Panics
+/// For arrays that do not fit the grid.
+#[must_use]
+pub fn backward<M: Model>(grid: &Grid, positions: &[f32], v_features: &[f32]) -> TableBounds {
+    check_gradients(grid, points(grid, positions), v_features);
+    let entries = grid.entries();
+    let mut elements = vec![ElementBound::default(); entries * grid.features()];
+    let mut terms = vec![0; entries];
+    let own = by_level(grid, grid.features(), &mut elements).into_par_iter();
+    let own = own.zip(by_level(grid, 1, &mut terms)).enumerate();
+    let counts: Vec<Undecided> = own
+        .map(|(l, (elements, terms))| {
+            let mut sums = LevelSums { elements, terms, width: grid.features() };
+            with_size!(grid.dimensions(), D in [1 2 3 4] => {
+                let positions = positions.as_chunks::<D>().0;
+                sums.add_all::<M, D>(grid, l, positions, v_features)
+            })
+        })
+        .collect();
+    let mut undecided = Undecided::default();
+    counts.iter().for_each(|count| undecided.add(count));
+    TableBounds { elements, terms, undecided }
+}
+
+/// The sums of a level's entries.
+struct LevelSums<'a> {
+    elements: &'a mut [ElementBound],
+    terms: &'a mut [u64],
+    width: usize,
+}
+
+impl LevelSums<'_> {
+    /// Adds what all points contribute to the entries of level `l`.
+    fn add_all<M: Model, const D: usize>(
+        &mut self,
+        grid: &Grid,
+        l: usize,
+        positions: &[[f32; D]],
+        v_features: &[f32],
+    ) -> Undecided {
+        let (level, encoding) = (&grid.levels()[l], grid.encoding());
+        let (mut undecided, mut unknown) = (Undecided::default(), false);
+        let rows = v_features.chunks_exact(grid.levels().len() * self.width);
+        for (&position, row) in positions.iter().zip(rows) {
+            let Some(seen) = see::<M, D>(position, level, encoding, &mut undecided) else {
+                continue;
+            };
+            let Some(weights) = joined_weights(&seen, encoding) else {
+                unknown = true;
+                continue;
+            };
+            for (vertex, weight) in weights {
+                let entry = (level.entry(vertex) - level.offset) as usize;
+                self.add(entry, weight, &row[l * self.width..][..self.width]);
+            }
+        }
+        if unknown {
+            let unknown = Sum::UNKNOWN.element;
+            self.elements
+                .iter_mut()
+                .for_each(|sum| *sum = ElementBound { value: sum.value, ..unknown });
+        }
+        let sums = self.elements.chunks_exact_mut(self.width).zip(self.terms.iter());
+        for (sums, &terms) in sums.filter(|(_, terms)| **terms > 1) {
+            sums.iter_mut().for_each(|sum| sum.finish(terms));
+        }
+        undecided
+    }
+
+    fn add<M: Model>(&mut self, entry: usize, weight: Bounded<M>, v_features: &[f32]) {
+        let mut any = false;
+        let sums = &mut self.elements[entry * self.width..][..self.width];
+        for (sum, &v) in sums.iter_mut().zip(v_features) {
+            let term = weight * Bounded::from_f32(v);
+            any |= term.magnitude() != 0.0;
+            sum.add(term);
+        }
+        self.terms[entry] += u64::from(any);
+    }
+}
+
+/// The vertices of all possible cells with the weights that they may have, which are 0 in a cell that
+/// has not got them; `None` where nothing is known.
+fn joined_weights<M: Model, const D: usize>(
+    seen: &Seen<M, D>,
+    encoding: &Encoding,
+) -> Option<Vec<([u32; D], Bounded<M>)>> {
+    let zero = Bounded::<M>::default();
+    let mut joined: Vec<([u32; D], Bounded<M>)> = Vec::new();
+    for (number, cell) in seen.cells.as_ref()?.iter().enumerate() {
+        let mut own = Vec::new();
+        cell.weights(encoding, |corner, weight| own.push((cell.vertex(corner, encoding), weight)));
+        for (vertex, weight) in &mut joined {
+            // Each corner once: where ceil is floor, two corners are one vertex.
+            let same = own.iter().position(|(own, _)| own == vertex);
+            *weight = weight.or(same.map_or(zero, |at| own.swap_remove(at).1));
+        }
+        let new = own.into_iter().map(|(v, w)| (v, if number == 0 { w } else { zero.or(w) }));
+        joined.extend(new);
+    }
+    if seen.outside == Truth::Undecided {
+        let either = |w: Bounded<M>| if seen.value_outside { zero.or(w) } else { w.or(zero) };
+        joined.iter_mut().for_each(|(_, weight)| *weight = either(*weight));
+    }
+    Some(joined)
+}

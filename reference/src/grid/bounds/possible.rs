@@ -1,0 +1,104 @@
+//! The cells that a point may lie in, where roundings decide.
+
+use super::Undecided;
+use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::grid::cell::{Cell, Sides, floor, located, own_sides};
+use crate::grid::encoding::{Encoding, Lattice, RightCorner};
+use crate::grid::table::Level;
+
+/// The cells that a point may lie in, the oracle's own first; `None` where nothing is known.
+pub(super) fn possible_cells<M: Model, const D: usize>(
+    position: [Bounded<M>; D],
+    level: &Level,
+    encoding: &Encoding,
+    undecided: &mut Undecided,
+) -> Option<Vec<Cell<Bounded<M>, D>>> {
+    let located = located(position, level, encoding);
+    let mut all: Vec<[Sides; D]> = vec![[[0; 2]; D]];
+    for (axis, &coordinate) in located.iter().enumerate() {
+        let sides = possible_sides(coordinate, encoding)?;
+        undecided.floors += u64::from(sides.len() > 1);
+        let with = |chosen: &[Sides; D], own: Sides| {
+            let mut chosen = *chosen;
+            chosen[axis] = own;
+            chosen
+        };
+        // The first combination stays that of the first sides of each axis.
+        all = sides.iter().flat_map(|&own| all.iter().map(move |c| with(c, own))).collect();
+    }
+    let cells = all.into_iter().map(|sides| Cell::between(located, sides));
+    Some(match encoding.lattice {
+        Lattice::Cubic => cells.collect(),
+        Lattice::Simplex => cells.flat_map(|cell| possible_orders(cell, undecided)).collect(),
+    })
+}
+
+/// The sides that a coordinate may have, the oracle's own first; `None` where nothing is known, or
+/// more than two floors are possible: the fraction then has no bits.
+fn possible_sides<M: Model>(coordinate: Bounded<M>, encoding: &Encoding) -> Option<Vec<Sides>> {
+    let own = own_sides(coordinate.value(), encoding)?;
+    if coordinate.radius() == 0.0 {
+        return Some(vec![own]);
+    }
+    let [low, high] = coordinate.ends();
+    let [first, last] = [floor(low)?, floor(high)?];
+    if last - first > 1 {
+        return None;
+    }
+    let mut sides = vec![own];
+    let mut push = |possible: Sides| {
+        if !sides.contains(&possible) {
+            sides.push(possible);
+        }
+    };
+    for left in first..=last {
+        let vertex = left as f64;
+        match encoding.right_corner {
+            RightCorner::FloorPlusOne => push([left, left + 1]),
+            RightCorner::Ceil => {
+                if vertex < high {
+                    push([left, left + 1]);
+                }
+                if low <= vertex {
+                    push([left, left]);
+                }
+            }
+        }
+    }
+    Some(sides)
+}
+
+/// The same cell under every order that its fractions may have, the oracle's own first. Equal
+/// fractions may be ordered either way: no program is promised to take the lower axis first.
+fn possible_orders<M: Model, const D: usize>(
+    cell: Cell<Bounded<M>, D>,
+    undecided: &mut Undecided,
+) -> Vec<Cell<Bounded<M>, D>> {
+    let (own, fractions) = (cell.own_order(), *cell.fractions());
+    let mut orders = vec![own];
+    let mut order = own;
+    permute(&mut order, 0, &mut |order: &[usize; D]| {
+        let possible = (0..D).all(|late| {
+            let before = &order[..late];
+            before.iter().all(|&a| fractions[a].less(fractions[order[late]]) != Truth::Always)
+        });
+        if possible && *order != own {
+            orders.push(*order);
+        }
+    });
+    undecided.orders += u64::from(orders.len() > 1);
+    orders.into_iter().map(|order| cell.ordered(order)).collect()
+}
+
+/// Calls `visit` with every permutation of the numbers from `at` on.
+fn permute<const D: usize>(order: &mut [usize; D], at: usize, visit: &mut impl FnMut(&[usize; D])) {
+    if at == D {
+        visit(order);
+        return;
+    }
+    for other in at..D {
+        order.swap(at, other);
+        permute(order, at + 1, visit);
+        order.swap(at, other);
+    }
+}

@@ -1,0 +1,300 @@
+//! The level table, and how a level's vertices become entries of the table of features.
+
+use super::encoding::{Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, RightCorner};
+
+/// The factors of [`Hash::Prime`] by axis.
+const PRIMES: [u32; MOST_DIMENSIONS] = [1, 2_654_435_761, 805_459_861, 3_674_653_429];
+/// The factor of [`Hash::Rolling`].
+const ROLLING: u32 = 2_531_011;
+/// The most dimensions that positions have.
+pub const MOST_DIMENSIONS: usize = 4;
+
+/// The most features that an entry has.
+pub(super) const MOST_FEATURES: usize = 8;
+
+/// A level as its table gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// What positions are multiplied by: cells in the unit interval.
+    pub scale: f32,
+    /// Vertices of an axis, r.
+    pub resolution: u32,
+    /// Its first entry in the table.
+    pub offset: u32,
+    /// Its number of entries, n.
+    pub entries: u32,
+    /// Whether every vertex between 0 and the stride has an entry of its own.
+    pub dense: bool,
+    layout: Layout,
+}
+
+/// How a vertex becomes a number, before that is taken modulo the level's entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// The sum of `v_j stride^j`, axis 0 fastest.
+    Linear { stride: u32 },
+    /// See [`Hash::Prime`].
+    Prime,
+    /// See [`Hash::Rolling`].
+    Rolling,
+}
+
+/// A level table and fields that contradict themselves or each other.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", self.sentence())]
+pub enum GridError {
+    /// There are no such positions.
+    Dimensions(usize),
+    /// An entry holds none of the numbers of features there are.
+    Features(usize),
+    /// There is no level, or another number of them than of scales.
+    Length {
+        /// The array.
+        field: &'static str,
+        /// The levels that it has.
+        length: usize,
+        /// The number of scales.
+        levels: usize,
+    },
+    /// A scale that no level has.
+    Scale {
+        /// The level.
+        level: usize,
+        /// Its scale.
+        scale: f32,
+    },
+    /// A level without vertices.
+    Resolution {
+        /// The level.
+        level: usize,
+    },
+    /// The first level does not begin with the first entry.
+    Start(u32),
+    /// A level ends where it begins, or before.
+    Offset {
+        /// Place in `offsets`.
+        at: usize,
+        /// Where the level begins.
+        start: u32,
+        /// Where it ends.
+        end: u32,
+    },
+    /// Two fields that do not go together.
+    Contradiction {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
+}
+
+impl GridError {
+    /// The field as case files name it, its value, and the rule that it breaks.
+    #[must_use]
+    pub fn parts(&self) -> [String; 3] {
+        match self {
+            Self::Dimensions(d) => {
+                let rule = format!("give 1 to {MOST_DIMENSIONS}");
+                ["the dimensions of positions".to_owned(), d.to_string(), rule]
+            }
+            Self::Features(features) => {
+                let field = "the features of an entry of table".to_owned();
+                [field, features.to_string(), "give 1, 2, 4 or 8".to_owned()]
+            }
+            Self::Length { field, length, levels } => {
+                let rule = format!("scales has {levels}, at least 1 is needed");
+                [format!("the number of levels of {field}"), length.to_string(), rule]
+            }
+            Self::Scale { level, scale } => {
+                let rule = "must be finite and not negative".to_owned();
+                [format!("scales[{level}]"), scale.to_string(), rule]
+            }
+            Self::Resolution { level } => {
+                [format!("resolutions[{level}]"), "0".to_owned(), "give 1 or more".to_owned()]
+            }
+            Self::Start(start) => {
+                let rule = "the first level begins with entry 0".to_owned();
+                ["offsets[0]".to_owned(), start.to_string(), rule]
+            }
+            Self::Offset { at, start, end } => {
+                let rule = format!("must be above {start}, where the level begins");
+                [format!("offsets[{at}]"), end.to_string(), rule]
+            }
+            Self::Contradiction { field, value, reason } => {
+                [(*field).to_owned(), format!("'{value}'"), (*reason).to_owned()]
+            }
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let [field, value, rule] = self.parts();
+        format!("{field} is {value}: {rule}")
+    }
+}
+
+impl Level {
+    /// The entry of the whole table that a vertex has; coordinates below 0 are taken as unsigned.
+    #[inline(always)]
+    #[must_use]
+    pub fn entry<const D: usize>(&self, vertex: [u32; D]) -> u32 {
+        let number = match self.layout {
+            Layout::Linear { stride } => {
+                vertex.iter().rev().fold(0_u32, |sum, &v| sum.wrapping_mul(stride).wrapping_add(v))
+            }
+            Layout::Prime => {
+                vertex.iter().zip(PRIMES).fold(0, |hash, (v, prime)| hash ^ v.wrapping_mul(prime))
+            }
+            Layout::Rolling => {
+                vertex.iter().fold(0_u32, |key, &v| key.wrapping_add(v).wrapping_mul(ROLLING))
+            }
+        };
+        self.offset + self.within(number)
+    }
+
+    /// `number` modulo the entries, which of a dense level's vertices is itself, without the division.
+    #[inline(always)]
+    fn within(&self, number: u32) -> u32 {
+        if number < self.entries {
+            number
+        } else if self.entries.is_power_of_two() {
+            number & (self.entries - 1)
+        } else {
+            number % self.entries
+        }
+    }
+}
+
+/// A level's layout, and whether it is dense, which is decided in integers that do not overflow.
+fn layout(encoding: &Encoding, dimensions: usize, resolution: u32, entries: u32) -> (Layout, bool) {
+    let stride = match encoding.dense_stride {
+        DenseStride::Resolution => Some(u64::from(resolution)),
+        DenseStride::ResolutionPlusOne => Some(u64::from(resolution) + 1),
+        DenseStride::Never => None,
+    };
+    // A product that no 64-bit integer holds is above every number of entries.
+    let vertices = |stride: u64| (0..dimensions).try_fold(1, |all: u64, _| all.checked_mul(stride));
+    let dense = stride.and_then(vertices).is_some_and(|all| all <= entries.into());
+    let counted = dense || encoding.crowded == Crowded::Tiled;
+    let layout = match (stride.filter(|_| counted), encoding.hash) {
+        #[expect(clippy::cast_possible_truncation, reason = "tiled levels count in 32 bits")]
+        (Some(stride), _) => Layout::Linear { stride: stride as u32 },
+        (None, Hash::Prime) => Layout::Prime,
+        (None, Hash::Rolling) => Layout::Rolling,
+    };
+    (layout, dense)
+}
+
+/// A grid encoding: its fields and its levels, which fit each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    encoding: Encoding,
+    dimensions: usize,
+    features: usize,
+    levels: Vec<Level>,
+}
+
+impl Grid {
+    /// An encoding of positions with so many `dimensions` by entries of so many `features`.
+    ///
+    /// `scales` `[L]` and `resolutions` `[L]` belong to a level each, as do `offsets` `[L+1]` with the
+    /// end of the last: level l has the entries from `offsets[l]` to `offsets[l + 1]`.
+    ///
+    /// # Errors
+    /// [`GridError`] names the field, its value and the rule it breaks.
+    pub fn new(
+        encoding: Encoding,
+        [dimensions, features]: [usize; 2],
+        scales: &[f32],
+        resolutions: &[u32],
+        offsets: &[u32],
+    ) -> Result<Self, GridError> {
+        check(&encoding)?;
+        if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+            return Err(GridError::Dimensions(dimensions));
+        }
+        if ![1, 2, 4, MOST_FEATURES].contains(&features) {
+            return Err(GridError::Features(features));
+        }
+        let levels = scales.len();
+        let ends = offsets.len().saturating_sub(1);
+        for (field, length) in [("resolutions", resolutions.len()), ("offsets", ends)] {
+            if length != levels || levels == 0 {
+                return Err(GridError::Length { field, length, levels });
+            }
+        }
+        if offsets[0] != 0 {
+            return Err(GridError::Start(offsets[0]));
+        }
+        let level = |level: usize| {
+            let (scale, resolution) = (scales[level], resolutions[level]);
+            let [offset, end] = [offsets[level], offsets[level + 1]];
+            if !(scale.is_finite() && scale >= 0.0) {
+                return Err(GridError::Scale { level, scale });
+            }
+            if resolution == 0 {
+                return Err(GridError::Resolution { level });
+            }
+            if end <= offset {
+                return Err(GridError::Offset { at: level + 1, start: offset, end });
+            }
+            let entries = end - offset;
+            let (layout, dense) = layout(&encoding, dimensions, resolution, entries);
+            Ok(Level { scale, resolution, offset, entries, dense, layout })
+        };
+        let levels = (0..levels).map(level).collect::<Result<_, _>>()?;
+        Ok(Self { encoding, dimensions, features, levels })
+    }
+
+    /// The fields.
+    #[must_use]
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// d, numbers of a position.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// F, numbers of an entry.
+    #[must_use]
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// The levels, at least one.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// E, entries of all levels.
+    #[must_use]
+    pub fn entries(&self) -> usize {
+        let ends = self.levels.last().map(|level| level.offset as usize + level.entries as usize);
+        ends.unwrap_or_default()
+    }
+}
+
+/// That the fields go together.
+fn check(encoding: &Encoding) -> Result<(), GridError> {
+    let contradiction =
+        |field, value, reason| Err(GridError::Contradiction { field, value, reason });
+    let simplex = encoding.lattice == Lattice::Simplex;
+    if simplex && encoding.interpolation != Interpolation::Linear {
+        let reason = "a simplex lattice is interpolated linearly, give 'linear'";
+        return contradiction(Interpolation::FIELD, encoding.interpolation.name(), reason);
+    }
+    if simplex && encoding.right_corner != RightCorner::FloorPlusOne {
+        let reason = "a simplex has its vertices from floor + 1, give 'floor-plus-one'";
+        return contradiction(RightCorner::FIELD, encoding.right_corner.name(), reason);
+    }
+    if encoding.crowded == Crowded::Tiled && encoding.dense_stride == DenseStride::Never {
+        let reason = "tiled levels count vertices by a stride, which 'never' has none of";
+        return contradiction(Crowded::FIELD, encoding.crowded.name(), reason);
+    }
+    Ok(())
+}

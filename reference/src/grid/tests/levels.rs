@@ -1,0 +1,90 @@
+//! Level tables that are known, and the knife edge of their resolutions.
+
+use super::*;
+use crate::arithmetic::{
+    Arith, Cuda, CudaFast, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, perturb,
+};
+
+/// 16 levels from 16 to 2048, b = exp(ln(2048 / 16) / 15) rounded upwards.
+const USUAL: Growth = Growth { coarsest: 16, ratio: 1.381_913, levels: 16, most_entries: 1 << 19 };
+
+#[test]
+fn the_usual_hash_grid_has_its_levels() {
+    let grid = Grid::grown(Encoding::default(), [3, 2], &USUAL).expect("a level table");
+    let resolutions: Vec<_> = grid.levels().iter().map(|level| level.resolution).collect();
+    let expected = [16, 23, 31, 43, 59, 81, 112, 154, 213, 295, 407, 562, 777, 1073, 1483, 2049];
+    assert_eq!(resolutions, expected, "ceil(16 b^l): b in f32 lies above, and so does the last");
+    let dense = grid.levels().iter().filter(|level| level.dense).count();
+    assert_eq!(dense, 5, "59^3 = 205,379 fits 2^19, 81^3 = 531,441 does not");
+    let first = grid.levels()[0];
+    assert_eq!((first.scale, first.entries), (15.0, 4096), "16^3 is a multiple of 8");
+    assert_eq!(grid.levels()[1].entries, 12_168, "23^3 = 12,167");
+    assert_eq!(grid.levels()[15].entries, 1 << 19, "at most T");
+}
+
+#[test]
+fn a_level_has_entries_for_its_strides_vertices() {
+    let growth = Growth { levels: 1, ..USUAL };
+    let entries = |dense_stride| {
+        let encoding = Encoding { dense_stride, ..Encoding::default() };
+        Grid::grown(encoding, [3, 1], &growth).expect("a level table").levels()[0].entries
+    };
+    assert_eq!(entries(DenseStride::ResolutionPlusOne), 4_920, "17^3 = 4,913");
+    assert_eq!(entries(DenseStride::Never), 1 << 19, "T");
+    let error = Grid::grown(Encoding::default(), [3, 1], &Growth { levels: 0, ..USUAL });
+    assert!(error.is_err(), "no level");
+    let huge = Growth { most_entries: u32::MAX, levels: 200, ..USUAL };
+    assert!(Grid::grown(Encoding::default(), [3, 1], &huge).is_err(), "no 32 bits number these");
+}
+
+/// With b = 2 all scales are whole numbers: where exp2 may err by an ulp, r may be one larger.
+#[test]
+fn a_whole_scale_is_a_knife_edge() {
+    let growth = Growth { ratio: 2.0, levels: 8, ..USUAL };
+    for (level, bounds) in levels::<Cuda>(&growth).into_iter().enumerate() {
+        let exact = 16_u64 << level;
+        assert_eq!(bounds.resolution, exact, "the mathematics has {exact} vertices");
+        let expected = if level == 0 { [exact, exact] } else { [exact, exact + 1] };
+        assert_eq!(bounds.resolutions, Some(expected), "exp2(0) = 1 in CUDA, others may err");
+    }
+    let first = levels::<Wgsl>(&growth)[0];
+    assert_eq!(first.resolutions, Some([16, 17]), "nobody promises exp2(0) = 1 in WGSL");
+    let between = Growth { ratio: 1.5, levels: 3, ..USUAL };
+    for (bounds, expected) in levels::<Cuda>(&between).into_iter().skip(1).zip([24, 36]) {
+        assert_eq!(bounds.resolution, expected, "16 1.5^l");
+        assert_eq!(bounds.resolutions, Some([expected, expected + 1]), "whole numbers again");
+    }
+    let decided = levels::<Cuda>(&USUAL).into_iter().skip(1).take(13);
+    for (level, bounds) in decided.enumerate() {
+        assert_eq!(bounds.resolutions, Some([bounds.resolution; 2]), "level {}", level + 1);
+    }
+}
+
+/// Random legal evaluations of the formula lie within the bounds. Over e, as the models have exp and
+/// ln; base 2 has the same figures.
+#[test]
+fn legal_scales_lie_inside_the_bounds() {
+    fn check<M: Model>() -> f64 {
+        let mut worst: f64 = 0.0;
+        for ratio in [1.0, 1.259_92, 1.381_913, 1.405, 1.515_72, 2.0, 3.7] {
+            let growth = Growth { ratio, ..USUAL };
+            for (level, bounds) in levels::<M>(&growth).into_iter().enumerate() {
+                for luck in [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down] {
+                    perturb(level as u64, luck);
+                    let log = Perturbed::<M>::from_f32(ratio).ln();
+                    let number = Perturbed::from_f64(level as f64);
+                    let power = (number * log).exp();
+                    let scale = power * Perturbed::from_f32(16.0) - Perturbed::from_f32(1.0);
+                    let error = (scale.value() - bounds.scale.value()).abs();
+                    let radius = bounds.scale.radius();
+                    assert!(error <= radius, "{ratio} {level}: {error:e} > {radius:e}");
+                    worst = worst.max(if radius > 0.0 { error / radius } else { 0.0 });
+                }
+            }
+        }
+        worst
+    }
+    for worst in [check::<Ieee>(), check::<Cuda>(), check::<CudaFast>(), check::<Wgsl>()] {
+        assert!(worst > 0.05, "bounds far above errors say little: {worst}");
+    }
+}
