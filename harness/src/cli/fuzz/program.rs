@@ -4,16 +4,16 @@
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-use super::{FuzzPlan, Watcher, remove_leftovers};
+use super::{FuzzPlan, Watcher};
 use crate::campaign::{Diagnoses, EngineReport, Hooks, Item, as_it_is};
 use crate::cli::command::{CommandPlan, OfProgram, Started};
-use crate::cli::exit::{CliError, Outcome};
+use crate::cli::exit::CliError;
 use crate::cli::formulation::Trial;
 use crate::cli::reproducer;
-use crate::gate::Evidence;
+use crate::fuzz::Results;
 use crate::workload::AnyCase;
 
-/// Carries out the plan.
+/// Carries out the plan and says what came of it.
 ///
 /// # Errors
 /// See [`CliError`].
@@ -21,8 +21,7 @@ pub(super) fn run(
     fuzz: &FuzzPlan,
     command: &CommandPlan,
     out: &mut dyn Write,
-) -> Result<Outcome, CliError> {
-    remove_leftovers(&fuzz.out);
+) -> Result<Results, CliError> {
     let mut started = command.start()?;
     let watch = Watcher::new(fuzz);
     let (promise, judged) = command.promise.judge_in(|promise, trial| {
@@ -40,8 +39,7 @@ pub(super) fn run(
     for line in judged.others.into_iter().chain(command.not_for.lines()) {
         writeln!(out, "{line}")?;
     }
-    let evidence = Evidence::new(&results.reports, &results.missing);
-    fuzz.gate.conclude(&evidence, &results.files(&fuzz.out), out)
+    Ok(results)
 }
 
 /// One trial of the program.
