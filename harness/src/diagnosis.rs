@@ -39,6 +39,8 @@ pub struct Hypothesis<'a> {
     of_roundings: bool,
     /// Whether it is one of many of which few are likely.
     of_many: bool,
+    /// Outputs of which one must be there, where any are named.
+    of_outputs: &'static [&'static str],
     predict: Box<dyn FnOnce() -> Option<Expectation> + 'a>,
 }
 
@@ -59,6 +61,7 @@ impl<'a> Hypothesis<'a> {
             words: words.into(),
             of_roundings: false,
             of_many: false,
+            of_outputs: &[],
             predict: Box::new(predict),
         }
     }
@@ -75,6 +78,12 @@ impl<'a> Hypothesis<'a> {
     #[must_use]
     pub fn of_many(self) -> Self {
         Self { of_many: true, ..self }
+    }
+
+    /// A fault that is seen only where the kernel returns one of these outputs.
+    #[must_use]
+    pub fn of_outputs(self, of_outputs: &'static [&'static str]) -> Self {
+        Self { of_outputs, ..self }
     }
 
     /// The same of a kernel that does not return these outputs.
@@ -224,8 +233,12 @@ pub fn diagnose(
     right: &Expectation,
     (before, outputs): (Option<&Tensors>, &Tensors),
     run: (Option<Setting>, u32),
-    hypotheses: Vec<Hypothesis<'_>>,
+    mut hypotheses: Vec<Hypothesis<'_>>,
 ) -> Result<Option<Diagnosis>, TensorError> {
+    hypotheses.retain(|one| {
+        let is_there = |name: &&str| outputs.find(name).is_some();
+        one.of_outputs.is_empty() || one.of_outputs.iter().any(is_there)
+    });
     let measured = Measured::new(right, outputs, run)?;
     if measured.outside() == 0 {
         return Ok(None);
@@ -250,7 +263,7 @@ pub fn diagnose(
     );
     let (until, tried) = (Instant::now() + TIME, candidates.len() + hypotheses.len());
     let (mut left_out, mut explained) = (0, candidates.iter().any(Candidate::explains_by_columns));
-    for Hypothesis { words, of_roundings, of_many, predict } in hypotheses {
+    for Hypothesis { words, of_roundings, of_many, predict, .. } in hypotheses {
         if of_many && explained {
             continue;
         }

@@ -16,6 +16,7 @@ use crate::scatter_step::Scatter;
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{DeviceInfo, EngineError, Setting, Stage, TensorError, Tensors};
 use std::any::Any;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -231,6 +232,11 @@ pub trait Oracle: fmt::Debug + Send + Sync {
     /// The bounds under an arithmetic.
     fn expect(&self, arithmetic: Arithmetic) -> Expectation;
 
+    /// The same of outputs beside the stage's, which a kernel may return; `None` where it may return no others.
+    fn expect_beside(&self, _arithmetic: Arithmetic) -> Option<Expectation> {
+        None
+    }
+
     /// The steps of the kernel's warps that add to memory, with that many lanes to a warp; `None`
     /// where they are not known.
     ///
@@ -302,6 +308,31 @@ impl Job {
         self.expectations[arithmetic as usize].get_or_init(|| self.oracle.expect(arithmetic))
     }
 
+    /// What a conforming kernel may return that returned these outputs: the stage's, and where there are others,
+    /// those that it may return beside them.
+    #[must_use]
+    pub fn expectation_of(
+        &self,
+        arithmetic: Arithmetic,
+        outputs: &Tensors,
+    ) -> Cow<'_, Expectation> {
+        let of_stage = |name: &str| self.stage.outputs.iter().any(|port| port.name == name);
+        match outputs.iter().all(|(name, _)| of_stage(name)) {
+            true => Cow::Borrowed(self.expectation(arithmetic)),
+            false => self.whole_expectation(arithmetic),
+        }
+    }
+
+    /// What a conforming kernel may return, with what it may return beside the stage's outputs.
+    #[must_use]
+    pub fn whole_expectation(&self, arithmetic: Arithmetic) -> Cow<'_, Expectation> {
+        let own = self.expectation(arithmetic);
+        match self.oracle.expect_beside(arithmetic) {
+            Some(beside) => Cow::Owned(own.clone().beside(beside)),
+            None => Cow::Borrowed(own),
+        }
+    }
+
     /// Whether a device may leave the loops of a kernel that runs the job with a setting, because of
     /// the steps that it needs at most ([`splatcheck_gpu::LoopLimit`]). Inputs that are not those of
     /// the stage say nothing: the engine refuses them.
@@ -343,7 +374,7 @@ impl Job {
         before: Option<&Tensors>,
         outputs: &Tensors,
     ) -> Result<Option<Diagnosis>, TensorError> {
-        let right = self.expectation(run.arithmetic);
+        let right = &*self.expectation_of(run.arithmetic, outputs);
         let check = |outputs| judge::check(&self.stage, &self.sizes, right, outputs);
         check(outputs)?;
         let before = before.filter(|before| check(before).is_ok());

@@ -45,7 +45,7 @@ pub fn judged(
     outputs: &Tensors,
     from: Option<&Tensors>,
 ) -> Result<Tally, EngineError> {
-    let expectation = job.expectation(Arithmetic::of(engine.info()));
+    let expectation = &*job.expectation_of(Arithmetic::of(engine.info()), outputs);
     let run = (setting, engine.info().lane_width);
     let tally = match from {
         Some(from) => {

@@ -38,10 +38,10 @@ pub(crate) fn tallies(
     }
     let judged = |(runs, outputs): (&Runs<'_>, &Vec<_>)| {
         let Runs { job, settings } = runs;
-        let expectation = job.expectation(arithmetic);
         let one = |(&setting, outputs)| {
-            let run = (setting, info.lane_width);
-            judge(&stage, &job.sizes, expectation, outputs, run).map_err(EngineError::output)
+            let (run, expectation) =
+                ((setting, info.lane_width), job.expectation_of(arithmetic, outputs));
+            judge(&stage, &job.sizes, &expectation, outputs, run).map_err(EngineError::output)
         };
         settings.iter().zip(outputs).map(one).collect()
     };

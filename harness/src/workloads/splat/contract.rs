@@ -344,9 +344,9 @@ pub fn judge_job(
     job: &Job,
     outputs: &Tensors,
 ) -> Result<Tally, ContractError> {
-    let expectation = job.expectation(arithmetic);
+    let expectation = job.expectation_of(arithmetic, outputs);
     let run = (contract.setting(), LANES);
-    Ok(judge(&job.stage, &job.sizes, expectation, outputs, run)?)
+    Ok(judge(&job.stage, &job.sizes, &expectation, outputs, run)?)
 }
 
 /// What a program may have got wrong whose outputs for a job are outside their bounds, and which returned others

@@ -87,11 +87,11 @@ struct RasterizeBackward {
 
 impl Oracle for RasterizeBackward {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        let gradients = expectation::rasterize_backward(&self.stage, self.judged, arithmetic);
-        match self.with_image {
-            true => gradients.beside(expectation::image(&self.stage, arithmetic)),
-            false => gradients,
-        }
+        expectation::rasterize_backward(&self.stage, self.judged, arithmetic)
+    }
+
+    fn expect_beside(&self, arithmetic: Arithmetic) -> Option<Expectation> {
+        self.with_image.then(|| expectation::image(&self.stage, arithmetic))
     }
 
     fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {

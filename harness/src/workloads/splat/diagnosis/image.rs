@@ -30,14 +30,15 @@ pub(in crate::workloads::splat) fn of_rasterize_with_image(
         let gradients = expectation::rasterize_backward(changed, judged, run.arithmetic);
         gradients.beside(expectation::image(changed, run.arithmetic))
     };
-    let mut all = of_rasterize_backward(stage, judged, run);
-    all.extend(of_rasterize(stage, run));
+    let mut of_image = of_rasterize(stage, run);
     for (words, fault) in of_both(stage) {
         let given = Arc::clone(&fault);
-        all.push(Hypothesis::new(words.clone(), move || Some(predict(&given()?))));
+        of_image.push(Hypothesis::new(words.clone(), move || Some(predict(&given()?))));
         let words = format!("{words}, and the gradients go on from that image");
-        all.push(Hypothesis::new(words, move || Some(predict(&after_own_image(fault()?)))));
+        of_image.push(Hypothesis::new(words, move || Some(predict(&after_own_image(fault()?)))));
     }
+    let mut all = of_rasterize_backward(stage, judged, run);
+    all.extend(of_image.into_iter().map(|one| one.of_outputs(&expectation::IMAGE)));
     all
 }
 
