@@ -22,6 +22,8 @@ pub struct Entry {
     /// The line of CUDA that the instruction was compiled from, without the space around it; any where
     /// there is none. It holds for every kernel that has the line.
     pub cuda: Option<String>,
+    /// The number of that line in its file, where others read the same.
+    pub cuda_line: Option<u32>,
     /// The smallest input that could show a difference, where that is legal but larger than any case:
     /// then the mutant is not equivalent, only out of sight.
     pub beyond: Option<String>,
@@ -135,7 +137,9 @@ impl Entry {
                     && named.iter().any(|name| matches(&self.kernel, name))
             }
         };
+        let number = record.source.as_ref().map(|source| source.line.line);
         kernel
+            && (self.cuda_line.is_none() || self.cuda_line == number)
             && matches(&self.instruction, &record.instruction)
             && matches(&self.change, &record.change)
     }
@@ -223,6 +227,11 @@ mod tests {
         assert_eq!(reason(&of_line, &record), None, "of no line");
         record.source = Some(Source { line, text });
         assert_eq!(reason(&of_line, &record), Some("z"), "of that line");
+        for (number, expected) in [(1, Some("z")), (2, None)] {
+            of_line.entries[0].cuda_line = Some(number);
+            assert_eq!(reason(&of_line, &record), expected, "line {number} with that text");
+        }
+        of_line.entries[0].cuda_line = None;
         record.kernel = "k_buffer".to_owned();
         for (kernel, expected) in [("k", Some("z")), ("k_buffer", Some("z")), ("l", None)] {
             of_line.entries[0].kernel = kernel.to_owned();

@@ -49,7 +49,7 @@ const WIDE: [(&str, &str, u64); 15] = [
     // are 0.
     ("splat", "sizes", 33),
     // 65,537 values of an element.
-    ("scatter", "sizes", 58),
+    ("scatter", "sizes", 59),
 ];
 
 /// The cases.
