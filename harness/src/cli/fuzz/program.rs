@@ -4,7 +4,8 @@
 use std::io::Write;
 use std::sync::atomic::Ordering;
 
-use super::{FuzzPlan, Watcher};
+use super::FuzzPlan;
+use super::watcher::Watcher;
 use crate::campaign::{Diagnoses, EngineReport, Hooks, Item, as_it_is};
 use crate::cli::command::{CommandPlan, OfProgram, Started};
 use crate::cli::exit::CliError;

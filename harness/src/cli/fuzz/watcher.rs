@@ -1,0 +1,183 @@
+//! What a campaign's runs come to: findings in their files, coverage, rates and the result.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{CHUNK, FuzzPlan, Limit};
+use crate::campaign::{EngineReport, Exercised, Finding, Item, Observer, Share};
+use crate::case_space::CaseSpace;
+use crate::cli::exit::CliError;
+use crate::cli::reproducer;
+use crate::coverage::{Coverage, Met};
+use crate::fuzz::Results;
+use crate::workload::{AnyCase, Case};
+
+/// Writes findings, measures coverage and shows both.
+pub(super) struct Watcher<'a> {
+    pub(super) fuzz: &'a FuzzPlan,
+    started: Instant,
+    bar: ProgressBar,
+    runs: AtomicU64,
+    found: AtomicU64,
+    /// One more than the largest index that an engine has run.
+    pub(super) cases: AtomicU64,
+    coverage: Mutex<BTreeMap<String, Coverage>>,
+    space: Mutex<CaseSpace>,
+    /// The first finding that could not be written.
+    unwritten: Mutex<Option<CliError>>,
+}
+
+/// A panic of another thread is reported by the campaign; its counts are as good as before.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Watcher<'a> {
+    pub(super) fn new(fuzz: &'a FuzzPlan) -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
+            bar.set_style(style);
+        }
+        Self {
+            fuzz,
+            started: Instant::now(),
+            bar,
+            runs: AtomicU64::new(0),
+            found: AtomicU64::new(0),
+            cases: AtomicU64::new(0),
+            coverage: Mutex::default(),
+            space: Mutex::default(),
+            unwritten: Mutex::default(),
+        }
+    }
+
+    /// Counts a case; how many there were before, and its index.
+    fn reach(&self, case: &dyn Case) -> (u64, u64) {
+        let index = self.fuzz.plan.index(case).unwrap_or(0);
+        (self.cases.fetch_max(index + 1, Ordering::Relaxed), index)
+    }
+
+    /// Cases, runs and findings, with rates.
+    fn progress(&self) -> String {
+        let [cases, runs, found] =
+            [&self.cases, &self.runs, &self.found].map(|n| n.load(Ordering::Relaxed));
+        let cases = self.fuzz.shard.share(cases);
+        let seconds = self.started.elapsed().as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "rates for people")]
+        let [case_rate, run_rate] = [cases, runs].map(|n| n as f64 / seconds);
+        format!(
+            "{cases} cases ({case_rate:.0}/s), {runs} runs ({run_rate:.0}/s), {found} kinds of \
+             findings"
+        )
+    }
+
+    /// The cases of the plan, until the time is up.
+    pub(super) fn cases(&self) -> impl Iterator<Item = (AnyCase, usize)> + Send + '_ {
+        let Self { fuzz, started, .. } = self;
+        fuzz.plan.cases(fuzz.shard).take_while(move |(case, _)| match fuzz.limit {
+            Limit::Time(time) => started.elapsed() < time,
+            Limit::Cases(cases) => fuzz.plan.index(case.as_ref()).is_some_and(|i| i < cases),
+        })
+    }
+
+    /// The result, written where the number of cases is given.
+    ///
+    /// # Errors
+    /// A file that could not be written.
+    pub(super) fn finish(self, reports: Vec<EngineReport>) -> Result<Results, CliError> {
+        let fuzz = self.fuzz;
+        self.bar.finish_and_clear();
+        // Standard output says nothing that depends on the machine's speed.
+        let seconds = self.started.elapsed().as_secs_f64();
+        let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", self.progress());
+        let results = self.results(reports);
+        // What depends on the machine's speed cannot be joined, nor made again.
+        if fuzz.share == Share::Everyone {
+            let cannot = |error| {
+                CliError::caused(format!("cannot make the folder {}", fuzz.out.display()), error)
+            };
+            fs::create_dir_all(&fuzz.out).map_err(cannot)?;
+            let written = results.write(&fuzz.out, &results.text(&fuzz.out));
+            written.map_err(|error| CliError::caused("cannot write the result", error))?;
+        }
+        match self.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(results),
+        }
+    }
+
+    fn results(&self, mut reports: Vec<EngineReport>) -> Results {
+        let plan = &self.fuzz.plan;
+        reports.iter_mut().for_each(|report| plan.sort(&mut report.findings));
+        let reached = self.cases.load(Ordering::Relaxed);
+        Results {
+            plan: plan.clone(),
+            cases: match self.fuzz.limit {
+                Limit::Cases(cases) => cases,
+                Limit::Time(_) => reached,
+            },
+            shard: self.fuzz.shard,
+            reached,
+            not_drawn: plan.not_drawn().iter().map(|generator| generator.name.to_owned()).collect(),
+            missing: self.fuzz.missing.clone(),
+            reports,
+            coverage: lock(&self.coverage).clone(),
+            space: lock(&self.space).clone(),
+        }
+    }
+}
+
+impl Observer for Watcher<'_> {
+    fn prepared(&self, item: &Item) {
+        // The item has jobs, so its view has traits.
+        if let Ok(traits) = item.case.traits(item.view) {
+            lock(&self.space).add(traits);
+        }
+        if self.fuzz.command.is_some() {
+            self.reach(item.case.as_ref());
+        }
+    }
+
+    fn done(&self, runs: u64) {
+        self.runs.fetch_add(runs, Ordering::Relaxed);
+    }
+
+    fn found(&self, finding: &Finding, small: bool) {
+        if !small {
+            self.found.fetch_add(1, Ordering::Relaxed);
+        }
+        // In which formulation a finding is one is known when all are tried.
+        if self.fuzz.command.as_ref().is_some_and(|command| command.promise.is_any()) {
+            return;
+        }
+        if let Err(error) = reproducer::write(&self.fuzz.out, &mut finding.clone(), None) {
+            lock(&self.unwritten).get_or_insert(error);
+        }
+    }
+
+    fn exercised(&self, engine: &str, width: u32, run: Exercised<'_>) {
+        // Nothing is known of how a program adds up.
+        if self.fuzz.command.is_some() {
+            return;
+        }
+        // An engine has run the stage, so it does not contradict itself.
+        let Some(Ok(steps)) = run.job.scatter(width) else { return };
+        let (before, index) = self.reach(run.case);
+        let settings = run.settings;
+        let met = Met::new(steps.as_ref());
+        let mut all = lock(&self.coverage);
+        let coverage = all.entry(engine.to_owned()).or_insert_with(|| Coverage::new(width));
+        settings.iter().for_each(|&setting| coverage.add(&met, setting));
+        if before / (CHUNK as u64) < (index + 1) / (CHUNK as u64) {
+            let [met, reachable] = coverage.count();
+            self.bar.set_message(format!("{}, {met}/{reachable} cells", self.progress()));
+            self.bar.tick();
+        }
+    }
+}
