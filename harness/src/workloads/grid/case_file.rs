@@ -6,7 +6,7 @@
 //! gradients to start from, `v_features` `[N,L,F]` (F32).
 //!
 //! Metadata: `workload` = `grid`; optional the fields of
-//! [`Encoding`](splatcheck_reference::grid::Encoding), which are those of tiny-cuda-nn's hash grids
+//! [`Encoding`], which are those of tiny-cuda-nn's hash grids
 //! where absent: `lattice` = `cubic` or `simplex`, `hash` = `prime` or `rolling`, `interpolation` =
 //! `linear`, `nearest` or `smoothstep`, `position_offset` = `half` or `zero`, `right_corner` =
 //! `floor-plus-one` or `ceil`, `dense_stride` = `resolution`, `resolution-plus-one` or `never`,

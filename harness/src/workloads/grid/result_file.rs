@@ -2,7 +2,7 @@
 //!
 //! Tensors, all F64 or all F32 as they were computed: `features` `[N,L,F]`, `v_table` `[E,F]`,
 //! `v_positions` `[N,d]`. NaN stands where a point has no cell: see
-//! [`grid`](splatcheck_reference::grid).
+//! [`grid`].
 //!
 //! With bounds every tensor X has a `bound_X` of the same shape: how far an f32 program that conforms
 //! to an arithmetic model may lie from each number, whatever the order in which it adds. It is infinite
