@@ -261,7 +261,7 @@ fn small(report: &EngineReport) -> &Case {
 
 #[test]
 fn a_lost_lane_is_found_and_made_small() {
-    let drawn = find("sizes").expect("there is one").draw(17, 11, 15);
+    let drawn = find("sizes").expect("there is one").draw(18, 11, 15);
     assert_eq!((drawn.numbers.len(), drawn.numbers.width), (257, 2), "a large case");
     let report = judge("planted", Planted::boxed(Defect::LosesLane(0)), vec![drawn]);
     assert_eq!(report.verdict(), Verdict::Disagree, "a lane's values are missing");
@@ -291,7 +291,7 @@ fn a_lost_lane_is_found_and_made_small() {
 
 #[test]
 fn a_start_that_is_ignored_is_found_and_made_small() {
-    let drawn = find("sizes").expect("there is one").draw(22, 11, 22);
+    let drawn = find("sizes").expect("there is one").draw(23, 11, 22);
     let report = judge("planted", Planted::boxed(Defect::IgnoresInitial), vec![drawn]);
     assert_eq!(report.verdict(), Verdict::Disagree, "rows start from zero");
     let numbers = &small(&report).numbers;
@@ -306,7 +306,7 @@ fn an_answer_that_does_not_fit_is_a_failure() {
         (Defect::Integers, "sums is u32, expected f32"),
         (Defect::Renamed, "sums is missing"),
     ] {
-        let drawn = find("sizes").expect("there is one").draw(17, 11, 17);
+        let drawn = find("sizes").expect("there is one").draw(18, 11, 17);
         let report = judge("planted", Planted::boxed(defect), vec![drawn]);
         assert_eq!(report.verdict(), Verdict::Disagree, "{what}");
         let Fault::Engine(error) = &report.findings[0].fault else { panic!("{what}: no fault") };

@@ -64,33 +64,53 @@ pub(crate) fn sigma_terms_along<A: Arith>(x: &AlongX<A>, y: &AlongY<A>) -> [A; 3
     [half * x.square, half * y.square, x.cross * y.dy]
 }
 
-/// What [`alpha_vjp`] needs of dx alone, beside sigma's.
+/// What [`alpha_vjp`] needs of dx alone.
 #[derive(Clone, Copy)]
 pub(crate) struct SlopeX<A> {
+    dx: A,
+    /// a dx
+    own: A,
+    /// b dx
+    cross: A,
     /// dx^2
     square: A,
 }
 
-/// What [`alpha_vjp`] needs of dy alone, beside sigma's.
+/// What [`alpha_vjp`] needs of dy alone.
 #[derive(Clone, Copy)]
 pub(crate) struct SlopeY<A> {
-    /// dy^2
-    square: A,
+    dy: A,
+    /// c dy
+    own: A,
     /// b dy
     cross: A,
+    /// dy^2
+    square: A,
 }
 
 impl<A: Arith> SlopeX<A> {
     #[inline(always)]
-    pub(crate) fn new(x: &AlongX<A>) -> Self {
-        Self { square: x.dx * x.dx }
+    fn new([a, b, _]: [A; 3], dx: A) -> Self {
+        Self { dx, own: a * dx, cross: b * dx, square: dx * dx }
+    }
+
+    /// The same where sigma is known.
+    #[inline(always)]
+    pub(crate) fn beside(x: &AlongX<A>) -> Self {
+        Self { dx: x.dx, own: x.own, cross: x.cross, square: x.dx * x.dx }
     }
 }
 
 impl<A: Arith> SlopeY<A> {
     #[inline(always)]
-    pub(crate) fn new([_, b, _]: [A; 3], y: &AlongY<A>) -> Self {
-        Self { square: y.dy * y.dy, cross: b * y.dy }
+    fn new([_, b, c]: [A; 3], dy: A) -> Self {
+        Self { dy, own: c * dy, cross: b * dy, square: dy * dy }
+    }
+
+    /// The same where sigma is known.
+    #[inline(always)]
+    pub(crate) fn beside([_, b, _]: [A; 3], y: &AlongY<A>) -> Self {
+        Self { dy: y.dy, own: y.own, cross: b * y.dy, square: y.dy * y.dy }
     }
 }
 
@@ -136,26 +156,24 @@ pub fn alpha_vjp<A: Arith>(
     v_alpha: A,
     extra: ExtraRoundings,
 ) -> PairGradient<A> {
-    let (x, y) = (AlongX::new(conic, dx), AlongY::new(conic, dy));
-    let slopes = (&SlopeX::new(&x), &SlopeY::new(conic, &y));
-    alpha_vjp_along((&x, &y), slopes, [opacity, gauss, v_alpha], extra)
+    let slopes = (&SlopeX::new(conic, dx), &SlopeY::new(conic, dy));
+    alpha_vjp_along(slopes, [opacity, gauss, v_alpha], extra)
 }
 
 /// [`alpha_vjp`] where a column and a row of pixels meet, of `[opacity, gauss, v_alpha]`.
 #[inline(always)]
 pub(crate) fn alpha_vjp_along<A: Arith>(
-    (x, y): (&AlongX<A>, &AlongY<A>),
-    (of_x, of_y): (&SlopeX<A>, &SlopeY<A>),
+    (x, y): (&SlopeX<A>, &SlopeY<A>),
     [opacity, gauss, v_alpha]: [A; 3],
     extra: ExtraRoundings,
 ) -> PairGradient<A> {
     let v_power = one_term((opacity * gauss) * v_alpha, extra);
     let minus_half = v_power.like(-0.5) * v_power;
-    let mean2d = [-(v_power * (x.own + of_y.cross)), -(v_power * (x.cross + y.own))];
-    let conic = [minus_half * of_x.square, -v_power * (x.dx * y.dy), minus_half * of_y.square];
+    let mean2d = [-(v_power * (x.own + y.cross)), -(v_power * (x.cross + y.own))];
+    let conic = [minus_half * x.square, -v_power * (x.dx * y.dy), minus_half * y.square];
     PairGradient {
         mean2d: [
-            rounded!(mean2d[0], extra, [v_power * x.own, v_power * of_y.cross]),
+            rounded!(mean2d[0], extra, [v_power * x.own, v_power * y.cross]),
             rounded!(mean2d[1], extra, [v_power * x.cross, v_power * y.own]),
         ],
         conic: [one_term(conic[0], extra), one_term(conic[1], extra), one_term(conic[2], extra)],

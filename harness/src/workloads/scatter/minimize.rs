@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn only_what_matters_is_left() {
-        let case = find("sizes").expect("there is one").draw(17, 3, 44);
+        let case = find("sizes").expect("there is one").draw(18, 3, 44);
         assert!(
             case.numbers.len() > 30 && case.numbers.width > 1,
             "there is something to leave out"

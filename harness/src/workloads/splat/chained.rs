@@ -5,8 +5,7 @@
 //! from, whichever engine it is replayed on.
 
 use super::case::Case;
-use super::jobs::JudgedAs;
-use super::stage::FORMULATED;
+use super::stage::{FORMULATED, JudgedAs};
 use crate::case_space::Traits;
 use crate::io::{InputError, Problem};
 use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};

@@ -5,7 +5,7 @@
 //! and replayed under the formulation that it failed under.
 
 use super::case::Case;
-use super::jobs::JudgedAs;
+use super::stage::JudgedAs;
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};

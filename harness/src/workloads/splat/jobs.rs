@@ -6,30 +6,14 @@ use super::diagnosis::{
 };
 use super::expectation;
 use super::formulated::stage_of;
-use super::stage::{FORMULATED, Judged, ProjectStage, RasterStage, STANDARD};
+use super::stage::{FORMULATED, Judged, JudgedAs, ProjectStage, RasterStage, STANDARD};
 use crate::diagnosis::Hypothesis;
 use crate::judge::{Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
 use crate::workload::{FailedRun, Job, Oracle};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE};
 use splatcheck_gpu::{EngineError, Stage, TensorError};
-use splatcheck_reference::splat::Formulation;
 use std::sync::Arc;
-
-/// As what the backward rasterization is judged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct JudgedAs {
-    /// The formulation of the stage whose arrays that has; the other stages are judged in their own.
-    pub(super) formulation: Formulation,
-    /// Whether that stage's kernel may also return the image that it renders of its inputs.
-    pub(super) with_image: bool,
-}
-
-impl From<Formulation> for JudgedAs {
-    fn from(formulation: Formulation) -> Self {
-        Self { formulation, with_image: false }
-    }
-}
 
 /// The wanted jobs of one camera's image: `rasterize`, and every backward stage; the one that kernels of
 /// this formulation stand in for is judged in it, the others in their own.

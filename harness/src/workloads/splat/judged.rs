@@ -4,10 +4,10 @@
 use super::case::Case;
 use super::chained;
 use super::files::case_file;
-use super::jobs::{JudgedAs, project_jobs, raster_jobs};
+use super::jobs::{project_jobs, raster_jobs};
 use super::minimize::reduce;
 use super::space;
-use super::stage::{ProjectStage, RasterStage};
+use super::stage::{JudgedAs, ProjectStage, RasterStage};
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};

@@ -11,6 +11,6 @@ mod formulations;
 mod project;
 mod raster;
 
-pub use formulations::{FORMULATED, Judged, STANDARD};
+pub use formulations::{FORMULATED, Judged, JudgedAs, STANDARD};
 pub use project::{Margins, ProjectStage};
 pub use raster::RasterStage;

@@ -176,10 +176,10 @@ impl<M: Model, L: Lanes<Elem = f64>> Along<M, L> {
     }
 }
 
-/// A column and a row of blocks: what the gradient of alpha needs of each besides.
+/// A column and a row of blocks: what the gradient of alpha needs of each.
 pub(super) type Slopes<'a, M, L> = (&'a SlopeX<Bounded<M, L>>, &'a SlopeY<Bounded<M, L>>);
 
-/// What the gradient of one Gaussian's alpha needs besides of the columns and rows.
+/// What the gradient of one Gaussian's alpha needs of the columns and rows.
 pub(super) struct AlongSlopes<M, L> {
     columns: Vec<SlopeX<Bounded<M, L>>>,
     rows: Vec<SlopeY<Bounded<M, L>>>,
@@ -196,11 +196,11 @@ impl<M: Model, L: Lanes<Elem = f64>> AlongSlopes<M, L> {
     pub(super) fn fill(&mut self, splat: &Splat<M, L>, along: &Along<M, L>) {
         self.columns.clear();
         for x in &along.columns {
-            self.columns.push(SlopeX::new(x));
+            self.columns.push(SlopeX::beside(x));
         }
         self.rows.clear();
         for y in &along.rows {
-            self.rows.push(SlopeY::new(splat.conic, y));
+            self.rows.push(SlopeY::beside(splat.conic, y));
         }
     }
 

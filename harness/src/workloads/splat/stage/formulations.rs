@@ -12,6 +12,21 @@ use splatcheck_reference::splat::formulation::NAMED;
 /// A stage of the backward rasterization and the formulation that its kernels have.
 pub type Judged = (Stage, Formulation);
 
+/// As what the backward rasterization is judged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JudgedAs {
+    /// The formulation of the stage whose arrays that has; the other stages are judged in their own.
+    pub formulation: Formulation,
+    /// Whether that stage's kernel may also return the image that it renders of its inputs.
+    pub with_image: bool,
+}
+
+impl From<Formulation> for JudgedAs {
+    fn from(formulation: Formulation) -> Self {
+        Self { formulation, with_image: false }
+    }
+}
+
 /// This project's own.
 pub const STANDARD: Judged = (RASTERIZE_BACKWARD, Formulation::STANDARD);
 
