@@ -47,11 +47,9 @@ fn by_line(records: &[Record]) -> String {
 fn a_fixed_sample_has_these_survivors() {
     let subjects = subjects(&[]).expect("the artifacts are whole");
     let drawn = sample::draw(&subjects, 500, 1).expect("there are more");
-    let mut argued = Argued::default();
-    for workload in workloads::all() {
-        let file = root().join("tests/mutants").join(workload.name()).join("equivalent.toml");
-        argued.entries.extend(Argued::read(&file).expect("the arguments can be read").entries);
-    }
+    let names = workloads::all().into_iter().map(|workload| workload.name());
+    let argued = Argued::read_all(&root().join("tests/mutants"), names);
+    let argued = argued.expect("the arguments can be read");
     let hunted = hunt(&subjects, &drawn, &cases(), &argued, &|| ()).expect("the emulator works");
     assert!(hunted.false_alarms.is_empty(), "false alarms: {:?}", hunted.false_alarms);
     assert_eq!(argued.refuted(&hunted.records), Vec::<String>::new(), "killed, but argued");

@@ -36,6 +36,20 @@ pub fn join_seeds(reports: Vec<EngineReport>) -> Vec<EngineReport> {
         .collect()
 }
 
+/// Adds a report to those of other engines, or to that of its own; gives its place.
+pub fn add_report(reports: &mut Vec<EngineReport>, report: EngineReport) -> usize {
+    match reports.iter().position(|known| known.id == report.id) {
+        Some(at) => {
+            reports[at].merge(report);
+            at
+        }
+        None => {
+            reports.push(report);
+            reports.len() - 1
+        }
+    }
+}
+
 impl EngineReport {
     /// Adds what another run of the same engine came to.
     pub fn merge(&mut self, other: Self) {

@@ -15,7 +15,7 @@ use super::exit::{CliError, Outcome};
 use super::expect;
 use super::reproducer;
 use super::scene::scene_case;
-use crate::campaign::merge::join_seeds;
+use crate::campaign::merge::{add_report, join_seeds};
 use crate::campaign::{
     ByTurns, Contender, EngineReport, Everything, Hooks, Item, Policy, run as run_campaign, smaller,
 };
@@ -44,10 +44,7 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
     let mut reports: Vec<EngineReport> = Vec::new();
     for plan in plans {
         for report in judge(plan)? {
-            match reports.iter_mut().find(|known| known.id == report.id) {
-                Some(known) => known.merge(report),
-                None => reports.push(report),
-            }
+            add_report(&mut reports, report);
         }
     }
     conclude(&mut reports, plans, out)

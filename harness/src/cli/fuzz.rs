@@ -19,6 +19,7 @@ use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
 use super::paths;
+use crate::campaign::merge::add_report;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
 use crate::engines::{Discovery, Found, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
@@ -242,17 +243,11 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
             writeln!(out, "workload {}:\n", plan.plan.workload().name())?;
         }
         let results = campaign(plan, out)?;
-        for (report, found) in results.reports.iter().zip(results.files(&plan.out)) {
-            match reports.iter().position(|known| known.id == report.id) {
-                Some(at) => {
-                    reports[at].merge(report.clone());
-                    files[at].extend(found);
-                }
-                None => {
-                    reports.push(report.clone());
-                    files.push(found);
-                }
-            }
+        let found = results.files(&plan.out);
+        for (report, found) in results.reports.into_iter().zip(found) {
+            let at = add_report(&mut reports, report);
+            files.resize(reports.len(), Vec::new());
+            files[at].extend(found);
         }
         if plans.len() > 1 {
             writeln!(out)?;

@@ -195,15 +195,11 @@ fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
     Ok(vec![named(cases).map_err(CliError::of)?])
 }
 
-/// The arguments in the folders of all workloads, since some hold for the kernels of several; for a
-/// user's kernel those that hold for any kernel.
+/// The arguments in the folders of all workloads; for a user's kernel those that hold for any kernel.
 fn argued(plan: &GeneratedPlan) -> Result<Argued, CliError> {
-    let mut all = Argued::default();
-    let Some(folder) = &plan.folder else { return Ok(all) };
-    for workload in workloads::all() {
-        let file = folder.join(workload.name()).join("equivalent.toml");
-        let cannot = |error| CliError::caused("cannot read which mutants are equivalent", error);
-        all.entries.extend(Argued::read(&file).map_err(cannot)?.entries);
-    }
+    let Some(folder) = &plan.folder else { return Ok(Argued::default()) };
+    let all = Argued::read_all(folder, workloads::all().iter().map(|workload| workload.name()));
+    let cannot = |error| CliError::caused("cannot read which mutants are equivalent", error);
+    let all = all.map_err(cannot)?;
     Ok(if plan.own.is_some() { all.for_any_kernel() } else { all })
 }

@@ -47,6 +47,21 @@ impl Container<'_> {
         self.text(key).ok_or_else(|| Problem::new(key, "missing", "every case's metadata has it"))
     }
 
+    /// That the file holds a case of this workload, which it names under `key`.
+    pub(crate) fn need_case_of(&self, key: &str, workload: &str) -> Result<(), Problem> {
+        let named = self.need_text(key)?;
+        if named == workload {
+            return Ok(());
+        }
+        let advice = format!("this is read as a case of '{workload}'");
+        Err(Problem::new(key, quoted(named), advice))
+    }
+
+    /// That there is no tensor but those known.
+    pub(crate) fn need_only_tensors(&self, known: &[&str]) -> Result<(), Problem> {
+        need_only("the tensor name", self.tensors.keys(), known)
+    }
+
     /// A tensor of type F32.
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<&Tensor<'_>>, Problem> {
         self.of_type(name, Dtype::F32)
@@ -75,6 +90,21 @@ impl Container<'_> {
     fn need(&self, name: &str, dtype: Dtype) -> Result<&Tensor<'_>, Problem> {
         let missing = || Problem::new(format!("tensor '{name}'"), "missing", "every case has it");
         self.of_type(name, dtype)?.ok_or_else(missing)
+    }
+}
+
+/// That none of these names is unknown: a misspelt one would silently change a case.
+pub(crate) fn need_only<'n>(
+    what: &str,
+    mut names: impl Iterator<Item = &'n String>,
+    known: &[&str],
+) -> Result<(), Problem> {
+    match names.find(|name| !known.contains(&name.as_str())) {
+        Some(name) => {
+            let advice = format!("remove it; a case has {}", known.join(", "));
+            Err(Problem::new(what, quoted(name), advice))
+        }
+        None => Ok(()),
     }
 }
 

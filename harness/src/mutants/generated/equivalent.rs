@@ -92,6 +92,23 @@ impl Argued {
         Ok(argued)
     }
 
+    /// Reads `NAME/equivalent.toml` below `folder` for each of these workloads, since some arguments hold
+    /// for the kernels of several.
+    ///
+    /// # Errors
+    /// [`EquivalentError`].
+    pub fn read_all<'w>(
+        folder: &Path,
+        workloads: impl IntoIterator<Item = &'w str>,
+    ) -> Result<Self, EquivalentError> {
+        let mut all = Self::default();
+        for workload in workloads {
+            let file = folder.join(workload).join("equivalent.toml");
+            all.entries.extend(Self::read(&file)?.entries);
+        }
+        Ok(all)
+    }
+
     /// The arguments that hold for any kernel, a user's own among them.
     #[must_use]
     pub fn for_any_kernel(mut self) -> Self {

@@ -5,9 +5,8 @@
 //! level l has the entries from `offsets[l]` to `offsets[l + 1]`, the last offset is E), and the
 //! gradients to start from, `v_features` `[N,L,F]` (F32).
 //!
-//! Metadata: `workload` = `grid`; optional the fields of
-//! [`Encoding`], which are those of tiny-cuda-nn's hash grids
-//! where absent: `lattice` = `cubic` or `simplex`, `hash` = `prime` or `rolling`, `interpolation` =
+//! Metadata: `workload` = `grid`; optional the fields of [`Encoding`], which are those of tiny-cuda-nn's
+//! hash grids where absent: `lattice` = `cubic` or `simplex`, `hash` = `prime` or `rolling`, `interpolation` =
 //! `linear`, `nearest` or `smoothstep`, `position_offset` = `half` or `zero`, `right_corner` =
 //! `floor-plus-one` or `ceil`, `dense_stride` = `resolution`, `resolution-plus-one` or `never`,
 //! `crowded` = `hash` or `tiled`, `outside` = `wraps` or `zero`; optional `name` (the file's name where
@@ -26,7 +25,7 @@ use splatcheck_reference::grid::{
 };
 
 use super::NAME;
-use crate::io::container::{self, Container, Entry};
+use crate::io::container::{self, Container, Entry, need_only};
 use crate::io::error::{InputError, Problem, quoted};
 use crate::io::read;
 use crate::io::write::write_file;
@@ -93,19 +92,9 @@ pub fn read_case(file: &Path) -> Result<Case, InputError> {
 /// As [`read_case`], without the file's name.
 pub fn parse(bytes: &[u8], default_name: &str) -> Result<Case, Problem> {
     let container = container::parse(bytes)?;
-    let workload = container.need_text(WORKLOAD_KEY)?;
-    if workload != NAME {
-        let advice = format!("this is read as a case of '{NAME}'");
-        return Err(Problem::new(WORKLOAD_KEY, quoted(workload), advice));
-    }
-    if let Some(name) = container.tensors.keys().find(|name| !TENSORS.contains(&name.as_str())) {
-        let advice = format!("remove it; a case has {}", TENSORS.join(", "));
-        return Err(Problem::new("the tensor name", quoted(name), advice));
-    }
-    if let Some(key) = container.metadata.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        let advice = format!("remove it; a case has {}", KEYS.join(", "));
-        return Err(Problem::new("the metadata key", quoted(key), advice));
-    }
+    container.need_case_of(WORKLOAD_KEY, NAME)?;
+    container.need_only_tensors(&TENSORS)?;
+    need_only("the metadata key", container.metadata.keys(), &KEYS)?;
     let positions = container.need_tensor("positions")?;
     let numbers = positions.numbers(&[None, None])?;
     let (points, dimensions) = (positions.shape[0], positions.shape[1]);

@@ -1,8 +1,7 @@
 //! What the oracle made of one case, as a `.safetensors` file.
 //!
 //! Tensors, all F64 or all F32 as they were computed: `features` `[N,L,F]`, `v_table` `[E,F]`,
-//! `v_positions` `[N,d]`. NaN stands where a point has no cell: see
-//! [`grid`].
+//! `v_positions` `[N,d]`. NaN stands where a point has no cell: see [`grid`].
 //!
 //! With bounds every tensor X has a `bound_X` of the same shape: how far an f32 program that conforms
 //! to an arithmetic model may lie from each number, whatever the order in which it adds. It is infinite

@@ -16,7 +16,7 @@ use splatcheck_gpu::stages::scatter::NAME;
 
 use super::case::{Case, Numbers};
 use super::text;
-use crate::io::container::{self, Container, Entry};
+use crate::io::container::{self, Container, Entry, need_only};
 use crate::io::error::{InputError, Problem, quoted};
 use crate::io::read::{self, is_text};
 use crate::io::write::write_file;
@@ -58,21 +58,11 @@ pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
 /// As [`read_case`], without the file's name.
 pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
     let container = container::parse(bytes)?;
-    let workload = container.need_text(WORKLOAD_KEY)?;
-    if workload != NAME {
-        let advice = format!("this is read as a case of '{NAME}'");
-        return Err(Problem::new(WORKLOAD_KEY, quoted(workload), advice));
-    }
-    if let Some(name) = container.tensors.keys().find(|name| !TENSORS.contains(&name.as_str())) {
-        let advice = format!("remove it; a case has {}", TENSORS.join(", "));
-        return Err(Problem::new("the tensor name", quoted(name), advice));
-    }
+    container.need_case_of(WORKLOAD_KEY, NAME)?;
+    container.need_only_tensors(&TENSORS)?;
     let (notes, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
         container.metadata.clone().into_iter().partition(|(key, _)| key.starts_with(NOTE_PREFIX));
-    if let Some(key) = others.keys().find(|key| !KEYS.contains(&key.as_str())) {
-        let advice = format!("remove it; a case has {}", KEYS.join(", "));
-        return Err(Problem::new("the metadata key", quoted(key), advice));
-    }
+    need_only("the metadata key", others.keys(), &KEYS)?;
     let text = |key: &str| container.text(key).unwrap_or_default().to_owned();
     let case = Case {
         name: container.text("name").unwrap_or(default_name).to_owned(),

@@ -101,10 +101,7 @@ fn parse_as(
     profile: Option<Profile>,
 ) -> Result<CaseFile, Problem> {
     let container = container::parse(bytes)?;
-    if let Some(name) = container.tensors.keys().find(|name| !TENSORS.contains(&name.as_str())) {
-        let advice = format!("remove it; a case has {}", TENSORS.join(", "));
-        return Err(Problem::new("the tensor name", quoted(name), advice));
-    }
+    container.need_only_tensors(&TENSORS)?;
     let mut notes = BTreeMap::new();
     let mut convention = overrides::profile(container.need_text("convention")?, profile)?;
     for (key, text) in &container.metadata {
