@@ -216,6 +216,14 @@ fn the_accuracy_of_every_formulation_is_printed() {
         4,
         "{said:?}"
     );
+    for spelling in ["gsplat", "completed squares", "Cholesky factor", "base two", "mean by parts"]
+    {
+        let row = said.out.lines().find(|line| line.starts_with(&format!("{spelling}  ")));
+        let cells: Vec<_> = row.expect(spelling)[spelling.len()..].split_whitespace().collect();
+        let elements: usize = cells[1].parse().expect("a number of elements");
+        let worst: f64 = cells[4].parse().expect("error / bound");
+        assert!(elements > 10_000 && worst > 0.0 && worst <= 1.0, "{row:?}");
+    }
     let said = say(folder.path(), &["formulations", "--corpus", "nowhere"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("nowhere"), "{said:?}");

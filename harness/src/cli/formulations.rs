@@ -1,5 +1,5 @@
 //! `splatcheck formulations`: how accurate each expression of `rasterize_backward` is, and how far inside
-//! the bounds the projection lies as public programs spell it.
+//! the bounds the projection and the pairs of an image lie as public programs spell them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use clap::Args;
 use rayon::prelude::*;
 use splatcheck_gpu::stages::splat::NAME;
+use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
-use splatcheck_reference::splat::spelled::{PRACTISED, Spelling};
+use splatcheck_reference::splat::spelled::{PRACTISED, PRACTISED_PAIRS};
 
 use super::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use super::exit::{CliError, Outcome};
@@ -90,9 +91,18 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
     let images = views
         .collect::<Vec<_>>()
         .into_par_iter()
-        .map(|(case, camera)| Ok(Accuracy::new(RasterStage::new(case, camera)?)))
-        .collect::<Result<Vec<_>, splatcheck_reference::splat::TooManyPairs>>()
+        .map(|(case, camera)| RasterStage::new(case, camera))
+        .collect::<Result<Vec<_>, _>>()
         .map_err(CliError::of)?;
+    formulations(&images, out)?;
+    let projection = projection(&cases, out)?;
+    let pairs = pairs(&images, out)?;
+    Ok(if projection && pairs { Outcome::Agree } else { Outcome::Disagree })
+}
+
+/// The first table.
+fn formulations(images: &[RasterStage], out: &mut dyn Write) -> Result<(), CliError> {
+    let images: Vec<_> = images.par_iter().map(|stage| Accuracy::new(stage.clone())).collect();
     let mut rows = vec![head()];
     for formulation in Formulation::practised() {
         let samples: Vec<Sample> =
@@ -112,44 +122,68 @@ pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliE
          error: how far this program's f32 evaluation lies from it.\ndigits lost: log10 of the error \
          that 99 % stay below, by the mean number of Gaussians in front; '-' where there are none.\n"
     )?;
-    spellings(&cases, out)
+    Ok(())
 }
 
-/// The projection's second table.
-fn spellings(cases: &[Case], out: &mut dyn Write) -> Result<Outcome, CliError> {
+/// The projection's table; whether all lies inside.
+fn projection(cases: &[Case], out: &mut dyn Write) -> Result<bool, CliError> {
     let stages = cases
         .par_iter()
         .map(ProjectStage::new)
         .collect::<Result<Vec<_>, _>>()
         .map_err(CliError::of)?;
-    let names =
-        ["spelling", "K", "elements", "median", "99 %", "worst", "unbounded", "outside for K = 0"];
-    let mut rows = vec![names.map(str::to_owned).to_vec()];
-    let mut inside = true;
     let all: Vec<_> = stages.par_iter().map(|stage| stage.spelled(&PRACTISED)).collect();
-    for (i, spelling) in PRACTISED.iter().enumerate() {
-        let margins: Vec<_> = all.iter().map(|of_stage| &of_stage[i]).collect();
-        rows.push(spelling_row(spelling, &margins));
-        inside &= margins.iter().flat_map(|one| &one.ratios).all(|&ratio| ratio <= 1.0);
-    }
     writeln!(
         out,
         "project and project_backward as public programs spell them, in f32: error / bound with K extra \
          roundings of {} cases, of the elements that are not exact\n",
         stages.len()
     )?;
-    out.write_all(table(&rows).as_bytes())?;
-    writeln!(out, "\nK, the most roundings of a term on its way into an intermediate:")?;
-    for Spelling { name, extra_roundings, counted, .. } in &PRACTISED {
-        writeln!(out, "  {name}: {extra_roundings}; {counted}")?;
-    }
-    Ok(if inside { Outcome::Agree } else { Outcome::Disagree })
+    let named: Vec<_> = PRACTISED.iter().map(|s| (s.name, s.extra_roundings, s.counted)).collect();
+    spellings(&named, &all, out)
 }
 
-fn spelling_row(spelling: &Spelling, margins: &[&Margins]) -> Vec<String> {
+/// The table of (pixel, Gaussian) pairs; whether all lies inside.
+fn pairs(images: &[RasterStage], out: &mut dyn Write) -> Result<bool, CliError> {
+    let all: Vec<_> = images.par_iter().map(|stage| stage.spelled(&PRACTISED_PAIRS)).collect();
+    writeln!(
+        out,
+        "\nthe power of a (pixel, Gaussian) pair and its gradients as public programs spell them, likewise, \
+         of pairs of {} images that contribute\n",
+        images.len()
+    )?;
+    let named: Vec<_> =
+        PRACTISED_PAIRS.iter().map(|s| (s.name, s.extra_roundings, s.counted)).collect();
+    spellings(&named, &all, out)
+}
+
+/// A table of spellings, what they have been found to do on several inputs, and what their roundings are;
+/// whether all lies inside.
+fn spellings(
+    named: &[(&str, ExtraRoundings, &str)],
+    found: &[Vec<Margins>],
+    out: &mut dyn Write,
+) -> Result<bool, CliError> {
+    let head =
+        ["spelling", "K", "elements", "median", "99 %", "worst", "unbounded", "outside for K = 0"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut inside = true;
+    for (i, (name, extra, _)) in named.iter().enumerate() {
+        let margins: Vec<_> = found.iter().map(|of_input| &of_input[i]).collect();
+        rows.push(spelling_row(name, *extra, &margins));
+        inside &= margins.iter().flat_map(|one| &one.ratios).all(|&ratio| ratio <= 1.0);
+    }
+    out.write_all(table(&rows).as_bytes())?;
+    writeln!(out, "\nK, the most roundings of a term on its way into an intermediate:")?;
+    for (name, extra, counted) in named {
+        writeln!(out, "  {name}: {extra}; {counted}")?;
+    }
+    Ok(inside)
+}
+
+fn spelling_row(name: &str, extra: ExtraRoundings, margins: &[&Margins]) -> Vec<String> {
     let ratios = sorted(margins.iter().flat_map(|one| one.ratios.iter().copied()));
-    let Spelling { name, extra_roundings, .. } = spelling;
-    let mut cells = vec![(*name).to_owned(), extra_roundings.to_string(), ratios.len().to_string()];
+    let mut cells = vec![name.to_owned(), extra.to_string(), ratios.len().to_string()];
     cells.extend([50, 99, 100].map(|percent| short(percentile(&ratios, percent))));
     let sum = |of: &dyn Fn(&Margins) -> usize| {
         margins.iter().map(|one| of(one)).sum::<usize>().to_string()

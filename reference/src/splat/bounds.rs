@@ -21,6 +21,7 @@ mod forward_lanes;
 mod image;
 mod lanes;
 mod order;
+mod pair;
 mod pipeline;
 mod project;
 mod radii;
@@ -34,13 +35,14 @@ mod ways;
 
 pub use backward::{GradientBounds, backward, backward_as};
 pub use forward::{RasterBounds, forward};
+pub use pair::{PairBounds, pair};
 pub use pipeline::{PipelineBounds, pipeline};
 pub use project::{ProjectionBounds, ProjectionGradientBounds, project, project_backward};
 pub use undecided::Undecided;
 
-use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth, rounded};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth};
 use crate::splat::convention::{Convention, StopRule};
-use crate::splat::pair::{one_term, sigma, sigma_terms};
+use crate::splat::pair::one_term;
 use crate::splat::reach::Footprint;
 use crate::splat::view::RasterView;
 
@@ -106,8 +108,7 @@ fn alpha_at<M: Model>(
     extra: ExtraRoundings,
 ) -> Option<BoundedAlpha<M>> {
     let offset = [footprint.mean2d[0] - sample[0], footprint.mean2d[1] - sample[1]];
-    let power = -sigma(footprint.conic, offset[0], offset[1]);
-    let power = rounded!(power, extra, sigma_terms(footprint.conic, offset[0], offset[1]));
+    let power = pair::power(footprint.conic, offset, extra);
     let zero = Bounded::from_f64(0.0);
     let above = zero.less(power);
     if above == Truth::Always {

@@ -1,4 +1,5 @@
-//! The projection as public programs spell it: the same mathematics, other roundings.
+//! The projection and a (pixel, Gaussian) pair as public programs spell them: the same mathematics, other
+//! roundings.
 //!
 //! Each [`Spelling`] is a small program of the stages `project` and `project_backward` that shares no
 //! expression of a matrix, a quotient or a polynomial that it spells otherwise with the oracle's. In f64
@@ -7,9 +8,11 @@
 
 mod backward;
 mod forward;
+mod pair;
 
 pub use backward::project_backward;
 pub use forward::project;
+pub use pair::{PRACTISED_PAIRS, Pair, PairSpelling, PowerAs, SpelledPair};
 
 use crate::arithmetic::{Arith, ExtraRoundings, Scalar};
 use crate::splat::linear::{M3, V3, dot, mul_vec, rows_mul, transpose};

@@ -8,9 +8,11 @@
 //! stage.
 
 mod formulations;
+mod margins;
 mod project;
 mod raster;
 
 pub use formulations::{FORMULATED, Judged, JudgedAs, STANDARD};
-pub use project::{Margins, ProjectStage};
+pub use margins::Margins;
+pub use project::ProjectStage;
 pub use raster::RasterStage;

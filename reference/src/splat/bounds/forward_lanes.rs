@@ -72,6 +72,8 @@ struct Walk<'a, M> {
     colors: Vec<Cells>,
     /// `[blocks, 8]` the pixels that have left the lanes.
     pixels: Vec<Option<Pixel<M>>>,
+    /// Whether there is one.
+    any_left: bool,
     /// Pixels that have not stopped.
     alive: usize,
 }
@@ -93,6 +95,7 @@ impl<'a, M: Model> Walk<'a, M> {
             blocks,
             colors: vec![Cells::all(zero); tile.len() * view.splats.channels],
             pixels: (0..tile.len() * BLOCK).map(|_| None).collect(),
+            any_left: false,
             alive: tile.size[0] * tile.size[1],
             tile,
         }
@@ -127,6 +130,9 @@ impl<'a, M: Model> Walk<'a, M> {
     /// Blends one Gaussian into the pixels that have left the lanes.
     #[inline(always)]
     fn blend_alone(&mut self, entries: &Entries<Bounded<M>>, entry: &Entry<Bounded<M>>) {
+        if !self.any_left {
+            return;
+        }
         for (row, columns) in entries.rows(entry) {
             for column in columns {
                 if self.blocks[row * self.tile.blocks[0] + column].left {
@@ -190,7 +196,7 @@ impl<'a, M: Model> Walk<'a, M> {
     #[cold]
     fn leave(&mut self, flags: PerPixel<f64>, at: usize) {
         let (channels, block) = (self.view.splats.channels, &mut self.blocks[at]);
-        block.left = true;
+        (self.any_left, block.left) = (true, true);
         for (lane, _) in flags.iter().enumerate().filter(|&(_, &flag)| flag > 0.0) {
             let colors = &self.colors[at * channels..(at + 1) * channels];
             let colors = colors.iter().map(|cells| cells.get(lane)).collect();

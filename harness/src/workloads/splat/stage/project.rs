@@ -2,8 +2,6 @@
 
 mod spelled;
 
-pub use spelled::Margins;
-
 use crate::workloads::splat::case::Case;
 use splatcheck_gpu::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients, ProjectInputs,

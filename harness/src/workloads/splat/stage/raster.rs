@@ -1,5 +1,7 @@
 //! The rasterization stages of one case and camera.
 
+mod spelled;
+
 use super::Judged;
 use crate::workloads::splat::case::Case;
 use splatcheck_gpu::stages::splat::CHECKPOINT_EVERY;

@@ -53,6 +53,8 @@ pub(super) struct TileState<'a, M> {
     starts: Vec<Cells>,
     /// `[blocks, 8]` the pixels that have left the lanes, with their `last`.
     pub(super) walks: Vec<Option<(f64, Walk<'a, M>)>>,
+    /// Whether there is one.
+    any_left: bool,
     pub(super) sums: TileSums,
     /// Where terms of the entry at hand are left out: above 0 for each pixel of each block whose term is
     /// not. Empty where none is left out.
@@ -106,6 +108,7 @@ impl<'a, M: Model> TileState<'a, M> {
             channels,
             starts,
             walks,
+            any_left: false,
             sums,
             kept: Vec::new(),
         }
@@ -164,7 +167,9 @@ impl<'a, M: Model> TileState<'a, M> {
                 channel.remainder.store(lane, light_behind(all, in_front, extra));
             }
         }
-        self.resume_alone();
+        if self.any_left {
+            self.resume_alone();
+        }
     }
 
     /// Copies what the checkpoint holds of every pixel that walks on: its transmittance, and in place of
@@ -175,8 +180,8 @@ impl<'a, M: Model> TileState<'a, M> {
         let size = self.view.lists.tile_size;
         for pixel in self.tile.pixels(width) {
             let Pixel { block, lane, .. } = pixel;
-            let walk = &self.walks[block * BLOCK + lane];
-            let end = walk.as_ref().map_or(self.blocks[block].last[lane], |&(end, _)| end);
+            let walk = self.any_left.then(|| self.walks[block * BLOCK + lane].as_ref()).flatten();
+            let end = walk.map_or(self.blocks[block].last[lane], |&(end, _)| end);
             if end <= depth as f64 {
                 continue;
             }
@@ -204,7 +209,7 @@ impl<'a, M: Model> TileState<'a, M> {
     #[cold]
     pub(super) fn leave(&mut self, flags: PerPixel<f64>, at: usize) {
         let (d, width) = (self.view.splats.channels, self.view.width as usize);
-        self.blocks[at].left = true;
+        (self.any_left, self.blocks[at].left) = (true, true);
         for pixel in self.tile.pixels(width).filter(|p| p.block == at && flags[p.lane] > 0.0) {
             let channels = &self.channels[at * d..(at + 1) * d];
             let rest = channels.iter().map(|channel| channel.remainder.get(pixel.lane)).collect();
@@ -242,6 +247,9 @@ impl<'a, M: Model> TileState<'a, M> {
         entries: &Entries<Bounded<M>>,
         entry: &Entry<Bounded<M>>,
     ) {
+        if !self.any_left {
+            return;
+        }
         for (row, columns) in entries.rows(entry) {
             for column in columns {
                 if self.blocks[row * self.tile.blocks[0] + column].left {

@@ -1,6 +1,7 @@
 //! How the projection's f32 numbers, as public programs spell it, lie against the oracle's bounds.
 
 use super::ProjectStage;
+use crate::workloads::splat::stage::margins::Margins;
 use splatcheck_reference::arithmetic::{
     Bounded, ElementBound, Extra, ExtraRoundings, Ieee, Model, Scalar, Truth,
 };
@@ -8,18 +9,6 @@ use splatcheck_reference::splat::backward::project::ProjectionGradients;
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::spelled::{self, Spelling};
 use splatcheck_reference::splat::{Gaussians, Lens, Projections, bounds};
-
-/// The elements of one case's projection, forward and backward, under one spelling.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Margins {
-    /// Error / bound with the spelling's extra roundings of the elements that are not exact; more than 1
-    /// is outside.
-    pub ratios: Vec<f64>,
-    /// Elements of which the bounds know nothing: a decision is open, or a partial sum may overflow.
-    pub unbounded: usize,
-    /// Elements outside the bounds without extra roundings.
-    pub outside_without: usize,
-}
 
 /// What a program gives: each camera's forward and backward stage.
 type Found = Vec<(Projections<f32>, ProjectionGradients<f32>)>;
@@ -37,18 +26,11 @@ impl ProjectStage {
         let without = self.bounds::<Ieee>(ExtraRoundings::NONE);
         let margins = |spelling: &Spelling| {
             let found = self.found(spelling);
+            let with = self.bounds::<Extra<Ieee>>(spelling.extra_roundings).errors(&found);
             let mut margins = Margins::default();
-            for [error, bound] in
-                self.bounds::<Extra<Ieee>>(spelling.extra_roundings).errors(&found)
-            {
-                if !bound.is_finite() {
-                    margins.unbounded += 1;
-                } else if error > 0.0 {
-                    margins.ratios.push(error / bound);
-                }
+            for (with, without) in with.into_iter().zip(without.errors(&found)) {
+                margins.add(with, without);
             }
-            let outside = without.errors(&found).into_iter().filter(|[error, bound]| error > bound);
-            margins.outside_without = outside.count();
             margins
         };
         spellings.iter().map(margins).collect()
