@@ -5,6 +5,7 @@ pub mod case;
 pub mod case_file;
 mod drawing;
 mod expectation;
+mod fields;
 pub mod generators;
 mod judged;
 pub mod minimize;

@@ -17,14 +17,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::str::FromStr;
 
-use splatcheck_reference::grid::{
-    Crowded, DenseStride, Encoding, Grid, GridError, Hash, Interpolation, Lattice, Outside,
-    PositionOffset, RightCorner, UnknownSetting,
-};
+use splatcheck_reference::grid::{Encoding, Grid};
 
 use super::case::{Case, LevelTable};
+use super::fields::{self, encoding_of, fields, refused};
 use super::{NAME, text};
 use crate::io::container::{self, Container, Entry, need_only};
 use crate::io::error::{InputError, Problem, quoted};
@@ -35,20 +32,8 @@ use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 /// Extensions of the files that hold a case.
 pub const EXTENSIONS: [&str; 2] = ["safetensors", text::EXTENSION];
 const TENSORS: [&str; 6] = ["positions", "table", "scales", "resolutions", "offsets", "v_features"];
-const KEYS: [&str; 12] = [
-    WORKLOAD_KEY,
-    "name",
-    "purpose",
-    "hazards",
-    Lattice::FIELD,
-    Hash::FIELD,
-    Interpolation::FIELD,
-    PositionOffset::FIELD,
-    RightCorner::FIELD,
-    DenseStride::FIELD,
-    Crowded::FIELD,
-    Outside::FIELD,
-];
+/// Keys beside those of the fields.
+const KEYS: [&str; 4] = [WORKLOAD_KEY, "name", "purpose", "hazards"];
 
 /// A case and what its file carries beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,7 +68,7 @@ pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
     container.need_only_tensors(&TENSORS)?;
     let (notes, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
         container.metadata.clone().into_iter().partition(|(key, _)| key.starts_with(NOTE_PREFIX));
-    need_only("the metadata key", others.keys(), &KEYS)?;
+    need_only("the metadata key", others.keys(), &[&KEYS[..], &fields::ALL].concat())?;
     let positions = container.need_tensor("positions")?;
     let numbers = positions.numbers(&[None, None])?;
     let (points, dimensions) = (positions.shape[0], positions.shape[1]);
@@ -128,44 +113,8 @@ fn grid(container: &Container<'_>, sizes: [usize; 2]) -> Result<Grid, Problem> {
     levels.grid(encoding(container)?, sizes).map_err(refused)
 }
 
-/// A level table and fields that contradict each other.
-pub(super) fn refused(error: GridError) -> Problem {
-    let [field, value, rule] = error.parts();
-    Problem::new(field, value, rule)
-}
-
 fn encoding(container: &Container<'_>) -> Result<Encoding, Problem> {
     encoding_of(&|field| Ok(container.text(field)), |problem, _| problem)
-}
-
-/// The fields of an encoding from a case's keys, each with the value that stands for an absent one; `located`
-/// says where a problem of a field is.
-pub(super) fn encoding_of<'a>(
-    text: &dyn Fn(&str) -> Result<Option<&'a str>, Problem>,
-    located: impl Fn(Problem, &str) -> Problem + Copy,
-) -> Result<Encoding, Problem> {
-    fn field<'a, T: FromStr<Err = UnknownSetting>>(
-        text: &dyn Fn(&str) -> Result<Option<&'a str>, Problem>,
-        located: impl Fn(Problem, &str) -> Problem,
-        (name, default): (&str, T),
-    ) -> Result<T, Problem> {
-        let refused = |error: UnknownSetting| {
-            let advice = format!("expected {}", error.expected);
-            located(Problem::new(error.field, quoted(&error.written), advice), name)
-        };
-        text(name)?.map_or(Ok(default), |text| text.parse().map_err(refused))
-    }
-    let usual = Encoding::default();
-    Ok(Encoding {
-        lattice: field(text, located, (Lattice::FIELD, usual.lattice))?,
-        hash: field(text, located, (Hash::FIELD, usual.hash))?,
-        interpolation: field(text, located, (Interpolation::FIELD, usual.interpolation))?,
-        position_offset: field(text, located, (PositionOffset::FIELD, usual.position_offset))?,
-        right_corner: field(text, located, (RightCorner::FIELD, usual.right_corner))?,
-        dense_stride: field(text, located, (DenseStride::FIELD, usual.dense_stride))?,
-        crowded: field(text, located, (Crowded::FIELD, usual.crowded))?,
-        outside: field(text, located, (Outside::FIELD, usual.outside))?,
-    })
 }
 
 /// Numbers all of which are finite.
@@ -174,33 +123,6 @@ fn finite(name: &str, numbers: Vec<f32>) -> Result<Vec<f32>, Problem> {
         Some(at) => Err(Problem::new(format!("{name}[{at}]"), numbers[at], "must be finite")),
         None => Ok(numbers),
     }
-}
-
-/// The metadata that name an encoding's fields.
-pub(super) fn fields(encoding: &Encoding) -> BTreeMap<String, String> {
-    let Encoding {
-        lattice,
-        hash,
-        interpolation,
-        position_offset,
-        right_corner,
-        dense_stride,
-        crowded,
-        outside,
-    } = *encoding;
-    [
-        (WORKLOAD_KEY, NAME),
-        (Lattice::FIELD, lattice.name()),
-        (Hash::FIELD, hash.name()),
-        (Interpolation::FIELD, interpolation.name()),
-        (PositionOffset::FIELD, position_offset.name()),
-        (RightCorner::FIELD, right_corner.name()),
-        (DenseStride::FIELD, dense_stride.name()),
-        (Crowded::FIELD, crowded.name()),
-        (Outside::FIELD, outside.name()),
-    ]
-    .map(|(key, text)| (key.to_owned(), text.to_owned()))
-    .into()
 }
 
 /// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].

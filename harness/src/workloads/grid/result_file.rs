@@ -19,7 +19,7 @@ use splatcheck_reference::grid::bounds::{self, Undecided};
 use splatcheck_reference::grid::{self, Grid, Input};
 
 use super::case::Case;
-use super::case_file::fields;
+use super::fields::fields;
 use crate::io::container::{self, Entry, Number};
 use crate::io::error::{InputError, Problem};
 use crate::io::write::write_file;

@@ -26,13 +26,11 @@
 
 use super::NAME;
 use super::case::{Case, LevelTable};
-use super::case_file::{encoding_of, refused};
+use super::fields::{self, encoding_of, refused};
 use crate::io::error::Problem;
 use crate::io::toml_node::{self, Node, Table};
 use crate::workload::WORKLOAD_KEY;
-use splatcheck_reference::grid::{
-    Crowded, DenseStride, Grid, Hash, Interpolation, Lattice, Outside, PositionOffset, RightCorner,
-};
+use splatcheck_reference::grid::Grid;
 
 /// Extension of the files.
 pub const EXTENSION: &str = "toml";
@@ -43,16 +41,6 @@ const TOO_LARGE: &str = "a text case is small: make it smaller or a .safetensors
 
 const KEYS: [&str; 8] =
     [WORKLOAD_KEY, "purpose", "hazards", "dimensions", "features", "table", "level", "point"];
-const FIELDS: [&str; 8] = [
-    Lattice::FIELD,
-    Hash::FIELD,
-    Interpolation::FIELD,
-    PositionOffset::FIELD,
-    RightCorner::FIELD,
-    DenseStride::FIELD,
-    Crowded::FIELD,
-    Outside::FIELD,
-];
 const LEVEL_KEYS: [&str; 3] = ["scale", "resolution", "entries"];
 const POINT_KEYS: [&str; 4] = ["position", "v_features", "repeat", "step"];
 
@@ -63,7 +51,7 @@ const POINT_KEYS: [&str; 4] = ["position", "v_features", "repeat", "step"];
 pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
     let document = toml_node::parse(text)?;
     let top = Table::root(text, &document);
-    top.allow(&[&KEYS, &FIELDS])?;
+    top.allow(&[&KEYS, &fields::ALL])?;
     let workload = top.need(WORKLOAD_KEY)?;
     if workload.string()? != NAME {
         return Err(workload.problem(format!("this is read as a case of '{NAME}'")));
@@ -180,6 +168,7 @@ fn add(case: &mut Case, point: &Table<'_>) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splatcheck_reference::grid::Interpolation;
 
     const TEXT: &str = "workload = \"grid\"\npurpose = \"why\"\nhazards = [3]\nfeatures = 2\n\
                         interpolation = \"nearest\"\n\

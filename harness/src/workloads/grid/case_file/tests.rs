@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::container::Part;
+use splatcheck_reference::grid::{Interpolation, Outside};
 
 fn case() -> Case {
     let encoding = Encoding {
