@@ -73,7 +73,7 @@ fn fuzz_draws_from_all_workloads() {
     }
     is_of_all(&said);
     let summary = fs::read_to_string(folder.path().join(json)).expect("it was written");
-    for stage in ["rasterize_backward", "scatter"] {
+    for stage in ["rasterize_backward", "scatter", "grid_backward"] {
         assert!(summary.contains(&format!("\"{stage}\"")), "no {stage}: {summary}");
     }
 }
@@ -123,7 +123,7 @@ fn a_name_that_a_workload_does_not_have_is_refused() {
     for (args, words) in [
         (
             &["fuzz", "--workload", "mesh"][..],
-            "there is no workload 'mesh': expected splat or scatter, or all",
+            "there is no workload 'mesh': expected splat or scatter or grid, or all",
         ),
         (
             &["fuzz", "--workload", "scatter", "--generator", "lanes"],

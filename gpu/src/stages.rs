@@ -3,6 +3,7 @@
 //! A reader finds the whole way of a stage from its row: the arrays that go in and come out, the
 //! record of settings, the launch, the reductions, and the kernels' files.
 
+pub mod grid;
 pub mod probe;
 pub mod scatter;
 pub mod splat;
@@ -16,7 +17,7 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 /// The tables of all workloads, each in the order of a training step.
-const WORKLOADS: [&[&StageSpec]; 2] = [&splat::STAGES, &scatter::STAGES];
+const WORKLOADS: [&[&StageSpec]; 3] = [&splat::STAGES, &scatter::STAGES, &grid::STAGES];
 
 /// A judged stage: the row of its table. It travels and is written by its name.
 #[derive(Clone, Copy, Serialize, Deserialize)]

@@ -28,6 +28,7 @@ pub mod case_space;
 pub mod cli;
 pub mod coverage;
 pub mod diagnosis;
+mod dice;
 pub mod emulated;
 pub mod engines;
 pub mod fuzz;

@@ -1,5 +1,4 @@
-//! The judged workloads: a folder each, and a line in [`all`]; [`grid`] has an oracle, and no kernels to
-//! judge.
+//! The judged workloads: a folder each, and a line in [`all`].
 
 pub mod grid;
 pub mod scatter;
@@ -14,7 +13,7 @@ use std::sync::Arc;
 /// Every workload, none of its conventions named; first the one that is meant where none is named.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Workload>> {
-    vec![Arc::new(splat::Splat::default()), Arc::new(scatter::Scatter)]
+    vec![Arc::new(splat::Splat::default()), Arc::new(scatter::Scatter), Arc::new(grid::Grids)]
 }
 
 /// There is no workload of that name.
@@ -64,12 +63,7 @@ pub fn name_in(file: &Path) -> Result<Option<String>, InputError> {
 fn workload_of(file: &Path) -> Result<Arc<dyn Workload>, InputError> {
     let Some(name) = name_in(file)? else { return Ok(Arc::clone(&all()[0])) };
     find(&name).map_err(|_| {
-        let advice = if name == grid::NAME {
-            "there are no kernels of it to judge; `splatcheck oracle` takes it".to_owned()
-        } else {
-            format!("expected {}", names())
-        };
-        Problem::new(WORKLOAD_KEY, quoted(&name), advice).in_file(file)
+        Problem::new(WORKLOAD_KEY, quoted(&name), format!("expected {}", names())).in_file(file)
     })
 }
 

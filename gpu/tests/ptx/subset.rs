@@ -3,7 +3,7 @@
 //! array that is indexed at run time), no f64, no 16-bit arithmetic.
 
 /// Operations.
-const OPERATIONS: [&str; 45] = [
+const OPERATIONS: [&str; 46] = [
     "abs",
     "activemask",
     "add",
@@ -37,6 +37,7 @@ const OPERATIONS: [&str; 45] = [
     "rcp",
     "red",
     "redux",
+    "rem",
     "ret",
     "rsqrt",
     "selp",
@@ -52,12 +53,12 @@ const OPERATIONS: [&str; 45] = [
 ];
 
 /// What may follow an operation; `exit` is an operation that no kernel needs today.
-const MODIFIERS: [&str; 63] = [
+const MODIFIERS: [&str; 64] = [
     "and", "any", "all", "add", "approx", "ballot", "bfly", "b32", "b64", "cas", "down", "eq",
     "equ", "exch", "f32", "ftz", "full", "ge", "geu", "global", "gt", "gtu", "hi", "idx", "le",
     "leu", "lo", "lt", "ltu", "max", "min", "nan", "nc", "ne", "neu", "num", "or", "param", "popc",
-    "pred", "red", "rm", "rn", "rni", "rp", "rz", "rzi", "sat", "shared", "shiftamt", "sync",
-    "s32", "s64", "to", "uni", "up", "u32", "u64", "v2", "v4", "warp", "wide", "xor",
+    "pred", "red", "rm", "rmi", "rn", "rni", "rp", "rz", "rzi", "sat", "shared", "shiftamt",
+    "sync", "s32", "s64", "to", "uni", "up", "u32", "u64", "v2", "v4", "warp", "wide", "xor",
 ];
 
 /// Directives, at the beginning of a statement or of a declaration.

@@ -196,7 +196,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "J", requires = "command", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// What is judged beside a case or scene that is named: splat, scatter or all [default: all, of splats
+    /// What is judged beside a case or scene that is named: splat, scatter, grid or all [default: all, of splats
     /// the most cases; splat with a program, a corpus or a convention]
     #[arg(long, value_name = "NAME", value_parser = parse_workloads)]
     #[arg(conflicts_with_all = ["ply", "case"])]

@@ -30,7 +30,7 @@ const UNREACHABLE: &str = "unreachable.toml";
 /// Options of `coverage`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct CoverageArgs {
-    /// Whose cases and kernels: splat or scatter
+    /// Whose cases and kernels: splat, scatter or grid
     #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workload)]
     pub workload: Arc<dyn Workload>,
     /// Number of random cases

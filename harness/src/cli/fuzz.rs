@@ -38,7 +38,7 @@ pub struct FuzzArgs {
     /// Use this engine only, by its id or its family ('lavapipe'); repeatable
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Whose cases are drawn: splat, scatter or all, which is a campaign of each, one after another
+    /// Whose cases are drawn: splat, scatter, grid or all, which is a campaign of each, one after another
     #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workloads)]
     pub workload: Workloads,
     /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]

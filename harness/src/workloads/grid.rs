@@ -1,8 +1,20 @@
-//! Grid encodings: their cases and what the oracle makes of them, as files. There are no kernels yet,
-//! so that they are no [`Workload`](crate::workload::Workload): `splatcheck oracle` alone takes them.
+//! Grid encodings: their cases, how they are drawn, read and made smaller, which lanes of the table's
+//! gradient add to which entry, and what a conforming kernel may return.
 
+pub mod case;
 pub mod case_file;
+mod drawing;
+mod expectation;
+mod fields;
+pub mod generators;
+mod judged;
+pub mod minimize;
 pub mod result_file;
+mod space;
+mod steps;
+pub mod text;
+
+pub use drawing::Grids;
 
 /// The workload's name in files.
-pub const NAME: &str = "grid";
+pub const NAME: &str = splatcheck_gpu::stages::grid::NAME;

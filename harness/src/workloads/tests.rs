@@ -15,7 +15,10 @@ fn names_are_unique_and_those_of_stages() {
         assert_eq!(find(name).map(|found| found.name()), Ok(name), "{name} is not found");
     }
     let error = find("splats").expect_err("there is none").to_string();
-    assert_eq!(error, "there is no workload 'splats': expected splat or scatter", "what to do");
+    assert_eq!(
+        error, "there is no workload 'splats': expected splat or scatter or grid",
+        "what to do"
+    );
 }
 
 #[test]
@@ -113,5 +116,5 @@ fn files_say_whose_cases_they_are() {
     let bytes = container::encode_parts(&metadata, &[]).expect("metadata alone");
     std::fs::write(&file, bytes).expect("written");
     let error = read_case(&file).expect_err("no such workload").to_string();
-    assert!(error.ends_with("workload is 'mesh': expected splat or scatter"), "{error}");
+    assert!(error.ends_with("workload is 'mesh': expected splat or scatter or grid"), "{error}");
 }

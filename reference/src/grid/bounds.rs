@@ -9,6 +9,7 @@
 //! A program may add up a sum's terms in any order; see [`ElementBound`]. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
+mod keys;
 mod possible;
 
 use super::cell::Cell;
@@ -20,6 +21,8 @@ use super::table::{Grid, Level, MOST_FEATURES};
 use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Truth};
 use possible::possible_cells;
 use rayon::prelude::*;
+
+pub use keys::{Keys, keys};
 
 /// How many comparisons were followed more than one way, over all points and levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

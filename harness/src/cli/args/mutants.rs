@@ -20,7 +20,7 @@ pub struct MutantsArgs {
     /// mutants, every other engine but CUDA's own for WGSL's]
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
-    /// Run the mutants of this workload's kernels only: splat, scatter or all
+    /// Run the mutants of this workload's kernels only: splat, scatter, grid or all
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = parse_workloads)]
     pub workload: Workloads,
     /// Run this mutant only; repeatable

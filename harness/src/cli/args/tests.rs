@@ -52,9 +52,10 @@ fn every_workload_is_judged_where_nothing_is_of_one() {
         };
         plans.iter().map(|plan| (plan.workload.name(), cases(plan))).collect::<Vec<_>>()
     };
-    assert_eq!(of(&[]), [("splat", 200), ("scatter", 25)], "few of the second");
-    assert_eq!(of(&["--cases", "0"]), [("splat", 0), ("scatter", 0)], "the corpora");
-    assert_eq!(of(&["--workload", "all"]), [("splat", 200), ("scatter", 200)], "as was asked");
+    assert_eq!(of(&[]), [("splat", 200), ("scatter", 25), ("grid", 25)], "few of the others");
+    assert_eq!(of(&["--cases", "0"]), [("splat", 0), ("scatter", 0), ("grid", 0)], "the corpora");
+    let all = [("splat", 200), ("scatter", 200), ("grid", 200)];
+    assert_eq!(of(&["--workload", "all"]), all, "as was asked");
     assert_eq!(of(&["--workload", "scatter"]), [("scatter", 200)], "one");
     assert_eq!(of(&["--convention", "inria"]), [("splat", 200)], "sums have no convention");
 }

@@ -7,7 +7,8 @@ use super::super::command::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use crate::io::InputError;
-use crate::workloads::grid::case_file::{Case, read_case};
+use crate::workloads::grid::case::Case;
+use crate::workloads::grid::case_file::read_case;
 use crate::workloads::grid::result_file::{Outputs, Radii, write_result};
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
 
@@ -26,7 +27,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
         }
     }
     let cannot = |error: InputError| CliError::caused("cannot read the case", error);
-    let case = read_case(&plan.case).map_err(cannot)?;
+    let case = read_case(&plan.case).map_err(cannot)?.case;
     let report = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => {
             written(write_result(&plan.output, &case.grid, Outputs::<f32>::of(&case), None))?;

@@ -18,7 +18,8 @@ use splatcheck_reference::arithmetic::{Model, Scalar};
 use splatcheck_reference::grid::bounds::{self, Undecided};
 use splatcheck_reference::grid::{self, Grid, Input};
 
-use super::case_file::{Case, fields};
+use super::case::Case;
+use super::fields::fields;
 use crate::io::container::{self, Entry, Number};
 use crate::io::error::{InputError, Problem};
 use crate::io::write::write_file;

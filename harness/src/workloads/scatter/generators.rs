@@ -10,9 +10,8 @@ mod partitions;
 mod sizes;
 
 use super::case::{Case, Numbers};
+use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
-use proptest::prelude::Rng;
-use proptest::test_runner::{RngAlgorithm, TestRng};
 use splatcheck_gpu::stages::scatter::NAME;
 use splatcheck_reference::scatter::NO_KEY;
 
@@ -111,45 +110,7 @@ impl Row {
     }
 }
 
-/// Random numbers.
-struct Dice(TestRng);
-
 impl Dice {
-    fn new(seed: u64, index: u64) -> Self {
-        let mut key = [0; 32];
-        key[..8].copy_from_slice(&seed.to_le_bytes());
-        key[8..16].copy_from_slice(&index.to_le_bytes());
-        Self(TestRng::from_seed(RngAlgorithm::ChaCha, &key))
-    }
-
-    /// A number below `end`.
-    fn below(&mut self, end: u32) -> u32 {
-        self.0.next_u32() % end
-    }
-
-    fn coin(&mut self) -> bool {
-        self.below(2) == 0
-    }
-
-    /// A multiple of 2^-15 from -1 to 1, but not 0.
-    fn value(&mut self) -> f32 {
-        let steps = u16::try_from(self.below(1 << 15) + 1).unwrap_or(1);
-        let magnitude = f32::from(steps) / 32_768.0;
-        if self.coin() { -magnitude } else { magnitude }
-    }
-
-    fn values(&mut self, count: usize) -> Vec<f32> {
-        (0..count).map(|_| self.value()).collect()
-    }
-
-    /// In another order.
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for end in (1..items.len()).rev() {
-            let bound = u32::try_from(end + 1).unwrap_or(u32::MAX);
-            items.swap(end, self.below(bound) as usize);
-        }
-    }
-
     /// So many rows of `rows`, no two equal.
     fn rows(&mut self, count: usize, rows: u32) -> Vec<u32> {
         let mut all: Vec<u32> = (0..rows).collect();

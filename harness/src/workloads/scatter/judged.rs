@@ -107,7 +107,11 @@ fn expectation<M: Model>(numbers: &Numbers) -> Expectation {
     let rows = Rows {
         count: rows,
         outputs: vec![output],
-        terms: Some(Terms::ByLane(ByLane { rows: numbers.keys.clone(), starts })),
+        terms: Some(Terms::ByLane(ByLane {
+            rows: numbers.keys.clone(),
+            others: Vec::new(),
+            starts,
+        })),
         presence: None,
         open: Vec::new(),
     };

@@ -1,6 +1,7 @@
 //! Bounds that are known by hand: exact where nothing rounds, both ways where roundings decide, and
 //! infinite where nothing is promised.
 
+use super::bounds::Keys;
 use super::*;
 use crate::arithmetic::{Bounded, Cuda, Model, Scalar, Wgsl};
 
@@ -157,4 +158,39 @@ fn sums_that_may_overflow_are_unbounded() {
     let table = [3e38_f32; 8];
     let y = bounds::forward::<Cuda>(&grid, &[0.3], &table).elements[0];
     assert!(y.value() > 2.9e38 && Bounded::<Cuda>::magnitude(y) > 3e38, "{y:?}");
+}
+
+/// The keys are the entries that the gradients are added to.
+#[test]
+fn keys_are_where_the_gradients_go() {
+    for (seed, encoding) in encodings().into_iter().enumerate().step_by(3) {
+        let sizes = [1 + seed % 4, 1];
+        let case = Case::new(encoding, sizes, 12, seed);
+        let keys = bounds::keys::<Cuda>(&case.grid, &case.positions);
+        let v = backward::<f64, _>(&case.grid, &case.positions, &case.v_features);
+        for (entry, v) in v.iter().enumerate() {
+            let named = keys.own.iter().any(|&key| key as usize == entry);
+            assert!(named || *v == 0.0, "{encoding:?}: nobody has entry {entry}, which is {v}");
+        }
+        let levels = case.grid.levels().len();
+        assert_eq!(keys.own.len(), levels * keys.corners * case.points(), "[L, corners, N]");
+        for (at, &key) in keys.own.iter().enumerate().filter(|(_, key)| **key != Keys::NONE) {
+            let level = &case.grid.levels()[at / (keys.corners * case.points())];
+            assert!((level.offset..level.offset + level.entries).contains(&key), "its level");
+        }
+    }
+}
+
+#[test]
+fn keys_that_roundings_decide_are_named_both_ways() {
+    let (grid, x) = undecided::<Cuda>(Encoding::default());
+    let keys = bounds::keys::<Cuda>(&grid, &x);
+    let [left, right] = [keys.own[0], keys.own[1]];
+    assert!(left == 2 || left == 3, "the vertex is entry 3: {keys:?}");
+    let moved = |key: u32| if left == 2 { key + 1 } else { key - 1 };
+    assert_eq!(keys.others, [(0, moved(left)), (1, moved(right))], "the cell beside it");
+    let grid = line(Encoding { outside: Outside::Zero, ..Encoding::default() });
+    let keys = bounds::keys::<Wgsl>(&grid, &[-1.0, f32::NAN, -1e-40]);
+    assert_eq!(keys.own, [Keys::NONE; 6], "outside, without a cell, outside but for a flush");
+    assert_eq!(keys.others, [(2, 0), (5, 1)], "[corners, N]: of the last alone");
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::container::Part;
+use splatcheck_reference::grid::{Interpolation, Outside};
 
 fn case() -> Case {
     let encoding = Encoding {
@@ -12,7 +13,9 @@ fn case() -> Case {
     let grid = Grid::new(encoding, [2, 2], &[1.0, 3.5], &[2, 5], &[0, 4, 12]);
     Case {
         name: "c".to_owned(),
+        id: None,
         purpose: "why".to_owned(),
+        hazards: vec![3, 5],
         grid: grid.expect("it fits"),
         positions: vec![0.25, f32::NAN, -0.0],
         table: (0..24_u8).map(f32::from).collect(),
@@ -27,14 +30,16 @@ fn whole() -> Case {
 
 #[test]
 fn what_is_written_is_read_back_with_the_same_bits() {
-    let bytes = encode(&whole()).expect("it is right");
-    let read = parse(&bytes, "other").expect("it was written");
+    let notes = BTreeMap::from([("splatcheck.engine".to_owned(), "emulator".to_owned())]);
+    let bytes = encode(&whole(), &notes).expect("it is right");
+    let CaseFile { case: read, notes: kept } = parse(&bytes, "other").expect("it was written");
+    assert_eq!((kept, &read.hazards[..]), (notes, &[3, 5][..]), "what is said beside it");
     let bits = |case: &Case| case.positions.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&read), bits(&whole()), "positions may be any numbers");
     assert_eq!(read.grid, whole().grid, "the fields and the level table");
     assert_eq!((read.table, read.v_features), (whole().table, whole().v_features), "the numbers");
     assert_eq!((&*read.name, &*read.purpose), ("c", "why"), "the words");
-    let refused = encode(&case()).expect_err("half a point").to_string();
+    let refused = encode(&case(), &BTreeMap::new()).expect_err("half a point").to_string();
     assert!(refused.starts_with("the number of values of positions is 3"), "{refused}");
 }
 

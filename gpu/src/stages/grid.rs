@@ -1,0 +1,314 @@
+//! Grid encodings: features of points, interpolated between the entries of a table on several levels, and
+//! their gradients by the table, which is a sum by key, and by the points.
+//!
+//! Symbols: `N` points of `d` numbers, `L` levels, `E` entries of `F` features. What the kernels compute
+//! is in docs/src/grid.md; the fields in which published encodings differ are numbers ([`FIELDS`]).
+
+mod check;
+#[cfg(test)]
+mod tests;
+
+use super::Stage;
+use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::stage::{
+    Buffer, Buffers, Dim, Keyed, Launch, LoopRun, Param, Port, Ptx, Reductions, Sizes, StageSpec,
+    Text, Value, Wgsl, over,
+};
+use crate::tensor::{Dtype, TensorError};
+
+/// The workload's name.
+pub const NAME: &str = "grid";
+
+/// The most numbers of a position.
+pub const MOST_DIMENSIONS: usize = 4;
+
+/// The most features of an entry.
+pub const MOST_FEATURES: usize = 8;
+
+/// The fields of an encoding: the name of the number that says it, and the names of the values that it
+/// stands for, from 0 on.
+pub const FIELDS: [(&str, &[&str]); 8] = [
+    ("lattice", &["cubic", "simplex"]),
+    ("hash", &["prime", "rolling"]),
+    ("interpolation", &["nearest", "linear", "smoothstep"]),
+    ("position_offset", &["half", "zero"]),
+    ("right_corner", &["floor-plus-one", "ceil"]),
+    ("dense_stride", &["resolution", "resolution-plus-one", "never"]),
+    ("crowded", &["hash", "tiled"]),
+    ("outside", &["wraps", "zero"]),
+];
+
+/// The features of all points.
+pub const GRID_FORWARD: Stage = Stage::of(&FORWARD);
+/// The gradients of the table.
+pub const GRID_BACKWARD: Stage = Stage::of(&BACKWARD);
+/// The gradients of the points.
+pub const GRID_BACKWARD_INPUT: Stage = Stage::of(&BACKWARD_INPUT);
+
+/// Every stage.
+pub static STAGES: [&StageSpec; 3] = [&FORWARD, &BACKWARD, &BACKWARD_INPUT];
+
+const D: Dim = Dim::Symbol("d");
+const E: Dim = Dim::Symbol("E");
+const F: Dim = Dim::Symbol("F");
+const L: Dim = Dim::Symbol("L");
+const N: Dim = Dim::Symbol("N");
+
+/// The record: `Params` in the kernels' sources.
+static PARAMS: [Param; 14] = [
+    Param { name: "points", value: Value::Size("N") },
+    Param { name: "dimensions", value: Value::Size("d") },
+    Param { name: "levels", value: Value::Size("L") },
+    Param { name: "features", value: Value::Size("F") },
+    Param { name: "entries", value: Value::Size("E") },
+    Param { name: "lattice", value: Value::Input("lattice") },
+    Param { name: "hash", value: Value::Input("hash") },
+    Param { name: "interpolation", value: Value::Input("interpolation") },
+    Param { name: "position_offset", value: Value::Input("position_offset") },
+    Param { name: "right_corner", value: Value::Input("right_corner") },
+    Param { name: "dense_stride", value: Value::Input("dense_stride") },
+    Param { name: "crowded", value: Value::Input("crowded") },
+    Param { name: "outside", value: Value::Input("outside") },
+    Param { name: "threshold", value: Value::Threshold },
+];
+
+const POSITIONS: Port = Port::read("positions", Dtype::F32, &[N, D]);
+const TABLE: Port = Port::read("table", Dtype::F32, &[E, F]);
+/// What positions are multiplied by on a level.
+const SCALES: Port = Port::read("scales", Dtype::F32, &[L]);
+/// Vertices of an axis.
+const RESOLUTIONS: Port = Port::read("resolutions", Dtype::U32, &[L]);
+/// Level l has the entries from `offsets[l]` to `offsets[l + 1]`.
+const OFFSETS: Port = Port::read("offsets", Dtype::U32, &[Dim::OneMore("L")]);
+const V_FEATURES: Port = Port::read("v_features", Dtype::F32, &[N, L, F]);
+
+/// The encoding's field of this name: see [`FIELDS`].
+const fn field(name: &'static str) -> Port {
+    Port::constant(name, Dtype::U32)
+}
+
+const LATTICE: Port = field("lattice");
+const HASH: Port = field("hash");
+const INTERPOLATION: Port = field("interpolation");
+const POSITION_OFFSET: Port = field("position_offset");
+const RIGHT_CORNER: Port = field("right_corner");
+const DENSE_STRIDE: Port = field("dense_stride");
+const CROWDED: Port = field("crowded");
+const OUTSIDE: Port = field("outside");
+
+const fn float(port: &'static [&'static str; 1]) -> Buffer {
+    Buffer::of(port, "f32")
+}
+
+const fn whole(port: &'static [&'static str; 1]) -> Buffer {
+    Buffer::of(port, "u32")
+}
+
+/// One workgroup for so many points, a row of them for each level.
+fn by_level(sizes: &Sizes) -> [usize; 2] {
+    [by_point(sizes)[0], sizes.get("L").max(1)]
+}
+
+/// One workgroup for so many points.
+fn by_point(sizes: &Sizes) -> [usize; 2] {
+    [sizes.get("N").div_ceil(WORKGROUP_SIZE as usize).max(1), 1]
+}
+
+/// The kernels in WGSL, of which all have the cell's text in front.
+const fn wgsl(
+    buffers: Buffers,
+    kernel: &'static str,
+    constants: fn(u32, u32) -> Vec<(&'static str, u32)>,
+    loop_steps: fn(&LoopRun<'_>) -> Result<u64, TensorError>,
+) -> Wgsl {
+    const CELL: &[&str] = &[include_str!("../../kernels/wgsl/grid/cell.wgsl")];
+    Wgsl { buffers, shared: CELL, kernel, own: &[], constants, loop_steps }
+}
+
+const FORWARD_BUFFERS: Buffers = Buffers {
+    inputs: &[
+        float(&["positions"]),
+        float(&["table"]),
+        float(&["scales"]),
+        whole(&["resolutions"]),
+        whole(&["offsets"]),
+    ],
+    outputs: &[float(&["features"])],
+};
+
+static FORWARD: StageSpec = StageSpec {
+    name: "grid_forward",
+    workload: NAME,
+    text: Text::of("grid_forward"),
+    inputs: &[
+        LATTICE,
+        HASH,
+        INTERPOLATION,
+        POSITION_OFFSET,
+        RIGHT_CORNER,
+        DENSE_STRIDE,
+        CROWDED,
+        OUTSIDE,
+        POSITIONS,
+        TABLE,
+        SCALES,
+        RESOLUTIONS,
+        OFFSETS,
+    ],
+    outputs: &[Port::write("features", Dtype::F32, &[N, L, F])],
+    reductions: Reductions::None,
+    launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: by_level },
+    params: &PARAMS,
+    compiled_for: None,
+    wgsl: wgsl(
+        FORWARD_BUFFERS,
+        include_str!("../../kernels/wgsl/grid/grid_forward.wgsl"),
+        |_, _| Vec::new(),
+        |run| Ok(over(corners(run), over(run.size("F"), 0)).saturating_add(over(run.size("F"), 0))),
+    ),
+    ptx: Ptx { buffers: FORWARD_BUFFERS },
+    own_launches: &[],
+    check: check::check,
+};
+
+const BACKWARD_BUFFERS: Buffers = Buffers {
+    inputs: &[
+        float(&["positions"]),
+        float(&["scales"]),
+        whole(&["resolutions"]),
+        whole(&["offsets"]),
+        float(&["v_features"]),
+    ],
+    outputs: &[Buffer::f32("gradients", &["v_table"])],
+};
+
+/// Features that a lane of the WGSL kernel takes up at a time: all of a chunk are sent, so that only 1
+/// divides every F.
+const WGSL_VALUES: u32 = 1;
+
+/// Entries that a workgroup can keep sums of: `BLOCK_ROWS` in `grid_backward.cu`, which keeps four features
+/// of each, the 16 KiB of workgroup memory that WebGPU guarantees.
+const BLOCK_ROWS: u32 = 1024;
+
+static BACKWARD: StageSpec = StageSpec {
+    name: "grid_backward",
+    workload: NAME,
+    text: Text::of("grid_backward"),
+    inputs: &[
+        Port::size("entries", "E"),
+        LATTICE,
+        HASH,
+        INTERPOLATION,
+        POSITION_OFFSET,
+        RIGHT_CORNER,
+        DENSE_STRIDE,
+        CROWDED,
+        OUTSIDE,
+        POSITIONS,
+        SCALES,
+        RESOLUTIONS,
+        OFFSETS,
+        V_FEATURES,
+    ],
+    outputs: &[Port::accumulate("v_table", &[E, F])],
+    reductions: Reductions::Keyed(Keyed {
+        reductions: &[
+            Reduction::Atomic,
+            Reduction::SwS,
+            Reduction::SwB,
+            Reduction::Segmented,
+            Reduction::Subgroup,
+            Reduction::Block,
+        ],
+        rows: "E",
+        rows_of_workgroup: BLOCK_ROWS as usize,
+    }),
+    launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: by_level },
+    params: &PARAMS,
+    compiled_for: None,
+    wgsl: wgsl(
+        BACKWARD_BUFFERS,
+        include_str!("../../kernels/wgsl/grid/grid_backward.wgsl"),
+        |_, _| vec![("VALUES", WGSL_VALUES), ("BATCH_SIZE", BLOCK_ROWS)],
+        backward_steps,
+    ),
+    ptx: Ptx { buffers: BACKWARD_BUFFERS },
+    own_launches: &[],
+    check: check::check,
+};
+
+const BACKWARD_INPUT_BUFFERS: Buffers = Buffers {
+    inputs: &[
+        float(&["positions"]),
+        float(&["table"]),
+        float(&["scales"]),
+        whole(&["resolutions"]),
+        whole(&["offsets"]),
+        float(&["v_features"]),
+    ],
+    outputs: &[float(&["v_positions"])],
+};
+
+static BACKWARD_INPUT: StageSpec = StageSpec {
+    name: "grid_backward_input",
+    workload: NAME,
+    text: Text::of("grid_backward_input"),
+    inputs: &[
+        LATTICE,
+        HASH,
+        INTERPOLATION,
+        POSITION_OFFSET,
+        RIGHT_CORNER,
+        DENSE_STRIDE,
+        CROWDED,
+        OUTSIDE,
+        POSITIONS,
+        TABLE,
+        SCALES,
+        RESOLUTIONS,
+        OFFSETS,
+        V_FEATURES,
+    ],
+    outputs: &[Port::write("v_positions", Dtype::F32, &[N, D])],
+    reductions: Reductions::None,
+    launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: by_point },
+    params: &PARAMS,
+    compiled_for: None,
+    wgsl: wgsl(
+        BACKWARD_INPUT_BUFFERS,
+        include_str!("../../kernels/wgsl/grid/grid_backward_input.wgsl"),
+        |_, _| Vec::new(),
+        |run| {
+            let of_corner = over(run.size("d"), over(run.size("F"), 0));
+            let of_level = over(corners(run), of_corner);
+            Ok(over(run.size("L"), of_level).saturating_add(over(run.size("d"), 0)))
+        },
+    ),
+    ptx: Ptx { buffers: BACKWARD_INPUT_BUFFERS },
+    own_launches: &[],
+    check: check::check,
+};
+
+/// The most corners that a point is interpolated between: those of a cube, which are no fewer than a
+/// simplex has.
+fn corners(run: &LoopRun<'_>) -> u64 {
+    1 << run.size("d").min(MOST_DIMENSIONS as u64)
+}
+
+/// How many loop steps `grid_backward.wgsl` makes at most: at each corner those that find the groups, then
+/// the chunks of features, in each its values and the reduction.
+///
+/// An exchange fails only where another lane's addition to the same number came between. That happens at
+/// most once for each addition of the level to any number, of which there are N for each corner and
+/// feature: so many for each of a subgroup's own additions.
+fn backward_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let run = &LoopRun { lanes: run.size("N"), ..*run };
+    let Some(setting) = run.setting else { return Ok(0) };
+    let values = u64::from(WGSL_VALUES);
+    let each = over(values, 0)
+        .saturating_add(setting.keyed_steps(run, values))
+        .saturating_add(setting.batch_steps(run, u64::from(BLOCK_ROWS), values));
+    let of_corner =
+        setting.match_steps(run).saturating_add(over(run.size("F").div_ceil(values), each));
+    Ok(over(corners(run), of_corner))
+}

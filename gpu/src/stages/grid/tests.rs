@@ -1,0 +1,92 @@
+use super::*;
+use crate::engine::EngineError;
+use crate::tensor::{Data, Tensors};
+
+/// Points at 0 of a plane, on levels that end at these entries.
+fn inputs(stage: Stage, points: usize, offsets: &[u32], features: usize) -> Tensors {
+    let mut all = Tensors::new();
+    let levels = offsets.len() - 1;
+    let entries = offsets[levels] as usize;
+    for port in stage.inputs {
+        let (shape, data): (Vec<usize>, Data) = match port.name {
+            "entries" => (vec![], Data::U32(vec![offsets[levels]])),
+            "positions" => (vec![points, 2], Data::F32(vec![0.0; 2 * points])),
+            "table" => (vec![entries, features], Data::F32(vec![0.0; entries * features])),
+            "scales" => (vec![levels], Data::F32(vec![1.0; levels])),
+            "resolutions" => (vec![levels], Data::U32(vec![2; levels])),
+            "offsets" => (vec![levels + 1], Data::U32(offsets.to_vec())),
+            "v_features" => {
+                let shape = vec![points, levels, features];
+                let count = shape.iter().product();
+                (shape, Data::F32(vec![0.0; count]))
+            }
+            _ => (vec![], Data::U32(vec![0])),
+        };
+        all.array(port.name, &shape, data).expect("the numbers fill the shape");
+    }
+    all
+}
+
+fn refused(inputs: &Tensors) -> String {
+    match GRID_BACKWARD.check_inputs(inputs) {
+        Err(EngineError::Input(text)) => text,
+        other => panic!("something is wrong with it: {other:?}"),
+    }
+}
+
+#[test]
+fn a_level_has_entries_of_the_table() {
+    for stage in STAGES {
+        let good = inputs(Stage::of(stage), 3, &[0, 4, 12], 2);
+        assert!(stage.check_inputs(&good).is_ok(), "{}", stage.name);
+    }
+    let good = inputs(GRID_BACKWARD, 3, &[0, 4, 12], 2);
+    for (offsets, expected) in [
+        ([1, 4, 12], "offsets is [1, 4, 12], expected 0 and the end of each level"),
+        ([0, 0, 12], "level 0 has the entries from 0 to 0: expected some"),
+        ([0, 14, 12], "level 1 has the entries from 14 to 12: expected some"),
+        ([0, 4, 13], "offsets go from 0 to 13, but there are 12 entries"),
+    ] {
+        let mut wrong = good.clone();
+        wrong.array("offsets", &[3], Data::U32(offsets.to_vec())).expect("three numbers");
+        assert_eq!(refused(&wrong), expected, "{offsets:?}");
+    }
+    let nothing = inputs(GRID_BACKWARD, 3, &[0], 2);
+    assert!(refused(&nothing).contains("the end of each level"), "no level");
+}
+
+#[test]
+fn sizes_and_fields_are_those_that_kernels_are_written_for() {
+    let nine = inputs(GRID_BACKWARD, 1, &[0, 4], 9);
+    assert_eq!(refused(&nine), "there are 9 features, expected 1 to 8", "of an entry");
+    let none = inputs(GRID_BACKWARD, 1, &[0, 4], 0);
+    assert_eq!(refused(&none), "there are 0 features, expected 1 to 8", "of an entry");
+    let mut other = inputs(GRID_BACKWARD, 1, &[0, 4], 1);
+    other.scalar("interpolation", 3_u32);
+    let expected = "interpolation is 3, expected 0 to 2: nearest, linear, smoothstep";
+    assert_eq!(refused(&other), expected, "a field");
+}
+
+#[test]
+fn there_is_a_row_of_workgroups_for_each_level() {
+    for (points, groups) in [(0, 1), (1, 1), (256, 1), (257, 2)] {
+        let of = |stage: Stage| {
+            let sizes = stage.sizes(&inputs(stage, points, &[0, 4, 8, 12], 1)).expect("they fit");
+            stage.workgroups(&sizes)
+        };
+        assert_eq!(of(GRID_FORWARD), Ok([groups, 3]), "{points} points");
+        assert_eq!(of(GRID_BACKWARD), Ok([groups, 3]), "{points} points");
+        assert_eq!(of(GRID_BACKWARD_INPUT), Ok([groups, 1]), "{points} points");
+    }
+}
+
+/// Only `block` keeps sums of all entries.
+#[test]
+fn a_workgroup_keeps_sums_of_so_many_entries() {
+    let sizes = GRID_BACKWARD.sizes(&inputs(GRID_BACKWARD, 1, &[0, BLOCK_ROWS + 1], 1));
+    let sizes = sizes.expect("they fit");
+    let beyond = |reduction| GRID_BACKWARD.is_beyond(reduction, &sizes);
+    let text = "1025 rows, a workgroup of block keeps sums of up to 1024";
+    assert_eq!(beyond(Reduction::Block).as_deref(), Some(text), "one too many");
+    assert_eq!(beyond(Reduction::SwS), None, "the others do not");
+}

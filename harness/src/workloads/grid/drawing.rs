@@ -1,0 +1,61 @@
+//! Grid encodings as a workload: how their cases are drawn and read.
+
+use super::NAME;
+use super::case_file::{self, EXTENSIONS};
+use super::generators::{ALL, find};
+use super::space;
+use crate::case_space::Axis;
+use crate::io::InputError;
+use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Promise, Workload};
+use proptest::strategy::Just;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Grid encodings.
+#[derive(Clone, Copy, Debug)]
+pub struct Grids;
+
+impl Workload for Grids {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn generators(&self) -> Vec<&'static Generator> {
+        ALL.iter().map(|row| &row.generator).collect()
+    }
+
+    /// Its cases are made smaller by what they are ([`super::minimize`]), not by how they were drawn.
+    fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
+        let row = find(generator.name)?;
+        let case: AnyCase = Arc::new(row.draw_for(draw.lane_width, draw.turn, seed, index));
+        Some(Box::new(Just(case)))
+    }
+
+    /// The first generator has every other case, the others take turns.
+    fn random(&self, seed: u64, index: u64) -> CaseTree {
+        let promised =
+            |row: &&'static super::generators::Row| row.generator.promise != Promise::Nothing;
+        let others: Vec<_> = ALL.iter().filter(promised).skip(1).collect();
+        let (turn, count) = (index / 2, others.len() as u64);
+        let (row, turn) = if index.is_multiple_of(2) {
+            (&ALL[0], turn)
+        } else {
+            (others[usize::try_from(turn % count).unwrap_or(0)], turn / count)
+        };
+        let case: AnyCase = Arc::new(row.draw(turn, seed, index));
+        Box::new(Just(case))
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        space::axes()
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &EXTENSIONS
+    }
+
+    fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
+        let case_file::CaseFile { case, notes } = case_file::read_case(file)?;
+        Ok(CaseFile { case: Arc::new(case), notes })
+    }
+}

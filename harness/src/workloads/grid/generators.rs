@@ -1,0 +1,212 @@
+//! Generators of cases: every field of an encoding, what the lanes of a warp may share, points on the borders
+//! of cells, level tables about which integers wrap, and numbers that are hard to add up.
+//!
+//! A case is a function of the generator, its turn and two numbers (seed, index) alone, the same on
+//! every machine. The turn chooses the kind of case, so that none is left to chance.
+
+mod borders;
+mod fields;
+mod groups;
+mod lost;
+mod numbers;
+mod sharing;
+mod sizes;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use super::NAME;
+use super::case::{Case, LevelTable};
+use crate::dice::Dice;
+use crate::workload::{CaseId, Generator, Promise, Turns};
+use splatcheck_reference::grid::{Crowded, DenseStride, Encoding};
+use splatcheck_reference::grid::{Interpolation, Lattice, RightCorner};
+
+/// A row of the table: a generator and how it draws.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The generator.
+    pub generator: Generator,
+    /// How many kinds of cases it has: so many turns meet all of them; of `groups`, at a lane width of 4.
+    pub kinds: u64,
+    /// By the turn and the lane width that is aimed at.
+    plan: fn(u64, u32, &mut Dice) -> Plan,
+}
+
+/// A row that has a turn as often as the others, and of whose cases everything is promised.
+const fn often(
+    name: &'static str,
+    hazards: &'static [u8],
+    purpose: &'static str,
+    kinds: u64,
+    plan: fn(u64, u32, &mut Dice) -> Plan,
+) -> Row {
+    let (promise, turns) = (Promise::Every, Turns::Often);
+    Row { generator: Generator { name, hazards, purpose, promise, turns, needs: &[] }, kinds, plan }
+}
+
+/// Every generator. The order is that of a campaign's turns.
+pub const ALL: &[Row] = &[
+    often(
+        "fields",
+        &[6, 7],
+        "every value of every field of an encoding, with dense and crowded levels",
+        fields::KINDS,
+        fields::plan,
+    ),
+    often(
+        "sharing",
+        &[1, 2, 3, 5],
+        "points that share a cell or a vertex, in every order that lanes may meet them in",
+        sharing::KINDS,
+        sharing::plan,
+    ),
+    Row {
+        generator: Generator {
+            name: "groups",
+            hazards: &[1, 2, 3, 5, 8, 11],
+            purpose: "every group of lanes that a warp may meet, by turn: points on a line of cells",
+            promise: Promise::Every,
+            turns: Turns::Steering,
+            needs: &[],
+        },
+        kinds: groups::KINDS,
+        plan: groups::plan,
+    },
+    often(
+        "borders",
+        &[6],
+        "points on faces, edges and corners of cells and one f32 beside them, at 0, 1, 2 and below 0",
+        borders::KINDS,
+        borders::plan,
+    ),
+    often(
+        "tables",
+        &[6, 15],
+        "levels at the border of dense and hashed, of a single entry, and of more vertices than 32 bits count",
+        tables::KINDS,
+        tables::plan,
+    ),
+    often(
+        "sizes",
+        &[7, 11, 17],
+        "counts of points about those of warps and workgroups, of levels and of features",
+        sizes::KINDS,
+        sizes::plan,
+    ),
+    often(
+        "numbers",
+        &[9, 15],
+        "entries and gradients that are subnormal, large, cancel, or are zero but for one point",
+        numbers::KINDS,
+        numbers::plan,
+    ),
+    Row {
+        generator: Generator {
+            name: "lost",
+            hazards: &[6],
+            purpose: "positions that are not finite or beyond all cells: nothing is promised but that no \
+                      other memory is touched",
+            promise: Promise::Nothing,
+            turns: Turns::Often,
+            needs: &[],
+        },
+        kinds: lost::KINDS,
+        plan: lost::plan,
+    },
+];
+
+/// Lanes of CUDA's warps.
+const LANE_WIDTH: u32 = 32;
+
+/// The row of that generator.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Row> {
+    ALL.iter().find(|row| row.generator.name == name)
+}
+
+/// What a generator draws.
+struct Plan {
+    encoding: Encoding,
+    dimensions: usize,
+    features: usize,
+    levels: LevelTable,
+    /// `[N,d]`.
+    positions: Vec<f32>,
+    /// Of an entry, by its number.
+    entry: fn(usize, &mut Dice) -> f32,
+    /// Of a feature's gradient, by the number of the point.
+    gradient: fn(usize, &mut Dice) -> f32,
+}
+
+impl Plan {
+    /// Points whose entries and gradients are any numbers.
+    fn new(
+        encoding: Encoding,
+        [dimensions, features]: [usize; 2],
+        levels: &[(f32, u32, u32)],
+        positions: Vec<f32>,
+    ) -> Self {
+        let mut table = LevelTable::default();
+        for &(scale, resolution, entries) in levels {
+            table.add(scale, resolution, entries);
+        }
+        let (entry, gradient) = (any, any);
+        Self { encoding, dimensions, features, levels: table, positions, entry, gradient }
+    }
+}
+
+fn any(_: usize, dice: &mut Dice) -> f32 {
+    dice.value()
+}
+
+/// The entry that a turn chooses.
+fn at<T: Copy>(all: &[T], turn: u64) -> T {
+    all[usize::try_from(turn % all.len() as u64).unwrap_or(0)]
+}
+
+/// Fields that go together, the nearest to these.
+fn together(encoding: Encoding) -> Encoding {
+    let simplex = encoding.lattice == Lattice::Simplex;
+    let interpolation = if simplex { Interpolation::Linear } else { encoding.interpolation };
+    let right_corner = if simplex { RightCorner::FloorPlusOne } else { encoding.right_corner };
+    let uncounted = encoding.dense_stride == DenseStride::Never;
+    let crowded = if uncounted { Crowded::Hash } else { encoding.crowded };
+    Encoding { interpolation, right_corner, crowded, ..encoding }
+}
+
+impl Row {
+    /// The case of these two numbers, named `NAME-seed-index`, of the kind whose turn it is, for CUDA's
+    /// warps.
+    #[must_use]
+    pub fn draw(&self, turn: u64, seed: u64, index: u64) -> Case {
+        self.draw_for(LANE_WIDTH, turn, seed, index)
+    }
+
+    /// The same for warps of another width.
+    ///
+    /// # Panics
+    /// For a plan whose fields contradict each other: a test draws every kind.
+    #[must_use]
+    pub fn draw_for(&self, lane_width: u32, turn: u64, seed: u64, index: u64) -> Case {
+        let Generator { name, purpose, hazards, .. } = self.generator;
+        let id = CaseId { workload: NAME, generator: name, seed, index };
+        let dice = &mut Dice::new(seed, index);
+        let plan = (self.plan)(turn, lane_width, dice);
+        let Plan { dimensions, features, positions, entry, gradient, .. } = plan;
+        let grid = plan.levels.grid(together(plan.encoding), [dimensions, features]);
+        let grid = grid.unwrap_or_else(|error| panic!("{id}: {error}"));
+        let row = grid.levels().len() * features;
+        let gradients = positions.len() / dimensions * row;
+        Case {
+            name: id.to_string(),
+            id: Some(id),
+            purpose: purpose.to_owned(),
+            hazards: hazards.to_vec(),
+            table: (0..grid.entries() * features).map(|at| entry(at / features, dice)).collect(),
+            v_features: (0..gradients).map(|at| gradient(at / row, dice)).collect(),
+            grid,
+            positions,
+        }
+    }
+}

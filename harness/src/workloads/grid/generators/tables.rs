@@ -1,0 +1,51 @@
+//! Level tables at which integers decide.
+
+use super::{Plan, at};
+use crate::dice::Dice;
+use splatcheck_reference::grid::{Crowded, DenseStride, Encoding, Hash};
+
+/// Dimensions, vertices of an axis, entries.
+const TABLES: [(usize, u32, u32); 17] = [
+    // As many entries as vertices, one more, one less.
+    (2, 4, 16),
+    (2, 4, 17),
+    (2, 4, 15),
+    (3, 3, 27),
+    (3, 3, 28),
+    (3, 3, 26),
+    // Everything collides; every corner of a cell is one entry.
+    (3, 5, 8),
+    (2, 9, 1),
+    (3, 17, 2),
+    // One cell; two vertices.
+    (2, 1, 1),
+    (3, 2, 8),
+    // The number of vertices in 32 bits wraps; it is 0.
+    (2, 65_536, 64),
+    (2, 65_535, 64),
+    (3, 1626, 64),
+    (3, 1625, 64),
+    (4, 256, 100),
+    (4, 257, 64),
+];
+
+/// Kinds of cases.
+pub(super) const KINDS: u64 = 3 * TABLES.len() as u64;
+
+/// Points in and around the unit cube.
+pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
+    let (d, r, entries) = at(&TABLES, turn);
+    let round = turn / TABLES.len() as u64;
+    let encoding = Encoding {
+        hash: at(Hash::ALL, turn / 2),
+        crowded: at(Crowded::ALL, round),
+        dense_stride: at(&[DenseStride::Resolution, DenseStride::ResolutionPlusOne], round / 2),
+        ..Encoding::default()
+    };
+    let points = 8 + dice.below(40) as usize;
+    let mut positions: Vec<f32> = (0..points * d).map(|_| 0.5 + 0.55 * dice.value()).collect();
+    // The last vertex, whose right neighbour is beyond the level.
+    positions[..d].fill(1.0);
+    let scale = f32::from(u16::try_from(r - 1).unwrap_or(u16::MAX));
+    Plan::new(encoding, [d, at(&[1, 2], turn)], &[(scale, r, entries)], positions)
+}

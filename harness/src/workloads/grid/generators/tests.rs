@@ -1,0 +1,88 @@
+//! Every generator draws what it says, the same every time.
+
+use super::*;
+use crate::judge::{Arithmetic, OutputBound};
+use crate::workload::Case as _;
+use splatcheck_gpu::stages::grid::STAGES;
+use std::collections::BTreeSet;
+
+/// Every kind of a generator's cases.
+fn kinds(row: &Row) -> Vec<Case> {
+    (0..row.kinds).map(|index| row.draw(index, 7, index)).collect()
+}
+
+fn bits(case: &Case) -> [Vec<u32>; 3] {
+    [&case.positions, &case.table, &case.v_features]
+        .map(|all| all.iter().map(|x| x.to_bits()).collect())
+}
+
+#[test]
+fn the_same_numbers_give_the_same_case() {
+    for row in ALL {
+        let Generator { name, hazards, .. } = row.generator;
+        assert!(hazards.iter().all(|h| (1..=20).contains(h)), "{name}");
+        let (one, same) = (row.draw(5, 1, 5), row.draw(5, 1, 5));
+        assert_eq!((bits(&one), &one.grid), (bits(&same), &same.grid), "{name}");
+        assert_eq!(one.name, format!("{name}-1-5"), "its name");
+        assert_ne!(bits(&one), bits(&row.draw(5, 2, 5)), "{name}: another seed");
+    }
+}
+
+#[test]
+fn every_case_has_a_job_of_each_stage() {
+    for case in ALL.iter().flat_map(kinds) {
+        assert_eq!(case.validate(), Ok(()), "{}", case.name);
+        let jobs = case.jobs(0).unwrap_or_else(|error| panic!("{error}"));
+        assert!(jobs.iter().map(|job| job.stage.name).eq(STAGES.map(|stage| stage.name)));
+    }
+}
+
+/// A case whose outputs are promised has finite bounds, or it is inconclusive at best.
+#[test]
+fn what_is_promised_is_bounded() {
+    for row in ALL {
+        let mut infinite = 0;
+        for case in kinds(row) {
+            for job in case.jobs(0).expect("a job of each stage") {
+                let expected = job.expectation(Arithmetic::Wgsl);
+                for output in expected.outputs() {
+                    let unbounded = match &output.bound {
+                        OutputBound::Interval(all) => {
+                            all.iter().filter(|(_, radius)| !radius.is_finite()).count()
+                        }
+                        OutputBound::Sum(all) => {
+                            all.iter().filter(|sum| !sum.magnitude.is_finite()).count()
+                        }
+                        OutputBound::OneOf(_) => panic!("no output is an integer"),
+                    };
+                    let name = &case.name;
+                    let promised = row.generator.promise == Promise::Every;
+                    assert!(
+                        !promised || unbounded == 0,
+                        "{name}: {} of {}",
+                        unbounded,
+                        output.name
+                    );
+                    infinite += unbounded;
+                }
+            }
+        }
+        assert_eq!(infinite > 0, row.generator.promise == Promise::Nothing, "of positions lost");
+    }
+}
+
+/// The first turns of the main job have every value of every axis among them.
+#[test]
+fn the_main_job_has_every_kind() {
+    use crate::workload::Workload as _;
+    let mut had = BTreeSet::new();
+    for index in 0..25 {
+        had.extend(super::super::Grids.random(1, index).current().traits(0).expect("a case"));
+    }
+    for axis in super::super::Grids.axes() {
+        for value in &axis.values {
+            let there = had.contains(&(axis.name.clone(), value.name.clone()));
+            assert!(there, "no case of {}: {}", axis.name, value.name);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A case as the harness judges it: a job of each stage, its size in words, how it is made smaller and
+//! written.
+
+use super::case::Case;
+use super::case_file;
+use super::expectation::{backward, backward_input, forward};
+use super::minimize::smaller;
+use super::space;
+use super::steps::Steps;
+use crate::case_space::Traits;
+use crate::io::InputError;
+use crate::judge::{Arithmetic, Expectation, under};
+use crate::scatter_step::Scatter;
+use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
+use splatcheck_gpu::stages::grid::{GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD};
+use splatcheck_gpu::{EngineError, Stage};
+use std::any::Any;
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+impl crate::workload::Case for Case {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn id(&self) -> Option<&CaseId> {
+        self.id.as_ref()
+    }
+
+    fn hazards(&self) -> &[u8] {
+        &self.hazards
+    }
+
+    fn views(&self) -> usize {
+        1
+    }
+
+    fn jobs_of(&self, _view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
+        let case = Arc::new(self.clone());
+        let wanted = Pass::ALL.into_iter().filter(|pass| wanted(pass.stage()));
+        wanted.map(|pass| job(&case, pass)).collect()
+    }
+
+    fn traits(&self, _view: usize) -> Result<Traits, CaseError> {
+        Ok(space::traits(self))
+    }
+
+    fn views_of(&self, stage: Stage) -> usize {
+        usize::from(Pass::ALL.into_iter().any(|pass| pass.stage() == stage))
+    }
+
+    fn describe(&self, _stage: Stage, _view: usize) -> String {
+        let (points, grid) = (self.points(), &self.grid);
+        let [d, levels] = [grid.dimensions(), grid.levels().len()];
+        let [entries, features] = [grid.entries(), grid.features()];
+        format!(
+            "{points} points of {d} dimensions, {levels} levels, {entries} entries of {features} features"
+        )
+    }
+
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
+        Arc::new(Self { name, id, ..self.clone() })
+    }
+
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        Arc::new(smaller(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
+    }
+
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
+        case_file::write_case(path, self, notes)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Which stage.
+#[derive(Clone, Copy, Debug)]
+enum Pass {
+    Forward,
+    Backward,
+    BackwardInput,
+}
+
+impl Pass {
+    const ALL: [Self; 3] = [Self::Forward, Self::Backward, Self::BackwardInput];
+
+    fn stage(self) -> Stage {
+        match self {
+            Self::Forward => GRID_FORWARD,
+            Self::Backward => GRID_BACKWARD,
+            Self::BackwardInput => GRID_BACKWARD_INPUT,
+        }
+    }
+}
+
+fn job(case: &Arc<Case>, pass: Pass) -> Result<Job, CaseError> {
+    let failed =
+        |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
+    let stage = pass.stage();
+    let inputs = case.tensors(stage).map_err(|error| failed(&error))?;
+    // The oracle takes arrays as they are, which no engine has looked at yet.
+    stage.check_inputs(&inputs).map_err(|error| failed(&error))?;
+    let lanes = case.points() * case.grid.levels().len();
+    let oracle = Box::new(OfCase { case: Arc::clone(case), pass });
+    Job::new(stage, inputs, lanes, oracle).map_err(|error| failed(&error))
+}
+
+/// The oracle of a stage.
+#[derive(Debug)]
+struct OfCase {
+    case: Arc<Case>,
+    pass: Pass,
+}
+
+impl Oracle for OfCase {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        let case = &*self.case;
+        match self.pass {
+            Pass::Forward => under!(arithmetic, forward(case)),
+            Pass::Backward => under!(arithmetic, backward(case)),
+            Pass::BackwardInput => under!(arithmetic, backward_input(case)),
+        }
+    }
+
+    fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        match self.pass {
+            Pass::Backward => {
+                let steps = Steps::new(&self.case, lane_width);
+                Some(steps.map(|steps| Box::new(steps) as Box<dyn Scatter>))
+            }
+            // Each lane writes what is its own.
+            Pass::Forward | Pass::BackwardInput => None,
+        }
+    }
+}

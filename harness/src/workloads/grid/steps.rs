@@ -1,0 +1,114 @@
+//! Which lanes add to which entry: a lane has a point on a level, and at each step its warp is at one corner
+//! of its points' cells.
+
+use super::case::Case;
+use crate::scatter_step::{MOST_LANES, Scatter, ScatterStep, check_lane_width, parted};
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
+use splatcheck_gpu::stages::grid::GRID_BACKWARD;
+use splatcheck_gpu::{EngineError, Reduction};
+use splatcheck_reference::arithmetic::Ieee;
+use splatcheck_reference::grid::bounds::{Keys, keys};
+
+/// Where the lanes of each step are among those of all steps: a level's corners one after another, of each
+/// as many workgroups as its points fill.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places {
+    points: usize,
+    /// Levels times corners.
+    steps: usize,
+}
+
+impl Places {
+    /// Those of a case's points.
+    pub(super) fn of(case: &Case) -> Self {
+        let corners = keys::<Ieee>(&case.grid, &[]).corners;
+        Self { points: case.points(), steps: case.grid.levels().len() * corners }
+    }
+
+    /// Workgroups of a step.
+    fn workgroups(&self) -> usize {
+        self.points.div_ceil(WORKGROUP_SIZE as usize).max(1)
+    }
+
+    /// Lanes of all steps.
+    pub(super) fn lanes(&self) -> usize {
+        self.steps * self.workgroups() * WORKGROUP_SIZE as usize
+    }
+
+    /// The lane of a place in [`Keys::own`].
+    pub(super) fn lane(&self, place: usize) -> usize {
+        let [step, point] = [place / self.points, place % self.points];
+        step * self.workgroups() * WORKGROUP_SIZE as usize + point
+    }
+}
+
+/// The steps of a case on warps of one width, with the entries that the oracle has. What a workgroup has at
+/// a corner is shown as one by itself.
+#[derive(Debug)]
+pub(super) struct Steps<'a> {
+    case: &'a Case,
+    keys: Vec<u32>,
+    places: Places,
+    lane_width: u32,
+}
+
+impl<'a> Steps<'a> {
+    /// # Errors
+    /// [`EngineError::Input`] for a lane width that is no power of two up to 64.
+    pub(super) fn new(case: &'a Case, lane_width: u32) -> Result<Self, EngineError> {
+        let lane_width = check_lane_width(lane_width)?;
+        let keys = keys::<Ieee>(&case.grid, &case.positions).own;
+        Ok(Self { case, keys, places: Places::of(case), lane_width })
+    }
+}
+
+impl Scatter for Steps<'_> {
+    fn lane_width(&self) -> u32 {
+        self.lane_width
+    }
+
+    fn rows(&self) -> usize {
+        self.case.grid.entries()
+    }
+
+    fn values(&self) -> u32 {
+        u32::try_from(self.case.grid.features()).unwrap_or(u32::MAX)
+    }
+
+    fn workgroups(&self) -> u32 {
+        u32::try_from(self.places.steps * self.places.workgroups()).unwrap_or(u32::MAX)
+    }
+
+    fn is_keyed(&self) -> bool {
+        GRID_BACKWARD.is_keyed()
+    }
+
+    fn shared_of_kernel(&self, _: Reduction) -> u64 {
+        0
+    }
+
+    /// Lanes beyond the last point have stopped; those whose point is outside are idle.
+    fn workgroup(&self, workgroup: u32, visit: &mut dyn FnMut(&ScatterStep<'_>)) {
+        let width = self.lane_width as usize;
+        let Places { points, .. } = self.places;
+        let of_step = self.places.workgroups();
+        let [step, group] = [workgroup as usize / of_step, workgroup as usize % of_step];
+        let keys = &self.keys[step * points..][..points];
+        for warp in 0..WORKGROUP_SIZE / self.lane_width {
+            let first = (group * WORKGROUP_SIZE as usize + warp as usize * width).min(points);
+            let keys = &keys[first..(first + width).min(points)];
+            let destinations = parted(keys, |key| key != Keys::NONE);
+            let all = u64::MAX >> (MOST_LANES - self.lane_width);
+            let lanes = u32::try_from(keys.len()).unwrap_or(MOST_LANES);
+            let there = all.checked_shr(self.lane_width - lanes).unwrap_or(0);
+            visit(&ScatterStep {
+                per_lane: 1,
+                warp,
+                place: 0,
+                length: 1,
+                stopped: all & !there,
+                destinations: &destinations,
+            });
+        }
+    }
+}
