@@ -240,8 +240,8 @@ pub(super) fn judge_in(
     let (mut agreeing, mut tried) = (Vec::new(), Vec::new());
     // Terms of less precision are told of, and accepted by nobody who did not ask for them.
     let half = match *asked {
-        Asked::Any => Vec::new(),
-        Asked::One(_) => half,
+        Asked::One(_) if differs => half,
+        Asked::One(_) | Asked::Any => Vec::new(),
     };
     for group in [usual, unusual, half] {
         for formulation in group.into_iter().map(rounded).filter(may_explain) {
