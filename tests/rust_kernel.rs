@@ -1,20 +1,24 @@
 //! Kernels in Rust, judged in their own process: at every level a right one agrees and a wrong one is
 //! found, whatever a kernel does is a finding, and the example crate's tests pass.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::{env, fs};
 
 use splatcheck::kernel::{
     BoxError, Check, Formulation, Inputs, Kernel, KernelRules, Profile, ProjectBackwardInputs,
     ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterizeBackwardInputs,
-    RenderBackwardInputs, RenderGradients, Report, check,
+    RasterizeBackwardOutputs, RenderBackwardInputs, RenderGradients, Report, check,
 };
 use splatcheck::verdict::Verdict;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE_BACKWARD};
+use splatcheck_gpu::stages::splat::{
+    PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_REPLAY,
+};
 use splatcheck_gpu::{
-    BackwardInputs, Engine as _, RasterInputs, Reduction, Setting, Stage, Tensors, Work,
+    BackwardInputs, Data, Engine as _, RasterInputs, RasterOutputs, Reduction, Setting, Stage,
+    Tensors, Work,
 };
 use splatcheck_reference::splat::render::render_backward;
 use splatcheck_tests::{Defect, Mirror, root, say};
@@ -81,6 +85,33 @@ fn raster(inputs: &RasterizeBackwardInputs, defect: Defect) -> Result<RasterGrad
 
 fn right(inputs: &RasterizeBackwardInputs) -> Result<RasterGradients, BoxError> {
     raster(inputs, Defect::None)
+}
+
+/// Gradients and the image that the kernel renders itself.
+fn with_image(inputs: &RasterizeBackwardInputs) -> Result<RasterizeBackwardOutputs, BoxError> {
+    let forward = standard_inputs(inputs).raster.tensors()?;
+    let image = RasterOutputs::from_tensors(&mirrored(RASTERIZE, &forward, Defect::None)?)?;
+    Ok(RasterizeBackwardOutputs {
+        gradients: right(inputs)?,
+        render_colors: Some(image.render_colors),
+        render_alphas: Some(image.render_alphas),
+    })
+}
+
+/// A kernel that begins at checkpoints.
+fn replay(inputs: &RasterizeBackwardInputs, defect: Defect) -> Result<RasterGradients, BoxError> {
+    let mut all = standard_inputs(inputs).tensors()?;
+    let [height, width, channels] =
+        [inputs.height, inputs.width, inputs.channels].map(|side| side as usize);
+    let colors = Data::F32(inputs.render_colors.clone());
+    all.array("render_colors", &[height, width, channels], colors)?;
+    let offsets = inputs.checkpoint_offsets.clone();
+    let count = *offsets.last().ok_or("there are no checkpoints")? as usize;
+    all.array("checkpoint_offsets", &[offsets.len()], Data::U32(offsets))?;
+    let states = Data::F32(inputs.checkpoints.clone());
+    all.array("checkpoints", &[count, 256, 1 + channels], states)?;
+    let outputs = mirrored(RASTERIZE_BACKWARD_REPLAY, &all, defect)?;
+    Ok(RasterGradients::from_tensors(&outputs)?)
 }
 
 fn project(inputs: &ProjectInputs, defect: Defect) -> Result<ProjectOutputs, BoxError> {
@@ -183,6 +214,58 @@ fn right_kernels_agree_and_wrong_ones_are_found_at_every_level() {
     expect(&report(small(halved, out)), Some("v_scales["));
 }
 
+/// An image that a kernel returns beside its gradients is judged by the bounds of the forward pass.
+#[test]
+fn an_image_that_a_kernel_renders_itself_is_judged() {
+    type Changes = fn(&mut RasterizeBackwardOutputs);
+    let table: [(&str, Changes, Option<&str>); 5] = [
+        ("both", |_| {}, None),
+        ("colors alone", |all| all.render_alphas = None, None),
+        (
+            "wrong colors",
+            |all| all.render_colors.iter_mut().flatten().for_each(|color| *color += 0.01),
+            Some("render_colors["),
+        ),
+        (
+            "wrong alphas",
+            |all| all.render_alphas.iter_mut().flatten().for_each(|alpha| *alpha = 1.0 - *alpha),
+            Some("render_alphas["),
+        ),
+        (
+            "of one pixel",
+            |all| all.render_alphas.iter_mut().for_each(|image| image.truncate(1)),
+            Some("the kernel returned other arrays: render_alphas has"),
+        ),
+    ];
+    let out = folder();
+    for (name, changes, wrong) in table {
+        let kernel = move |inputs: &RasterizeBackwardInputs| {
+            let mut all = with_image(inputs)?;
+            changes(&mut all);
+            Ok(all)
+        };
+        let report = report(small(kernel, out.path()).name(name));
+        expect(&report, wrong);
+        let gradients = report.to_string().contains("v_means2d[");
+        assert!(wrong.is_none() || !gradients, "{name}: nothing else is wrong: {report}");
+    }
+    let alone = report(small(right, out.path())).tally().elements();
+    let with = report(small(with_image, out.path())).tally().elements();
+    assert!(with > alone, "{with} elements with the image, {alone} without");
+}
+
+#[test]
+fn a_kernel_that_begins_at_checkpoints_is_given_them_by_its_formulation() {
+    let out = folder();
+    let fastgs: Formulation = "fastgs".parse().expect("it exists");
+    let none = |inputs: &RasterizeBackwardInputs| replay(inputs, Defect::None);
+    expect(&report(small(none, out.path()).formulation(fastgs)), None);
+    let without = report(small(none, out.path()));
+    expect(&without, Some("the kernel returned an error: there are no checkpoints"));
+    let half = |inputs: &RasterizeBackwardInputs| replay(inputs, Defect::HalfOffDiagonal);
+    expect(&report(small(half, out.path()).formulation(fastgs)), Some("v_conics["));
+}
+
 #[test]
 fn whatever_a_kernel_does_is_a_finding() {
     type Changes = fn(RasterGradients) -> Result<RasterGradients, BoxError>;
@@ -241,6 +324,42 @@ fn a_kernel_that_keeps_the_values_of_the_run_before_is_not_deterministic() {
     let out = folder();
     let report = report(small(keeps, out.path()).generator("typical").cases(4));
     expect(&report, Some("not deterministic: v_opacities[0] is "));
+}
+
+/// It gives other bits in the second run too, and that is no more than a sign of what it does.
+#[test]
+fn a_kernel_that_adds_to_the_values_of_the_run_before_is_told_so_first() {
+    // Outputs that nobody clears, by their size.
+    let mut left = BTreeMap::<usize, RasterGradients>::new();
+    let adds = move |inputs: &RasterizeBackwardInputs| {
+        let own = right(inputs)?;
+        let size = own.v_colors.len();
+        let sums = match left.remove(&size) {
+            None => own,
+            Some(left) => {
+                let add = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a + b).collect();
+                let pairs: Vec<f32> =
+                    add(left.v_means2d.as_flattened(), own.v_means2d.as_flattened());
+                let conics: Vec<f32> =
+                    add(left.v_conics.as_flattened(), own.v_conics.as_flattened());
+                RasterGradients {
+                    v_means2d: pairs.as_chunks().0.to_vec(),
+                    v_conics: conics.as_chunks().0.to_vec(),
+                    v_opacities: add(&left.v_opacities, &own.v_opacities),
+                    v_colors: add(&left.v_colors, &own.v_colors),
+                }
+            }
+        };
+        left.insert(size, sums.clone());
+        Ok(sums)
+    };
+    let out = folder();
+    let report = report(small(adds, out.path()).name("mine").generator("typical").cases(4));
+    expect(&report, Some("not deterministic: v_"));
+    let text = report.to_string();
+    let first = text.lines().next().expect("a line");
+    let words = "looks like: the previous run's values are added";
+    assert!(first.starts_with("DISAGREE: mine is wrong in ") && first.contains(words), "{text}");
 }
 
 #[test]
@@ -308,6 +427,29 @@ fn target() -> PathBuf {
     own.ancestors().nth(3).expect("target/PROFILE/deps/TEST").to_owned()
 }
 
+/// Cargo in the example's folder, with the build folder of this test program.
+fn cargo(arguments: &[&str]) -> Output {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(arguments)
+        .args(["--release", "--offline", "--locked", "--quiet"])
+        .current_dir(root().join("harness/examples/rust-kernel"))
+        .env("CARGO_TARGET_DIR", target())
+        // It is compiled once, and then as it is.
+        .env("CARGO_INCREMENTAL", "0")
+        .output()
+        .expect("cargo starts")
+}
+
+/// The crate by itself: its manifest, its lock file and its tests, as far as their types, with no other crate in
+/// sight than those that it names. After a change of splatcheck this takes 17 s of processor time (37 s on two
+/// processors with a load of 7), else half a second.
+#[test]
+fn the_example_crate_compiles_by_itself() {
+    let said = cargo(&["check", "--tests"]);
+    let err = String::from_utf8_lossy(&said.stderr);
+    assert!(said.status.success(), "{err}");
+}
+
 /// As a user runs it. The example's dependencies are those of this build, but cargo tells packages apart by
 /// where they are seen from, and compiles splatcheck's own crates again: so this runs where it is asked for,
 /// and the gate's tests, compiled here, always. The cheapest way that was found leaves those crates unoptimized
@@ -316,15 +458,7 @@ fn target() -> PathBuf {
 #[test]
 #[ignore = "compiles splatcheck's crates once more: minutes. cargo nextest run --run-ignored all"]
 fn the_example_crate_gates_its_kernel() {
-    let example = root().join("harness/examples/rust-kernel");
-    let said = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["test", "--release", "--offline", "--locked", "--quiet"])
-        .current_dir(&example)
-        .env("CARGO_TARGET_DIR", target())
-        // It is compiled once, and then as it is.
-        .env("CARGO_INCREMENTAL", "0")
-        .output()
-        .expect("cargo starts");
+    let said = cargo(&["test"]);
     let out = String::from_utf8_lossy(&said.stdout);
     let err = String::from_utf8_lossy(&said.stderr);
     assert!(said.status.success(), "{out}\n{err}");

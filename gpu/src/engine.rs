@@ -306,6 +306,18 @@ pub trait Engine {
     /// Any [`EngineError`]; no partial result is returned.
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError>;
 
+    /// As [`Self::run`], every run made once, also by an engine that makes each more often to compare them.
+    ///
+    /// # Errors
+    /// As there.
+    fn run_once(
+        &mut self,
+        stage: Stage,
+        work: &[Work<'_>],
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        self.run(stage, work)
+    }
+
     /// Times a stage by the device's own clock: the kernel alone, `repeats` runs of every setting
     /// after one that is not counted, on inputs that lie on the device.
     ///

@@ -20,7 +20,7 @@
 //!
 //! | inputs | outputs | level |
 //! |---|---|---|
-//! | [`RasterizeBackwardInputs`] | [`RasterGradients`] | raster: the gradients of what is rasterized, for one camera |
+//! | [`RasterizeBackwardInputs`] | [`RasterGradients`], or with an image [`RasterizeBackwardOutputs`] | raster: the gradients of what is rasterized, for one camera |
 //! | [`ProjectInputs`] | [`ProjectOutputs`] | project: all Gaussians by all cameras |
 //! | [`ProjectBackwardInputs`] | [`ProjectGradients`] | project-backward |
 //! | [`RenderBackwardInputs`] | [`RenderGradients`] | full: a scene's images and gradients |
@@ -38,7 +38,8 @@ mod report;
 
 pub use check::{Check, CheckError};
 pub use inputs::{
-    Inputs, RasterizeBackwardInputs, RenderBackwardInputs, RenderGradients, WrongInputs,
+    Inputs, RasterizeBackwardInputs, RasterizeBackwardOutputs, RenderBackwardInputs,
+    RenderGradients, WrongInputs,
 };
 pub use report::Report;
 
@@ -56,7 +57,8 @@ use std::error::Error;
 /// Why a kernel gave no result, in its own words.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// A kernel that reads `I`. Functions and closures `Fn(&I) -> Result<I::Outputs, BoxError>` are kernels.
+/// A kernel that reads `I`. Functions and closures `Fn(&I) -> Result<O, BoxError>` are kernels, where `O` is
+/// `I::Outputs` or becomes that: at level raster gradients alone do.
 pub trait Kernel<I: Inputs>: Send {
     /// Computes the outputs; see the fields of both types for shapes and units.
     ///
@@ -65,13 +67,14 @@ pub trait Kernel<I: Inputs>: Send {
     fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError>;
 }
 
-impl<I, F> Kernel<I> for F
+impl<I, O, F> Kernel<I> for F
 where
     I: Inputs,
-    F: FnMut(&I) -> Result<I::Outputs, BoxError> + Send,
+    O: Into<I::Outputs>,
+    F: FnMut(&I) -> Result<O, BoxError> + Send,
 {
     fn run(&mut self, inputs: &I) -> Result<I::Outputs, BoxError> {
-        self(inputs)
+        Ok(self(inputs)?.into())
     }
 }
 

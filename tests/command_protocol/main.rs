@@ -215,6 +215,33 @@ fn a_program_of_another_formulation_is_told_under_which_it_agrees() {
     assert!(said.err.contains("--formulation any: level full has no formulations"), "{said:?}");
 }
 
+/// A program that begins at checkpoints and is not given them fails: it is tried under the formulation that gives
+/// them, by `check` and `fuzz`; one that then disagrees is told what it was given.
+#[test]
+fn a_program_that_lacks_checkpoints_is_given_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let corpus = corpus(&["tile-corner"]);
+    let corpus = corpus.path().to_str().expect("a plain name");
+    let check = ["check", "--cases", "4", "--corpus", corpus, "--command"];
+    let fuzz = ["fuzz", "--cases", "4", "--generator", "finish", "--command"];
+    let right = mirror("rasterize_backward_replay");
+    for words in [&check[..], &fuzz[..]] {
+        let said = say(folder.path(), &[words, &[&right]].concat());
+        assert_eq!(said.code, Some(1), "without them it fails: {said:?}");
+        assert!(said.out.contains("\nformulation: agrees under image (fastgs)"), "{said:?}");
+        let any = ["--formulation", "any"];
+        let said = say(folder.path(), &[words, &[&right], &any[..]].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.out.contains("formulation image (fastgs); bounds for"), "{said:?}");
+        let wrong = mirror("rasterize_backward_replay channel");
+        let said = say(folder.path(), &[words, &[&wrong], &any[..]].concat());
+        assert_eq!(said.code, Some(1), "{said:?}");
+        let told = "\nformulation: the program does not agree under image (fastgs) and image, divide = \
+                    direct either, given checkpoint_offsets and checkpoints\n";
+        assert!(said.out.contains(told), "{said:?}");
+    }
+}
+
 #[test]
 fn every_level_below_the_whole_way_has_its_right_and_its_wrong_program() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -13,7 +13,7 @@ use splatcheck::verdict::Tally;
 use splatcheck::workload::{AnyCase, Job, Notes};
 use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
 use splatcheck::workloads::splat::formulated::{candidates, described};
-use splatcheck_gpu::{Data, Dtype};
+use splatcheck_gpu::{Data, Dtype, Tensors};
 use splatcheck_reference::splat::Formulation;
 use std::path::PathBuf;
 
@@ -74,13 +74,15 @@ impl NativeCase {
     }
 
     /// The other formulations that a kernel may have, in groups, of which one is tried where none agrees of those
-    /// before: what each is given by, and in words.
-    fn formulations(&self) -> Vec<Vec<(String, String)>> {
+    /// before: what each is given by, in words, and the inputs that a kernel has there alone.
+    fn formulations(&self) -> Vec<Vec<(String, String, Vec<&'static str>)>> {
         if self.contract.level() != Level::Raster {
             return Vec::new();
         }
-        let named = |one: Formulation| (one.to_string(), described(one));
-        let other = |one: &Formulation| *one != self.contract.formulation();
+        let own = self.contract.formulation();
+        let more = |one: Formulation| self.contract.given_only_in(one, own);
+        let named = |one: Formulation| (one.to_string(), described(one), more(one));
+        let other = |one: &Formulation| *one != own;
         let groups = candidates(&|_| true).into_iter();
         groups.map(|group| group.into_iter().filter(other).map(named).collect()).collect()
     }
@@ -128,36 +130,44 @@ impl NativeCase {
         Some(self.contract.preset()?.arithmetic?.name())
     }
 
-    /// Judges the outputs, the bytes of a .safetensors, in the case's formulation or in another.
-    fn judge(
+    /// The same in another expression.
+    fn judged_in(
         &self,
         py: Python<'_>,
-        outputs: &[u8],
-        model: &str,
-        other: (Option<String>, Option<u32>),
-    ) -> PyResult<Judged> {
+        named: Option<String>,
+        extra_roundings: Option<u32>,
+    ) -> PyResult<Self> {
+        let (formulation, extra) = expression((named.as_deref(), extra_roundings))?;
+        let other = self.contract.with(formulation, extra).map_err(value_error)?;
+        py.detach(|| Self::new(AnyCase::clone(&self.case), self.view, other))
+    }
+
+    /// Judges the outputs, the bytes of a .safetensors.
+    fn judge(&self, py: Python<'_>, outputs: &[u8], model: &str) -> PyResult<Judged> {
         let arithmetic = arithmetic(model)?;
-        py.detach(|| match self.other(other)? {
-            None => judged(&self.contract, arithmetic, &self.job, outputs),
-            Some((other, job)) => judged(&other, arithmetic, &job, outputs),
+        py.detach(|| {
+            let outputs = self.decoded(outputs)?;
+            let tally = judge_job(&self.contract, arithmetic, &self.job, &outputs);
+            Ok(Judged::of(&tally.map_err(value_error)?))
         })
     }
 
-    /// What the kernel may have got wrong that returned these outputs, the best hypothesis first; nothing
-    /// where they agree. The options are those of `judge`, and what it returned for the case just before, if that
-    /// is known.
+    /// What the kernel may have got wrong that returned these outputs, perhaps others just before, the best
+    /// hypothesis first; nothing where they agree.
     fn diagnose(
         &self,
         py: Python<'_>,
-        returned: (Option<Vec<u8>>, Vec<u8>),
+        before: Option<&[u8]>,
+        outputs: &[u8],
         model: &str,
-        expression: (Option<String>, Option<u32>),
     ) -> PyResult<Vec<String>> {
         let arithmetic = arithmetic(model)?;
-        let returned = (returned.0.as_deref(), &returned.1[..]);
-        py.detach(|| match self.other(expression)? {
-            None => diagnosed(&self.contract, arithmetic, &self.job, returned),
-            Some((other, job)) => diagnosed(&other, arithmetic, &job, returned),
+        py.detach(|| {
+            let before = before.map(|before| self.decoded(before)).transpose()?;
+            let returned = (before.as_ref(), &self.decoded(outputs)?);
+            let found = diagnose_job(&self.contract, arithmetic, &self.job, returned);
+            let found = found.map_err(value_error)?;
+            Ok(found.iter().flat_map(Diagnosis::lines).map(str::to_owned).collect())
         })
     }
 
@@ -245,44 +255,9 @@ pub(crate) struct Worst {
 }
 
 impl NativeCase {
-    /// The contract in another expression, with its job; nothing where none is named.
-    fn other(
-        &self,
-        (named, extra_roundings): (Option<String>, Option<u32>),
-    ) -> PyResult<Option<(Contract, Job)>> {
-        if named.is_none() && extra_roundings.is_none() {
-            return Ok(None);
-        }
-        let (formulation, extra) = expression((named.as_deref(), extra_roundings))?;
-        let other = self.contract.with(formulation, extra).map_err(value_error)?;
-        let job = other.job(&self.case, self.view).map_err(value_error)?;
-        Ok(Some((other, job)))
+    fn decoded(&self, outputs: &[u8]) -> PyResult<Tensors> {
+        decode(&self.contract, &self.job.sizes, outputs).map_err(value_error)
     }
-}
-
-fn diagnosed(
-    contract: &Contract,
-    arithmetic: Arithmetic,
-    job: &Job,
-    (before, outputs): (Option<&[u8]>, &[u8]),
-) -> PyResult<Vec<String>> {
-    let decoded = |bytes: &[u8]| decode(contract, &job.sizes, bytes).map_err(value_error);
-    let (before, outputs) = (before.map(decoded).transpose()?, decoded(outputs)?);
-    let returned = (before.as_ref(), &outputs);
-    let found = diagnose_job(contract, arithmetic, job, returned).map_err(value_error)?;
-    let lines = found.iter().flat_map(Diagnosis::lines);
-    Ok(lines.map(str::to_owned).collect())
-}
-
-fn judged(
-    contract: &Contract,
-    arithmetic: Arithmetic,
-    job: &Job,
-    outputs: &[u8],
-) -> PyResult<Judged> {
-    let outputs = decode(contract, &job.sizes, outputs).map_err(value_error)?;
-    let tally = judge_job(contract, arithmetic, job, &outputs).map_err(value_error)?;
-    Ok(Judged::of(&tally))
 }
 
 impl Judged {

@@ -1,8 +1,14 @@
 """Cases and the oracle."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import splatcheck
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+from my_kernel import rasterize_backward  # noqa: E402
 
 SHAPES = {
     "raster": ["means2d", "conics", "flatten_ids", "v_render_colors", "last_ids"],
@@ -77,6 +83,7 @@ def test_a_saved_case_is_read_again(tmp_path):
         ({"generator": "nobody"}, "there is no generator 'nobody': expected one of"),
         ({"convention": "mine"}, "there is no convention 'mine': expected inria or gsplat"),
         ({"formulation": "mine"}, "mine"),
+        ({"level": "full", "formulation": "any"}, "formulation is 'any': "),
         ({"level": "full", "formulation": "brush"}, "level full has no formulation"),
         ({"corpus": "/nowhere"}, "/nowhere"),
         ({"count": -1}, "count is -1: expected a whole number, 0 or more"),
@@ -111,3 +118,29 @@ def test_another_model_or_formulation_judges_by_other_bounds():
     splatcheck.assert_gradients(actual, case, model="ieee", formulation="brush", extra_roundings=3)
     with pytest.raises(ValueError):
         splatcheck.assert_gradients(actual, case, extra_roundings=65)
+
+
+def test_any_formulation_may_hold_a_result():
+    with pytest.raises(ValueError, match="formulation is 'any': a case holds what a kernel reads in one"):
+        splatcheck.cases(formulation="any")
+    full = splatcheck.cases("full", 1)[0]
+    with pytest.raises(ValueError, match="formulation is 'any': level full has no formulations"):
+        splatcheck.assert_gradients({}, full, formulation="any")
+    taken = 0
+    for case in splatcheck.cases(count=30):
+        # Two roundings away from what the kernel is given: the bounds of 3dgs have none there.
+        left = np.float32(1) - case.inputs["render_alphas"]
+        outputs = rasterize_backward(case.inputs | {"render_transmittance": left}, case.metadata)
+        splatcheck.assert_gradients(outputs, case, formulation="any")
+        try:
+            splatcheck.assert_gradients(outputs, case)
+        except AssertionError as error:
+            taken += "formulation 3dgs" in str(error)
+    assert taken > 0, "another formulation is needed"
+    outputs["v_colors"] = outputs["v_colors"] + np.float32(1)
+    with pytest.raises(AssertionError) as raised:
+        splatcheck.assert_gradients(outputs, case, formulation="any")
+    words = str(raised.value)
+    assert "formulation 3dgs" in words and "Note: formulation any: outside the bounds of the " in words, words
+    with pytest.raises(AssertionError, match="formulation brush"):
+        splatcheck.assert_gradients(outputs, case, formulation="brush")

@@ -1,5 +1,6 @@
 """check: a kernel on many cases."""
 
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -68,7 +69,8 @@ def test_what_a_kernel_raises_is_a_finding_with_its_cause():
         raise RuntimeError("an illegal memory access")
 
     result = splatcheck.check(raises, count=50)
-    assert len(result.findings) == 20 and result.notes == ["stopped after 20 findings"]
+    assert len(result.findings) == 20 and result.notes[0] == "stopped after 20 findings"
+    assert result.notes[1].startswith("formulation: does not agree under image (fastgs) and "), result.notes
     assert "the kernel raised RuntimeError: an illegal memory access" in str(result)
     with pytest.raises(AssertionError) as raised:
         result.raise_for_findings()
@@ -170,6 +172,69 @@ def test_a_kernel_of_another_formulation_is_told_so():
     assert not lost and "formulation: agrees under none of the " in str(lost), lost
     with pytest.raises(ValueError, match="level full has no formulations"):
         splatcheck.check(of_opacities, "full", formulation="any")
+
+
+def from_checkpoints(inputs, metadata, bug=None):
+    """The backward rasterization that begins at checkpoints, of every 32 entries of a tile's list."""
+    grads, tile = zeros(inputs, metadata), metadata["tile_size"]
+    with np.errstate(all="ignore"):
+        for t, (start, end) in enumerate(zip(inputs["tile_offsets"], inputs["tile_offsets"][1:], strict=False)):
+            row, column = divmod(t, -(-metadata["width"] // tile))
+            ys = np.arange(row * tile, min((row + 1) * tile, metadata["height"]))
+            xs = np.arange(column * tile, min((column + 1) * tile, metadata["width"]))
+            for bucket, first in enumerate(range(start, end, 32)):
+                number = inputs["checkpoint_offsets"][t] + (0 if bug == "first checkpoint" else bucket)
+                state = inputs["checkpoints"][number].reshape(tile, tile, -1)[: len(ys), : len(xs)]
+                entries = range(first, min(first + 32, end))
+                one_bucket(inputs, metadata, grads, np.ix_(ys, xs), entries, state)
+    return grads
+
+
+def one_bucket(inputs, metadata, grads, pixels, entries, state):
+    """Adds what these entries contribute to the pixels of a tile: what is left of the image is replayed."""
+    ys, xs = pixels
+    v, half = inputs["v_render_colors"][pixels], np.float32(0.5)
+    final, t = inputs["render_transmittance"][pixels], state[..., 0]
+    rest = inputs["render_colors"][pixels] - final[..., None] * inputs["background"] - state[..., 1:]
+    behind = final * (inputs["v_render_alphas"][pixels] - (v * inputs["background"]).sum(axis=-1))
+    px, py = (k.astype(np.float32) + metadata["pixel_center"] for k in (xs, ys))
+    for i in entries:
+        g = inputs["flatten_ids"][i]
+        (x, y), (a, b, c) = inputs["means2d"][g], inputs["conics"][g]
+        opacity, color = inputs["opacities"][g], inputs["colors"][g]
+        dx, dy = x - px, y - py
+        power = -half * (a * dx * dx + c * dy * dy) - b * dx * dy
+        gauss = np.exp(power)
+        alpha = np.minimum(metadata["alpha_max"], opacity * gauss)
+        counts = (power <= 0) & (alpha >= metadata["alpha_min"]) & (i <= inputs["last_ids"][pixels])
+        alpha = np.where(counts, alpha, np.float32(0))
+        rest = rest - (alpha * t)[..., None] * color
+        reciprocal = 1 / (1 - alpha)
+        v_alpha = ((color * t[..., None] - rest * reciprocal[..., None]) * v).sum(axis=-1) + behind * reciprocal
+        grads["v_colors"][g] += ((alpha * t)[..., None] * v).sum(axis=(0, 1))
+        t = t * (1 - alpha)
+        if metadata["clamp_stops_gradient"]:
+            counts = counts & (opacity * gauss <= metadata["alpha_max"])
+        v_alpha, gauss = (np.where(counts, k, np.float32(0)) for k in (v_alpha, gauss))
+        v_power = opacity * v_alpha * gauss
+        grads["v_opacities"][g] += (gauss * v_alpha).sum()
+        grads["v_conics"][g] += [(k * v_power).sum() for k in (-half * dx * dx, -dx * dy, -half * dy * dy)]
+        grads["v_means2d"][g] += [(k * v_power).sum() for k in (-(a * dx + b * dy), -(c * dy + b * dx))]
+
+
+def test_a_kernel_that_lacks_checkpoints_is_given_them(tmp_path):
+    shutil.copy(Path(__file__).parents[3] / "corpora/splat/list-of-255.toml", tmp_path)
+    drawn = {"corpus": tmp_path, "count": 2}
+    right = splatcheck.check(from_checkpoints, formulation="fastgs", **drawn)
+    assert right and any(len(case.inputs["checkpoints"]) > 2 for case in splatcheck.cases(formulation="fastgs", **drawn))
+    lacks = splatcheck.check(from_checkpoints, **drawn)
+    assert not lacks and lacks.findings[0].kind == "raised" and "checkpoint_offsets" in str(lacks), lacks
+    assert lacks.notes == ["formulation: agrees under image (fastgs)"], lacks
+    anyone = splatcheck.check(from_checkpoints, formulation="any", **drawn)
+    assert anyone and anyone.notes == ["formulation: image (fastgs)"], anyone
+    wrong = splatcheck.check(lambda x, m: from_checkpoints(x, m, "first checkpoint"), formulation="any", **drawn)
+    told = "formulation: does not agree under image (fastgs) and image, divide = direct either, given "
+    assert not wrong and wrong.notes == [told + "checkpoint_offsets and checkpoints"], wrong
 
 
 def test_an_image_that_a_raster_kernel_returns_is_judged():

@@ -1,7 +1,7 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
 use super::chain::{NO_FORWARD, after_own};
-use super::once::{once, outputs_of};
+use super::once::{once, outputs_of_one_run};
 use super::run_stage::{Runs, tallies};
 use super::{
     Chain, Contender, Diagnoses, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited,
@@ -327,8 +327,8 @@ impl<'a, 'm> Judge<'a, 'm> {
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.
         self.hooks.observer.found(&finding, false);
+        finding.diagnosis = self.diagnose(job, &finding);
         if self.repeats(&finding.fault) {
-            finding.diagnosis = self.diagnose(job, &finding);
             self.shrink(item, &mut finding);
             let [larger, small] =
                 [&item.case, &finding.case].map(|case| case.describe(job.stage, item.view));
@@ -356,12 +356,16 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     /// What the kernel may have got wrong, where that is asked.
     fn diagnose(&mut self, job: &Job, finding: &Finding) -> Option<Diagnosis> {
-        match finding.fault {
-            Fault::Difference(_) if self.hooks.diagnoses != Diagnoses::None => {
-                self.diagnosed(job, finding.setting)
+        let tells = match &finding.fault {
+            Fault::Difference(_) => true,
+            // A program whose outputs nobody clears may add to what it left there.
+            Fault::Engine(EngineError::NotDeterministic(_)) => {
+                self.report.info.kind == EngineKind::Command
             }
-            Fault::Difference(_) | Fault::Engine(_) => None,
-        }
+            Fault::Engine(_) => false,
+        };
+        let asked = tells && self.hooks.diagnoses != Diagnoses::None;
+        asked.then(|| self.diagnosed(job, finding.setting)).flatten()
     }
 
     /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
@@ -370,10 +374,10 @@ impl<'a, 'm> Judge<'a, 'm> {
         let engine = self.contender.engine.as_mut();
         // Of other engines the harness clears the outputs.
         let before = match self.report.info.kind {
-            EngineKind::Command => Some(outputs_of(engine, job, setting).ok()?),
+            EngineKind::Command => Some(outputs_of_one_run(engine, job, setting).ok()?),
             EngineKind::Emulator | EngineKind::Wgpu | EngineKind::Cuda => None,
         };
-        let outputs = outputs_of(engine, job, setting).ok()?;
+        let outputs = outputs_of_one_run(engine, job, setting).ok()?;
         let run = FailedRun {
             arithmetic: Arithmetic::of(&self.report.info),
             setting,

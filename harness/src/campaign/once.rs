@@ -29,7 +29,19 @@ pub fn outputs_of(
     job: &Job,
     setting: Option<Setting>,
 ) -> Result<Tensors, EngineError> {
-    let mut all = engine.run(job.stage, &[Work { inputs: &job.inputs, settings: &[setting] }])?;
+    only_one(engine.run(job.stage, &[Work { inputs: &job.inputs, settings: &[setting] }])?)
+}
+
+/// As [`outputs_of`], in one run also where runs are compared.
+pub(super) fn outputs_of_one_run(
+    engine: &mut dyn Engine,
+    job: &Job,
+    setting: Option<Setting>,
+) -> Result<Tensors, EngineError> {
+    only_one(engine.run_once(job.stage, &[Work { inputs: &job.inputs, settings: &[setting] }])?)
+}
+
+fn only_one(mut all: Vec<Vec<Tensors>>) -> Result<Tensors, EngineError> {
     all.pop().and_then(|mut settings| settings.pop()).ok_or_else(no_result)
 }
 

@@ -9,7 +9,7 @@ use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::formulation::{FormulationError, NAMED};
 
 use super::exit::CliError;
-use crate::campaign::{EngineReport, Fault, Finding};
+use crate::campaign::{EngineReport, Fault};
 use crate::diagnosis::Diagnosis;
 use crate::manifest::Manifest;
 use crate::user_kernel::UserKernel;
@@ -96,12 +96,50 @@ impl Judging<'_> {
         }
     }
 
-    /// Whether it names its arrays: a misuse is then not explained by others.
-    fn names_its_arrays(self) -> bool {
+    /// Whether it is given other arrays in the one formulation than in the other.
+    fn is_given_others(self, first: Formulation, other: Formulation) -> bool {
         match self {
-            Self::User(kernel) => kernel.manifest().is_some(),
-            Self::Manifest(_) | Self::Program(_) => true,
+            Self::User(_) | Self::Manifest(_) => interface_of(other) != interface_of(first),
+            Self::Program(contract) => !contract.given_only_in(other, first).is_empty(),
         }
+    }
+
+    /// Whether a run failed in a way that arrays which another formulation gives may explain.
+    fn may_lack_arrays(self, report: &EngineReport) -> bool {
+        let failed = |failed: fn(&EngineError) -> bool| {
+            let mut faults = report.findings.iter().map(|finding| &finding.fault);
+            faults.any(|fault| matches!(fault, Fault::Engine(error) if failed(error)))
+        };
+        match self {
+            // It names its arrays: a misuse is not explained by others.
+            Self::User(kernel) if kernel.manifest().is_some() => false,
+            Self::Manifest(_) => false,
+            // It may have taken its arrays for others of equal number.
+            Self::User(_) => failed(|error| matches!(error, EngineError::Device(_))),
+            // It looked for one that is not there.
+            Self::Program(_) => {
+                failed(|error| matches!(error, EngineError::Refused(_) | EngineError::Ended(_)))
+            }
+        }
+    }
+
+    /// What a failing kernel was given besides, where that made no difference; nothing of those that are
+    /// given as many arrays in every formulation: their misuse speaks for itself.
+    fn given_besides(self, first: Formulation, tried: &[Formulation]) -> Option<String> {
+        let Self::Program(contract) = self else { return None };
+        let more = tried.iter().map(|other| contract.given_only_in(*other, first));
+        let more = more.max_by_key(Vec::len).filter(|more| !more.is_empty())?.join(" and ");
+        let under: Vec<_> = tried.iter().map(|other| described(*other)).collect();
+        let under = under.join(" and ");
+        Some(format!("formulation: the program does not agree under {under} either, given {more}"))
+    }
+
+    /// The projects in whose formulations it was not tried, since it does not take their arrays.
+    fn not_tried(self) -> Option<String> {
+        let left_out = NAMED.iter().filter(|named| !self.fits(named.formulation));
+        let names: Vec<_> = left_out.map(|named| named.name).collect();
+        let why = "which are given arrays that it does not take";
+        (!names.is_empty()).then(|| format!("; not tried: {}, {why}", names.join(", ")))
     }
 
     fn has_formulations(self) -> bool {
@@ -150,13 +188,6 @@ fn differs(report: &EngineReport) -> bool {
     report.findings.iter().any(|finding| matches!(finding.fault, Fault::Difference(_)))
 }
 
-/// Whether the kernel misused the machine: it may have taken its arrays for others of equal number, as a
-/// formulation with other arrays might explain.
-fn faults(report: &EngineReport) -> bool {
-    let device = |finding: &Finding| matches!(finding.fault, Fault::Engine(EngineError::Device(_)));
-    report.findings.iter().any(device)
-}
-
 /// Whether anything disagrees; where nothing does, there may have been nothing to compare.
 fn disagrees(reports: &[EngineReport]) -> bool {
     let mut rows = reports.iter().flat_map(EngineReport::named_rows);
@@ -198,24 +229,23 @@ pub(super) fn judge_in(
         return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
     }
     let differs = reports.iter().any(differs);
-    let others_explain = !kernel.names_its_arrays() && reports.iter().any(faults);
+    let others_explain = reports.iter().any(|report| kernel.may_lack_arrays(report));
     if !differs && !others_explain {
         return Ok(Judged { formulation: first, reports, others: None, agreeing: Vec::new() });
     }
-    let may_explain = |other: &Formulation| {
-        *other != first && (differs || interface_of(*other) != interface_of(first))
-    };
+    let may_explain =
+        |other: &Formulation| *other != first && (differs || kernel.is_given_others(first, *other));
     let findings = reports.iter().flat_map(|report| &report.findings);
     let failing: Vec<_> = findings.map(|f| (AnyCase::clone(&f.case), f.view)).collect();
-    let (mut agreeing, mut tried) = (Vec::new(), 0);
+    let (mut agreeing, mut tried) = (Vec::new(), Vec::new());
     // Terms of less precision are told of, and accepted by nobody who did not ask for them.
     let half = match *asked {
-        Asked::Any => Vec::new(),
-        Asked::One(_) => half,
+        Asked::One(_) if differs => half,
+        Asked::One(_) | Asked::Any => Vec::new(),
     };
     for group in [usual, unusual, half] {
         for formulation in group.into_iter().map(rounded).filter(may_explain) {
-            tried += 1;
+            tried.push(formulation);
             // What fails first: it is little, and tells most of them.
             if disagrees(&judge(formulation, Trial::Cases(&failing))?) {
                 continue;
@@ -236,11 +266,12 @@ pub(super) fn judge_in(
     let others = match (agreeing.is_empty(), differs) {
         (false, _) => Some(format!("formulation: agrees under {}", agreeing.join("; under "))),
         (true, true) => Some(format!(
-            "formulation: agrees under none of the {tried} others that a kernel with these parameters \
-             may have either"
+            "formulation: agrees under none of the {} others that a kernel with these parameters \
+             may have either{}",
+            tried.len(),
+            kernel.not_tried().unwrap_or_default()
         )),
-        // A misuse speaks for itself.
-        (true, false) => None,
+        (true, false) => kernel.given_besides(first, &tried),
     };
     Ok(Judged { formulation: first, reports, others, agreeing })
 }

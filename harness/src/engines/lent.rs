@@ -29,4 +29,12 @@ impl Engine for Lent<'_> {
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
         self.0.run(stage, work)
     }
+
+    fn run_once(
+        &mut self,
+        stage: Stage,
+        work: &[Work<'_>],
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        self.0.run_once(stage, work)
+    }
 }

@@ -116,6 +116,17 @@ impl Engine for Repeated<'_> {
         })?;
         first.map(|(_, outputs)| outputs).ok_or_else(|| EngineError::Input("no run".to_owned()))
     }
+
+    fn run_once(
+        &mut self,
+        stage: Stage,
+        work: &[Work<'_>],
+    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        match &mut self.0 {
+            Machine::Emulator(engine, _) => engine.run_once(stage, work),
+            Machine::Device(engine, _) => engine.run_once(stage, work),
+        }
+    }
 }
 
 /// A kernel's failure with the run that it failed in.

@@ -9,6 +9,7 @@ use splatcheck_reference::splat::{Colors, Convention, Scene};
 
 use crate::io::Problem;
 use crate::workloads::splat::contract::{Level, raster_arrays};
+use crate::workloads::splat::expectation::IMAGE;
 use crate::workloads::splat::files::case_file;
 use crate::workloads::splat::whole::case_bytes;
 
@@ -92,6 +93,29 @@ pub struct RasterizeBackwardInputs {
     pub v_render_colors: Vec<f32>,
     /// `[H,W]` gradient of the loss with respect to `render_alphas`.
     pub v_render_alphas: Vec<f32>,
+    /// `[T+1]`: tile t has the checkpoints `checkpoint_offsets[t]..checkpoint_offsets[t+1]`, one for each
+    /// begun 32 entries of its list. Given under formulation `fastgs` alone, else empty.
+    pub checkpoint_offsets: Vec<u32>,
+    /// `[S,256,1+D]`: transmittance and colour of the tile's pixels in front of the checkpoint's first entry.
+    pub checkpoints: Vec<f32>,
+}
+
+/// What a backward rasterization returns: the gradients, and the image, where the kernel renders it itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RasterizeBackwardOutputs {
+    /// The gradients.
+    pub gradients: RasterGradients,
+    /// `[H,W,D]`, background included; not compared where it is `None`.
+    pub render_colors: Option<Vec<f32>>,
+    /// `[H,W]`: 1 - transmittance; not compared where it is `None`.
+    pub render_alphas: Option<Vec<f32>>,
+}
+
+/// Gradients without an image.
+impl From<RasterGradients> for RasterizeBackwardOutputs {
+    fn from(gradients: RasterGradients) -> Self {
+        Self { gradients, render_colors: None, render_alphas: None }
+    }
 }
 
 impl RasterizeBackwardInputs {
@@ -111,7 +135,7 @@ impl RasterizeBackwardInputs {
 }
 
 impl Inputs for RasterizeBackwardInputs {
-    type Outputs = RasterGradients;
+    type Outputs = RasterizeBackwardOutputs;
 
     const LEVEL: Level = Level::Raster;
 
@@ -138,7 +162,14 @@ impl Inputs for RasterizeBackwardInputs {
             tile_offsets,
             flatten_ids,
         } = raster;
+        let noted = all.find("checkpoints").is_some();
         Ok(Self {
+            checkpoint_offsets: if noted {
+                all.u32("checkpoint_offsets")?.to_vec()
+            } else {
+                vec![]
+            },
+            checkpoints: if noted { all.f32("checkpoints")?.to_vec() } else { vec![] },
             width,
             height,
             tile_size,
@@ -160,8 +191,19 @@ impl Inputs for RasterizeBackwardInputs {
         })
     }
 
-    fn named(&self, outputs: &RasterGradients) -> Result<Tensors, ShapeError> {
-        outputs.tensors(self.channels as usize)
+    fn named(&self, outputs: &RasterizeBackwardOutputs) -> Result<Tensors, ShapeError> {
+        let [height, width, channels] =
+            [self.height, self.width, self.channels].map(|side| side as usize);
+        let RasterizeBackwardOutputs { gradients, render_colors, render_alphas } = outputs;
+        let mut all = gradients.tensors(channels)?;
+        let [colors, alphas] = IMAGE;
+        if let Some(image) = render_colors {
+            all.array(colors, &[height, width, channels], Data::F32(image.clone()))?;
+        }
+        if let Some(image) = render_alphas {
+            all.array(alphas, &[height, width], Data::F32(image.clone()))?;
+        }
+        Ok(all)
     }
 }
 

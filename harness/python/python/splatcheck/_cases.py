@@ -109,6 +109,12 @@ class Case:
             raise ValueError(f"the file is {os.fspath(path)!r}: its name must end with .safetensors")
         self._native.write(os.fspath(path))
 
+    def _judged_in(self, formulation: str | None, extra_roundings: int | None) -> Case:
+        """The same in another expression, where one is named, with what a kernel reads there."""
+        if formulation is None and extra_roundings is None:
+            return self
+        return Case(self._native.judged_in(formulation, extra_roundings))
+
     @cached_property
     def _bytes(self) -> bytes:
         return self._native.inputs()
@@ -211,7 +217,8 @@ def cases(
             constants that are built into it. Some cases are not for it: :attr:`Case.not_for`.
         formulation: the expression of alpha's gradient (``3dgs``, ``gsplat-1.5``, ``gsplat-main``,
             ``brush``, ``fastgs``, ``taichi``, ``slang``), which decides what a kernel reads; the preset's
-            where it is None.
+            where it is None. Not ``any``: a case holds what is read in one of them; :func:`check` and
+            :func:`assert_gradients` try others.
 
     Raises:
         ValueError: an option cannot be followed; the message says why.
@@ -229,6 +236,9 @@ def draw(
 ) -> Cases:
     """As :func:`cases`, of a level and preset, for kernels that round intermediates more often."""
     seed, generator = seeded
+    if expression[0] == "any":
+        what = "a case holds what a kernel reads in one formulation"
+        raise ValueError(f"formulation is 'any': {what}: name it, and give 'any' to check or assert_gradients")
     for name, value in (("count", count), ("seed", seed)):
         if not isinstance(value, int | np.integer) or value < 0:
             raise ValueError(f"{name} is {value!r}: expected a whole number, 0 or more")

@@ -145,7 +145,8 @@ def check(
         level, count, seed, preset, convention, generator, corpus: see :func:`cases`. Cases that are not for
             the preset's kernel are counted in the notes.
         formulation: see :func:`cases`; or ``any``, the first that all results agree under. Where the kernel
-            disagrees, the notes say under which others it agrees, at level raster.
+            disagrees, the notes say under which others it agrees, at level raster; one that raises is tried
+            where it gets what it may lack (``checkpoints``, under ``fastgs``).
         model, extra_roundings: see :func:`assert_gradients`.
         layouts: False for contiguous inputs alone.
 
@@ -167,7 +168,8 @@ def check(
         raise ValueError(f"formulation is 'any': level {drawn.level} has no formulations")
     kernel = _Kernel(fn, expect_model(model, drawn.model), layouts, (None, None))
     result = _all(kernel, drawn)
-    agreeing, tried = _agreeing(kernel, drawn, result, (formulation == "any", extra_roundings))
+    tried = _others(kernel, drawn, result, (formulation == "any", extra_roundings))
+    agreeing = [(one.words, one.result) for one in tried if one.result is not None]
     if formulation == "any" and agreeing:
         words, result = agreeing[0]
         result.notes.append(f"formulation: {words}")
@@ -176,8 +178,11 @@ def check(
         result.notes.append(f"formulation: agrees under {others}")
         first = f"Looks like: another formulation: agrees on all cases under {others}\n"
         result.findings = [replace(one, message=first + one.message) for one in result.findings]
+    elif tried and all(one.more for one in tried):
+        names, more = (" and ".join(all) for all in ([one.words for one in tried], tried[0].more))
+        result.notes.append(f"formulation: does not agree under {names} either, given {more}")
     elif tried:
-        result.notes.append(f"formulation: agrees under none of the {tried} others either")
+        result.notes.append(f"formulation: agrees under none of the {len(tried)} others either")
     return result
 
 
@@ -197,7 +202,7 @@ def _all(kernel: _Kernel, drawn: Cases) -> Result:
     result = Result(drawn.level, kernel.model)
     left_out: Counter[str] = Counter()
     first = None
-    for number, case in enumerate(drawn[index] for index in range(len(drawn))):
+    for number, case in enumerate(drawn[index]._judged_in(*kernel.expression) for index in range(len(drawn))):
         if case.not_for is not None:
             left_out[case.not_for] += 1
             continue
@@ -217,33 +222,53 @@ def _all(kernel: _Kernel, drawn: Cases) -> Result:
     return result
 
 
-def _agreeing(
-    kernel: _Kernel, drawn: Cases, result: Result, asked: tuple[bool, int | None]
-) -> tuple[list[tuple[str, Result]], int]:
-    """The other formulations that the kernel agrees under on all cases, in words, and how many were tried.
+@dataclass(frozen=True)
+class _Tried:
+    """A formulation that was tried."""
 
-    What was outside its bounds is judged first: it is little, and tells most of them.
+    words: str
+    """The formulation, in words."""
+    more: list[str]
+    """Inputs that a kernel has there alone."""
+    result: Result | None
+    """That of all cases, where the kernel agrees."""
+
+
+def _others(
+    kernel: _Kernel, drawn: Cases, result: Result, asked: tuple[bool, int | None]
+) -> list[_Tried]:
+    """The other formulations that may explain what was found, and whether the kernel agrees under them.
+
+    What was found is judged first: it is little, and tells most of them. A kernel that raised may have looked
+    for an input that another formulation gives.
     """
     accepts_any, extra_roundings = asked
-    failing = [(one.case, one.outputs) for one in result.findings if one.outputs is not None]
-    if not failing or len(failing) < len(result.findings):
-        return [], 0
-    agreeing, tried = [], 0
-    groups = failing[0][0]._native.formulations()
+    explained = {"outside bounds", "bad output", "raised"}
+    if not result.findings or any(one.kind not in explained for one in result.findings):
+        return []
+    differ = all(one.outputs is not None for one in result.findings)
+    tried: list[_Tried] = []
+    groups = result.findings[0].case._native.formulations()
     # The last group has terms of less precision: who asks for any does not accept them.
-    for group in groups[:-1] if accepts_any else groups:
-        for name, words in group:
-            tried += 1
-            expression = (name, extra_roundings)
-            judged = (judge(outputs, case, kernel.model, expression, []) for case, outputs in failing)
-            if any(one.verdict == "disagree" for one in judged):
+    for group in groups[:-1] if accepts_any or not differ else groups:
+        for name, words, more in group:
+            if not differ and not more:
                 continue
-            other = _all(replace(kernel, expression=expression), drawn)
-            if other:
-                agreeing.append((words, other))
-        if agreeing:
+            other = replace(kernel, expression=(name, extra_roundings))
+            right = all(_explained(other, one, bool(more)) for one in result.findings)
+            agrees = _all(other, drawn) if right else None
+            tried.append(_Tried(words, more, agrees or None))
+        if any(one.result is not None for one in tried):
             break
-    return agreeing, tried
+    return tried
+
+
+def _explained(kernel: _Kernel, finding: Finding, gives_more: bool) -> bool:
+    """Whether nothing is wrong in the kernel's expression with what was found."""
+    case = finding.case._judged_in(*kernel.expression)
+    if finding.outputs is None or gives_more:
+        return _run(kernel, case, CONTIGUOUS, Result(case.level, kernel.model))[1] is None
+    return judge(finding.outputs, case, kernel.model, []).verdict != "disagree"
 
 
 def _again(kernel: _Kernel, case: Case, result: Result) -> None:
@@ -298,7 +323,7 @@ def _run(
         if memory.tobytes() != before[name]:
             return None, Finding(case, "changed its input", f"the kernel changed its input '{name}'")
     try:
-        judged = judge(actual, case, kernel.model, kernel.expression, result.notes)
+        judged = judge(actual, case, kernel.model, result.notes)
     except (TypeError, ValueError) as error:
         return None, Finding(case, "bad output", str(error), error)
     if judged.verdict == "disagree":
@@ -307,7 +332,7 @@ def _run(
         # Those that are shown: see Result.__str__.
         shown = len(result.findings) < _SHOWN
         found = _diagnosed(kernel, case, outputs) if shown else []
-        words = message(judged, case, kernel.model, kernel.expression[0], [], found)
+        words = message(judged, case, kernel.model, [], found)
         return judged, Finding(case, "outside bounds", words, outputs=outputs)
     return judged, None
 
@@ -324,11 +349,11 @@ def _diagnosed(kernel: _Kernel, case: Case, outputs: dict[str, Any]) -> list[str
     """What the kernel may have got wrong: it is called again, since it may have added to what it had left."""
     try:
         again = _called(kernel, case, case._fresh())
-        found = diagnose(again, case, kernel.model, kernel.expression, outputs)
+        found = diagnose(again, case, kernel.model, outputs)
     except Exception:
         # What the kernel does then is no finding of this call.
         found = []
-    return found or diagnose(outputs, case, kernel.model, kernel.expression)
+    return found or diagnose(outputs, case, kernel.model)
 
 
 def _arguments(

@@ -6,7 +6,8 @@ mod files;
 
 pub(crate) use files::raster_arrays;
 
-use super::formulated::{FormulationUse, judged_in, judged_with_image};
+use self::files::OF_EVERY_FORMULATION;
+use super::formulated::{FormulationUse, judged_in, judged_with_image, stage_of};
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::splat_case;
@@ -257,6 +258,18 @@ impl Contract {
     #[must_use]
     pub fn formulation(&self) -> Formulation {
         self.formulation
+    }
+
+    /// The inputs that the program is given in the one formulation and not in the other: where a preset
+    /// says which arrays there are, none.
+    #[must_use]
+    pub fn given_only_in(&self, one: Formulation, other: Formulation) -> Vec<&'static str> {
+        if self.preset.is_some() || self.level != Level::Raster {
+            return Vec::new();
+        }
+        let without = stage_of(other);
+        let names = stage_of(one).inputs.iter().map(|port| port.name);
+        names.filter(|name| !OF_EVERY_FORMULATION.contains(name) && !without.reads(name)).collect()
     }
 
     /// The setting that its sums are bounded by: one term after another is the longest chain of all

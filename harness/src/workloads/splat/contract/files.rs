@@ -161,8 +161,13 @@ fn signed(tensor: &Tensor) -> Tensor {
     Tensor::new("", tensor.shape().to_vec(), data).unwrap_or_else(|_| same())
 }
 
-/// Everything that a backward rasterization may read, whatever its formulation: the stage's own arrays,
-/// and of the forward pass, which is rendered again to the bit, what the stage leaves out.
+/// What a program that rasterizes backward is given of the forward pass in every formulation.
+pub(super) const OF_EVERY_FORMULATION: [&str; 4] =
+    ["render_transmittance", "render_alphas", "render_colors", "last_ids"];
+
+/// The stage's own arrays, and of the forward pass, which is rendered again to the bit, those
+/// [`OF_EVERY_FORMULATION`] that the stage leaves out. A kernel that begins at checkpoints gets them under
+/// its formulation alone: they may be larger than all else.
 pub(crate) fn raster_arrays(inputs: &Tensors) -> Result<Tensors, TensorError> {
     let raster = RasterInputs::from_tensors(inputs)?;
     let [height, width, channels] =
@@ -172,9 +177,10 @@ pub(crate) fn raster_arrays(inputs: &Tensors) -> Result<Tensors, TensorError> {
     let mut all = inputs.clone();
     let mut add = |name, shape: &[usize], data| all.array(name, shape, data);
     // A stage whose formulation takes one minus the opacity has that under the transmittance's name.
-    add("render_transmittance", &[height, width], Data::F32(forward.transmittance))?;
-    add("render_alphas", &[height, width], Data::F32(alphas))?;
-    add("render_colors", &[height, width, channels], Data::F32(forward.render_colors))?;
-    add("last_ids", &[height, width], Data::I32(forward.last_ids))?;
+    let [transmittance, opacity, image, last] = OF_EVERY_FORMULATION;
+    add(transmittance, &[height, width], Data::F32(forward.transmittance))?;
+    add(opacity, &[height, width], Data::F32(alphas))?;
+    add(image, &[height, width, channels], Data::F32(forward.render_colors))?;
+    add(last, &[height, width], Data::I32(forward.last_ids))?;
     Ok(all)
 }
