@@ -37,6 +37,7 @@ pub mod scene;
 pub mod schedule;
 pub mod schedules;
 mod sharpness;
+pub mod traffic;
 mod trials;
 pub mod wgsl;
 
@@ -109,6 +110,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
             let read = typed.read()?;
             wgsl::run(&typed.resolve(read, &engines_here()?)?, out)
         }
+        Command::Traffic(typed) => traffic::run(&typed.resolve()?, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) if typed.generate.is_some() => {
             generated::run(&typed.resolve_generated()?, out)

@@ -75,6 +75,8 @@ pub enum Command {
     Ptx(Box<PtxArgs>),
     /// Judge your own kernel of `rasterize_backward`, in WGSL, on every engine of wgpu
     Wgsl(Box<super::wgsl::WgslArgs>),
+    /// Count what each reduction and threshold sends to memory, for splats and grid encodings
+    Traffic(super::traffic::TrafficArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
     /// Run kernels made wrong on purpose and say what notices them

@@ -128,7 +128,7 @@ impl Oracle for OfCase {
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
         match self.pass {
             Pass::Backward => {
-                let steps = Steps::new(&self.case, lane_width);
+                let steps = Steps::new(&self.case.grid, &self.case.positions, lane_width);
                 Some(steps.map(|steps| Box::new(steps) as Box<dyn Scatter>))
             }
             // Each lane writes what is its own.

@@ -7,6 +7,7 @@ use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::stages::grid::GRID_BACKWARD;
 use splatcheck_gpu::{EngineError, Reduction};
 use splatcheck_reference::arithmetic::Ieee;
+use splatcheck_reference::grid::Grid;
 use splatcheck_reference::grid::bounds::{Keys, keys};
 
 /// Where the lanes of each step are among those of all steps: a level's corners one after another, of each
@@ -21,8 +22,12 @@ pub(super) struct Places {
 impl Places {
     /// Those of a case's points.
     pub(super) fn of(case: &Case) -> Self {
-        let corners = keys::<Ieee>(&case.grid, &[]).corners;
-        Self { points: case.points(), steps: case.grid.levels().len() * corners }
+        Self::new(&case.grid, case.points())
+    }
+
+    fn new(grid: &Grid, points: usize) -> Self {
+        let corners = keys::<Ieee>(grid, &[]).corners;
+        Self { points, steps: grid.levels().len() * corners }
     }
 
     /// Workgroups of a step.
@@ -46,19 +51,26 @@ impl Places {
 /// a corner is shown as one by itself.
 #[derive(Debug)]
 pub(super) struct Steps<'a> {
-    case: &'a Case,
+    grid: &'a Grid,
     keys: Vec<u32>,
     places: Places,
     lane_width: u32,
 }
 
 impl<'a> Steps<'a> {
+    /// Those of points `[N,d]`.
+    ///
     /// # Errors
     /// [`EngineError::Input`] for a lane width that is no power of two up to 64.
-    pub(super) fn new(case: &'a Case, lane_width: u32) -> Result<Self, EngineError> {
+    pub(super) fn new(
+        grid: &'a Grid,
+        positions: &[f32],
+        lane_width: u32,
+    ) -> Result<Self, EngineError> {
         let lane_width = check_lane_width(lane_width)?;
-        let keys = keys::<Ieee>(&case.grid, &case.positions).own;
-        Ok(Self { case, keys, places: Places::of(case), lane_width })
+        let keys = keys::<Ieee>(grid, positions).own;
+        let places = Places::new(grid, positions.len() / grid.dimensions());
+        Ok(Self { grid, keys, places, lane_width })
     }
 }
 
@@ -68,11 +80,11 @@ impl Scatter for Steps<'_> {
     }
 
     fn rows(&self) -> usize {
-        self.case.grid.entries()
+        self.grid.entries()
     }
 
     fn values(&self) -> u32 {
-        u32::try_from(self.case.grid.features()).unwrap_or(u32::MAX)
+        u32::try_from(self.grid.features()).unwrap_or(u32::MAX)
     }
 
     fn workgroups(&self) -> u32 {

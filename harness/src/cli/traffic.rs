@@ -1,0 +1,154 @@
+//! `splatcheck traffic`: what each reduction and threshold sends to memory, of splats and of grid
+//! encodings, counted without a GPU.
+
+mod options;
+mod part;
+
+use std::io::Write;
+
+use rayon::prelude::*;
+use splatcheck_gpu::stages::grid::GRID_BACKWARD;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+use splatcheck_reference::grid::{Encoding, Grid, Growth};
+use splatcheck_reference::splat::Gaussians;
+
+use super::exit::{CliError, Outcome};
+use super::scene::scene_case;
+use crate::io::write::write_file;
+use crate::table::table;
+use crate::traffic::Counts;
+use crate::workloads::grid::locality::levels;
+use crate::workloads::grid::points::{Order, View, along_rays, in_order, pixels, uniform};
+use crate::workloads::splat::case::Case;
+use crate::workloads::splat::contributions::Contributions;
+use crate::workloads::splat::stage::RasterStage;
+use options::Source;
+pub use options::{TrafficArgs, TrafficPlan};
+use part::{Part, Place};
+
+/// Seed of points that are drawn.
+const SEED: u64 = 1;
+/// Features of an entry.
+const FEATURES: usize = 2;
+
+/// The level table: tiny-cuda-nn's default, 16 levels from 16 to 2,048 vertices an axis.
+const LEVELS: Growth = Growth { coarsest: 16, ratio: 1.381_91, levels: 16, most_entries: 1 << 19 };
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let mut parts = Vec::new();
+    match &plan.source {
+        Source::Scene(scene) => {
+            let cases = scene_case(scene, &plan.convention.convention())?;
+            splats(plan, &cases, &mut parts)?;
+            write_splats(plan, &parts, out)?;
+            for order in Order::ALL {
+                let points = in_order(rays(&cases, plan.points)?, order, SEED);
+                let what = format!("samples along the rays of {} cameras", cases.len());
+                grid(plan, &points, &format!("{what}, {}", order.name()), &mut parts, out)?;
+            }
+        }
+        Source::Image(size) => {
+            for order in Order::ALL {
+                let points = in_order(pixels(*size, plan.points), order, SEED);
+                let what = format!("pixels of {}x{}, {}", size[0], size[1], order.name());
+                grid(plan, &points, &what, &mut parts, out)?;
+            }
+        }
+        Source::Uniform => {
+            let points = uniform::<3>(plan.points, SEED);
+            grid(plan, &points, "a uniform batch", &mut parts, out)?;
+        }
+    }
+    writeln!(
+        out,
+        "best: the setting with the least operations + {} x shuffles; share: operations on global memory \
+         to those of atomic",
+        plan.price
+    )?;
+    if let Some(file) = &plan.json {
+        let text = serde_json::to_string_pretty(&parts).map_err(CliError::of)?;
+        write_file(file, (text + "\n").as_bytes()).map_err(CliError::of)?;
+    }
+    Ok(Outcome::Agree)
+}
+
+/// The points of a scene: its Gaussians are those of every case.
+fn rays(cases: &[Case], count: usize) -> Result<Vec<[f32; 3]>, CliError> {
+    let views: Vec<View> = cases
+        .iter()
+        .flat_map(|case| case.scene.cameras.iter().map(move |camera| (case, camera)))
+        .map(|(case, camera)| (camera.clone(), [case.scene.width, case.scene.height]))
+        .collect();
+    let gaussians: Option<&Gaussians<f32>> = cases.first().map(|case| &case.scene.gaussians);
+    let gaussians = gaussians.ok_or_else(|| CliError::new("the file has no camera"))?;
+    along_rays(gaussians, &views, count, SEED).map_err(CliError::of)
+}
+
+/// Counts `rasterize_backward` for each camera.
+fn splats(plan: &TrafficPlan, cases: &[Case], parts: &mut Vec<Part>) -> Result<(), CliError> {
+    let counted: Vec<Part> = cases
+        .par_iter()
+        .map(|case| {
+            let stage = RasterStage::new(case, 0).map_err(CliError::of)?;
+            let steps = Contributions::new(&stage, plan.lane_width).map_err(CliError::of)?;
+            let place = Place::Splats { view: case.name.clone() };
+            let counts = Counts::new(&steps);
+            Part::new(place, &counts, RASTERIZE_BACKWARD.reductions(), plan.price)
+                .map_err(CliError::of)
+        })
+        .collect::<Result<_, _>>()?;
+    parts.extend(counted);
+    Ok(())
+}
+
+fn write_splats(plan: &TrafficPlan, parts: &[Part], out: &mut dyn Write) -> Result<(), CliError> {
+    writeln!(out, "rasterize_backward, {} lanes a warp", plan.lane_width)?;
+    for part in parts {
+        let Place::Splats { view } = &part.place else { continue };
+        writeln!(out, "\n{view}\n")?;
+        out.write_all(table(&part.rows()).as_bytes())?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Counts `grid_backward` level by level and writes its table.
+fn grid<const D: usize>(
+    plan: &TrafficPlan,
+    points: &[[f32; D]],
+    what: &str,
+    parts: &mut Vec<Part>,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let grid =
+        Grid::grown(Encoding::tiny_cuda_nn(), [D, FEATURES], &LEVELS).map_err(CliError::of)?;
+    let mut found = Vec::new();
+    levels(&grid, points.as_flattened(), plan.lane_width, |number, level, counts| {
+        let place = Place::Level {
+            points: what.to_owned(),
+            level: number,
+            resolution: level.resolution,
+            entries: level.entries,
+            dense: level.dense,
+        };
+        found.push(Part::new(place, counts, GRID_BACKWARD.reductions(), plan.price));
+    })
+    .map_err(CliError::of)?;
+    let found = found.into_iter().collect::<Result<Vec<_>, _>>().map_err(CliError::of)?;
+    writeln!(
+        out,
+        "grid_backward, {} points ({what}), {D} dimensions, {FEATURES} features, {} lanes a warp\n",
+        points.len(),
+        plan.lane_width
+    )?;
+    let mut rows = vec![part::level_head()];
+    rows.extend(found.iter().map(Part::level_row));
+    out.write_all(table(&rows).as_bytes())?;
+    writeln!(out)?;
+    parts.extend(found);
+    Ok(())
+}
