@@ -122,8 +122,8 @@ fn a_broken_kernel_that_reads_the_image_disagrees_and_is_replayed() {
         "{said:?}"
     );
     assert!(said.out.contains("formulation: agrees under none of the "), "{said:?}");
-    let not_tried = "; not tried: 3dgs, gsplat-1.5, gsplat-main, fastgs, slang, which are given arrays that it \
-                     does not take";
+    let not_tried = "; not tried: 3dgs, gsplat-1.5, gsplat-main, fastgs, slang, which are given other \
+                     arrays than it takes";
     assert!(said.out.contains(not_tried), "{said:?}");
     replays(folder.path(), &reproducer(folder.path(), &said));
 }

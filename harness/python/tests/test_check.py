@@ -237,6 +237,19 @@ def test_a_kernel_that_lacks_checkpoints_is_given_them(tmp_path):
     assert not wrong and wrong.notes == [told + "checkpoint_offsets and checkpoints"], wrong
 
 
+def test_a_kernel_that_raises_now_and_then_is_not_explained_by_a_formulation():
+    calls = []
+
+    def now_and_then(inputs, metadata):
+        calls.append(1)
+        if len(calls) == 3:
+            raise RuntimeError("once")
+        return rasterize_backward(inputs, metadata)
+
+    result = splatcheck.check(now_and_then, count=4, formulation="any", layouts=False)
+    assert [one.kind for one in result.findings] == ["raised"] and not result.notes, result
+
+
 def test_an_image_that_a_raster_kernel_returns_is_judged():
     case = splatcheck.cases(count=1)[0]
     oracle = splatcheck.oracle(case)

@@ -116,9 +116,14 @@ impl Judging<'_> {
             Self::Manifest(_) => false,
             // It may have taken its arrays for others of equal number.
             Self::User(_) => failed(|error| matches!(error, EngineError::Device(_))),
-            // It looked for one that is not there.
+            // It looked for one that is not there, which it would do every time.
             Self::Program(_) => {
-                failed(|error| matches!(error, EngineError::Refused(_) | EngineError::Ended(_)))
+                let gave = [Verdict::Agree, Verdict::Inconclusive];
+                let mut rows = report.named_rows();
+                rows.all(|(.., row)| gave.iter().all(|one| row.count(*one) == 0))
+                    && failed(|error| {
+                        matches!(error, EngineError::Refused(_) | EngineError::Ended(_))
+                    })
             }
         }
     }
@@ -134,11 +139,11 @@ impl Judging<'_> {
         Some(format!("formulation: the program does not agree under {under} either, given {more}"))
     }
 
-    /// The projects in whose formulations it was not tried, since it does not take their arrays.
+    /// The projects in whose formulations it was not tried, since they are given other arrays.
     fn not_tried(self) -> Option<String> {
         let left_out = NAMED.iter().filter(|named| !self.fits(named.formulation));
         let names: Vec<_> = left_out.map(|named| named.name).collect();
-        let why = "which are given arrays that it does not take";
+        let why = "which are given other arrays than it takes";
         (!names.is_empty()).then(|| format!("; not tried: {}, {why}", names.join(", ")))
     }
 
@@ -237,34 +242,23 @@ pub(super) fn judge_in(
         |other: &Formulation| *other != first && (differs || kernel.is_given_others(first, *other));
     let findings = reports.iter().flat_map(|report| &report.findings);
     let failing: Vec<_> = findings.map(|f| (AnyCase::clone(&f.case), f.view)).collect();
-    let (mut agreeing, mut tried) = (Vec::new(), Vec::new());
-    // Terms of less precision are told of, and accepted by nobody who did not ask for them.
+    // Terms of less precision are told of, and accepted by nobody who did not ask for them; what a program
+    // looks for in vain does not depend on them.
+    let program = matches!(kernel, Judging::Program(_));
     let half = match *asked {
-        Asked::One(_) if differs => half,
+        Asked::One(_) if differs || !program => half,
         Asked::One(_) | Asked::Any => Vec::new(),
     };
-    for group in [usual, unusual, half] {
-        for formulation in group.into_iter().map(rounded).filter(may_explain) {
-            tried.push(formulation);
-            // What fails first: it is little, and tells most of them.
-            if disagrees(&judge(formulation, Trial::Cases(&failing))?) {
-                continue;
-            }
-            let other = judge(formulation, Trial::Other)?;
-            if agrees(&other) {
-                if *asked == Asked::Any {
-                    let (reports, agreeing) = (other, Vec::new());
-                    return Ok(Judged { formulation, reports, others: None, agreeing });
-                }
-                agreeing.push(described(formulation));
-            }
-        }
-        if !agreeing.is_empty() {
-            break;
-        }
+    let groups = [usual, unusual, half]
+        .map(|group| group.into_iter().map(rounded).filter(may_explain).collect());
+    let any = *asked == Asked::Any;
+    let (agreeing, tried) = try_others(groups, any, &failing, &mut judge)?;
+    let names: Vec<_> = agreeing.iter().map(|(formulation, _)| described(*formulation)).collect();
+    if let Some((formulation, reports)) = agreeing.into_iter().next().filter(|_| any) {
+        return Ok(Judged { formulation, reports, others: None, agreeing: Vec::new() });
     }
-    let others = match (agreeing.is_empty(), differs) {
-        (false, _) => Some(format!("formulation: agrees under {}", agreeing.join("; under "))),
+    let others = match (names.is_empty(), differs) {
+        (false, _) => Some(format!("formulation: agrees under {}", names.join("; under "))),
         (true, true) => Some(format!(
             "formulation: agrees under none of the {} others that a kernel with these parameters \
              may have either{}",
@@ -273,5 +267,39 @@ pub(super) fn judge_in(
         )),
         (true, false) => kernel.given_besides(first, &tried),
     };
-    Ok(Judged { formulation: first, reports, others, agreeing })
+    Ok(Judged { formulation: first, reports, others, agreeing: names })
+}
+
+/// A formulation that all of a run agrees under, with the reports.
+type Agreeing = (Formulation, Vec<EngineReport>);
+
+/// Tries the formulations of one group after another, until one of a group holds everything: those of the group
+/// that do, or only the `first`, and all that were tried.
+fn try_others(
+    groups: [Vec<Formulation>; 3],
+    first: bool,
+    failing: &[(AnyCase, usize)],
+    judge: &mut impl FnMut(Formulation, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
+) -> Result<(Vec<Agreeing>, Vec<Formulation>), CliError> {
+    let (mut agreeing, mut tried) = (Vec::new(), Vec::new());
+    for group in groups {
+        for formulation in group {
+            tried.push(formulation);
+            // What fails first: it is little, and tells most of them.
+            if disagrees(&judge(formulation, Trial::Cases(failing))?) {
+                continue;
+            }
+            let other = judge(formulation, Trial::Other)?;
+            if agrees(&other) {
+                agreeing.push((formulation, other));
+                if first {
+                    return Ok((agreeing, tried));
+                }
+            }
+        }
+        if !agreeing.is_empty() {
+            break;
+        }
+    }
+    Ok((agreeing, tried))
 }

@@ -239,14 +239,17 @@ def _others(
 ) -> list[_Tried]:
     """The other formulations that may explain what was found, and whether the kernel agrees under them.
 
-    What was found is judged first: it is little, and tells most of them. A kernel that raised may have looked
-    for an input that another formulation gives.
+    What was found is judged first: it is little, and tells most of them. A kernel that raised on every case may
+    have looked for an input that another formulation gives.
     """
     accepts_any, extra_roundings = asked
     explained = {"outside bounds", "bad output", "raised"}
     if not result.findings or any(one.kind not in explained for one in result.findings):
         return []
     differ = all(one.outputs is not None for one in result.findings)
+    if not differ and result.elements:
+        # What is not given is missed every time.
+        return []
     tried: list[_Tried] = []
     groups = result.findings[0].case._native.formulations()
     # The last group has terms of less precision: who asks for any does not accept them.
