@@ -23,6 +23,7 @@ pub mod formulations;
 pub mod fuzz;
 pub mod gate;
 pub mod generated;
+pub mod help;
 pub mod judge;
 pub mod merge;
 pub mod mutants;
@@ -45,7 +46,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 pub use args::{Cli, Command};
 pub use exit::{CliError, Outcome};
@@ -56,16 +57,20 @@ use crate::threads;
 /// Parses the arguments of this process and runs them.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parse(std::env::args_os()).unwrap_or_else(|words| words.exit());
     start_log();
     exit::finish(run(cli, &mut io::stdout()))
+}
+
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    help::command().try_get_matches_from(arguments).and_then(|typed| Cli::from_arg_matches(&typed))
 }
 
 /// As [`main`], for a host that has splatcheck for a library: runs the arguments, the program's name
 /// first, with `child` for its child processes. Returns the exit code.
 pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> u8 {
     Program::stand_in(child);
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match parse(arguments) {
         Ok(cli) => cli,
         Err(words) => {
             // Help goes to standard output and is no error; nobody is left to tell where that is closed.
@@ -110,6 +115,8 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
             let read = typed.read()?;
             wgsl::run(&typed.resolve(read, &engines_here()?)?, out)
         }
+        Command::Completions(typed) => help::completions(typed.shell, out),
+        Command::Man => help::man(out),
         Command::Traffic(typed) => traffic::run(&typed.resolve()?, out),
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) if typed.generate.is_some() => {

@@ -301,4 +301,4 @@ fn added(mut one: Vec<u64>, other: Vec<u64>) -> Vec<u64> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -85,6 +85,10 @@ pub enum Command {
     Fuzz(Box<super::fuzz::FuzzArgs>),
     /// Join the parts of a campaign that ran on many machines (fuzz --shard)
     Merge(super::merge::MergeArgs),
+    /// Write the completions of a shell
+    Completions(super::help::CompletionsArgs),
+    /// Write the man page, in roff
+    Man,
     /// Serve one engine on standard input and output
     #[command(hide = true)]
     Engine(EngineArgs),

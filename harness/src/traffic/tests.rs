@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use splatcheck_emulator::Report;
+use splatcheck_emulator::{InstructionClass, Report};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{Engine, Stage, Work};
 use splatcheck_reference::splat::convention::Convention;
@@ -69,6 +69,33 @@ fn compare(name: &str, traffic: &Traffic, report: &Report) -> bool {
     same
 }
 
+/// What a setting's kernel did: its warp-wide instructions, and the shuffles that are said of it.
+pub(crate) type Ran = (Setting, u64, Option<u64>);
+
+/// Of one run.
+pub(crate) fn ran(counts: &Counts, setting: Setting, report: &Report) -> Ran {
+    let warp = report.instructions.get(&InstructionClass::Warp).map_or(0, |count| count.warps);
+    (setting, warp, counts.shuffles(setting))
+}
+
+/// A kernel's shuffles, votes and matches beyond those of the threshold that no group reaches are the
+/// shuffles that are said of it; how many settings were compared.
+pub(crate) fn check_shuffles(name: &str, all: &[Ran]) -> usize {
+    let mut compared = 0;
+    for &(setting, warp, said) in
+        all.iter().filter(|(setting, ..)| setting.reduction.has_threshold())
+    {
+        let never = Setting { threshold: 33, ..setting };
+        let Some((_, without, none)) = all.iter().find(|(other, ..)| *other == never) else {
+            continue;
+        };
+        assert_eq!(*none, Some(0), "{name}, {never}: nothing is added up");
+        assert_eq!(said, Some(warp - without), "{name}, {setting}: shuffles");
+        compared += 1;
+    }
+    compared
+}
+
 #[test]
 fn counts_are_those_of_the_emulator() {
     // Whether some sum of `block` comes out as exactly zero and is not sent.
@@ -90,6 +117,7 @@ fn counts_are_those_of_the_emulator() {
             let steps = Contributions::new(&stage, 32).expect("a valid stage");
             let counts = Counts::new(&steps.walking(judged.1.walk()));
             let inputs = stage.inputs_of(judged, &standard).expect("a valid stage");
+            let mut all = Vec::new();
             for setting in every_setting(judged.0) {
                 let traffic = counts.traffic(setting).expect("in range");
                 let work = Work { inputs: &inputs, settings: &[Some(setting)] };
@@ -98,7 +126,10 @@ fn counts_are_those_of_the_emulator() {
                 let fewer = zeros && setting.reduction == Reduction::Block;
                 let known = judged == STANDARD || !zeros;
                 assert!(!known || same != fewer, "{name}, {}, {setting}: atomics", judged.0);
+                all.push(ran(&counts, setting, engine.report()));
             }
+            let compared = check_shuffles(&format!("{name}, {}", judged.0), &all);
+            assert!(judged != STANDARD || compared > 0, "{name}: settings with a threshold");
         }
     });
 }

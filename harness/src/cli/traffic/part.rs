@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
 use crate::traffic::{Counts, Traffic};
@@ -75,7 +76,9 @@ impl Part {
         let settings = settings.map(row).collect::<Result<Vec<_>, _>>()?;
         let cheapest = |rows: &mut dyn Iterator<Item = &Row>| {
             let cost = |row: &Row| {
-                row.shuffles.map(|shuffles| row.operations as f64 + price * shuffles as f64)
+                let alone = row.setting.reduction.row().of_workgroup == OfWorkgroup::Nothing;
+                let shuffles = row.shuffles.filter(|_| alone)?;
+                Some(row.operations as f64 + price * shuffles as f64)
             };
             let priced = rows.filter_map(|row| Some((cost(row)?, row.setting)));
             // Of equal ones the last: the largest threshold.
@@ -152,7 +155,7 @@ impl Part {
             self.row(reduction, threshold).map_or_else(|| "-".to_owned(), |row| self.share(row))
         };
         cells.extend(SHOWN.map(|threshold| share(Reduction::SwS, threshold)));
-        let others = [Reduction::Segmented, Reduction::SwB, Reduction::Block];
+        let others = [Reduction::Segmented, Reduction::SwB];
         cells.extend(others.map(|reduction| share(reduction, 0)));
         let chain = |reduction| {
             self.row(reduction, 0).map_or_else(String::new, |row| row.longest_chain.to_string())
@@ -167,7 +170,7 @@ impl Part {
 pub(super) fn level_head() -> Vec<String> {
     let mut head = ["level", "r", "entries", "rows a step", "one row"].map(str::to_owned).to_vec();
     head.extend(SHOWN.map(|threshold| format!("sw-s {threshold}")));
-    let others = ["segmented 0", "sw-b 0", "block 0", "longest chain: atomic", "sw-s 0", "best"];
+    let others = ["segmented 0", "sw-b 0", "longest chain: atomic", "sw-s 0", "best"];
     head.extend(others.map(str::to_owned));
     head
 }

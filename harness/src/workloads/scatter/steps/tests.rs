@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scatter_step::Destination;
+use crate::traffic::tests::{check_shuffles, ran};
 use crate::traffic::{Counts, Traffic};
 use crate::workloads::scatter::case::Case;
 use crate::workloads::scatter::generators::ALL;
@@ -83,8 +84,10 @@ fn may_cancel(setting: Setting, case: &Case, words: u64) -> u64 {
 #[test]
 fn counts_are_those_of_the_emulator() {
     let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("always there");
+    let mut compared = 0;
     for row in ALL {
         for index in 0..row.kinds {
+            let mut all = Vec::new();
             let case = row.draw(index, 4, index);
             let steps = Steps::new(&case.numbers, 32).expect("a width that there is");
             let counts = Counts::new(&steps);
@@ -104,9 +107,12 @@ fn counts_are_those_of_the_emulator() {
                     (&name, case.numbers.width),
                     may_cancel(setting, &case, traffic.global.operations()),
                 );
+                all.push(ran(&counts, setting, engine.report()));
             }
+            compared += check_shuffles(&case.name, &all);
         }
     }
+    assert!(compared > 500, "shuffles of {compared} runs");
 }
 
 /// What the emulator counted is what was said; of global memory at most that, where sums may cancel.
