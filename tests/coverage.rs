@@ -121,6 +121,17 @@ fn the_main_jobs_cases_reach_all_of_the_kernels_of_sums_by_key() {
 }
 
 #[test]
+fn the_main_jobs_cases_reach_all_of_the_kernels_of_grid_encodings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let corpus = root().join("corpora/grid");
+    let corpus = corpus.to_str().expect("UTF-8");
+    let said = say(folder.path(), &["coverage", "--workload", "grid", "--corpus", corpus]);
+    assert_eq!(said.code, Some(0), "no hole in the case space, nor in the kernels: {said:?}");
+    assert!(said.out.contains("grid/grid_backward_input.compute_90.fast.ptx "), "{said:?}");
+    assert!(said.out.contains("; 0 holes, and "), "{said:?}");
+}
+
+#[test]
 fn what_cannot_be_followed_is_refused() {
     let folder = with_corpus("empty");
     let file = folder.path().join("argued.toml");

@@ -5,6 +5,7 @@ use splatcheck::mutants::matrix::{Budget, emulated};
 use splatcheck::mutants::table::{conclusion, summary};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
 use splatcheck::workload::{AnyCase, Workload};
+use splatcheck::workloads::grid::Grids;
 use splatcheck::workloads::scatter::Scatter;
 use splatcheck::workloads::splat::Splat;
 use splatcheck_reference::splat::convention::Profile;
@@ -58,6 +59,17 @@ fn cuda_mutants_of_sums_by_key_die_on_the_emulator_and_right_kernels_do_not() {
     let budget = Budget { seeds: 1, cases: 6, limit: 30 };
     let classes = classes(&Scatter, corpus, budget.cases).expect("sums can be made");
     die(&mutants(&Scatter), &classes, budget);
+}
+
+/// Likewise: tests/mutants/grid/README.md.
+#[test]
+fn cuda_mutants_of_grid_encodings_die_on_the_emulator_and_right_kernels_do_not() {
+    let corpus = Grids.read_corpus(&root().join("corpora/grid")).expect("the cases are legal");
+    let budget = Budget { seeds: 1, cases: 2, limit: 30 };
+    let mut classes = classes(&Grids, corpus, budget.cases).expect("the cases have jobs");
+    // What these do not show, no mutant needs.
+    classes.retain(|class| ["corpus", "fields"].contains(&class.name));
+    die(&mutants(&Grids), &classes, budget);
 }
 
 /// Runs them: all die but the equivalent ones, and no right kernel does.

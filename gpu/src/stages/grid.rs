@@ -6,7 +6,7 @@
 
 mod check;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::Stage;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
@@ -55,7 +55,7 @@ const L: Dim = Dim::Symbol("L");
 const N: Dim = Dim::Symbol("N");
 
 /// The record: `Params` in the kernels' sources.
-static PARAMS: [Param; 14] = [
+static PARAMS: [Param; 15] = [
     Param { name: "points", value: Value::Size("N") },
     Param { name: "dimensions", value: Value::Size("d") },
     Param { name: "levels", value: Value::Size("L") },
@@ -70,6 +70,7 @@ static PARAMS: [Param; 14] = [
     Param { name: "crowded", value: Value::Input("crowded") },
     Param { name: "outside", value: Value::Input("outside") },
     Param { name: "threshold", value: Value::Threshold },
+    Param { name: "padding", value: Value::Unused(2) },
 ];
 
 const POSITIONS: Port = Port::read("positions", Dtype::F32, &[N, D]);
@@ -164,7 +165,7 @@ static FORWARD: StageSpec = StageSpec {
         FORWARD_BUFFERS,
         include_str!("../../kernels/wgsl/grid/grid_forward.wgsl"),
         |_, _| Vec::new(),
-        |run| Ok(over(corners(run), over(run.size("F"), 0)).saturating_add(over(run.size("F"), 0))),
+        forward_steps,
     ),
     ptx: Ptx { buffers: FORWARD_BUFFERS },
     own_launches: &[],
@@ -278,11 +279,7 @@ static BACKWARD_INPUT: StageSpec = StageSpec {
         BACKWARD_INPUT_BUFFERS,
         include_str!("../../kernels/wgsl/grid/grid_backward_input.wgsl"),
         |_, _| Vec::new(),
-        |run| {
-            let of_corner = over(run.size("d"), over(run.size("F"), 0));
-            let of_level = over(corners(run), of_corner);
-            Ok(over(run.size("L"), of_level).saturating_add(over(run.size("d"), 0)))
-        },
+        backward_input_steps,
     ),
     ptx: Ptx { buffers: BACKWARD_INPUT_BUFFERS },
     own_launches: &[],
@@ -293,6 +290,25 @@ static BACKWARD_INPUT: StageSpec = StageSpec {
 /// simplex has.
 fn corners(run: &LoopRun<'_>) -> u64 {
     1 << run.size("d").min(MOST_DIMENSIONS as u64)
+}
+
+/// Steps of a loop over so many things with loops within, and one more: lavapipe makes 51 for 4 corners of 8
+/// features which are then written, where the loops alone ask for 50.
+fn nested(things: u64, each: u64) -> u64 {
+    over(things, each).saturating_add(1)
+}
+
+/// How many loop steps `grid_forward.wgsl` makes at most.
+fn forward_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let features = over(run.size("F"), 0);
+    Ok(nested(corners(run), features).saturating_add(features))
+}
+
+/// The same of `grid_backward_input.wgsl`.
+fn backward_input_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
+    let of_corner = nested(run.size("d"), over(run.size("F"), 0));
+    let of_levels = nested(run.size("L"), nested(corners(run), of_corner));
+    Ok(of_levels.saturating_add(over(run.size("d"), 0)))
 }
 
 /// How many loop steps `grid_backward.wgsl` makes at most: at each corner those that find the groups, then

@@ -14,7 +14,7 @@ fn root() -> PathBuf {
 /// The README, and the pages of the book.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for folder in ["docs/src", "corpora", "corpora/published", "tests/mutants/splat", "tests/mutants/scatter"] {
+    for folder in ["docs/src", "corpora", "corpora/published", "tests/mutants/splat", "tests/mutants/scatter", "tests/mutants/grid"] {
         let files = fs::read_dir(root().join(folder)).expect("a folder");
         let files = files.map(|file| file.expect("a file").path());
         pages.extend(files.filter(|file| file.extension().is_some_and(|end| end == "md")));

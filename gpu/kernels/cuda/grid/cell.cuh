@@ -44,6 +44,7 @@ struct Params {
     unsigned outside;
     // Lanes of a group from which it is added up in registers; of `grid_backward`.
     unsigned threshold;
+    unsigned padding[2];
 };
 
 // A row of the level table, whose resolution is data: it hangs on single roundings of the scale.

@@ -34,33 +34,32 @@ fn has_right(cell: Cell, axis: u32, corner: u32) -> bool {
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn grid_backward_input(@builtin(global_invocation_id) id: vec3<u32>) {
-    if id.x >= params.points {
-        return;
-    }
-    let x = load_position(id.x);
-    var sums = vec4<f32>(0.0);
-    // Nearest is constant in each cell.
-    let has_slopes = params.interpolation != NEAREST && !is_left_out(x);
-    let corners = select(0u, corners_of(), has_slopes);
-    for (var l = 0u; l < params.levels; l++) {
-        let level = load_level(l);
-        let cell = locate(level, x);
-        let gradients = (id.x * params.levels + l) * params.features;
-        for (var corner = 0u; corner < corners; corner++) {
-            let here = entry_of(level, cell, corner) * params.features;
-            for (var axis = 0u; axis < params.dimensions; axis++) {
-                if has_right(cell, axis, corner) {
-                    let weight = slope_weight(level, cell, axis, corner);
-                    let there = entry_of(level, cell, right_of(corner, axis)) * params.features;
-                    for (var f = 0u; f < params.features; f++) {
-                        let difference = table[there + f] - table[here + f];
-                        sums[axis] = sums[axis] + weight * (v_features[gradients + f] * difference);
+    if id.x < params.points {
+        let x = load_position(id.x);
+        var sums = vec4<f32>(0.0);
+        // Nearest is constant in each cell.
+        let has_slopes = params.interpolation != NEAREST && !is_left_out(x);
+        let corners = select(0u, corners_of(), has_slopes);
+        for (var l = 0u; l < params.levels; l++) {
+            let level = load_level(l);
+            let cell = locate(level, x);
+            let gradients = (id.x * params.levels + l) * params.features;
+            for (var corner = 0u; corner < corners; corner++) {
+                let here = entry_of(level, cell, corner) * params.features;
+                for (var axis = 0u; axis < params.dimensions; axis++) {
+                    if has_right(cell, axis, corner) {
+                        let weight = slope_weight(level, cell, axis, corner);
+                        let there = entry_of(level, cell, right_of(corner, axis)) * params.features;
+                        for (var f = 0u; f < params.features; f++) {
+                            let difference = table[there + f] - table[here + f];
+                            sums[axis] = sums[axis] + weight * (v_features[gradients + f] * difference);
+                        }
                     }
                 }
             }
         }
-    }
-    for (var j = 0u; j < params.dimensions; j++) {
-        v_positions[id.x * params.dimensions + j] = sums[j];
+        for (var j = 0u; j < params.dimensions; j++) {
+            v_positions[id.x * params.dimensions + j] = sums[j];
+        }
     }
 }

@@ -10,25 +10,24 @@ fn grid_forward(
     @builtin(workgroup_id) group: vec3<u32>,
 ) {
     let l = group.y;
-    if id.x >= params.points || l >= params.levels {
-        return;
-    }
-    let x = load_position(id.x);
-    var sums = array<f32, MOST_FEATURES>();
-    if !is_left_out(x) {
-        let level = load_level(l);
-        let cell = locate(level, x);
-        let corners = corners_of();
-        for (var corner = 0u; corner < corners; corner++) {
-            let weight = weight_of(cell, corner);
-            let entry = entry_of(level, cell, corner) * params.features;
-            for (var f = 0u; f < params.features; f++) {
-                sums[f] = sums[f] + weight * table[entry + f];
+    if id.x < params.points && l < params.levels {
+        let x = load_position(id.x);
+        var sums = array<f32, MOST_FEATURES>();
+        if !is_left_out(x) {
+            let level = load_level(l);
+            let cell = locate(level, x);
+            let corners = corners_of();
+            for (var corner = 0u; corner < corners; corner++) {
+                let weight = weight_of(cell, corner);
+                let entry = entry_of(level, cell, corner) * params.features;
+                for (var f = 0u; f < params.features; f++) {
+                    sums[f] = sums[f] + weight * table[entry + f];
+                }
             }
         }
-    }
-    let out = (id.x * params.levels + l) * params.features;
-    for (var f = 0u; f < params.features; f++) {
-        features[out + f] = sums[f];
+        let out = (id.x * params.levels + l) * params.features;
+        for (var f = 0u; f < params.features; f++) {
+            features[out + f] = sums[f];
+        }
     }
 }

@@ -2,8 +2,8 @@ use super::*;
 use crate::engine::EngineError;
 use crate::tensor::{Data, Tensors};
 
-/// Points at 0 of a plane, on levels that end at these entries.
-fn inputs(stage: Stage, points: usize, offsets: &[u32], features: usize) -> Tensors {
+/// Points at 0 of a plane, on levels that end at these entries, all in one cell of which each corner counts.
+pub(crate) fn inputs(stage: Stage, points: usize, offsets: &[u32], features: usize) -> Tensors {
     let mut all = Tensors::new();
     let levels = offsets.len() - 1;
     let entries = offsets[levels] as usize;
@@ -20,6 +20,7 @@ fn inputs(stage: Stage, points: usize, offsets: &[u32], features: usize) -> Tens
                 let count = shape.iter().product();
                 (shape, Data::F32(vec![0.0; count]))
             }
+            "interpolation" => (vec![], Data::U32(vec![1])),
             _ => (vec![], Data::U32(vec![0])),
         };
         all.array(port.name, &shape, data).expect("the numbers fill the shape");

@@ -7,6 +7,7 @@ use crate::mutation::Mutation;
 use crate::reduction::{Reduction, Setting};
 use crate::stage::OwnLaunches;
 use crate::stages::Stage;
+use crate::stages::grid;
 use crate::stages::scatter::SCATTER;
 use crate::stages::splat::tests::{inputs, scenes};
 use crate::stages::splat::{
@@ -95,6 +96,10 @@ fn elements(count: usize, values: usize) -> Tensors {
 fn runs() -> Vec<(Stage, Tensors)> {
     let tensors = "the arrays fit";
     let mut all = vec![(SCATTER, elements(300, 1)), (SCATTER, elements(300, 33))];
+    for stage in grid::STAGES.map(Stage::of) {
+        all.push((stage, grid::tests::inputs(stage, 300, &[0, 8, 24], 8)));
+        all.push((stage, grid::tests::inputs(stage, 33, &[0, 61], 1)));
+    }
     for (length, channels) in [(1, 3), (300, 3), (33, 32)] {
         let backward = wide(length, channels);
         all.push((RASTERIZE, backward.raster.tensors().expect(tensors)));
