@@ -1,9 +1,10 @@
 //! The commands that know no workload do their work on each of them.
 
+use safetensors::SafeTensors;
 use splatcheck::workload::{Notes, Workload};
 use splatcheck::workloads;
 use splatcheck_gpu::Reduction;
-use splatcheck_tests::{Said, say};
+use splatcheck_tests::{Said, root, say};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -141,4 +142,32 @@ fn a_name_that_a_workload_does_not_have_is_refused() {
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {said:?}");
         assert!(said.err.contains(words), "{args:?}: {}", said.err);
     }
+}
+
+/// The oracle takes a case of sums by key in either form.
+#[test]
+fn the_oracle_writes_sums_and_their_bounds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = root().join("corpora/scatter/leader-is-not-lane-0.toml");
+    let case = case.to_str().expect("UTF-8");
+    let said = say(folder.path(), &["oracle", case, "-o", "out.safetensors", "--bounds"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    assert!(
+        said.out.starts_with("out.safetensors: 32 elements of 1 values, 3 rows, f64"),
+        "{said:?}"
+    );
+    let bytes = fs::read(folder.path().join("out.safetensors")).expect("the result");
+    let file = SafeTensors::deserialize(&bytes).expect("a safetensors file");
+    let numbers = |name: &str| -> Vec<f64> {
+        let tensor = file.tensor(name).expect("it is there");
+        assert_eq!(tensor.shape(), [3, 1], "{name}");
+        tensor.data().as_chunks().0.iter().map(|word| f64::from_le_bytes(*word)).collect()
+    };
+    assert_eq!(numbers("sums"), [0.0, 0.0, 27.0 / 8.0], "27 eighths in the last row");
+    let bounds = numbers("bound_sums");
+    assert_eq!(bounds[..2], [0.0, 0.0], "nothing is added");
+    assert!(bounds[2] > 0.0 && bounds[2] < 1e-4, "26 additions: {bounds:?}");
+    let said = say(folder.path(), &["oracle", case, "-o", "other.safetensors", "--stages"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("is one of sums by key: leave it out"), "{said:?}");
 }

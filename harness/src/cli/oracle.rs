@@ -1,6 +1,7 @@
 //! `splatcheck oracle`: the oracle as a tool from file to file, for programs in any language.
 
 mod grid;
+mod scatter;
 
 use std::io::Write;
 
@@ -13,6 +14,7 @@ use crate::workloads;
 use crate::workloads::grid::NAME as GRID;
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::result_file::{Number, Radii, write_result};
+use splatcheck_gpu::stages::scatter::NAME as SCATTER;
 use splatcheck_reference::arithmetic::{
     Bounded, Cuda, CudaFast, Ieee, Model, Scalar, Walk, Wgsl, WgslExpZero,
 };
@@ -31,8 +33,10 @@ use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with
 pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let workload = workloads::name_in(&plan.case)
         .map_err(|error| CliError::caused("cannot read the case", error))?;
-    if workload.as_deref() == Some(GRID) {
-        return grid::run(plan, out);
+    match workload.as_deref() {
+        Some(GRID) => return grid::run(plan, out),
+        Some(SCATTER) => return scatter::run(plan, out),
+        Some(_) | None => {}
     }
     let case = read_splats(&plan.case, plan.profile)?;
     let bounds = match (plan.scalar, plan.bounds) {
@@ -66,6 +70,20 @@ pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     )?;
     write!(out, "{}", bounds.unwrap_or_default())?;
     Ok(Outcome::Agree)
+}
+
+/// Refuses what only a case of splats has, of a case of something else.
+fn only_of_splats(plan: &OraclePlan, what: &str) -> Result<(), CliError> {
+    for (option, given) in [("--convention", plan.profile.is_some()), ("--stages", plan.stages)] {
+        if given {
+            let case = plan.case.display();
+            let problem = format!(
+                "{option}: is of cases of splats, and {case} is one of {what}: leave it out"
+            );
+            return Err(CliError::new(problem));
+        }
+    }
+    Ok(())
 }
 
 /// What computes the radii about a result: of its images and gradients and of its stages.

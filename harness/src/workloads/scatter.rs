@@ -7,6 +7,7 @@ mod drawing;
 pub mod generators;
 mod judged;
 pub mod minimize;
+pub mod result_file;
 mod space;
 mod steps;
 pub mod text;

@@ -6,6 +6,7 @@ use super::super::args::{OraclePlan, ScalarName};
 use super::super::command::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
+use super::only_of_splats;
 use crate::io::InputError;
 use crate::workloads::grid::case::Case;
 use crate::workloads::grid::case_file::read_case;
@@ -17,15 +18,7 @@ use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
 /// # Errors
 /// See [`CliError`].
 pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    for (option, given) in [("--convention", plan.profile.is_some()), ("--stages", plan.stages)] {
-        if given {
-            let what = format!(
-                "{option}: is of cases of splats, and {} is one of grid encodings: leave it out",
-                plan.case.display()
-            );
-            return Err(CliError::new(what));
-        }
-    }
+    only_of_splats(plan, "grid encodings")?;
     let cannot = |error: InputError| CliError::caused("cannot read the case", error);
     let case = read_case(&plan.case).map_err(cannot)?.case;
     let report = match (plan.scalar, plan.bounds) {

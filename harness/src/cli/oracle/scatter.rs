@@ -1,0 +1,55 @@
+//! `splatcheck oracle` of a case of sums by key.
+
+use std::io::Write;
+
+use super::super::args::{OraclePlan, ScalarName};
+use super::super::command::ModelName;
+use super::super::exit::{CliError, Outcome};
+use super::super::sharpness;
+use super::only_of_splats;
+use crate::workloads::scatter::case_file::read_case;
+use crate::workloads::scatter::result_file::{in_f32, in_f64, radii, write_result};
+use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    only_of_splats(plan, "sums by key")?;
+    let case = read_case(&plan.case)
+        .map_err(|error| CliError::caused("cannot read the case", error))?
+        .case;
+    let numbers = &case.numbers;
+    let mut report = String::new();
+    let written = match (plan.scalar, plan.bounds) {
+        (ScalarName::F32, _) => write_result(&plan.output, numbers, in_f32(numbers), None),
+        (ScalarName::F64, model) => {
+            let sums = in_f64(numbers);
+            let radii = model.map(|model| match model {
+                ModelName::Ieee => (Ieee::TABLE.name, radii::<Ieee>(numbers)),
+                ModelName::Wgsl => (Wgsl::TABLE.name, radii::<Wgsl>(numbers)),
+                ModelName::WgslExp0 => (WgslExpZero::TABLE.name, radii::<WgslExpZero>(numbers)),
+                ModelName::Cuda => (Cuda::TABLE.name, radii::<Cuda>(numbers)),
+                ModelName::CudaFast => (CudaFast::TABLE.name, radii::<CudaFast>(numbers)),
+            });
+            if let Some((model, radii)) = &radii {
+                let rows = vec![sharpness::row("sums", &[&sums], &[radii])];
+                report = sharpness::text(model, &[], rows);
+            }
+            write_result(&plan.output, numbers, sums, radii)
+        }
+    };
+    written.map_err(|error| CliError::caused("cannot write the result", error))?;
+    writeln!(
+        out,
+        "{}: {} elements of {} values, {} rows, {}",
+        plan.output.display(),
+        numbers.len(),
+        numbers.width,
+        numbers.rows(),
+        plan.scalar,
+    )?;
+    write!(out, "{report}")?;
+    Ok(Outcome::Agree)
+}
