@@ -71,11 +71,11 @@ pub enum Command {
     Render(RenderArgs),
     /// Run a reproducer again
     Replay(super::replay::ReplayArgs),
-    /// Judge your own kernel of `rasterize_backward`, as PTX, on the emulator
+    /// Judge your own CUDA kernel, as PTX, on the emulator
     Ptx(Box<PtxArgs>),
-    /// Judge your own kernel of `rasterize_backward`, in WGSL, on every engine of wgpu
+    /// Judge your own WGSL kernel on every engine of wgpu
     Wgsl(Box<super::wgsl::WgslArgs>),
-    /// Count what each reduction and threshold sends to memory, for splats and grid encodings
+    /// Count what the reductions send to memory, of splats and of grid encodings
     Traffic(super::traffic::TrafficArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),

@@ -28,7 +28,7 @@ pub fn command() -> Command {
     });
     let template = format!(
         "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n       splatcheck [OPTIONS]   (those of \
-         check)\n{}\nOptions of every command: splatcheck COMMAND --help\n{{after-help}}\n",
+         check)\n{}\nOptions of every command: splatcheck COMMAND --help{{after-help}}\n",
         groups(&command)
     );
     command.help_template(template)

@@ -83,7 +83,7 @@ fn rays(cases: &[Case], count: usize) -> Result<Vec<[f32; 3]>, CliError> {
     let views: Vec<View> = cases
         .iter()
         .flat_map(|case| case.scene.cameras.iter().map(move |camera| (case, camera)))
-        .map(|(case, camera)| (camera.clone(), [case.scene.width, case.scene.height]))
+        .map(|(case, camera)| (*camera, [case.scene.width, case.scene.height]))
         .collect();
     let gaussians: Option<&Gaussians<f32>> = cases.first().map(|case| &case.scene.gaussians);
     let gaussians = gaussians.ok_or_else(|| CliError::new("the file has no camera"))?;

@@ -1,6 +1,11 @@
 //! Points as trainers hand them to a grid encoding: samples along the rays of a camera through a trained
 //! scene, the pixels of an image, or a uniform batch.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "numbers of cells of a cube and of points in memory, and positions, which are in f32"
+)]
+
 use splatcheck_reference::splat::synthetic::Random;
 use splatcheck_reference::splat::{Camera, Gaussians};
 use thiserror::Error;

@@ -4,7 +4,7 @@
 //! determinant b^2/a is below c, so that the terms into which another form splits sigma are no larger than
 //! the three of the oracle's, and its roundings can be counted on those.
 
-use crate::arithmetic::{Arith, ExtraRoundings, Scalar};
+use crate::arithmetic::{Arith, ExtraRoundings, Scalar, exp};
 use crate::splat::pair::{PairGradient, alpha_vjp, sigma};
 
 /// What a pair is made of: all that the stages `rasterize` and `rasterize_backward` know of it.
@@ -143,7 +143,7 @@ impl PairSpelling {
         let Pair { conic, opacity, v_alpha, .. } = *pair;
         let [dx, dy] = pair.offset();
         let (power, unit) = self.power(conic, dx, dy);
-        let gauss = S::from_f64((power.value() * unit).exp());
+        let gauss = S::from_f64(exp(power.value() * unit));
         let offset = [dx, dy];
         let mut gradient = alpha_vjp(conic, offset, opacity, gauss, v_alpha, ExtraRoundings::NONE);
         if self.mean_by_parts {

@@ -3,7 +3,7 @@
 
 use crate::arithmetic::{
     Bounded, Cuda, CudaFast, Extra, ExtraRoundings, Ieee, Luck, Model, Perturbed, Scalar, Wgsl,
-    perturb,
+    exp, perturb,
 };
 use crate::splat::bounds::{self, PairBounds};
 use crate::splat::spelled::{PRACTISED_PAIRS, Pair, SpelledPair};
@@ -21,8 +21,12 @@ fn pairs(count: usize, seed: u64) -> Vec<Pair<f32>> {
     let mut random = Random(seed);
     let mut unit = move || f64::from(random.unit());
     let one = |number: usize| {
-        let (width, ratio) = (0.3 * 30_f64.powf(unit()), 1000_f64.powf(unit()));
-        let (sin, cos) = (std::f64::consts::TAU * unit()).sin_cos();
+        // Up to 30 and up to 1,000.
+        let (width, ratio) = (0.3 * exp(3.401 * unit()), exp(6.907 * unit()));
+        // Any direction of the half plane.
+        let slope = 2.0 * unit() - 1.0;
+        let square = 1.0 + slope * slope;
+        let (sin, cos) = (2.0 * slope / square, (1.0 - slope * slope) / square);
         let (long, wide) = ((width * ratio).powi(-2), width.powi(-2));
         let conic = [
             long * cos * cos + wide * sin * sin,
@@ -34,7 +38,7 @@ fn pairs(count: usize, seed: u64) -> Vec<Pair<f32>> {
         let sample = [unit(), unit()].map(|x| (500.0 * x).floor() + 0.5);
         let offset = [along * cos - across * sin, along * sin + across * cos];
         let short = number % 4 == 3;
-        let width = (4.0 * unit()).floor().exp2();
+        let width = f64::from(1_u32 << (number / 4 % 4));
         let conic = if short { [width.recip(), 0.0, width.recip()] } else { conic };
         let offset =
             if short { offset.map(|x| (x.rem_euclid(8.0) * 4.0).floor() / 4.0) } else { offset };

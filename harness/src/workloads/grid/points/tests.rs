@@ -3,7 +3,7 @@ use splatcheck_reference::splat::Colors;
 
 /// Two Gaussians of deviation 0.01 at opposite ends of a line, and many at its middle.
 fn scene() -> Gaussians<f32> {
-    let means: Vec<[f32; 3]> = (0..101).map(|i| [f32::from(i as u8) / 100.0, 0.5, 0.5]).collect();
+    let means: Vec<[f32; 3]> = (0..101_u8).map(|i| [f32::from(i) / 100.0, 0.5, 0.5]).collect();
     let n = means.len();
     Gaussians {
         means,
