@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
 use serde::Serialize;
 use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
@@ -73,7 +74,8 @@ impl Part {
         };
         let of_stage = |setting: &Setting| reductions.contains(&setting.reduction);
         let settings = Setting::all(counts.lane_width()).into_iter().filter(of_stage);
-        let settings = settings.map(row).collect::<Result<Vec<_>, _>>()?;
+        let settings: Vec<_> = settings.collect();
+        let settings = settings.into_par_iter().map(row).collect::<Result<Vec<_>, _>>()?;
         let cheapest = |rows: &mut dyn Iterator<Item = &Row>| {
             let cost = |row: &Row| {
                 let alone = row.setting.reduction.row().of_workgroup == OfWorkgroup::Nothing;

@@ -34,7 +34,7 @@ pub fn levels(
     for (number, level) in grid.levels().iter().enumerate() {
         let ends = [0, level.entries];
         let alone = Grid::new(*grid.encoding(), sizes, &[level.scale], &[level.resolution], &ends)?;
-        let counts = Counts::new(&Steps::new(&alone, positions, lane_width)?);
+        let counts = Counts::new(&Steps::new(&alone, positions, lane_width)?.of_touched());
         show(number, level, &counts);
     }
     Ok(())

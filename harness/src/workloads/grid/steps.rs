@@ -53,6 +53,7 @@ impl Places {
 pub(super) struct Steps<'a> {
     grid: &'a Grid,
     keys: Vec<u32>,
+    rows: usize,
     places: Places,
     lane_width: u32,
 }
@@ -70,7 +71,23 @@ impl<'a> Steps<'a> {
         let lane_width = check_lane_width(lane_width)?;
         let keys = keys::<Ieee>(grid, positions).own;
         let places = Places::new(grid, positions.len() / grid.dimensions());
-        Ok(Self { grid, keys, places, lane_width })
+        Ok(Self { grid, keys, rows: grid.entries(), places, lane_width })
+    }
+
+    /// The same with the entries alone that something is added to, in their order.
+    pub(super) fn of_touched(mut self) -> Self {
+        let mut touched: Vec<u32> = Vec::with_capacity(self.keys.len());
+        touched.extend(self.keys.iter().filter(|&&key| key != Keys::NONE));
+        touched.sort_unstable();
+        touched.dedup();
+        let there = self.keys.iter_mut().filter(|key| **key != Keys::NONE);
+        // Entries have numbers of 32 bits.
+        there.for_each(|key| {
+            let row = touched.partition_point(|&entry| entry < *key);
+            *key = u32::try_from(row).unwrap_or(Keys::NONE);
+        });
+        self.rows = touched.len();
+        self
     }
 }
 
@@ -80,7 +97,7 @@ impl Scatter for Steps<'_> {
     }
 
     fn rows(&self) -> usize {
-        self.grid.entries()
+        self.rows
     }
 
     fn values(&self) -> u32 {
