@@ -7,6 +7,7 @@
 //! every reduction and threshold ([`crate::traffic`]) and what a case exercises of a kernel
 //! ([`crate::coverage`]).
 
+use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::{EngineError, Reduction};
 
 /// The most lanes that a warp may have: they are the bits of a u64.
@@ -66,6 +67,34 @@ pub struct ScatterStep<'a> {
     pub stopped: u64,
     /// The lanes that add something, parted by their rows; no two parts have one row.
     pub destinations: &'a [Destination],
+}
+
+/// Shows the steps of one workgroup of a keyed stage at one place: `keys` are those of all lanes with an
+/// element, in their order; lanes beyond them have stopped, and those whose key is `none` are idle.
+pub fn keyed_steps(
+    keys: &[u32],
+    none: u32,
+    [workgroup, lane_width]: [u32; 2],
+    visit: &mut dyn FnMut(&ScatterStep<'_>),
+) {
+    let (width, first) = (lane_width as usize, workgroup as usize * WORKGROUP_SIZE as usize);
+    let all = u64::MAX >> (MOST_LANES - lane_width);
+    for warp in 0..WORKGROUP_SIZE / lane_width {
+        let first = (first + warp as usize * width).min(keys.len());
+        let keys = &keys[first..(first + width).min(keys.len())];
+        let destinations = parted(keys, |key| key != none);
+        // A warp's elements are at most 64.
+        let lanes = u32::try_from(keys.len()).unwrap_or(MOST_LANES);
+        let there = all.checked_shr(lane_width - lanes).unwrap_or(0);
+        visit(&ScatterStep {
+            per_lane: 1,
+            warp,
+            place: 0,
+            length: 1,
+            stopped: all & !there,
+            destinations: &destinations,
+        });
+    }
 }
 
 /// The steps of a stage with some inputs, workgroup by workgroup: workgroups do not depend on each

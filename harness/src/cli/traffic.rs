@@ -47,15 +47,17 @@ pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
             let cases = scene_case(scene, &plan.convention.convention())?;
             splats(plan, &cases, &mut parts)?;
             write_splats(plan, &parts, out)?;
+            let drawn = rays(&cases, plan.points)?;
             for order in Order::ALL {
-                let points = in_order(rays(&cases, plan.points)?, order, SEED);
+                let points = in_order(drawn.clone(), order, SEED);
                 let what = format!("samples along the rays of {} cameras", cases.len());
                 grid(plan, &points, &format!("{what}, {}", order.name()), &mut parts, out)?;
             }
         }
         Source::Image(size) => {
+            let drawn = pixels(*size, plan.points);
             for order in Order::ALL {
-                let points = in_order(pixels(*size, plan.points), order, SEED);
+                let points = in_order(drawn.clone(), order, SEED);
                 let what = format!("pixels of {}x{}, {}", size[0], size[1], order.name());
                 grid(plan, &points, &what, &mut parts, out)?;
             }

@@ -189,7 +189,7 @@ pub fn along_rays(
         let (camera, size) = &views[view];
         let pixel = size.map(|pixels| (f64::from(random.unit()) * f64::from(pixels)).floor() + 0.5);
         let [origin, direction] = ray(camera, pixel);
-        let (origin, direction) = (cube.unit(origin), direction);
+        let origin = cube.unit(origin);
         let [enters, leaves] = Occupancy::crossing(origin, direction);
         let before = points.len();
         let step = 3_f64.sqrt() / STEPS;

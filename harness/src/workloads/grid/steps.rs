@@ -2,7 +2,7 @@
 //! of its points' cells.
 
 use super::case::Case;
-use crate::scatter_step::{MOST_LANES, Scatter, ScatterStep, check_lane_width, parted};
+use crate::scatter_step::{Scatter, ScatterStep, check_lane_width, keyed_steps};
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::stages::grid::GRID_BACKWARD;
 use splatcheck_gpu::{EngineError, Reduction};
@@ -118,26 +118,10 @@ impl Scatter for Steps<'_> {
 
     /// Lanes beyond the last point have stopped; those whose point is outside are idle.
     fn workgroup(&self, workgroup: u32, visit: &mut dyn FnMut(&ScatterStep<'_>)) {
-        let width = self.lane_width as usize;
         let Places { points, .. } = self.places;
-        let of_step = self.places.workgroups();
-        let [step, group] = [workgroup as usize / of_step, workgroup as usize % of_step];
-        let keys = &self.keys[step * points..][..points];
-        for warp in 0..WORKGROUP_SIZE / self.lane_width {
-            let first = (group * WORKGROUP_SIZE as usize + warp as usize * width).min(points);
-            let keys = &keys[first..(first + width).min(points)];
-            let destinations = parted(keys, |key| key != Keys::NONE);
-            let all = u64::MAX >> (MOST_LANES - self.lane_width);
-            let lanes = u32::try_from(keys.len()).unwrap_or(MOST_LANES);
-            let there = all.checked_shr(self.lane_width - lanes).unwrap_or(0);
-            visit(&ScatterStep {
-                per_lane: 1,
-                warp,
-                place: 0,
-                length: 1,
-                stopped: all & !there,
-                destinations: &destinations,
-            });
-        }
+        let of_step = u32::try_from(self.places.workgroups()).unwrap_or(u32::MAX);
+        let [step, group] = [workgroup / of_step, workgroup % of_step];
+        let keys = &self.keys[step as usize * points..][..points];
+        keyed_steps(keys, Keys::NONE, [group, self.lane_width], visit);
     }
 }

@@ -6,7 +6,7 @@ use splatcheck_gpu::{EngineError, Reduction};
 use splatcheck_reference::scatter::NO_KEY;
 
 use super::case::Numbers;
-use crate::scatter_step::{MOST_LANES, Scatter, ScatterStep, check_lane_width, parted};
+use crate::scatter_step::{Scatter, ScatterStep, check_lane_width, keyed_steps};
 
 /// The steps of some elements on warps of one width.
 #[derive(Debug)]
@@ -52,30 +52,8 @@ impl Scatter for Steps<'_> {
 
     /// Lanes beyond the last element have stopped; those whose element has no key are idle.
     fn workgroup(&self, workgroup: u32, visit: &mut dyn FnMut(&ScatterStep<'_>)) {
-        let width = self.lane_width as usize;
-        let group = workgroup as usize * WORKGROUP_SIZE as usize;
-        for warp in 0..WORKGROUP_SIZE / self.lane_width {
-            let count = self.numbers.len();
-            let first = (group + warp as usize * width).min(count);
-            let keys = &self.numbers.keys[first..(first + width).min(count)];
-            let destinations = parted(keys, |key| key != NO_KEY);
-            let all = u64::MAX >> (MOST_LANES - self.lane_width);
-            let there = all.checked_shr(self.lane_width - lanes(keys)).unwrap_or(0);
-            visit(&ScatterStep {
-                per_lane: 1,
-                warp,
-                place: 0,
-                length: 1,
-                stopped: all & !there,
-                destinations: &destinations,
-            });
-        }
+        keyed_steps(&self.numbers.keys, NO_KEY, [workgroup, self.lane_width], visit);
     }
-}
-
-/// A warp's elements are at most 64.
-fn lanes(keys: &[u32]) -> u32 {
-    u32::try_from(keys.len()).unwrap_or(MOST_LANES)
 }
 
 #[cfg(test)]
