@@ -7,6 +7,7 @@ use splatcheck::cli::fuzz::{self, FuzzPlan, Limit};
 use splatcheck::cli::gate::GatePlan;
 use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::gate::{Evidence, Gate, Summary, junit};
+use splatcheck::report::Detail;
 use splatcheck::verdict::Verdict;
 use splatcheck::workload::{AnyCase, Notes};
 use splatcheck::workloads::read_case;
@@ -176,9 +177,9 @@ fn the_command_line_says_whose_forward_pass_it_was() {
     let path = |below: &str| root().join(below).to_str().expect("a plain name").to_owned();
     let case = path("corpora/splat/checkerboard.toml");
     let words = ["check", "--engine", "emulator", "--case", &case, "--chain", "own"];
-    let said = say(folder.path(), &[&words[..], &["--schedule", "random:4"]].concat());
+    let said = say(folder.path(), &[&words[..], &["--schedule", "random:4", "-v"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("chain own: backward stages go on from "), "{said:?}");
+    assert!(said.out.contains("\nchain own: backward stages go on from "), "{said:?}");
     for (stage, _) in [STANDARD].iter().chain(&FORMULATED) {
         let judged = said.out.lines().any(|line| line.contains(&format!(" {stage} ")));
         assert!(judged, "{stage}: {said:?}");
@@ -207,6 +208,7 @@ fn fuzzed(defect: Defect) -> String {
         jobs: 1,
         out: folder.path().to_owned(),
         gate: GatePlan::default(),
+        detail: Detail::default(),
         command: None,
     };
     let contender = Contender {
@@ -216,14 +218,15 @@ fn fuzzed(defect: Defect) -> String {
         stages: vec![RASTERIZE, RASTERIZE_BACKWARD],
         settings: vec![Setting { reduction: Reduction::Subgroup, threshold: 0 }],
     };
-    fuzz::judge(&plan, vec![contender]).expect("it runs and writes").text(folder.path())
+    let results = fuzz::judge(&plan, vec![contender]).expect("it runs and writes");
+    results.text(folder.path(), Detail::Engines)
 }
 
 #[test]
 fn a_campaign_goes_on_from_the_engines_own_forward_pass_where_that_agrees() {
     let lost = "the engine's own forward pass gave no result that agrees";
     let right = fuzzed(Defect::None);
-    assert!(right.starts_with("chain own: ") && !right.contains(lost), "{right}");
+    assert!(right.contains("\nchain own: ") && !right.contains(lost), "{right}");
     let wrong = fuzzed(Defect::NoBackground);
     assert!(wrong.contains(lost), "{wrong}");
 }

@@ -1,7 +1,7 @@
 //! The command line as its users meet it: exit codes, messages, files.
 
 use splatcheck::workloads::splat::files::{case_file, corpus};
-use splatcheck_tests::{has_engine, root, say, trained_scenes};
+use splatcheck_tests::{has_engine, root, say, splatcheck, trained_scenes};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -147,9 +147,12 @@ fn a_reproducer_runs_its_stage_and_setting_alone() {
     let known = ["unknown stage 'projection'", "project_backward"];
     refuses(here, &["replay", &reproducer(here, "projection")], &known);
     for stage in ["project", "rasterize", "rasterize_backward", "project_backward"] {
-        let said = say(here, &["replay", &reproducer(here, stage), "--engine", "emulator-fast"]);
+        let args = ["replay", &reproducer(here, stage), "--engine", "emulator-fast", "--verbose"];
+        let said = say(here, &args);
         assert_eq!(said.code, Some(0), "{stage}: {said:?}");
-        let rows = said.out.lines().filter(|line| line.starts_with("emulator")).collect::<Vec<_>>();
+        let (_, rows) = said.out.split_once("\nengine  ").expect("a line for each engine");
+        let (_, rows) = rows.split_once("\nengine  ").expect("a line for each stage");
+        let rows = rows.lines().filter(|line| line.starts_with("emulator")).collect::<Vec<_>>();
         let [row] = rows[..] else { panic!("{stage}: one row was expected: {}", said.out) };
         let cells: Vec<&str> = row.split_whitespace().collect();
         let reduction = if stage.ends_with("backward") { "sw-s" } else { "-" };
@@ -176,4 +179,43 @@ fn a_trained_scene_is_judged() {
     let said = say(folder.path(), &[&scene[..], &setting].concat());
     println!("{}", said.out);
     assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn a_report_begins_with_the_verdict_and_says_as_much_as_was_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let judged = |more: &[&str]| {
+        let args = ["check", "--engine", "emulator", "--reduction", "atomic", "--case", &case];
+        let said = say(folder.path(), &[&args, more].concat());
+        assert_eq!(said.code, Some(0), "{more:?}: {said:?}");
+        assert!(said.out.starts_with("agree: 2 engines, "), "the verdict first: {said:?}");
+        said.out
+    };
+    let [short, quiet, full] = [&[][..], &["--quiet"], &["--verbose"]].map(judged);
+    let lines = |text: &str, words: &str| text.lines().filter(|l| l.starts_with(words)).count();
+    assert_eq!(quiet.lines().count(), 1, "the verdict alone: {quiet}");
+    assert_eq!(lines(&short, "emulator"), 2, "one line for each engine: {short}");
+    assert!(lines(&full, "emulator") > 6, "all stages as well: {full}");
+    for text in [&short, &full] {
+        assert_eq!(lines(text, "NOT EXERCISED"), 0, "nobody asked for others: {text}");
+        assert!(!text.contains('\u{1b}'), "no colours where no terminal is: {text}");
+    }
+    refuses(folder.path(), &["check", "-q", "-v"], &["--quiet", "--verbose"]);
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_nobody_who_has_said_no() {
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let args = ["check", "--engine", "emulator", "--reduction", "atomic", "--case", &case, "-q"];
+    let told = |name: &str, value: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = splatcheck();
+        command.args(args).current_dir(folder.path()).env_remove("NO_COLOR").env(name, value);
+        let output = command.output().expect("it starts");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let (forced, none) = (told("CLICOLOR_FORCE", "1"), told("NO_COLOR", "1"));
+    assert!(forced.starts_with("\u{1b}[1m\u{1b}[32magree:\u{1b}[0m 2 engines"), "{forced:?}");
+    assert!(none.starts_with("agree: 2 engines"), "{none:?}");
 }

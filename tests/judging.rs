@@ -2,8 +2,9 @@
 //! and planted defects are found, named and made small.
 
 use splatcheck::campaign::Fault;
+use splatcheck::engines::Missing;
 use splatcheck::minimize::shrink;
-use splatcheck::report::{report, verdicts};
+use splatcheck::report::{Detail, Report, verdicts};
 use splatcheck::verdict::Verdict;
 use splatcheck::workload::{AnyCase, Drawn};
 use splatcheck::workloads::splat::case::Case;
@@ -13,6 +14,7 @@ use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting, Stage};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, corpus, judge, judge_stages};
+use std::time::Duration;
 
 fn random(count: u64) -> Vec<Case> {
     (0..count)
@@ -163,8 +165,26 @@ fn a_crash_that_does_not_come_again_is_a_finding() {
 #[test]
 fn the_text_of_a_report() {
     let cases: Vec<Case> = corpus().into_iter().filter(|case| case.name == "tile-corner").collect();
-    let agree = judge(Defect::None, &cases, one_setting());
-    let disagree = judge(Defect::LostLane(0), &cases, one_setting());
+    let mut reports = [Defect::None, Defect::LostLane(0)].map(|d| judge(d, &cases, one_setting()));
+    for (report, tenths) in reports.iter_mut().zip([0, 15]) {
+        report.busy = Duration::from_millis(100 * tenths);
+    }
     let files = [Vec::new(), vec!["splatcheck-out/it's here.safetensors".to_owned(); 9]];
-    insta::assert_snapshot!(report(&[agree, disagree], &[], &files));
+    let absent = "the CUDA driver is not found (libcuda.so.1)";
+    let died = "it died: ended by signal 4 (SIGILL)";
+    let missing = [("cuda", absent), ("cuda-fast", absent), ("lavapipe-16", died)];
+    let missing = missing.map(|(id, reason)| Missing {
+        candidate: id.to_owned(),
+        reason: reason.to_owned(),
+        advice: None,
+        lost: reason == died,
+    });
+    let report = Report::new(&reports, &missing, &files);
+    let [verdict, engines, rows] =
+        [Detail::Verdict, Detail::Engines, Detail::Rows].map(|detail| report.text(detail));
+    insta::assert_snapshot!(engines);
+    insta::assert_snapshot!("the_text_of_a_report_in_full", rows);
+    let findings = &engines[engines.find("\nDISAGREE").expect("one")..];
+    let first = engines.lines().next().expect("the verdict");
+    assert_eq!(verdict, format!("{first}\n{findings}"), "the verdict and the findings alone");
 }

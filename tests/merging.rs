@@ -5,7 +5,9 @@ use splatcheck::cli::exit::Outcome;
 use splatcheck::cli::fuzz::{FuzzPlan, Limit, judge};
 use splatcheck::cli::gate::{GateArgs, GatePlan};
 use splatcheck::cli::merge::{self, MergeArgs};
+use splatcheck::cli::output::OutputArgs;
 use splatcheck::fuzz::{Plan, REPORT, RESULT};
+use splatcheck::report::Detail;
 use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::{Reduction, Setting};
@@ -30,6 +32,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
         jobs: 2,
         out: out.to_owned(),
         gate: GatePlan::default(),
+        detail: Detail::default(),
         command: None,
     };
     let contender = Contender {
@@ -56,7 +59,10 @@ fn fuzz_in_parts(defect: Defect, of: u32, around: &Path) -> Vec<PathBuf> {
 }
 
 fn merge(parts: Vec<PathBuf>, output: &Path) -> Result<(Outcome, String), String> {
-    let plan = MergeArgs { parts, output: output.to_owned(), gate: GateArgs::default() }.resolve();
+    // As the report file has it.
+    let shown = OutputArgs { verbose: true, quiet: false };
+    let args = MergeArgs { parts, output: output.to_owned(), gate: GateArgs::default(), shown };
+    let plan = args.resolve();
     let plan = plan.map_err(|error| error.to_string())?;
     let mut out = Vec::new();
     let outcome = merge::run(&plan, &mut out).map_err(|error| error.to_string())?;
@@ -194,7 +200,7 @@ fn the_command_divides_and_joins() {
     assert_eq!(say(parts.path(), &oracle).code, Some(0), "a part");
     let fuzz = [&["fuzz", "--chain", "own"], &fuzz[1..]].concat();
     let single = say(whole.path(), &[&fuzz[..], &["out"]].concat());
-    assert!(single.out.starts_with("chain own: backward stages go on from "), "{single:?}");
+    assert!(single.out.contains("\nchain own: backward stages go on from "), "{single:?}");
     for shard in ["1/2", "2/2"] {
         let folder = shard.replace('/', "-");
         let part = say(parts.path(), &[&fuzz[..], &[&folder, "--shard", shard]].concat());

@@ -157,19 +157,21 @@ impl CaseSpace {
             let values: Vec<_> = axis.values.iter().map(value).collect();
             vec![format!("  {}", axis.name), values.join(", ")]
         };
-        let holes = self.holes(axes, run);
-        let values = axes.iter().flat_map(|axis| &axis.values);
-        let all = values.filter(|value| value.wanted.spared(run).is_none()).count();
-        let mut text = format!(
-            "case space: {} of {all} values met by {} views of cases (the numbers of views)\n",
-            all - holes.len(),
-            self.views
-        );
+        let mut text = format!("{} (the numbers of views)\n", self.line(axes, run));
         text += &table(&axes.iter().map(row).collect::<Vec<_>>());
-        for (axis, value) in holes {
+        for (axis, value) in self.holes(axes, run) {
             let _ = writeln!(text, "  EMPTY: {axis}: {value}");
         }
         text + &self.left_out(axes, run)
+    }
+
+    /// How many values were met of those that there are to meet.
+    #[must_use]
+    pub fn line(&self, axes: &[Axis], run: Run) -> String {
+        let values = axes.iter().flat_map(|axis| &axis.values);
+        let all = values.filter(|value| value.wanted.spared(run).is_none()).count();
+        let met = all - self.holes(axes, run).len();
+        format!("case space: {met} of {all} values met by {} views of cases", self.views)
     }
 
     /// Values that nobody had and that need not be had, by their reasons.

@@ -28,11 +28,13 @@ pub mod judge;
 pub mod merge;
 pub mod mutants;
 pub mod oracle;
+pub mod output;
 pub mod paths;
 pub mod ptx;
 pub mod render;
 pub mod replay;
 mod replay_trace;
+pub mod report;
 pub mod reproducer;
 pub mod scene;
 pub mod schedule;
@@ -59,7 +61,7 @@ use crate::threads;
 pub fn main() -> ExitCode {
     let cli = parse(std::env::args_os()).unwrap_or_else(|words| words.exit());
     start_log();
-    exit::finish(run(cli, &mut io::stdout()))
+    exit::finish(print(cli))
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
@@ -79,12 +81,20 @@ pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> 
         }
     };
     start_log();
-    let code = exit::code(run(cli, &mut io::stdout()));
+    let code = exit::code(print(cli));
     // The host ends the process without what Rust's own programs do at their end.
     match io::stdout().flush() {
         Ok(()) => code,
         Err(_) => 2,
     }
+}
+
+/// Runs a command; what it finds goes to standard output.
+fn print(cli: Cli) -> Result<Outcome, CliError> {
+    let mut out = output::standard_output();
+    let outcome = run(cli, &mut out)?;
+    out.flush()?;
+    Ok(outcome)
 }
 
 /// Runs a command; what it finds goes to `out`.
@@ -110,6 +120,7 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
             let discovery = engines_unless(typed.program.command.is_some())?;
             replay::run(&typed.resolve(&discovery)?, out)
         }
+        Command::Report(typed) => report::run(&typed.resolve()?, out),
         Command::Ptx(typed) => ptx::run(&typed.resolve()?, out),
         Command::Wgsl(typed) => {
             let read = typed.read()?;

@@ -317,9 +317,7 @@ impl Coverage {
         let _ =
             writeln!(text, "coverage, lane width {}: {met} of {all} reachable cells", self.width);
         for reduction in Reduction::ALL {
-            let settings = self.by_setting.iter().filter(|(s, _)| s.reduction == reduction);
-            let rows: Vec<_> =
-                settings.map(|(s, cells)| (s.threshold, self.tenths(cells))).collect();
+            let rows = self.rows(reduction);
             if rows.is_empty() {
                 continue;
             }
@@ -340,6 +338,14 @@ impl Coverage {
             own.join(", ")
         );
         text
+    }
+
+    /// For each threshold of a reduction one character for each number of lanes: `#` all cells met, 1 to
+    /// 9 tenths, 0 fewer, `.` none.
+    #[must_use]
+    pub fn rows(&self, reduction: Reduction) -> Vec<(u32, String)> {
+        let settings = self.by_setting.iter().filter(|(s, _)| s.reduction == reduction);
+        settings.map(|(s, cells)| (s.threshold, self.tenths(cells))).collect()
     }
 
     /// One character for each number of lanes.

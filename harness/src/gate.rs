@@ -20,7 +20,8 @@ pub use junit::junit;
 pub use known::{KnownFailure, KnownFailures, KnownFailuresError};
 pub use step_summary::step_summary;
 pub use summary::{
-    EngineSummary, FindingSummary, LimitedSummary, MissingSummary, RowSummary, Summary,
+    ElementSummary, EngineSummary, FindingSummary, LimitedSummary, MissingSummary, RowSummary,
+    Summary,
 };
 
 use crate::campaign::Finding;

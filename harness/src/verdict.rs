@@ -3,6 +3,7 @@
 use crate::io::serde_forms::{number, sum};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a comparison came to.
@@ -45,7 +46,10 @@ pub struct Sharpness {
 
 /// Ratios below 2^-40 share the first bin.
 const OCTAVES: f64 = 40.0;
-const BINS_PER_OCTAVE: f64 = 4.0;
+const BINS_OF_OCTAVE: usize = 4;
+const BINS_PER_OCTAVE: f64 = BINS_OF_OCTAVE as f64;
+/// The first octave ends at 2 to the power of this.
+const FIRST_OCTAVE: i32 = -39;
 
 impl Default for Sharpness {
     fn default() -> Self {
@@ -90,6 +94,20 @@ impl Sharpness {
         for (mine, theirs) in self.bins.iter_mut().zip(&other.bins) {
             *mine += theirs;
         }
+    }
+
+    /// How many elements that are not exact have ratios in (2^(k-1), 2^k], by k, approximately: a bin's
+    /// lower end belongs to it. The smallest k has all smaller ones, the largest all larger ones.
+    #[must_use]
+    pub fn octaves(&self) -> BTreeMap<i32, u64> {
+        let mut octaves = BTreeMap::new();
+        for (octave, bins) in (FIRST_OCTAVE..).zip(self.bins.chunks(BINS_OF_OCTAVE)) {
+            let elements = bins.iter().sum();
+            if elements > 0 {
+                octaves.insert(octave, elements);
+            }
+        }
+        octaves
     }
 
     /// The ratio below which the share `q` of the elements that are not exact lie, rounded up to
@@ -203,7 +221,14 @@ pub struct Tally {
     /// The first element whose bound is infinite. Not in files, as the worst.
     #[serde(skip)]
     pub without_bound: Option<Difference>,
+    /// The first elements outside their bounds, at most [`SHOWN`]: of one run, so neither in files nor
+    /// added up.
+    #[serde(skip)]
+    pub outside: Vec<Difference>,
 }
+
+/// Elements outside their bounds that a run keeps for pictures and lists.
+pub const SHOWN: usize = 1024;
 
 impl Tally {
     /// Elements compared.
@@ -246,6 +271,9 @@ impl Tally {
         }
         self.disagree += 1;
         let difference = difference();
+        if self.outside.len() < SHOWN {
+            self.outside.push(difference.clone());
+        }
         if self.worst.as_ref().is_none_or(|worst| worst.ratio() < difference.ratio()) {
             self.worst = Some(difference);
         }

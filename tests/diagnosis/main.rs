@@ -8,7 +8,7 @@ use splatcheck::campaign::{Contender, Hooks, Item, as_it_is, run};
 use splatcheck::diagnosis::Diagnosis;
 use splatcheck::gate::{Evidence, Gate, Summary, junit, sarif, step_summary};
 use splatcheck::judge::Arithmetic;
-use splatcheck::report::report;
+use splatcheck::report::{Detail, Report};
 use splatcheck::workload::{AnyCase, FailedRun, views};
 use splatcheck::workloads::splat::case::Case;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
@@ -132,7 +132,8 @@ fn the_first_line_of_a_finding_is_the_diagnosis() {
     let found = reports[0].findings[0].diagnosis.as_ref().expect("it was asked for");
     expect(found, "field conic_off_diagonal: v_conics holds half of the off-diagonal");
     assert!(found.headline.ends_with("; the same in another failing case)"), "{found:?}");
-    let text = report(&reports, &[], &[vec!["it.safetensors".to_owned()]]);
+    let files = [vec!["it.safetensors".to_owned()]];
+    let text = Report::new(&reports, &[], &files).text(Detail::Engines);
     let heading = text.lines().position(|line| line.starts_with("DISAGREE mirror")).expect("one");
     let line = text.lines().nth(heading + 1).expect("more than a heading");
     assert!(line.starts_with("  looks like: the convention's field conic_off_diagonal"), "{text}");
@@ -198,7 +199,8 @@ fn what_a_program_does_not_clear_is_named() {
     let cases = ["tile-corner", "tile-corner", "checkerboard"];
     let cases = cases.map(|name| Arc::new(scene(name)) as AnyCase);
     let reports = run(views(cases), vec![contender], Hooks::new(&as_it_is)).expect("legal cases");
-    let text = report(&reports, &[], &[vec!["it.safetensors".to_owned(); 9]]);
+    let files = [vec!["it.safetensors".to_owned(); 9]];
+    let text = Report::new(&reports, &[], &files).text(Detail::Engines);
     let heading = text.lines().position(|line| line.starts_with("DISAGREE hoarder")).expect("one");
     let line = text.lines().nth(heading + 1).expect("more than a heading");
     let words =

@@ -7,7 +7,7 @@ use super::speed::{EngineTimes, PAPER, Summary, Times};
 use super::{Acceptance, Check, SceneReport, TrafficRow};
 use crate::campaign::EngineReport;
 use crate::report::devices::describe;
-use crate::report::report as check_report;
+use crate::report::{Detail, Report};
 use crate::table::table;
 use crate::verdict::Verdict;
 use splatcheck_gpu::reduction::OfWorkgroup;
@@ -191,7 +191,7 @@ fn block(text: &str) -> String {
 }
 
 fn check_section(check: &Check) -> String {
-    let text = check_report(&check.reports, &[], &check.files);
+    let text = Report::new(&check.reports, &[], &check.files).text(Detail::Rows);
     format!("\n## Check on {}\n\n{}", check.subject, block(&text))
 }
 

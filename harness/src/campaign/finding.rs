@@ -50,6 +50,9 @@ pub struct Finding {
     pub key: String,
     /// What was wrong.
     pub fault: Fault,
+    /// The first elements outside their bounds, the worst among them unless there are too many
+    /// ([`crate::verdict::SHOWN`]).
+    pub outside: Vec<Difference>,
     /// The case, as small as it could be made.
     pub case: AnyCase,
     /// Number of the view (the camera, for splats); 0 where the stage takes all of them.

@@ -8,13 +8,14 @@ use super::{
 };
 use crate::diagnosis::Diagnosis;
 use crate::judge::Arithmetic;
-use crate::verdict::{Tally, Verdict};
+use crate::verdict::{Difference, Tally, Verdict};
 use crate::workload::{FailedRun, Job};
 use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Runs with more lanes (pixels or Gaussians) are made one setting a request: a software device
 /// takes seconds for each, and the time limit and the progress bar are per request.
@@ -65,6 +66,12 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// Runs the small jobs of a chunk in one request a stage; large ones, and all where that fails,
     /// one by one.
     pub(super) fn chunk(&mut self, items: &[Item]) {
+        let start = Instant::now();
+        self.run(items);
+        self.report.busy += start.elapsed();
+    }
+
+    fn run(&mut self, items: &[Item]) {
         let own = self.after_own(items);
         for stage in self.contender.stages.clone() {
             let mut entries = Vec::with_capacity(items.len());
@@ -279,7 +286,8 @@ impl<'a, 'm> Judge<'a, 'm> {
         self.hooks.observer.done(1);
         self.report.row(entry.job.stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
-            self.found(entry, setting, Fault::Difference(difference.clone()));
+            let fault = Fault::Difference(difference.clone());
+            self.found(entry, setting, (fault, tally.outside.clone()));
         }
     }
 
@@ -296,11 +304,16 @@ impl<'a, 'm> Judge<'a, 'm> {
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }
-        self.found(entry, setting, Fault::Engine(error));
+        self.found(entry, setting, (Fault::Engine(error), Vec::new()));
     }
 
     /// Keeps the first finding of each kind, made small, and counts the others.
-    fn found(&mut self, entry: Entry<'_>, setting: Option<Setting>, fault: Fault) {
+    fn found(
+        &mut self,
+        entry: Entry<'_>,
+        setting: Option<Setting>,
+        (fault, outside): (Fault, Vec<Difference>),
+    ) {
         let Entry { item, job } = entry;
         let class = self.hooks.policy.class(item.case.as_ref());
         let key = Finding::key(job.stage, setting, &fault, &class);
@@ -318,6 +331,7 @@ impl<'a, 'm> Judge<'a, 'm> {
             setting,
             key,
             fault,
+            outside,
             case: Arc::clone(&item.case),
             view: item.view,
             runs: 1,
@@ -416,20 +430,20 @@ impl<'a, 'm> Judge<'a, 'm> {
                 item = own;
             }
             let Some(job) = item.job(stage) else { return false };
-            let fault = match once(self.contender.engine.as_mut(), job, setting) {
-                Ok(tally) => tally.worst.map(Fault::Difference),
-                Err(error) => Some(Fault::Engine(error)),
+            let (fault, outside) = match once(self.contender.engine.as_mut(), job, setting) {
+                Ok(tally) => (tally.worst.map(Fault::Difference), tally.outside),
+                Err(error) => (Some(Fault::Engine(error)), Vec::new()),
             };
             match fault.filter(|fault| discriminant(fault) == kind && self.repeats(fault)) {
                 Some(fault) => {
-                    smallest = Some((item.case, fault));
+                    smallest = Some((item.case, fault, outside));
                     true
                 }
                 None => false,
             }
         });
-        if let Some((case, fault)) = smallest {
-            (finding.case, finding.fault) = (case, fault);
+        if let Some((case, fault, outside)) = smallest {
+            (finding.case, finding.fault, finding.outside) = (case, fault, outside);
         }
     }
 }

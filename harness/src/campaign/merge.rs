@@ -65,6 +65,7 @@ impl EngineReport {
         self.unsupported.extend(other.unsupported);
         other.findings.into_iter().for_each(|finding| self.add_finding(finding));
         self.given_up = self.given_up.take().or(other.given_up);
+        self.busy += other.busy;
     }
 
     /// Adds a finding, or its runs where its kind is known.
@@ -87,6 +88,9 @@ impl Row {
         for (threshold, runs) in other.disagree_at {
             *self.disagree_at.entry(threshold).or_default() += runs;
         }
+        for (threshold, ratio) in other.worst_at {
+            self.worst_at(threshold, ratio);
+        }
     }
 }
 
@@ -98,6 +102,7 @@ mod tests {
     use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
     use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics, Reduction, Setting};
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
     fn report(id: &str, verdict: Verdict) -> EngineReport {
         let info = DeviceInfo {
@@ -121,6 +126,7 @@ mod tests {
             limited: BTreeMap::new(),
             findings: Vec::new(),
             given_up: None,
+            busy: Duration::ZERO,
         };
         let setting = Setting { reduction: Reduction::SwB, threshold: 3 };
         report.row(RASTERIZE_BACKWARD, Some(setting)).add_run(verdict, Some(setting));

@@ -2,13 +2,14 @@
 
 use super::{Chain, Contender, Finding};
 use crate::engines::Emulation;
-use crate::io::serde_forms::furthest;
+use crate::io::serde_forms::{furthest, number};
 use crate::verdict::{Difference, Tally, Verdict};
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Setting, Stage};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
+use std::time::Duration;
 
 /// Counts of one row of the report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -22,13 +23,32 @@ pub struct Row {
     pub furthest: Option<f64>,
     /// Runs that disagree at each threshold that was run.
     pub disagree_at: BTreeMap<u32, u64>,
+    /// The largest error / bound at each threshold that was run.
+    #[serde(default)]
+    pub worst_at: BTreeMap<u32, Ratio>,
 }
+
+/// An error / bound, perhaps infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ratio(#[serde(with = "number")] pub f64);
 
 impl Row {
     pub(super) fn add(&mut self, tally: &Tally, setting: Option<Setting>) {
         self.add_run(tally.verdict(), setting);
         self.tally.merge(tally);
-        self.move_to(tally.worst.as_ref().map(Difference::ratio));
+        let furthest = tally.worst.as_ref().map(Difference::ratio);
+        self.move_to(furthest);
+        if let Some(setting) = setting.filter(|setting| setting.reduction.has_threshold()) {
+            let largest = furthest.unwrap_or(tally.sharpness.max);
+            self.worst_at(setting.threshold, Ratio(largest));
+        }
+    }
+
+    /// Takes in an error / bound at a threshold.
+    pub(super) fn worst_at(&mut self, threshold: u32, ratio: Ratio) {
+        let known = self.worst_at.entry(threshold).or_insert(ratio);
+        known.0 = known.0.max(ratio.0);
     }
 
     pub(super) fn move_to(&mut self, furthest: Option<f64>) {
@@ -102,6 +122,8 @@ pub struct EngineReport {
     pub findings: Vec<Finding>,
     /// Why the engine was given up, if it was.
     pub given_up: Option<String>,
+    /// How long it was at work, its results' judgement included; zero, where nobody measured.
+    pub busy: Duration,
 }
 
 impl EngineReport {
@@ -116,6 +138,7 @@ impl EngineReport {
             limited: BTreeMap::new(),
             findings: Vec::new(),
             given_up: None,
+            busy: Duration::ZERO,
         }
     }
 

@@ -13,9 +13,10 @@ use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
 use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
-use super::check::{judge, progress_bar};
+use super::check::judge;
 use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
+use super::output::progress_bar;
 use super::reproducer;
 use super::scene::scene_case;
 use super::{engines_here, paths};
@@ -25,6 +26,7 @@ use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
 use crate::campaign::Chain;
 use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
 use crate::gate::Evidence;
+use crate::report::Detail;
 use crate::report::devices::describe;
 use crate::workloads::splat::Splat;
 use crate::workloads::splat::case::Case;
@@ -327,6 +329,7 @@ fn check(
         workload: Arc::new(Splat::default()),
         convention: Convention::of(Profile::Inria),
         gate: GatePlan::default(),
+        detail: Detail::default(),
         repeats: None,
         chain: Chain::Oracle,
     };

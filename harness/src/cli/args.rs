@@ -13,6 +13,7 @@ use super::command::{CommandArgs, CommandPlan};
 use super::exit::CliError;
 use super::expect::ExpectArgs;
 use super::gate::{GateArgs, GatePlan};
+use super::output::OutputArgs;
 use super::paths;
 use super::ptx::PtxArgs;
 use super::schedule::{EmulationArgs, ScheduleArgs};
@@ -20,6 +21,7 @@ use super::schedules::SchedulesArgs;
 use crate::campaign::Chain;
 use crate::engines::repeated::Repeats;
 use crate::engines::{Discovery, Found};
+use crate::report::Detail;
 use crate::workload::Workload;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use crate::workloads::{self, UnknownWorkload};
@@ -71,6 +73,8 @@ pub enum Command {
     Render(RenderArgs),
     /// Run a reproducer again
     Replay(super::replay::ReplayArgs),
+    /// Write a run as one HTML file: verdict, findings with pictures, maps and charts
+    Report(super::report::ReportArgs),
     /// Judge your own CUDA kernel, as PTX, on the emulator
     Ptx(Box<PtxArgs>),
     /// Judge your own WGSL kernel on every engine of wgpu
@@ -233,6 +237,9 @@ pub struct CheckArgs {
     /// What stops the build, and the files that CI systems read.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// How much is printed.
+    #[command(flatten)]
+    pub shown: OutputArgs,
 }
 
 /// Options of `render`, as typed.
@@ -310,6 +317,8 @@ pub struct CheckPlan {
     pub convention: Convention,
     /// What stops the build.
     pub gate: GatePlan,
+    /// How much is printed.
+    pub detail: Detail,
     /// How often every run is made, where equal bits are demanded.
     pub repeats: Option<Repeats>,
     /// Whose forward pass backward stages go on from.
@@ -437,6 +446,7 @@ impl CheckArgs {
             workload: under(workload, self.convention)?,
             convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,
+            detail: self.shown.detail(),
             repeats,
             chain: self.chain.resolve(),
             command,

@@ -4,7 +4,6 @@ mod program;
 
 use std::io::Write;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 
 use super::args::{CheckPlan, Subject};
@@ -13,6 +12,7 @@ use super::command::CommandPlan;
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::expect;
+use super::output::progress_of;
 use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::{add_report, join_seeds};
@@ -22,7 +22,7 @@ use crate::campaign::{
 use crate::engines::{Found, Program};
 use crate::gate::Evidence;
 use crate::minimize::shrink;
-use crate::report::report;
+use crate::report::Report;
 use crate::workload::{AnyCase, CaseTree, Workload, views};
 use splatcheck_reference::splat::convention::Convention;
 
@@ -57,7 +57,7 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
 pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
-    let bar = progress_bar(0);
+    let bar = progress_of(plan.detail, 0);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| cases.smaller(item, fails);
     let progress = |runs| bar.inc(runs);
@@ -93,15 +93,14 @@ fn conclude(
 ) -> Result<Outcome, CliError> {
     let Some(plan) = plans.first() else { return Err(CliError::new("no workload is named")) };
     let files = reproducer::write_all(&plan.out, reports, None)?;
-    if let Some(repeats) = &plan.repeats {
-        writeln!(out, "{}\n", expect::described(repeats))?;
-    }
-    if let Some(chain) = plan.chain.described() {
-        writeln!(out, "{chain}\n")?;
-    }
-    out.write_all(report(reports, &plan.discovery.missing, &files).as_bytes())?;
+    let repeats = plan.repeats.as_ref().map(expect::described);
+    let chain = plan.chain.described().map(str::to_owned);
+    let about: Vec<_> = repeats.into_iter().chain(chain).collect();
+    let missing = plan.discovery.in_vain(plan.named);
+    let report = Report { about: &about, ..Report::new(reports, missing, &files) };
+    out.write_all(report.text(plan.detail).as_bytes())?;
     without_corpus(plans, out)?;
-    let evidence = Evidence::new(reports, plan.discovery.in_vain(plan.named));
+    let evidence = Evidence::new(reports, missing);
     plan.gate.conclude(&evidence, &files, out)
 }
 
@@ -131,16 +130,6 @@ fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError>
     let emulated = engines.iter().all(|found| found.emulation().is_some());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(engines.chunks(if emulated { cores } else { engines.len() }))
-}
-
-/// A bar on standard error; nothing where that is no terminal.
-pub(super) fn progress_bar(total: u64) -> ProgressBar {
-    let bar = ProgressBar::new(total);
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {per_sec}, {eta} left");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// The cases of a plan: those in files, then random ones.

@@ -11,8 +11,9 @@ use splatcheck_gpu::artifact::{self, Architecture, Artifact, Build};
 use splatcheck_reference::splat::convention::Convention;
 
 use super::args::{ConventionName, Subject, parse_workload, under};
-use super::check::{Cases, progress_bar};
+use super::check::Cases;
 use super::exit::{CliError, Outcome};
+use super::output::progress_bar;
 use super::paths;
 use crate::case_space::{CaseSpace, Run, Traits};
 use crate::io::source_tree;

@@ -18,6 +18,7 @@ use super::command::{CommandArgs, CommandPlan};
 use super::contender::contender;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
+use super::output::OutputArgs;
 use super::paths;
 use crate::campaign::merge::add_report;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
@@ -26,6 +27,7 @@ use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
 use crate::minimize::shrink;
+use crate::report::Detail;
 use crate::workload::{AnyCase, Generator, Workload, generator};
 use watcher::Watcher;
 
@@ -88,6 +90,9 @@ pub struct FuzzArgs {
     /// What stops a build, and the files for CI
     #[command(flatten)]
     pub gate: GateArgs,
+    /// How much is printed.
+    #[command(flatten)]
+    pub shown: OutputArgs,
 }
 
 /// A generator of a workload by its name.
@@ -153,6 +158,8 @@ pub struct FuzzPlan {
     pub out: PathBuf,
     /// What stops a build, and the files to write.
     pub gate: GatePlan,
+    /// How much is printed.
+    pub detail: Detail,
     /// The program that is judged in the place of engines.
     pub command: Option<CommandPlan>,
 }
@@ -226,6 +233,7 @@ impl FuzzArgs {
             },
             out: paths::writable_folder("--out", &self.out)?,
             gate: self.gate.resolve()?,
+            detail: self.shown.detail(),
             command,
         })
     }
@@ -265,7 +273,7 @@ fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
     let program = Program::find().map_err(CliError::of)?;
     let contenders = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
     let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
-    out.write_all(results.text(&fuzz.out).as_bytes())?;
+    out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }

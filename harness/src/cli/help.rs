@@ -12,7 +12,7 @@ use super::exit::{CliError, Outcome};
 /// The commands by what a person comes for.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Judge your own kernel", &["ptx", "wgsl", "check", "cases", "judge"]),
-    ("Look for more", &["fuzz", "merge", "schedules", "replay"]),
+    ("Look for more", &["fuzz", "merge", "schedules", "replay", "report"]),
     ("Why believe it", &["mutants", "coverage", "formulations"]),
     ("The oracle, and what it counts", &["oracle", "render", "traffic"]),
     ("This machine", &["devices", "acceptance", "completions", "man"]),

@@ -143,25 +143,24 @@ pub fn run(plan: &JudgePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         others.clear();
     }
     let promise = tried.as_ref().map_or(&plan.promise, |tried| &tried.promise);
-    writeln!(out, "{}", plan.heading(case.name(), promise))?;
+    let mut about = vec![plan.heading(case.name(), promise)];
     let tried = match tried {
         Ok(tried) => tried,
         Err(problem) => {
-            writeln!(out, "disagree: {problem}")?;
+            writeln!(out, "disagree: {problem}\n{}", about.join("\n"))?;
             return conclude(&Evidence::of_failures(vec![problem.to_string()]));
         }
     };
-    for name in &tried.missing {
-        writeln!(out, "NOT COMPARED: {name}: the result has none")?;
-    }
+    let missing = tried.missing.iter();
+    about.extend(missing.map(|name| format!("NOT COMPARED: {name}: the result has none")));
     let named = others.iter().map(|one| described(one.promise.contract.formulation()));
     let named: Vec<_> = named.collect();
     if !named.is_empty() {
-        writeln!(out, "formulation: agrees under {}", named.join("; under "))?;
+        about.push(format!("formulation: agrees under {}", named.join("; under ")));
     }
     let Promise { contract, arithmetic, .. } = &tried.promise;
     let diagnosis = diagnose_job(contract, *arithmetic, &tried.job, (None, &tried.outputs));
-    conclude_tally(&tried.tally, diagnosis.map_err(CliError::of)?.as_ref(), out)
+    conclude_tally(&tried.tally, diagnosis.map_err(CliError::of)?.as_ref(), &about, out)
 }
 
 impl JudgePlan {
@@ -177,10 +176,11 @@ impl JudgePlan {
     }
 }
 
-/// Shows what was counted, what may be wrong, and the worst element.
+/// Shows the verdict, what was judged, what may be wrong, and the worst element.
 fn conclude_tally(
     tally: &Tally,
     diagnosis: Option<&Diagnosis>,
+    about: &[String],
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let verdict = tally.verdict();
@@ -191,6 +191,9 @@ fn conclude_tally(
         tally.disagree,
         tally.inconclusive
     )?;
+    for line in about {
+        writeln!(out, "{line}")?;
+    }
     for line in diagnosis.into_iter().flat_map(Diagnosis::lines) {
         writeln!(out, "  {line}")?;
     }

@@ -8,12 +8,13 @@ use clap::Args;
 
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
+use super::output::OutputArgs;
 use super::paths;
 use crate::acceptance::folder::Staged;
 use crate::fuzz::{Part, ResultError, Results, folder_of, join};
 use crate::gate::Evidence;
 use crate::io::write::write_file;
-use crate::report::reproducer_path;
+use crate::report::{Detail, reproducer_path};
 
 /// Options of `merge`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -27,6 +28,9 @@ pub struct MergeArgs {
     /// What stops a build, and the files for CI
     #[command(flatten)]
     pub gate: GateArgs,
+    /// How much is printed.
+    #[command(flatten)]
+    pub shown: OutputArgs,
 }
 
 /// A checked `merge`.
@@ -36,6 +40,8 @@ pub struct MergePlan {
     whole: Results,
     output: PathBuf,
     gate: GatePlan,
+    /// How much is printed.
+    detail: Detail,
 }
 
 impl MergeArgs {
@@ -46,6 +52,7 @@ impl MergeArgs {
     pub fn resolve(self) -> Result<MergePlan, CliError> {
         let output = paths::writable_folder("--output", &self.output)?;
         let gate = self.gate.resolve()?;
+        let detail = self.shown.detail();
         let read = |folder: PathBuf| {
             let results = Results::read(&folder)?;
             Ok(Part { folder, results })
@@ -53,7 +60,7 @@ impl MergeArgs {
         let parts: Result<Vec<Part>, ResultError> = self.parts.into_iter().map(read).collect();
         let mut parts = parts.map_err(CliError::of)?;
         let whole = join(&mut parts).map_err(CliError::of)?;
-        Ok(MergePlan { parts, whole, output, gate })
+        Ok(MergePlan { parts, whole, output, gate, detail })
     }
 }
 
@@ -63,18 +70,17 @@ impl MergeArgs {
 /// # Errors
 /// See [`CliError`].
 pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let MergePlan { whole, output, gate, .. } = merge;
+    let MergePlan { whole, output, gate, detail, .. } = merge;
     let cannot = |error| {
         CliError::caused(format!("--output {}: cannot write the whole", output.display()), error)
     };
     let staged = Staged::new(output).map_err(cannot)?;
     copy_reproducers(merge, &staged)?;
-    let text = whole.text(output);
     whole
-        .write(&staged.path(), &text)
+        .write(&staged.path(), output)
         .map_err(|error| CliError::caused("cannot write the result", error))?;
     staged.publish().map_err(cannot)?;
-    out.write_all(text.as_bytes())?;
+    out.write_all(whole.text(output, *detail).as_bytes())?;
     let evidence = Evidence::new(&whole.reports, &whole.missing);
     gate.conclude(&evidence, &whole.files(output), out)
 }

@@ -14,6 +14,7 @@ pub(super) use subject::OneStage;
 pub use subject::{Subject, SubjectArgs};
 
 use std::io::Write;
+use std::iter;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,12 +27,12 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
 use super::chain::ChainArgs;
-use super::check::progress_bar;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{Asked, Judging, Trial, asked, judge_in};
 use super::gate::{GateArgs, GatePlan};
+use super::output::{OutputArgs, progress_of};
 use super::schedule::ScheduleArgs;
 use super::trials::Trials;
 use super::{paths, reproducer};
@@ -41,7 +42,7 @@ use crate::engines::repeated::Repeats;
 use crate::engines::{Emulation, Order, Team};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::{Manifest, Symbols};
-use crate::report::report;
+use crate::report::{Detail, Report};
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
@@ -106,6 +107,9 @@ pub struct PtxArgs {
     /// What stops the build, and the files that CI systems read.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// How much is printed.
+    #[command(flatten)]
+    pub shown: OutputArgs,
 }
 
 /// A checked `ptx`.
@@ -137,6 +141,8 @@ pub struct PtxPlan {
     pub out: PathBuf,
     /// What stops the build.
     pub gate: GatePlan,
+    /// How much is printed.
+    pub detail: Detail,
 }
 
 impl PtxArgs {
@@ -196,6 +202,7 @@ impl PtxArgs {
             jobs: self.jobs.map_or(cores, |jobs| usize::from(jobs.get())),
             out: paths::writable_folder("--out", &self.out)?,
             gate: self.gate.resolve()?,
+            detail: self.shown.detail(),
         })
     }
 
@@ -307,7 +314,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     if plan.observe_only {
         return observe::run(plan, &pool, out);
     }
-    let bar = progress_bar(plan.subject.count() * plan.emulations.len() as u64);
+    let bar = progress_of(plan.detail, plan.subject.count() * plan.emulations.len() as u64);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
     let mut judged = judge_in(Judging::User(&plan.kernel), asked, extra, |formulation, trial| {
         pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
@@ -324,15 +331,14 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         true => format!("; formulation {}", described(judged.formulation)),
         false => String::new(),
     };
-    writeln!(out, "{heading}{formulation}; chain oracle\n")?;
-    if let Some(repeats) = &plan.repeats {
-        writeln!(out, "{}\n", expect::described(repeats))?;
-    }
-    out.write_all(report(&reports, &[], &files).as_bytes())?;
+    let heading = format!("{heading}{formulation}; chain oracle");
+    let about: Vec<_> =
+        iter::once(heading).chain(plan.repeats.as_ref().map(expect::described)).collect();
     let outputs = plan.kernel.manifest().and_then(Manifest::left_out_in_words);
-    for line in judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()) {
-        writeln!(out, "{line}")?;
-    }
+    let notes: Vec<_> =
+        judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
+    let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
+    out.write_all(report.text(plan.detail).as_bytes())?;
     plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
 }
 

@@ -13,6 +13,7 @@ use super::command::{CasesLeftOut, CommandPlan, ProgramArgs, Promise};
 use super::contender::contender;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
+use super::output::OutputArgs;
 use super::wgsl::Started;
 use super::{paths, replay_trace};
 use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
@@ -25,8 +26,8 @@ use crate::io::Problem;
 use crate::judge::Arithmetic;
 use crate::manifest::WgslKernel;
 use crate::presets::Preset;
-use crate::report::report;
 use crate::report::reproducer::diagnosis;
+use crate::report::{Detail, Report};
 use crate::user_wgsl::{self, UserWgsl};
 use crate::workload::{AnyCase, CaseFile, Notes};
 use crate::workloads;
@@ -49,6 +50,9 @@ pub struct ReplayArgs {
     /// Your program, where the reproducer was found with one.
     #[command(flatten)]
     pub program: ProgramArgs,
+    /// How much is printed.
+    #[command(flatten)]
+    pub shown: OutputArgs,
 }
 
 /// A checked `replay`.
@@ -62,6 +66,8 @@ pub struct ReplayPlan {
     pub discovery: Discovery,
     /// The program that was named, and what it is granted.
     pub program: Option<(CommandLine, Grants)>,
+    /// How much is printed.
+    pub detail: Detail,
 }
 
 impl ReplayArgs {
@@ -82,7 +88,8 @@ impl ReplayArgs {
             return Err(CliError::new("--timeout is a program's: name it with --command"));
         }
         let program = self.program.command.map(|line| (line, grants));
-        Ok(ReplayPlan { file, engines, discovery: discovery.clone(), program })
+        let detail = self.shown.detail();
+        Ok(ReplayPlan { file, engines, discovery: discovery.clone(), program, detail })
     }
 }
 
@@ -225,10 +232,10 @@ fn conclude_replay(
 ) -> Result<Outcome, CliError> {
     let file = plan.file.display().to_string();
     let files: Vec<_> = reports.iter().map(|r| vec![file.clone(); r.findings.len()]).collect();
-    out.write_all(report(reports, &[], &files).as_bytes())?;
-    if let Some(told) = diagnosis(notes) {
-        writeln!(out, "when it was found: {told}")?;
-    }
+    let told = diagnosis(notes).map(|told| format!("when it was found: {told}"));
+    let notes: Vec<_> = told.into_iter().collect();
+    let report = Report { notes: &notes, ..Report::new(reports, &[], &files) };
+    out.write_all(report.text(plan.detail).as_bytes())?;
     out.flush()?;
     conclude(&Evidence::new(reports, &[]))
 }

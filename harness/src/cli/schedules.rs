@@ -18,8 +18,8 @@ use rayon::prelude::*;
 use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::{EmulatorEngine, Reduction, Setting};
 
-use super::check::progress_bar;
 use super::exit::{CliError, Outcome, conclude};
+use super::output::progress_bar;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};

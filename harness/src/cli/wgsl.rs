@@ -5,6 +5,7 @@ mod engines;
 pub(super) use engines::Started;
 
 use std::io::Write;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,12 +15,12 @@ use splatcheck_gpu::{EngineKind, Setting};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 
-use super::check::progress_bar;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{Asked, Judging, Trial, asked, judge_in};
 use super::gate::{GateArgs, GatePlan};
+use super::output::{OutputArgs, progress_of};
 use super::paths;
 use super::ptx::{
     Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
@@ -33,7 +34,7 @@ use crate::engines::repeated::Repeats;
 use crate::engines::{Discovery, Found, Limits, Missing};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::WgslKernel;
-use crate::report::{report, reproducer};
+use crate::report::{Detail, Report, reproducer};
 use crate::user_wgsl::{self, UserWgsl};
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
@@ -82,6 +83,9 @@ pub struct WgslArgs {
     /// What stops the build, and the files that CI systems read.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// How much is printed.
+    #[command(flatten)]
+    pub shown: OutputArgs,
 }
 
 /// A checked `wgsl`.
@@ -91,7 +95,6 @@ pub struct WgslPlan {
     kernel: Arc<WgslKernel>,
     engines: Vec<Found>,
     missing: Vec<Missing>,
-    named: bool,
     subject: Subject,
     formulation: Asked,
     extra_roundings: Option<ExtraRoundings>,
@@ -103,6 +106,8 @@ pub struct WgslPlan {
     jobs: u16,
     out: PathBuf,
     gate: GatePlan,
+    /// How much is printed.
+    detail: Detail,
 }
 
 impl WgslArgs {
@@ -172,7 +177,6 @@ impl WgslArgs {
             kernel,
             engines,
             missing: discovery.in_vain(named).to_vec(),
-            named,
             subject,
             formulation,
             extra_roundings,
@@ -183,6 +187,7 @@ impl WgslArgs {
             jobs: self.jobs,
             out: paths::writable_folder("--out", &self.out)?,
             gate: self.gate.resolve()?,
+            detail: self.shown.detail(),
         })
     }
 }
@@ -197,7 +202,7 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let user = UserWgsl::new(Arc::clone(&plan.kernel)).map_err(no_files)?;
     let start = |found| Started::new(&user, found, (plan.limits, plan.jobs), plan.repeats.as_ref());
     let mut engines = Vec::new();
-    let bar = progress_bar(plan.subject.count() * plan.engines.len() as u64);
+    let bar = progress_of(plan.detail, plan.subject.count() * plan.engines.len() as u64);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
     let mut judged = judge_in(Judging::Manifest(manifest), asked, extra, |formulation, trial| {
         let progress = |runs| bar.inc(runs);
@@ -214,17 +219,17 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let mut reports = judged.reports;
     let files = write_all(&plan.out, &reports, &user)?;
     sarif::name_program(&mut reports, &plan.file.display().to_string());
-    writeln!(out, "{}\n", plan.heading(judged.formulation))?;
-    if let Some(repeats) = &plan.repeats {
-        writeln!(out, "expecting equal bits of {} runs\n", repeats.runs)?;
-    }
-    out.write_all(report(&reports, &plan.missing, &files).as_bytes())?;
+    let repeats = plan.repeats.as_ref();
+    let about: Vec<_> = iter::once(plan.heading(judged.formulation))
+        .chain(repeats.map(|repeats| format!("expecting equal bits of {} runs", repeats.runs)))
+        .collect();
     let outputs = manifest.left_out_in_words();
-    for line in judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()) {
-        writeln!(out, "{line}")?;
-    }
-    let missing = if plan.named { &plan.missing[..] } else { &[] };
-    plan.gate.conclude(&Evidence::new(&reports, missing), &files, out)
+    let notes: Vec<_> =
+        judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
+    let report =
+        Report { about: &about, notes: &notes, ..Report::new(&reports, &plan.missing, &files) };
+    out.write_all(report.text(plan.detail).as_bytes())?;
+    plan.gate.conclude(&Evidence::new(&reports, &plan.missing), &files, out)
 }
 
 impl WgslPlan {

@@ -69,6 +69,9 @@ pub struct Missing {
     pub reason: String,
     /// What to do about it, where something can be done.
     pub advice: Option<String>,
+    /// Whether it is there, was started, and died, hung or answered nonsense.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// Why an engine that a person named cannot be used.
@@ -194,6 +197,7 @@ pub fn try_all(
                     found.info.lane_width
                 ),
                 advice: None,
+                lost: false,
             }),
         });
         match result {
@@ -219,7 +223,9 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
         candidate: candidate.name.clone(),
         reason,
         advice: advice.map(str::to_owned),
+        lost: false,
     };
+    let lost = |reason: String| Missing { lost: true, ..missing(reason, None) };
     if let Some(reason) = &candidate.broken {
         return Err(missing(reason.clone(), None));
     }
@@ -227,7 +233,7 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
     match EngineProcess::start(spec.clone(), program.clone(), limits) {
         Ok(engine) if engine.info().kind != candidate.expected.kind() => {
             let (found, expected) = (engine.info().kind, candidate.expected.kind());
-            Err(missing(format!("it answered as {found:?}, expected {expected:?}"), None))
+            Err(lost(format!("it answered as {found:?}, expected {expected:?}")))
         }
         Ok(engine) => {
             let info = engine.info().clone();
@@ -243,7 +249,7 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
         // The list names the candidate already.
         Err(EngineError::Device(text)) => {
             let named = format!("{}: ", spec.id());
-            Err(missing(text.strip_prefix(&named).unwrap_or(&text).to_owned(), None))
+            Err(lost(text.strip_prefix(&named).unwrap_or(&text).to_owned()))
         }
         Err(error) => Err(missing(error.to_string(), None)),
     }
@@ -320,6 +326,9 @@ mod tests {
             ("hanging", "no answer within 2 s: killed"),
             ("broken", "the library x.so is missing"),
         ];
+        let lost = discovery.missing.iter().filter(|missing| missing.lost);
+        let lost: Vec<_> = lost.map(|missing| missing.candidate.as_str()).collect();
+        assert_eq!(lost, ["cuda-fast", "crashing", "hanging"], "these were there: {discovery:?}");
         assert_eq!(discovery.missing.len(), expected.len(), "{discovery:?}");
         for (missing, (name, reason)) in discovery.missing.iter().zip(expected) {
             assert_eq!(missing.candidate, name, "order");
@@ -333,7 +342,12 @@ mod tests {
             |identity| Found { spec: EngineSpec::new(identity, Vec::new()), info: samples::info() };
         let swiftshader = Identity::Wgpu(Driver::SwiftShader);
         let found = [lavapipe(4), lavapipe(8), swiftshader].map(found).to_vec();
-        let cuda = Missing { candidate: "cuda".into(), reason: "too old".into(), advice: None };
+        let cuda = Missing {
+            candidate: "cuda".into(),
+            reason: "too old".into(),
+            advice: None,
+            lost: false,
+        };
         let discovery = Discovery { found, missing: vec![cuda] };
         let ids = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(|&n| n.to_owned()).collect();

@@ -205,6 +205,7 @@ fn absent(files: &[PathBuf]) -> Vec<Missing> {
             candidate: name.into(),
             reason: "not installed".into(),
             advice: Some(advice.into()),
+            lost: false,
         })
         .collect()
 }

@@ -11,6 +11,7 @@ use crate::io::InputError;
 use crate::io::serde_forms::pairs;
 use crate::report::reproducer_path;
 use crate::scatter_step::MOST_LANES;
+use crate::verdict::Difference;
 use crate::workload::generator;
 use crate::workloads::{self, UnknownWorkload};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use splatcheck_gpu::{DeviceInfo, EngineKind, Reduction, Setting};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What makes two parts those of one campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +73,8 @@ struct FindingRecord {
     stage: Stage,
     setting: Option<Setting>,
     fault: Fault,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    outside: Vec<Difference>,
     /// Index and name of the first case that failed, which the reproducer's was made from.
     index: u64,
     case: String,
@@ -200,6 +204,7 @@ impl FindingRecord {
             stage: finding.stage,
             setting: finding.setting,
             fault: finding.fault.clone(),
+            outside: finding.outside.clone(),
             index: plan.index(finding.case.as_ref()).unwrap_or(0),
             case: finding.case.name().to_owned(),
             camera: finding.view,
@@ -232,6 +237,7 @@ impl FindingRecord {
             setting: self.setting,
             key: self.key,
             fault: self.fault,
+            outside: self.outside,
             case,
             view: self.camera,
             runs: self.runs,
@@ -375,6 +381,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             limited,
             findings,
             given_up,
+            busy: Duration::ZERO,
         });
     }
     Ok(Results {

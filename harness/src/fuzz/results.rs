@@ -8,7 +8,7 @@ use crate::coverage::Coverage;
 use crate::engines::Missing;
 use crate::io::InputError;
 use crate::io::write::write_file;
-use crate::report::{report, reproducer_path};
+use crate::report::{Detail, Report, reproducer_path};
 use crate::workload::generator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -51,29 +51,16 @@ impl Results {
 
     /// The text report; findings are in `folder`.
     #[must_use]
-    pub fn text(&self, folder: &Path) -> String {
-        let chain = self.plan.chain.described().map(|chain| format!("{chain}\n\n"));
-        let mut text = chain.unwrap_or_default();
-        text += &report(&self.reports, &self.missing, &self.files(folder));
-        for (engine, coverage) in &self.coverage {
-            text += &format!("\n{engine}: {}", coverage.text());
-        }
-        text += "\n";
-        text += &self.space.text(&self.plan.workload().axes(), Run::Campaign);
-        for generator in self.plan.unused() {
-            text += &format!("NOT EXERCISED: {}: {}\n", generator.name, generator.purpose);
-        }
-        for (stages, generators) in self.plan.left_out() {
-            let stages: Vec<_> = stages.iter().map(|stage| stage.name).collect();
-            text += &format!(
-                "NOT EXERCISED: {} on the cases of {}: their bounds may be infinite there\n",
-                stages.join(", "),
-                generators.join(", ")
-            );
-        }
+    pub fn text(&self, folder: &Path, detail: Detail) -> String {
+        let about: Vec<_> = self.plan.chain().described().into_iter().map(str::to_owned).collect();
+        let mut notes = match detail {
+            Detail::Verdict => Vec::new(),
+            Detail::Engines => self.maps_in_short(),
+            Detail::Rows => self.maps(),
+        };
         for name in &self.not_drawn {
             let needs = generator(self.plan.workload(), name).map_or(&[][..], |g| g.needs);
-            text += &format!("NOT EXERCISED: {name}: there is no {}\n", needs.join(", "));
+            notes.push(format!("NOT EXERCISED: {name}: there is no {}", needs.join(", ")));
         }
         let runs: u64 =
             self.reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();
@@ -81,15 +68,50 @@ impl Results {
             Shard::WHOLE => String::new(),
             part => format!(" of part {part}"),
         };
-        text + &format!("{} cases{part}, {runs} runs\n", self.shard.share(self.reached))
+        notes.push(format!("{} cases{part}, {runs} runs", self.shard.share(self.reached)));
+        let files = self.files(folder);
+        let report = Report::new(&self.reports, &self.missing, &files);
+        Report { about: &about, notes: &notes, ..report }.text(detail)
     }
 
-    /// Writes the result file and the text report into `folder`.
+    /// How much of what there is to meet the cases met, a line each.
+    fn maps_in_short(&self) -> Vec<String> {
+        let met = |(engine, coverage): (&String, &Coverage)| {
+            let [met, all] = coverage.count();
+            format!("{engine}: {met} of {all} reachable cells of the reductions met")
+        };
+        let space = self.space.line(&self.plan.workload().axes(), Run::Campaign);
+        self.coverage.iter().map(met).chain([space]).collect()
+    }
+
+    /// All of it, and the generators that were not drawn from or only in part.
+    fn maps(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (engine, coverage) in &self.coverage {
+            notes.push(format!("\n{engine}: {}", coverage.text().trim_end()));
+        }
+        let space = self.space.text(&self.plan.workload().axes(), Run::Campaign);
+        notes.push(format!("\n{}", space.trim_end()));
+        for generator in self.plan.unused() {
+            notes.push(format!("NOT EXERCISED: {}: {}", generator.name, generator.purpose));
+        }
+        for (stages, generators) in self.plan.left_out() {
+            let stages: Vec<_> = stages.iter().map(|stage| stage.name).collect();
+            notes.push(format!(
+                "NOT EXERCISED: {} on the cases of {}: their bounds may be infinite there",
+                stages.join(", "),
+                generators.join(", ")
+            ));
+        }
+        notes
+    }
+
+    /// Writes the result file and the text report into `folder`; the report names findings in `shown`.
     ///
     /// # Errors
     /// A file that cannot be written; the result file comes last, so where it is, all is.
-    pub fn write(&self, folder: &Path, text: &str) -> Result<(), InputError> {
-        write_file(&folder.join(REPORT), text.as_bytes())?;
+    pub fn write(&self, folder: &Path, shown: &Path) -> Result<(), InputError> {
+        write_file(&folder.join(REPORT), self.text(shown, Detail::Rows).as_bytes())?;
         write_file(&folder.join(RESULT), Record::new(self).json().as_bytes())
     }
 

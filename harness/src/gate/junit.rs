@@ -28,21 +28,21 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
         ("backend", &engine.backend),
         ("lane width", &engine.lane_width.to_string()),
         ("loop limit", &engine.loop_limit),
-        ("chain", engine.chain),
+        ("chain", &engine.chain),
     ] {
         suite.add_property(Property::new(name, value));
     }
     for row in &engine.rows {
         let findings = engine.findings.iter();
         let findings: Vec<_> = findings
-            .filter(|finding| (finding.stage, finding.reduction) == (row.stage, row.reduction))
+            .filter(|finding| finding.stage == row.stage && finding.reduction == row.reduction)
             .collect();
-        let name = match row.reduction {
-            "-" => row.stage.to_owned(),
+        let name = match &*row.reduction {
+            "-" => row.stage.clone(),
             reduction => format!("{} {reduction}", row.stage),
         };
         let same = |limited: &&LimitedSummary| {
-            (limited.stage, limited.reduction) == (row.stage, row.reduction)
+            limited.stage == row.stage && limited.reduction == row.reduction
         };
         let limited = engine.limited.iter().find(same);
         let mut case = TestCase::new(name, status(row, &findings, limited));

@@ -23,7 +23,7 @@ pub fn step_summary(summary: &Summary) -> String {
     }
     for engine in &summary.engines {
         for limited in &engine.limited {
-            let place = place(&plain(&engine.id), limited.stage, limited.reduction);
+            let place = place(&plain(&engine.id), &limited.stage, &limited.reduction);
             let (runs, reason) = (limited.runs, plain(&limited.reason));
             let _ = writeln!(text, "- not exercised: {place}: {runs} runs: {reason}");
         }
@@ -40,7 +40,7 @@ pub fn step_summary(summary: &Summary) -> String {
 
 fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
     let threshold = finding.threshold.map_or_else(String::new, |t| format!(" threshold {t}"));
-    let reduction = match finding.reduction {
+    let reduction = match &*finding.reduction {
         "-" => String::new(),
         reduction => format!(", {reduction}{threshold}"),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::{Conclusion, Gate, reduction_of};
@@ -12,10 +12,10 @@ use crate::verdict::Difference;
 use splatcheck_gpu::{Reduction, Stage};
 
 /// The whole campaign. Numbers that JSON cannot write are the texts `NaN`, `inf` and `-inf`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Version of this program.
-    pub splatcheck: &'static str,
+    pub splatcheck: String,
     /// Whether nothing stops the build.
     pub pass: bool,
     /// The worst verdict of all runs.
@@ -31,7 +31,7 @@ pub struct Summary {
 }
 
 /// One engine's part.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineSummary {
     /// Its id.
     pub id: String,
@@ -46,7 +46,7 @@ pub struct EngineSummary {
     /// How many steps the driver lets a kernel's loops make, in words.
     pub loop_limit: String,
     /// Whose forward pass its backward stages went on from: `oracle` or `own`.
-    pub chain: &'static str,
+    pub chain: String,
     /// Why it was given up, if it was.
     pub given_up: Option<String>,
     /// By stage and reduction.
@@ -58,12 +58,12 @@ pub struct EngineSummary {
 }
 
 /// One stage and reduction on one engine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowSummary {
     /// Name of the stage.
-    pub stage: &'static str,
+    pub stage: String,
     /// Name of the reduction; "-" for a stage without one.
-    pub reduction: &'static str,
+    pub reduction: String,
     /// The expression of the gradient that it is judged as, where the stage has several.
     pub formulation: Option<String>,
     /// Runs by verdict.
@@ -85,15 +85,21 @@ pub struct RowSummary {
     pub max: Value,
     /// Runs that disagree, by threshold.
     pub disagree_at: BTreeMap<u32, u64>,
+    /// The largest error / bound, by threshold.
+    pub max_at: BTreeMap<u32, Value>,
+    /// Elements that equal the oracle's value.
+    pub exact: u64,
+    /// How many of the others have an error / bound above 2^(k-1), up to 2^k, by k.
+    pub octaves: BTreeMap<i32, u64>,
 }
 
 /// Runs of one stage and reduction that a limit of the device stood in the way of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitedSummary {
     /// Name of the stage.
-    pub stage: &'static str,
+    pub stage: String,
     /// Name of the reduction; "-" for a stage without one.
-    pub reduction: &'static str,
+    pub reduction: String,
     /// How many runs.
     pub runs: u64,
     /// The limit.
@@ -101,12 +107,12 @@ pub struct LimitedSummary {
 }
 
 /// One thing that was wrong.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingSummary {
     /// Name of the stage.
-    pub stage: &'static str,
+    pub stage: String,
     /// Name of the reduction; "-" for a stage without one.
-    pub reduction: &'static str,
+    pub reduction: String,
     /// Contributing lanes from which the reduction is used, where there is one.
     pub threshold: Option<u32>,
     /// What was wrong, as the text report says it.
@@ -115,6 +121,8 @@ pub struct FindingSummary {
     pub diagnosis: Vec<String>,
     /// The element outside its bound; `None` where the engine gave no result.
     pub element: Option<ElementSummary>,
+    /// The first elements outside their bounds in the smallest case that fails.
+    pub outside: Vec<ElementSummary>,
     /// Name of the smallest case that fails.
     pub case: String,
     /// Number of its camera.
@@ -131,7 +139,7 @@ pub struct FindingSummary {
 }
 
 /// An element outside its bound.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ElementSummary {
     /// Name of the output.
     pub output: String,
@@ -148,7 +156,7 @@ pub struct ElementSummary {
 }
 
 /// An engine that is not there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingSummary {
     /// What was looked for.
     pub candidate: String,
@@ -156,6 +164,8 @@ pub struct MissingSummary {
     pub reason: String,
     /// What to do about it.
     pub advice: Option<String>,
+    /// Whether it is there, was started, and died, hung or answered nonsense.
+    pub lost: bool,
 }
 
 impl Summary {
@@ -169,7 +179,7 @@ impl Summary {
         files: &[Vec<String>],
     ) -> Self {
         Self {
-            splatcheck: env!("CARGO_PKG_VERSION"),
+            splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
             pass: conclusion.reasons.is_empty(),
             verdict: conclusion.verdict.to_string(),
             reasons: conclusion.reasons.clone(),
@@ -202,7 +212,7 @@ impl EngineSummary {
             backend: report.info.backend.clone(),
             lane_width: report.info.lane_width,
             loop_limit: report.info.loop_limit.to_string(),
-            chain: report.chain.name(),
+            chain: report.chain.name().to_owned(),
             given_up: report.given_up.clone(),
             rows: report.rows.iter().map(RowSummary::new).collect(),
             limited: report.limited.iter().map(LimitedSummary::new).collect(),
@@ -219,8 +229,8 @@ impl EngineSummary {
 impl LimitedSummary {
     fn new(entry: (&(Stage, Option<Reduction>), &Limited)) -> Self {
         let (&(stage, reduction), Limited { runs, by }) = entry;
-        let reduction = reduction.map_or("-", Reduction::name);
-        Self { stage: stage.spec().name, reduction, runs: *runs, reason: by.to_string() }
+        let reduction = reduction.map_or("-", Reduction::name).to_owned();
+        Self { stage: stage.spec().name.to_owned(), reduction, runs: *runs, reason: by.to_string() }
     }
 }
 
@@ -228,8 +238,8 @@ impl RowSummary {
     fn new((&(stage, reduction), row): (&(Stage, Option<Reduction>), &Row)) -> Self {
         let sharpness = &row.tally.sharpness;
         Self {
-            stage: stage.spec().name,
-            reduction: reduction.map_or("-", Reduction::name),
+            stage: stage.spec().name.to_owned(),
+            reduction: reduction.map_or("-", Reduction::name).to_owned(),
             formulation: stage.text.formulation(),
             runs: row.runs.iter().map(|(verdict, &runs)| (verdict.to_string(), runs)).collect(),
             elements: row.tally.elements(),
@@ -240,6 +250,9 @@ impl RowSummary {
             p99: sharpness.quantile(0.99),
             max: row.furthest.or(sharpness.quantile(1.0)).map_or(Value::Null, number),
             disagree_at: row.disagree_at.clone(),
+            max_at: row.worst_at.iter().map(|(&at, ratio)| (at, number(ratio.0))).collect(),
+            exact: sharpness.exact,
+            octaves: sharpness.octaves(),
         }
     }
 }
@@ -252,8 +265,8 @@ impl FindingSummary {
             Fault::Engine(_) => None,
         };
         Self {
-            stage: finding.stage.name,
-            reduction: reduction_of(finding),
+            stage: finding.stage.name.to_owned(),
+            reduction: reduction_of(finding).to_owned(),
             threshold: setting.map(|setting| setting.threshold),
             what: finding.fault.to_string(),
             diagnosis: finding
@@ -262,6 +275,7 @@ impl FindingSummary {
                 .flat_map(|diagnosis| diagnosis.lines().map(str::to_owned))
                 .collect(),
             element,
+            outside: finding.outside.iter().map(ElementSummary::new).collect(),
             case: finding.case.name().to_owned(),
             camera: finding.view,
             runs: finding.runs,
@@ -290,6 +304,13 @@ impl FindingSummary {
 }
 
 impl ElementSummary {
+    /// The output and the index as they are written in Python.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let index: Vec<String> = self.index.iter().map(ToString::to_string).collect();
+        format!("{}[{}]", self.output, index.join(", "))
+    }
+
     fn new(difference: &Difference) -> Self {
         Self {
             output: difference.output.to_string(),
@@ -304,8 +325,8 @@ impl ElementSummary {
 
 impl MissingSummary {
     fn new(missing: &Missing) -> Self {
-        let Missing { candidate, reason, advice } = missing.clone();
-        Self { candidate, reason, advice }
+        let Missing { candidate, reason, advice, lost } = missing.clone();
+        Self { candidate, reason, advice, lost }
     }
 }
 

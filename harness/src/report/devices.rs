@@ -60,7 +60,7 @@ fn found_row(found: &Found) -> Vec<String> {
 }
 
 fn missing_lines(missing: &Missing) -> String {
-    let Missing { candidate, reason, advice } = missing;
+    let Missing { candidate, reason, advice, lost: _ } = missing;
     let advice = advice.iter().map(|advice| format!("    {advice}\n"));
     format!("  {candidate}: {reason}\n{}", advice.collect::<String>())
 }
@@ -91,6 +91,7 @@ mod tests {
             candidate: "swiftshader".into(),
             reason: "not installed".into(),
             advice: Some("run tests/setup".into()),
+            lost: false,
         };
         let text = describe(&Discovery { found: vec![found], missing: vec![missing] });
         let expected = "\

@@ -130,12 +130,21 @@ fn replay_and_render_check_their_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("case.safetensors");
     std::fs::write(&file, "").unwrap();
-    let typed =
-        ReplayArgs { file: file.clone(), engine: Vec::new(), program: ProgramArgs::default() };
+    let shown = OutputArgs::default();
+    let typed = ReplayArgs {
+        file: file.clone(),
+        engine: Vec::new(),
+        program: ProgramArgs::default(),
+        shown,
+    };
     let plan = typed.resolve(&machine()).unwrap();
     assert_eq!(plan.engines, None, "the one recorded");
-    let typed =
-        ReplayArgs { file: "no.toml".into(), engine: Vec::new(), program: ProgramArgs::default() };
+    let typed = ReplayArgs {
+        file: "no.toml".into(),
+        engine: Vec::new(),
+        program: ProgramArgs::default(),
+        shown,
+    };
     let error = one_line(&typed.resolve(&machine()).unwrap_err());
     assert!(error.contains("replay no.toml: cannot open"), "{error}");
     let typed = RenderArgs {

@@ -2,8 +2,9 @@
 //! another.
 
 use std::io::Write;
+use std::iter;
 
-use super::{Cases, progress_bar, without_corpus};
+use super::{Cases, without_corpus};
 use crate::campaign::{
     Diagnoses, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
 };
@@ -12,9 +13,10 @@ use crate::cli::command::{CommandPlan, Promise, Started};
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::expect;
 use crate::cli::formulation::Trial;
+use crate::cli::output::progress_of;
 use crate::cli::reproducer;
 use crate::gate::Evidence;
-use crate::report::report;
+use crate::report::Report;
 use crate::workload::AnyCase;
 
 /// Carries out the plan.
@@ -35,14 +37,12 @@ pub(super) fn run(
     let (command, mut reports) = (command.that_promises(&promise), judged.reports);
     let files = reproducer::write_all(&plan.out, &mut reports, None)?;
     command.tell(&mut reports);
-    writeln!(out, "{command}\n")?;
-    if let Some(repeats) = &plan.repeats {
-        writeln!(out, "{}\n", expect::described(repeats))?;
-    }
-    out.write_all(report(&reports, &plan.discovery.missing, &files).as_bytes())?;
-    for line in judged.others.into_iter().chain(command.not_for.lines()) {
-        writeln!(out, "{line}")?;
-    }
+    let about: Vec<_> = iter::once(command.to_string())
+        .chain(plan.repeats.as_ref().map(expect::described))
+        .collect();
+    let notes: Vec<_> = judged.others.into_iter().chain(command.not_for.lines()).collect();
+    let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
+    out.write_all(report.text(plan.detail).as_bytes())?;
     without_corpus(std::slice::from_ref(plan), out)?;
     plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
 }
@@ -65,7 +65,7 @@ fn judge(
         Trial::Asked => own.smaller(item, fails),
         Trial::Other | Trial::Cases(_) => as_it_is(item, fails),
     };
-    let bar = progress_bar(0);
+    let bar = progress_of(plan.detail, 0);
     let (diagnoses, given) = match trial {
         Trial::Asked => {
             bar.inc_length(own.runs(std::slice::from_ref(&contender), &Everything));

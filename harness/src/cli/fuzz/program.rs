@@ -35,8 +35,8 @@ pub(super) fn run(
     }
     let mut results = watch.finish(reports)?;
     command.tell(&mut results.reports);
-    writeln!(out, "{command}\n")?;
-    out.write_all(results.text(&fuzz.out).as_bytes())?;
+    out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
+    writeln!(out, "\n{command}")?;
     for line in judged.others.into_iter().chain(command.not_for.lines()) {
         writeln!(out, "{line}")?;
     }

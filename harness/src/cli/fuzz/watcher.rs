@@ -5,9 +5,9 @@ use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::{CHUNK, FuzzPlan, Limit};
 use crate::campaign::{EngineReport, Exercised, Finding, Item, Observer, Share};
@@ -16,6 +16,7 @@ use crate::cli::exit::CliError;
 use crate::cli::reproducer;
 use crate::coverage::{Coverage, Met};
 use crate::fuzz::Results;
+use crate::report::Detail;
 use crate::workload::{AnyCase, Case};
 
 /// Writes findings, measures coverage and shows both.
@@ -40,7 +41,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a> Watcher<'a> {
     pub(super) fn new(fuzz: &'a FuzzPlan) -> Self {
-        let bar = ProgressBar::new_spinner();
+        let bar = match fuzz.detail {
+            Detail::Verdict => ProgressBar::hidden(),
+            Detail::Engines | Detail::Rows => ProgressBar::new_spinner(),
+        };
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
         }
@@ -77,6 +81,20 @@ impl<'a> Watcher<'a> {
         )
     }
 
+    /// How long it still takes, at the rate so far.
+    fn left(&self) -> String {
+        let spent = self.started.elapsed();
+        let left = match self.fuzz.limit {
+            Limit::Time(time) => time.saturating_sub(spent),
+            Limit::Cases(all) => {
+                let [all, done] = [all, self.cases.load(Ordering::Relaxed).max(1)];
+                #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+                spent.mul_f64(all.saturating_sub(done) as f64 / done as f64)
+            }
+        };
+        format!("{} left", HumanDuration(left))
+    }
+
     /// The cases of the plan, until the time is up.
     pub(super) fn cases(&self) -> impl Iterator<Item = (AnyCase, usize)> + Send + '_ {
         let Self { fuzz, started, .. } = self;
@@ -103,7 +121,7 @@ impl<'a> Watcher<'a> {
                 CliError::caused(format!("cannot make the folder {}", fuzz.out.display()), error)
             };
             fs::create_dir_all(&fuzz.out).map_err(cannot)?;
-            let written = results.write(&fuzz.out, &results.text(&fuzz.out));
+            let written = results.write(&fuzz.out, &fuzz.out);
             written.map_err(|error| CliError::caused("cannot write the result", error))?;
         }
         match self.unwritten.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -114,6 +132,8 @@ impl<'a> Watcher<'a> {
 
     fn results(&self, mut reports: Vec<EngineReport>) -> Results {
         let plan = &self.fuzz.plan;
+        // It is the same whatever the machine's speed.
+        reports.iter_mut().for_each(|report| report.busy = Duration::ZERO);
         reports.iter_mut().for_each(|report| plan.sort(&mut report.findings));
         let reached = self.cases.load(Ordering::Relaxed);
         Results {
@@ -176,7 +196,8 @@ impl Observer for Watcher<'_> {
         settings.iter().for_each(|&setting| coverage.add(&met, setting));
         if before / (CHUNK as u64) < (index + 1) / (CHUNK as u64) {
             let [met, reachable] = coverage.count();
-            self.bar.set_message(format!("{}, {met}/{reachable} cells", self.progress()));
+            let progress = format!("{}, {met}/{reachable} cells", self.progress());
+            self.bar.set_message(format!("{progress}, {}", self.left()));
             self.bar.tick();
         }
     }

@@ -66,13 +66,6 @@ pub(super) fn run(
 ) -> Result<Outcome, CliError> {
     let stage = plan.kernel.stage(formulation(plan));
     let given = given(plan, stage)?;
-    let watched = if plan.kernel.observe.races { "races, " } else { "" };
-    writeln!(
-        out,
-        "observing {} of {}: {watched}barriers, masks, values never written, bounds; no oracle\n",
-        plan.kernel,
-        plan.file.display()
-    )?;
     let runs: Vec<_> = plan
         .emulations
         .iter()
@@ -89,12 +82,19 @@ pub(super) fn run(
             None => seen.push(one),
         }
     }
+    let kinds = seen.len();
+    let verdict = if seen.is_empty() { "agree" } else { "disagree" };
+    writeln!(out, "{verdict}: {} runs, {kinds} kinds of misuse", runs.len())?;
+    let watched = if plan.kernel.observe.races { "races, " } else { "" };
+    writeln!(
+        out,
+        "observing {} of {}: {watched}barriers, masks, values never written, bounds; no oracle",
+        plan.kernel,
+        plan.file.display()
+    )?;
     for one in &seen {
         told(one, runs.len(), out)?;
     }
-    let kinds = seen.len();
-    let verdict = if seen.is_empty() { "agree" } else { "DISAGREE" };
-    writeln!(out, "{verdict}: {} runs, {kinds} kinds of misuse", runs.len())?;
     let mut gate = plan.gate.clone();
     let program = plan.file.display().to_string();
     let results = seen.iter().map(|one| sarif::Finding {
@@ -200,11 +200,11 @@ fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, CliError> {
 
 fn told(seen: &Seen, of: usize, out: &mut dyn Write) -> Result<(), CliError> {
     let Seen { what, notes, case, emulation, runs, .. } = seen;
-    writeln!(out, "DISAGREE {emulation}, {case} ({runs} of {of} runs failed in this way)")?;
+    writeln!(out, "\nDISAGREE {emulation}, {case} ({runs} of {of} runs failed in this way)")?;
     writeln!(out, "  {what}")?;
     for note in notes {
         writeln!(out, "  {note}")?;
     }
-    writeln!(out, "  run it again with --schedule {}\n", emulation.order)?;
+    writeln!(out, "  run it again with --schedule {}", emulation.order)?;
     Ok(())
 }

@@ -19,7 +19,11 @@ pub fn write_png(file: &Path, width: u32, height: u32, colors: &[f64]) -> Result
     write_file(file, &bytes)
 }
 
-fn encode(width: u32, height: u32, colors: &[f64]) -> Result<Vec<u8>, Problem> {
+/// The bytes of the PNG that [`write_png`] writes.
+///
+/// # Errors
+/// As [`write_png`], but for the file.
+pub fn encode(width: u32, height: u32, colors: &[f64]) -> Result<Vec<u8>, Problem> {
     check_size(width, height)?;
     let expected = width as usize * height as usize * 3;
     if colors.len() != expected {

@@ -1,0 +1,153 @@
+//! `splatcheck report`: a run as one HTML file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Deserialize;
+use splatcheck_gpu::Setting;
+
+use super::exit::{CliError, Outcome};
+use super::paths;
+use crate::fuzz::{RESULT, Results};
+use crate::gate::{Evidence, Gate, Summary};
+use crate::io::write::write_file;
+use crate::report::page::pictures::Picture;
+use crate::report::page::{Curves, Page};
+
+/// Options of `report`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// What a command wrote with --json, or the folder of a fuzz or merge, which has a result.json
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// What splatcheck traffic wrote with --json: its counts are shown too
+    #[arg(long, value_name = "FILE")]
+    pub traffic: Option<PathBuf>,
+    /// The file to write (.html)
+    #[arg(short, long, value_name = "FILE", default_value = "splatcheck.html")]
+    pub output: PathBuf,
+}
+
+/// A checked `report`.
+#[derive(Clone, Debug)]
+pub struct ReportPlan {
+    page: Page,
+    output: PathBuf,
+}
+
+impl ReportArgs {
+    /// Reads the run.
+    ///
+    /// # Errors
+    /// A file that is not there or not one of ours, and where it stops being one.
+    pub fn resolve(self) -> Result<ReportPlan, CliError> {
+        let output = paths::writable_file("--output", &self.output, "html")?;
+        let (summary, coverage) = match self.run.is_dir() {
+            true => of_campaign(&self.run)?,
+            false => (of_file(&self.run)?, BTreeMap::new()),
+        };
+        let traffic = self.traffic.as_deref().map(curves).transpose()?.unwrap_or_default();
+        let pictures = summary.engines.iter();
+        let pictures = pictures.map(|engine| engine.findings.iter().map(Picture::of).collect());
+        let page = Page { pictures: pictures.collect(), summary, coverage, traffic };
+        Ok(ReportPlan { page, output })
+    }
+}
+
+/// A folder with the result of a campaign.
+fn of_campaign(
+    folder: &Path,
+) -> Result<(Summary, BTreeMap<String, crate::coverage::Coverage>), CliError> {
+    if !folder.join(RESULT).is_file() {
+        return Err(CliError::new(format!(
+            "{}: it has no {RESULT}: a fuzz with --cases writes one, any run writes a report with \
+             --json FILE",
+            folder.display()
+        )));
+    }
+    let results = Results::read(folder).map_err(CliError::of)?;
+    let gate = Gate::default();
+    let conclusion = gate.conclude(&Evidence::new(&results.reports, &results.missing));
+    let files = results.files(folder);
+    let summary = Summary::new(&gate, &conclusion, &results.reports, &results.missing, &files);
+    Ok((summary, results.coverage))
+}
+
+/// A file that `--json` wrote.
+fn of_file(file: &Path) -> Result<Summary, CliError> {
+    let text = text_of("RUN", file)?;
+    serde_json::from_str(&text).map_err(|error| {
+        let what = format!("{}: no report that --json of this version wrote", file.display());
+        CliError::caused(what, error)
+    })
+}
+
+fn text_of(option: &str, file: &Path) -> Result<String, CliError> {
+    let file = paths::readable_file(option, file)?;
+    fs::read_to_string(&file)
+        .map_err(|error| CliError::caused(format!("cannot read {}", file.display()), error))
+}
+
+/// An image's or a level's counts, of what `traffic --json` writes.
+#[derive(Deserialize)]
+struct Part {
+    stage: String,
+    view: Option<String>,
+    points: Option<String>,
+    level: Option<usize>,
+    settings: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    #[serde(flatten)]
+    setting: Setting,
+    operations: u64,
+}
+
+/// A chart for each part: each reduction's operations on memory, as a share of those of `atomic`.
+fn curves(file: &Path) -> Result<Vec<Curves>, CliError> {
+    let parts: Vec<Part> = serde_json::from_str(&text_of("--traffic", file)?).map_err(|error| {
+        let what = format!("{}: not what 'splatcheck traffic --json' writes", file.display());
+        CliError::caused(what, error)
+    })?;
+    Ok(parts.into_iter().map(Part::curves).collect())
+}
+
+impl Part {
+    fn curves(self) -> Curves {
+        let Self { stage, view, points, level, settings } = self;
+        let atomic = |row: &&Row| row.setting.reduction == splatcheck_gpu::Reduction::Atomic;
+        let all = settings.iter().find(atomic).map_or(1, |row| row.operations.max(1));
+        let mut lines: BTreeMap<&str, Vec<(u32, f64)>> = BTreeMap::new();
+        for row in settings.iter().filter(|row| row.setting.reduction.has_threshold()) {
+            #[expect(clippy::cast_precision_loss, reason = "a picture")]
+            let share = row.operations as f64 / all as f64;
+            let line = lines.entry(row.setting.reduction.name()).or_default();
+            line.push((row.setting.threshold, share));
+        }
+        let lines = lines.into_iter().map(|(name, points)| (name.to_owned(), points)).collect();
+        let place = match (view, level, points) {
+            (Some(view), ..) => view,
+            (None, Some(level), Some(points)) => format!("level {level}, {points}"),
+            (None, Some(level), None) => format!("level {level}"),
+            (None, None, _) => String::new(),
+        };
+        Curves { title: format!("{stage} {place}").trim().to_owned(), lines }
+    }
+}
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`].
+pub fn run(plan: &ReportPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let html = plan.page.html().map_err(CliError::of)?;
+    write_file(&plan.output, html.as_bytes()).map_err(CliError::of)?;
+    let verdict = &plan.page.summary.verdict;
+    writeln!(out, "{}: {verdict}, {} KiB", plan.output.display(), html.len().div_ceil(1024))?;
+    Ok(Outcome::Agree)
+}

@@ -1,0 +1,171 @@
+//! What a report did not judge, and why: all of it, or grouped by reason.
+
+use crate::campaign::EngineReport;
+use crate::engines::Missing;
+use splatcheck_gpu::{Reduction, Stage};
+use std::fmt::Write as _;
+
+/// Reasons in a short report.
+const REASONS: usize = 3;
+/// Names for a reason in a short report.
+const NAMES: usize = 3;
+
+/// Something that was not judged.
+struct LeftOut {
+    kind: Kind,
+    /// The engine, perhaps with stage and reduction.
+    name: String,
+    why: String,
+    /// How many elements, where that is the point.
+    elements: u64,
+}
+
+/// What became of it, the most important first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// The engine failed again and again.
+    GivenUp,
+    /// The engine is there, and died, hung or answered nonsense before it ran anything.
+    Lost,
+    /// Elements without a finite bound.
+    Inconclusive,
+    /// A limit of the device stood in the way.
+    Limited,
+    /// The engine has no such kernel.
+    NoKernel,
+    /// Elements that rounding may leave out.
+    NotCompared,
+    /// The machine does not have the engine.
+    Missing,
+}
+
+impl Kind {
+    fn heading(self) -> &'static str {
+        match self {
+            Self::GivenUp => "NOT EXERCISED further",
+            Self::Lost => "LOST",
+            Self::Inconclusive => "INCONCLUSIVE",
+            Self::NotCompared => "NOT COMPARED",
+            Self::Limited | Self::NoKernel | Self::Missing => "NOT EXERCISED",
+        }
+    }
+
+    /// Whether even a short report says it in full: a verdict hangs on it.
+    fn is_always_said(self) -> bool {
+        match self {
+            Self::GivenUp | Self::Lost | Self::Inconclusive => true,
+            Self::Limited | Self::NoKernel | Self::NotCompared | Self::Missing => false,
+        }
+    }
+}
+
+/// A line for each.
+pub(super) fn all(reports: &[EngineReport], missing: &[Missing]) -> String {
+    let line = |LeftOut { kind, name, why, elements }: LeftOut| {
+        let elements = match elements {
+            0 => String::new(),
+            elements => format!("{elements} elements: "),
+        };
+        format!("{}: {name}: {elements}{why}\n", kind.heading())
+    };
+    list(reports, missing).into_iter().map(line).collect()
+}
+
+/// A line for each reason, at most [`REASONS`] beside those that a verdict hangs on, and how many there
+/// are besides.
+pub(super) fn grouped(reports: &[EngineReport], missing: &[Missing]) -> String {
+    let mut groups: Vec<Vec<LeftOut>> = Vec::new();
+    for one in list(reports, missing) {
+        let same = |group: &&mut Vec<LeftOut>| group[0].kind == one.kind && group[0].why == one.why;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    let mut text = String::new();
+    let (mut said, mut more) = (0, 0);
+    for group in groups {
+        let LeftOut { kind, why, .. } = &group[0];
+        if !kind.is_always_said() {
+            if said == REASONS {
+                more += group.len();
+                continue;
+            }
+            said += 1;
+        }
+        let elements: u64 = group.iter().map(|one| one.elements).sum();
+        let subject = match elements {
+            0 => listed(&group),
+            elements => format!("{elements} elements"),
+        };
+        let _ = writeln!(text, "{}: {subject}: {why}", kind.heading());
+    }
+    if more > 0 {
+        let _ = writeln!(text, "NOT EXERCISED: {more} more, which --verbose lists");
+    }
+    text
+}
+
+/// The first names, and how many there are besides.
+fn listed(group: &[LeftOut]) -> String {
+    let names: Vec<_> = group.iter().take(NAMES).map(|one| one.name.as_str()).collect();
+    match group.len() - names.len() {
+        0 => names.join("; "),
+        more => format!("{}; and {more} more", names.join("; ")),
+    }
+}
+
+/// All of it, by kind.
+fn list(reports: &[EngineReport], missing: &[Missing]) -> Vec<LeftOut> {
+    let mut all: Vec<LeftOut> = reports.iter().flat_map(of_engine).collect();
+    all.extend(missing.iter().map(|missing| {
+        let advice = missing.advice.as_ref().map(|advice| format!(" ({advice})"));
+        let why = format!("{}{}", missing.reason, advice.unwrap_or_default());
+        let kind = if missing.lost { Kind::Lost } else { Kind::Missing };
+        LeftOut { kind, name: missing.candidate.clone(), why, elements: 0 }
+    }));
+    all.sort_by_key(|one| one.kind);
+    all
+}
+
+/// What one engine left out.
+fn of_engine(report: &EngineReport) -> Vec<LeftOut> {
+    let id = &report.id;
+    let mut all = Vec::new();
+    let mut add =
+        |kind, name: String, why: String| all.push(LeftOut { kind, name, why, elements: 0 });
+    if let Some(reason) = &report.given_up {
+        add(Kind::GivenUp, format!("{id} was given up"), reason.clone());
+    }
+    for (&(stage, reduction), reason) in &report.unsupported {
+        add(Kind::NoKernel, format!("{id}: {}", place(stage, reduction)), reason.clone());
+    }
+    for (&(stage, reduction), limited) in &report.limited {
+        add(Kind::Limited, format!("{id}: {}", place(stage, reduction)), limited.to_string());
+    }
+    for (&(stage, reduction), row) in &report.rows {
+        let name = format!("{id}: {}", place(stage, reduction));
+        if let Some(element) = &row.tally.without_bound {
+            let elements = row.tally.inconclusive;
+            let why =
+                format!("{elements} elements have no finite bound, such as {}", element.place());
+            add(Kind::Inconclusive, name, why);
+        }
+    }
+    let unbounded = report.rows.iter().filter(|(_, row)| row.tally.unbounded > 0);
+    all.extend(unbounded.map(|(&(stage, reduction), row)| LeftOut {
+        kind: Kind::NotCompared,
+        name: format!("{id}: {}", place(stage, reduction)),
+        why: "rounding decides whether the kernel has to compute them".to_owned(),
+        elements: row.tally.unbounded,
+    }));
+    all
+}
+
+/// Stage and reduction in words.
+fn place(stage: Stage, reduction: Option<Reduction>) -> String {
+    match reduction {
+        Some(reduction) => format!("{stage}, {reduction}"),
+        None => stage.to_string(),
+    }
+}

@@ -1,0 +1,242 @@
+//! A run as one HTML file that needs nothing besides itself: no script, no request, charts as SVG,
+//! pictures inside.
+
+mod charts;
+mod maps;
+pub mod pictures;
+
+use crate::coverage::Coverage;
+use crate::gate::{EngineSummary, FindingSummary, Summary};
+use crate::report::shell_word;
+use charts::ChartError;
+use maps::ratio;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use pictures::Picture;
+use std::collections::BTreeMap;
+
+const STYLE: &str = include_str!("page/style.css");
+
+/// What a page shows.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The run.
+    pub summary: Summary,
+    /// The cells of the reductions that a campaign met, by engine id; none of a single check.
+    pub coverage: BTreeMap<String, Coverage>,
+    /// Of each engine's findings, what can be seen of it.
+    pub pictures: Vec<Vec<Picture>>,
+    /// What was counted of the traffic, if it was: a chart for each image or level.
+    pub traffic: Vec<Curves>,
+}
+
+/// Lines of one chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    /// What they are of.
+    pub title: String,
+    /// Each with its name: value by threshold.
+    pub lines: Vec<(String, Vec<(u32, f64)>)>,
+}
+
+/// A page that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("a chart cannot be drawn: {0}")]
+pub struct PageError(#[from] ChartError);
+
+impl Page {
+    /// The HTML text.
+    ///
+    /// # Errors
+    /// See [`PageError`].
+    pub fn html(&self) -> Result<String, PageError> {
+        let Self { summary, .. } = self;
+        let histograms = self.histograms()?;
+        let traffic = self.traffic.iter().map(|one| charts::curves(&one.title, &one.lines));
+        let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        let body = html! {
+            (verdict(summary))
+            @for (engine, pictures) in summary.engines.iter().zip(&self.pictures) {
+                @for (found, picture) in engine.findings.iter().zip(pictures) {
+                    (finding(engine, found, picture))
+                }
+            }
+            h2 { "Engines" }
+            (engines(summary))
+            h2 { "How near errors come to their bounds" }
+            p { "The largest error / bound of each setting: at most 1 agrees. Columns are balance thresholds." }
+            (maps::worst(summary))
+            div.charts { @for svg in &histograms { (PreEscaped(svg)) } }
+            @if !self.coverage.is_empty() {
+                h2 { "Which warps the cases had" }
+                p { "For each reduction and threshold (rows) and each number of contributing lanes (columns): \
+                     the share of the cells that were met, from none (empty) to all (dark)." }
+                @for (engine, coverage) in &self.coverage { (maps::coverage(engine, coverage)) }
+            }
+            @if !traffic.is_empty() {
+                h2 { "Traffic by threshold" }
+                p { "Operations on global memory, as a share of those of " code { "atomic" } "." }
+                div.charts { @for svg in &traffic { (PreEscaped(svg)) } }
+            }
+            (not_exercised(summary))
+            footer { "splatcheck " (summary.splatcheck) }
+        };
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    title { "splatcheck: " (summary.verdict) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body { main { (body) } }
+            }
+        };
+        Ok(page.into_string())
+    }
+
+    /// A histogram for each engine.
+    fn histograms(&self) -> Result<Vec<String>, PageError> {
+        let one = |engine: &EngineSummary| {
+            let mut octaves = BTreeMap::new();
+            for (&octave, &elements) in engine.rows.iter().flat_map(|row| &row.octaves) {
+                *octaves.entry(octave).or_default() += elements;
+            }
+            charts::histogram(&format!("{}: elements", engine.id), &octaves)
+        };
+        Ok(self.summary.engines.iter().map(one).collect::<Result<_, _>>()?)
+    }
+}
+
+/// The verdict in a line, what it rests on, and why the build stops.
+fn verdict(summary: &Summary) -> Markup {
+    let rows = || summary.engines.iter().flat_map(|engine| &engine.rows);
+    let runs: u64 = rows().flat_map(|row| row.runs.values()).sum();
+    let elements: u64 = rows().map(|row| row.elements).sum();
+    let engines = summary.engines.len();
+    html! {
+        header {
+            h1 class=(summary.verdict.replace(' ', "-")) { (summary.verdict) }
+            p.soft {
+                (engines) " engine" @if engines != 1 { "s" } ", " (runs) " runs, " (elements)
+                " elements compared"
+            }
+            @if !summary.reasons.is_empty() {
+                ul { @for reason in &summary.reasons { li { strong.disagree { "fails: " } (reason) } } }
+            }
+            @if !summary.excused.is_empty() {
+                ul { @for excused in &summary.excused { li { "known failure: " (excused) } } }
+            }
+        }
+    }
+}
+
+/// What was wrong, what it looks like, where, and how to run it again.
+fn finding(engine: &EngineSummary, finding: &FindingSummary, picture: &Picture) -> Markup {
+    let FindingSummary { stage, reduction, threshold, .. } = finding;
+    html! {
+        section.finding {
+            h3 {
+                (engine.id) ": " (stage)
+                @if reduction != "-" { ", " (reduction) }
+                @if let Some(threshold) = threshold { ", threshold " (threshold) }
+                @if let Some(known) = &finding.known { " (known: " (known) ")" }
+            }
+            @if let Some((best, others)) = finding.diagnosis.split_first() {
+                p { strong { (best) } }
+                @if !others.is_empty() { ul { @for other in others { li { (other) } } } }
+            }
+            p { (finding.what) }
+            p.soft {
+                (finding.runs) " run" @if finding.runs != 1 { "s" } " failed in this way; the smallest case is "
+                (finding.case) ", camera " (finding.camera)
+            }
+            (outside(finding))
+            (picture.html())
+            pre { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
+        }
+    }
+}
+
+/// Elements in a table.
+const LISTED: usize = 12;
+
+/// The elements outside their bounds.
+fn outside(finding: &FindingSummary) -> Markup {
+    let all = finding.outside.len();
+    html! {
+        @if all > 0 {
+            div.wide {
+                table {
+                    thead { tr { th { "element" } th { "kernel" } th { "oracle" } th { "bound" } th { "error / bound" } } }
+                    tbody {
+                        @for one in finding.outside.iter().take(LISTED) {
+                            tr {
+                                td { (one.place()) }
+                                @for number in [&one.value, &one.oracle, &one.bound, &one.ratio] {
+                                    td { (maps::number(number)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if all > LISTED { p.soft { "and " (all - LISTED) " more" } }
+        }
+    }
+}
+
+/// A line for each engine.
+fn engines(summary: &Summary) -> Markup {
+    html! {
+        div.wide {
+            table {
+                thead { tr {
+                    @for head in ["engine", "device", "lanes", "runs", "agree", "disagree", "inconclusive", "not exercised", "worst error / bound"] {
+                        th { (head) }
+                    }
+                } }
+                tbody {
+                    @for engine in &summary.engines {
+                        @let count = |verdict: &str| -> u64 {
+                            engine.rows.iter().filter_map(|row| row.runs.get(verdict)).sum()
+                        };
+                        tr {
+                            td { (engine.id) }
+                            td { (engine.adapter) }
+                            td { (engine.lane_width) }
+                            td { (engine.rows.iter().flat_map(|row| row.runs.values()).sum::<u64>()) }
+                            @for verdict in ["agree", "disagree", "inconclusive", "not exercised"] {
+                                td { (count(verdict)) }
+                            }
+                            td { (maps::worst_of(engine).map_or_else(|| "-".to_owned(), ratio)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was not judged, and why.
+fn not_exercised(summary: &Summary) -> Markup {
+    let limited = || summary.engines.iter().flat_map(|e| e.limited.iter().map(move |one| (e, one)));
+    let given_up = || summary.engines.iter().filter_map(|e| Some((&e.id, e.given_up.as_ref()?)));
+    html! {
+        @if !summary.missing.is_empty() || limited().count() + given_up().count() > 0 {
+            h2 { "Not exercised" }
+            ul {
+                @for (id, why) in given_up() { li { strong { (id) " was given up: " } (why) } }
+                @for (engine, one) in limited() {
+                    li { (engine.id) ": " (one.stage) ", " (one.reduction) ": " (one.runs) " runs: " (one.reason) }
+                }
+                @for missing in &summary.missing {
+                    li {
+                        (missing.candidate) ": " (missing.reason)
+                        @if let Some(advice) = &missing.advice { " (" (advice) ")" }
+                    }
+                }
+            }
+        }
+    }
+}

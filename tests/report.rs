@@ -1,0 +1,204 @@
+//! `splatcheck report`: a run as a page that needs nothing besides itself.
+
+use serde_json::Value;
+use splatcheck_tests::{Said, root, say};
+use std::fs;
+use std::path::Path;
+
+/// A kernel that is wrong on purpose, judged on a case; its report as JSON.
+fn wrong(folder: &Path, mutant: &str, entry: &str, case: &str) -> Said {
+    let path = |below: &str| root().join(below).display().to_string();
+    let program = path(&format!("tests/mutants/splat/ptx/{mutant}"));
+    let case = path(&format!("corpora/splat/{case}.toml"));
+    let args = ["ptx", &program, "--kernel", entry, "--case", &case, "--json", "run.json"];
+    say(folder, &args)
+}
+
+/// The page of a run.
+fn page(folder: &Path, args: &[&str]) -> String {
+    let said = say(folder, &[&["report", "-o", "page.html"], args].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.starts_with("page.html: "), "{said:?}");
+    fs::read_to_string(folder.join("page.html")).expect("it was written")
+}
+
+/// Nothing on the page is fetched from anywhere, and nothing runs.
+fn stands_alone(html: &str) {
+    for word in ["<script", "<link", "@import", "url(", "src=\"http", "href=\"http", "<iframe"] {
+        assert!(!html.contains(word), "the page has '{word}'");
+    }
+}
+
+/// The numbers of the first line are those of the JSON file.
+fn says_the_same(html: &str, json: &Value) {
+    let rows = json["engines"].as_array().expect("engines").iter();
+    let rows: Vec<_> = rows.flat_map(|engine| engine["rows"].as_array().expect("rows")).collect();
+    let sum = |of: &dyn Fn(&Value) -> u64| -> u64 { rows.iter().map(|row| of(row)).sum() };
+    let count = |value: &Value| value.as_u64().expect("a count");
+    let elements = sum(&|row| count(&row["elements"]));
+    let runs = sum(&|row| row["runs"].as_object().expect("by verdict").values().map(count).sum());
+    let words = format!("{runs} runs, {elements} elements compared");
+    assert!(html.contains(&words), "no '{words}'");
+    for engine in json["engines"].as_array().expect("engines") {
+        assert!(html.contains(engine["id"].as_str().expect("an id")), "{engine}");
+        for finding in engine["findings"].as_array().expect("findings") {
+            let first = finding["diagnosis"][0].as_str().expect("a hypothesis");
+            let first = first.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            assert!(html.contains(&first.replace('"', "&quot;")), "no '{first}'");
+        }
+    }
+}
+
+#[test]
+fn a_finding_is_shown_with_its_explanation_numbers_and_pictures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
+    let said = wrong(folder.path(), ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let json = fs::read_to_string(folder.path().join("run.json")).expect("it was written");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let html = page(folder.path(), &["run.json"]);
+    stands_alone(&html);
+    says_the_same(&html, &json);
+    let finding = &json["engines"][0]["findings"][0];
+    let place = |element: &Value| {
+        let index = element["index"].as_array().expect("an index").iter().map(Value::to_string);
+        let index: Vec<_> = index.collect();
+        format!("{}[{}]", element["output"].as_str().expect("a name"), index.join(", "))
+    };
+    let outside = finding["outside"].as_array().expect("elements");
+    assert!(!outside.is_empty() && html.contains(&place(&outside[0])), "{finding}");
+    let replay = format!("splatcheck replay {}", finding["reproducer"].as_str().expect("a path"));
+    assert!(html.contains(&replay), "how to run it again");
+    assert!(html.contains("data:image/png;base64,iVBOR"), "the oracle's image");
+    assert!(html.contains("stroke=\"#ff4136\""), "the Gaussian that differs is drawn");
+}
+
+#[test]
+fn a_wrong_image_is_shown_beside_the_right_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |below: &str| root().join("gpu/tests/kernels").join(below).display().to_string();
+    let (program, manifest) = (path("gsplat_rasterize_broken.ptx"), path("gsplat_rasterize.toml"));
+    let corpus = root().join("corpora/splat").display().to_string();
+    let args =
+        ["ptx", &program, "--manifest", &manifest, "--corpus", &corpus, "--json", "run.json"];
+    let said = say(folder.path(), &args);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let html = page(folder.path(), &["run.json"]);
+    for caption in ["the oracle's image", "the kernel's image", "kernel minus oracle"] {
+        assert!(html.contains(&format!("<figcaption>{caption}")), "no '{caption}'");
+    }
+}
+
+#[test]
+fn a_campaign_has_its_coverage_and_the_page_says_what_it_lacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let fuzz =
+        ["fuzz", "--engine", "emulator", "--cases", "12", "--out", "out", "--json", "r.json"];
+    assert_eq!(say(here, &fuzz).code, Some(0), "it agrees");
+    let json = fs::read_to_string(here.join("r.json")).expect("it was written");
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let (of_folder, of_file) = (page(here, &["out"]), page(here, &["r.json"]));
+    for html in [&of_folder, &of_file] {
+        stands_alone(html);
+        says_the_same(html, &json);
+        assert!(html.contains("<h1 class=\"agree\">agree</h1>"), "the verdict first");
+        assert_eq!(html.matches("<svg class=\"chart\"").count(), 2, "a histogram an engine");
+    }
+    assert!(of_folder.contains("class=\"cover\""), "a campaign's folder has its coverage");
+    assert!(!of_file.contains("class=\"cover\""), "the report alone has none");
+}
+
+#[test]
+fn traffic_is_drawn_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let traffic = ["traffic", "--points", "2048", "--json", "traffic.json"];
+    let said = say(here, &traffic);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let check = ["check", "--engine", "emulator", "--case", &case, "--json", "r.json"];
+    assert_eq!(say(here, &check).code, Some(0), "it agrees");
+    let html = page(here, &["r.json", "--traffic", "traffic.json"]);
+    assert_eq!(html.matches("<svg class=\"chart\"").count(), 2 + 16, "and a chart a level");
+    assert!(html.contains("Traffic by threshold") && html.contains("level 15"), "their names");
+}
+
+#[test]
+fn what_is_no_run_is_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let write = |name: &str, text: &str| fs::write(here.join(name), text).expect("written");
+    write("cut.json", "{\"splatcheck\": \"0.1.0\", \"pass\": true,");
+    write("foreign.json", "{\"tests\": 3}");
+    write("bytes.json", "\u{0}");
+    write("traffic.json", "[{\"stage\": 3}]");
+    fs::create_dir(here.join("empty")).expect("made");
+    fs::create_dir(here.join("damaged")).expect("made");
+    write("damaged/result.json", "{}");
+    for (args, words) in [
+        (&["nowhere.json"][..], &["nowhere.json"][..]),
+        (&["cut.json"], &["cut.json", "--json", "line 1"]),
+        (&["foreign.json"], &["foreign.json", "missing field"]),
+        (&["bytes.json"], &["bytes.json"]),
+        (&["empty"], &["empty", "result.json", "--json"]),
+        (&["damaged"], &["result.json"]),
+        (&["foreign.json", "-o", "page.pdf"], &["--output", "html"]),
+    ] {
+        let said = say(here, &[&["report"], args].concat());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{args:?}: {said:?}");
+        for word in words {
+            assert!(said.err.contains(word), "{args:?} does not say '{word}': {said:?}");
+        }
+        assert!(!said.err.contains("panicked"), "{said:?}");
+    }
+    assert!(!here.join("splatcheck.html").exists(), "half a page");
+}
+
+#[test]
+fn a_reproducer_that_is_gone_costs_the_picture_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
+    let said = wrong(folder.path(), ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    fs::remove_dir_all(folder.path().join("splatcheck-out")).expect("it was written");
+    let html = page(folder.path(), &["run.json"]);
+    assert!(html.contains("No picture: the reproducer cannot be read"), "and why");
+}
+
+/// The page in a real browser: its structure as the browser understood it, at the width of a phone, with
+/// nothing said on the console and nothing asked of a network that is not there.
+#[test]
+fn a_browser_shows_the_page() {
+    let Some(browser) =
+        ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
+            std::process::Command::new(name)
+                .arg("--version")
+                .output()
+                .is_ok_and(|o| o.status.success())
+        })
+    else {
+        println!("NOT EXERCISED: a_browser_shows_the_page: no Chromium: run tests/setup");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
+    let said = wrong(here, ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    page(here, &["run.json"]);
+    let output = std::process::Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"])
+        .args(["--proxy-server=127.0.0.1:9", "--window-size=390,844", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", here.join("profile").display()))
+        .arg(format!("file://{}", here.join("page.html").display()))
+        .output()
+        .expect("it starts");
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{log}");
+    assert!(dom.contains("<h1 class=\"disagree\">disagree</h1>"), "{dom}");
+    assert!(dom.contains("<section class=\"finding\">") && dom.contains("<figure>"), "{dom}");
+    assert!(!log.contains("CONSOLE"), "the page complains: {log}");
+}
