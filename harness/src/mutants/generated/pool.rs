@@ -19,7 +19,7 @@ const RANDOM: u64 = 200;
 const SEED: u64 = 1;
 
 /// The wide cases: a workload, a generator, and its turn.
-const WIDE: [(&str, &str, u64); 15] = [
+const WIDE: [(&str, &str, u64); 16] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
     // The same the other way round.
@@ -35,6 +35,8 @@ const WIDE: [(&str, &str, u64); 15] = [
     ("splat", "wide", 2),
     // A list that ends at place 65,607 of all, behind one that nobody sees.
     ("splat", "wide", 13),
+    // The same behind a list of 65,546 of which nobody sees more than the first batch.
+    ("splat", "wide", 16),
     // A Gaussian in 257 tiles.
     ("splat", "wide", 12),
     // 65,760 numbers of colours.

@@ -34,12 +34,16 @@ enum Kind {
     Tiles([u32; 2]),
     /// The place in a list of so many and in one behind it, whose pixels each end somewhere else.
     Ends([u32; 2]),
-    /// The same where nobody sees anything of the first list, so that no kernel walks it.
+    /// The same where nobody sees anything of the first list, so that no kernel that begins at its end
+    /// walks it.
     Hidden([u32; 2]),
+    /// The same where nobody sees anything behind the first list's first, so that no kernel walks it,
+    /// wherever it begins.
+    Shaded([u32; 2]),
 }
 
 /// In the order of their turns: cheap ones first.
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 17] = [
     // The second list begins behind more than a batch, and is longer than one.
     Kind::Ends([280, 600]),
     Kind::Image([273, 1]),
@@ -58,6 +62,7 @@ const KINDS: [Kind; 16] = [
     Kind::Hidden([65_546, 61]),
     Kind::Colors([2055, 32]),
     Kind::Tiles([257, 2]),
+    Kind::Shaded([65_546, 600]),
 ];
 
 /// A kind a turn. Few Gaussians have harmonics of degree 3, which are the widest rows; many are
@@ -116,6 +121,7 @@ impl Kind {
             }
             Self::Ends([first, second]) => two_lists((0..first).map(|i| long(i, first)), second),
             Self::Hidden([first, second]) => two_lists((0..first).map(unseen), second),
+            Self::Shaded([first, second]) => two_lists((0..first).map(shaded), second),
         }
     }
 }
@@ -137,7 +143,19 @@ fn mostly_behind(count: u32, places: &[f32]) -> Vec<Mark> {
 /// These over the first tile, and so many over the second.
 fn two_lists(first: impl Iterator<Item = Mark>, second: u32) -> Sheet {
     let marks = first.chain((0..second).map(behind));
-    Sheet { size: [2 * TILE, 4], ..Sheet::new(marks.collect()) }
+    Sheet { size: [2 * TILE, ROWS], ..Sheet::new(marks.collect()) }
+}
+
+/// Rows of pixels of an image with two lists.
+const ROWS: u32 = 4;
+
+/// One of a list whose first lie three deep in front of every pixel of the first tile, which leaves less
+/// light than the minimum.
+fn shaded(i: u32) -> Mark {
+    if i < 3 * TILE * ROWS {
+        return Mark::round([small(i % TILE), small(i / TILE % ROWS)], 1.0 / 64.0, 0.98);
+    }
+    unseen(i)
 }
 
 /// One of a list of so many: the last is seen by the first two rows of pixels, which are a warp's, the
