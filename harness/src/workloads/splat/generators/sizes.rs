@@ -129,7 +129,11 @@ impl Kind {
 impl Shape {
     fn sheet(self, places: &[f32]) -> Sheet {
         let Self { image, list, gaussians, cameras } = self;
-        let begin = |camera: u32| [small(camera), 0.0];
+        // The last of many cameras see again what the first do.
+        let begin = |camera: u32| match camera + AGAIN < cameras {
+            true => [small(camera), 0.0],
+            false => [small(camera % AGAIN), 0.0],
+        };
         let along = self.along(places);
         let seen = list + u32::try_from(along.len()).unwrap_or(0);
         let beside = (0..gaussians.saturating_sub(seen)).map(|i| {
@@ -169,6 +173,9 @@ impl Shape {
         shares.map(|share| Mark::round([share * x, share * y], 2.0, 0.5)).collect()
     }
 }
+
+/// Cameras of a few pixels from the first to the last that sees the same Gaussians, and as many at the end.
+const AGAIN: u32 = 8;
 
 /// Gaussians of a list that pixels see, of an opacity of 1/128: more would leave no light for the last.
 const MOST_SEEN: u32 = 1100;
