@@ -19,7 +19,7 @@ const RANDOM: u64 = 200;
 const SEED: u64 = 1;
 
 /// The wide cases: a workload, a generator, and its turn.
-const WIDE: [(&str, &str, u64); 16] = [
+const WIDE: [(&str, &str, u64); 17] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
     // The same the other way round.
@@ -43,6 +43,8 @@ const WIDE: [(&str, &str, u64); 16] = [
     ("splat", "wide", 14),
     // A list of 8,201 Gaussians: 257 times 32 are more.
     ("splat", "wide", 9),
+    // One of 8,170 whose last is seen: 256 times 32.
+    ("splat", "wide", 17),
     // Two rows of 257 tiles, each with the same list.
     ("splat", "wide", 15),
     // One list of 65,535 Gaussians.
