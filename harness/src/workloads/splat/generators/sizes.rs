@@ -175,7 +175,7 @@ impl Shape {
 }
 
 /// Cameras of a few pixels from the first to the last that sees the same Gaussians, and as many at the end.
-const AGAIN: u32 = 8;
+const AGAIN: u32 = 4;
 
 /// Gaussians of a list that pixels see, of an opacity of 1/128: more would leave no light for the last.
 const MOST_SEEN: u32 = 1100;

@@ -418,7 +418,7 @@ fn raster_offsets(inputs: &BackwardInputs) -> [u32; 3] {
 #[test]
 fn wide_numbers_are_met_in_what_is_seen() {
     let (mut pixels, mut places, mut ids, mut rows) = (0, 0, 0, 0);
-    for turn in 0..16 {
+    for turn in 0..18 {
         let case = drawn("wide", turn, Profile::Gsplat);
         let stage = RasterStage::new(&case, case.scene.cameras.len() - 1).expect("few pairs");
         let inputs = &stage.inputs;
@@ -486,6 +486,37 @@ fn lists_beyond_16_bits_are_seen_at_their_ends() {
         ends.iter().all(|end| !(0..=65_535).contains(end)),
         "{ends:?}: nobody sees the first list"
     );
+}
+
+/// A kernel that begins at the front walks the one to its first batch, and every kernel the other to its end.
+#[test]
+fn long_first_lists_are_seen_to_their_first_batch_or_to_their_end() {
+    for profile in [Profile::Inria, Profile::Gsplat] {
+        let of = |turn, first| {
+            let inputs =
+                RasterStage::new(&drawn("wide", turn, profile), 0).expect("few pairs").inputs;
+            let [begin, middle, _] = raster_offsets(&inputs);
+            assert_eq!([begin, middle], [0, first], "the first list of turn {turn}");
+            let ends = inputs.last_ids.chunks(32).map(<[i32]>::to_vec);
+            ends.collect::<Vec<_>>()
+        };
+        let shaded = of(16, 65_546);
+        let first = shaded.iter().flat_map(|row| &row[..16]);
+        assert!(first.into_iter().all(|end| (0..192).contains(end)), "{shaded:?}");
+        let second = shaded.iter().flat_map(|row| &row[16..]);
+        assert!(second.into_iter().any(|end| *end > 65_546 + 256), "{shaded:?}");
+        let seen = of(17, 8170);
+        assert!(seen.iter().flatten().any(|end| *end == 8169), "{seen:?}");
+    }
+}
+
+#[test]
+fn the_last_of_many_cameras_see_something() {
+    let case = drawn("sizes", 33, Profile::Gsplat);
+    let last = case.scene.cameras.len() - 1;
+    assert_eq!(last, 1279, "cameras");
+    let stage = RasterStage::new(&case, last).expect("few pairs");
+    assert!(stage.inputs.last_ids.iter().any(|last| *last >= 0), "a pixel sees a Gaussian");
 }
 
 #[test]
