@@ -8,7 +8,7 @@ mod under;
 
 pub use by_lane::ByLane;
 pub use expectation::{
-    Allowed, Bound, Expectation, Output, OutputBound, Presence, Rows, Summations, Terms,
+    Allowed, Bound, Expectation, LeftOut, Output, OutputBound, Presence, Rows, Summations, Terms,
 };
 
 use crate::verdict::Tally;
@@ -178,7 +178,7 @@ pub(crate) fn walk<'e>(
         let others = from.map(|from| rows.columns(from)).transpose()?;
         let summations = rows.terms.as_ref().map(|terms| terms.summations(setting, lane_width));
         for row in 0..rows.count {
-            let left_out = rows.presence.as_ref().is_some_and(|p| p.left_out(row, &columns));
+            let left_out = rows.presence.as_ref().and_then(|p| p.of_left_out(row, &columns));
             let open = rows.is_open(row);
             let sum = summations.as_ref().map(|summations| summations.of(row));
             for (column, (output, data)) in rows.outputs.iter().zip(&columns).enumerate() {
@@ -191,8 +191,9 @@ pub(crate) fn walk<'e>(
                     }
                     let element = Element { output, open, place, value: number(data, place) };
                     let meant = match (&output.bound, sum) {
-                        (OutputBound::Interval(_), _) if left_out => Meant::Within((0.0, 0.0)),
-                        (OutputBound::Interval(bounds), _) => Meant::Within(bounds[place]),
+                        (OutputBound::Interval(bounds), _) => {
+                            Meant::Within(left_out.unwrap_or(bounds[place]))
+                        }
                         (OutputBound::OneOf(allowed), _) => Meant::OneOf(allowed),
                         (OutputBound::Sum(elements), sum) => {
                             let sum = sum.unwrap_or(Summation::of_one_term());

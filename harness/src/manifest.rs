@@ -398,9 +398,15 @@ impl Manifest {
             | (KernelKind::ProjectBackward, true | false, false) => ColorForms::Direct,
             (KernelKind::Project, false, false)
             | (KernelKind::Project | KernelKind::ProjectBackward, true, true)
-            | (KernelKind::Rasterize | KernelKind::RasterizeBackward | KernelKind::Full, _, _) => {
-                ColorForms::Both
-            }
+            | (
+                KernelKind::Rasterize
+                | KernelKind::RasterizeBackward
+                | KernelKind::Full
+                | KernelKind::ProjectOnImage
+                | KernelKind::ProjectOnImageBackward,
+                _,
+                _,
+            ) => ColorForms::Both,
         }
     }
 

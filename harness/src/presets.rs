@@ -26,6 +26,7 @@ use crate::workload::{NOTE_PREFIX, Notes};
 use crate::workloads::splat::level::Level;
 use crate::workloads::splat::raw::Raw;
 use crate::workloads::splat::whole::Taken;
+use splatcheck_reference::arithmetic::ExtraRoundings;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -74,6 +75,8 @@ pub struct Interface {
     pub outputs: Vec<Named>,
     /// Numbers by themselves that it is given, by their names.
     pub numbers: BTreeMap<String, Expression>,
+    /// Of a projection: roundings of its intermediates, counted in its source.
+    pub extra_roundings: ExtraRoundings,
 }
 
 /// An array by the project's name.

@@ -32,5 +32,7 @@ pub use bin::TooManyPairs;
 pub use camera::Camera;
 pub use convention::Convention;
 pub use formulation::Formulation;
-pub use project::{Lens, Projection, Projections, project_splats, rotation};
+pub use project::{
+    Lens, OnImage, Projection, Projections, project_on_image, project_splats, rotation,
+};
 pub use scene::{Colors, Gaussians, Scene};

@@ -278,13 +278,21 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
     let folder = tempfile::tempdir().expect("a folder");
     let corpus = root().join("corpora/splat");
     let corpus = corpus.to_str().expect("a plain name");
-    for (name, kernel, bug) in [
-        ("gsplat-1.5", "gsplat_1_5 rasterize_to_pixels_bwd", "'clamp passes'"),
-        ("gsplat-main", "gsplat_main rasterize_to_pixels_bwd", "'alpha of 1.5'"),
-        ("inria", "inria render_backward", "'full off-diagonal'"),
-        ("brush", "brush rasterize_bwd", "'by opacity'"),
+    let (raster, forward, backward) = ("raster", "project", "project-backward");
+    let [project, project_bwd] = [
+        "gsplat_projection fully_fused_projection_fwd",
+        "gsplat_projection_bwd fully_fused_projection_bwd",
+    ];
+    for (name, level, kernel, bug) in [
+        ("gsplat-1.5", raster, "gsplat_1_5 rasterize_to_pixels_bwd", "'clamp passes'"),
+        ("gsplat-main", raster, "gsplat_main rasterize_to_pixels_bwd", "'alpha of 1.5'"),
+        ("inria", raster, "inria render_backward", "'full off-diagonal'"),
+        ("brush", raster, "brush rasterize_bwd", "'by opacity'"),
+        ("gsplat-1.5", forward, project, "'nothing is beside'"),
+        ("gsplat-main", backward, project_bwd, "'off-diagonal twice'"),
     ] {
-        let words = ["check", "--preset", name, "--cases", "40", "--corpus", corpus, "--command"];
+        let words = ["check", "--preset", name, "--level", level, "--cases", "40"];
+        let words = [&words[..], &["--corpus", corpus, "--command"]].concat();
         let right = preset(&python, kernel, "");
         let said = say(folder.path(), &[&words[..], &[&right]].concat());
         assert_eq!(said.code, Some(0), "{name}: {said:?}");

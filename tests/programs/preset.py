@@ -29,5 +29,7 @@ for line in sys.stdin:
         inputs = {key: file.get_tensor(key) for key in file.keys()}
         metadata = {key: number(text) for key, text in file.metadata().items()}
     outputs = kernel(inputs, metadata, *BUG)
-    save_file({key: np.ascontiguousarray(array, np.float32) for key, array in outputs.items()}, request["output"])
+    kinds = {key: np.int32 if np.issubdtype(array.dtype, np.integer) else np.float32 for key, array in outputs.items()}
+    arrays = {key: np.ascontiguousarray(array, kinds[key]) for key, array in outputs.items()}
+    save_file(arrays, request["output"])
     print(json.dumps({"id": request["id"], "ok": True}), flush=True)

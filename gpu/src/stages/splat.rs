@@ -117,7 +117,8 @@ macro_rules! raster_inputs {
             Port::constant("pixel_center", Dtype::F32),
             // 1: next T <= transmittance_min stops a pixel; 0: next T < transmittance_min.
             Port::constant("stop_when_equal", Dtype::U32),
-            // 1: no gradient passes the clamp at alpha_max; 0: it passes as if there were none.
+            // 1: no gradient passes the clamp at alpha_max; 0: it passes as if there were none; 2, of other
+            // people's kernels alone: it goes on with the clamped alpha.
             Port::constant("clamp_stops_gradient", Dtype::U32),
             float("means2d", &[N, Dim::Const(2)]),
             float("conics", &[N, Dim::Const(3)]),

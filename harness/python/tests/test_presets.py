@@ -18,9 +18,22 @@ RASTER = [
     ("inria", "inria", "render_backward", "full off-diagonal", {"count": 5}),
     ("brush", "brush", "rasterize_bwd", "by opacity", {"count": 5}),
 ]
+# Level, module, function, a bug, and what the first line of the report says of it.
+PROJECTIONS = [
+    ("project", "gsplat_projection", "fully_fused_projection_fwd", "nothing is beside", "are not left out"),
+    (
+        "project-backward",
+        "gsplat_projection_bwd",
+        "fully_fused_projection_bwd",
+        "off-diagonal twice",
+        "the off-diagonal of v_conics is taken twice",
+    ),
+]
+# Preset, module, function, a bug, and scenes of the corpus that show it.
 FULL = [
-    ("fastgs", "fastgs", "backward_wrapper", "scale twice"),
-    ("inria", "inria_full", "rasterize_gaussians", "view matrix"),
+    ("fastgs", "fastgs", "backward_wrapper", "scale twice", ["two-cameras"]),
+    ("fastgs", "fastgs", "backward_wrapper", "zero at the clamp", ["alpha-far-above-the-clamp-gsplat"]),
+    ("inria", "inria_full", "rasterize_gaussians", "view matrix", ["two-cameras"]),
 ]
 
 
@@ -41,16 +54,29 @@ def test_a_numpy_kernel_in_the_projects_layout(preset, module, function, bug, op
     assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
 
 
-@pytest.mark.parametrize(("preset", "module", "function", "bug"), FULL)
-def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, monkeypatch, tmp_path):
+@pytest.mark.parametrize("preset", ["gsplat-1.5", "gsplat-main"])
+@pytest.mark.parametrize(("level", "module", "function", "bug", "words"), PROJECTIONS)
+def test_a_projection_that_knows_the_size_of_the_image(preset, level, module, function, bug, words, monkeypatch):
+    right = kernel(module, function, monkeypatch)
+    result = splatcheck.check(right, preset=preset, level=level, corpus=CORPUS, count=60)
+    assert result.verdict == "agree", result
+    assert result.cases > 60 and result.model == "cuda-fast", result
+    wrong = splatcheck.check(lambda x, meta: right(x, meta, bug), preset=preset, level=level, corpus=CORPUS, count=10)
+    assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
+    assert words in str(wrong), wrong
+
+
+@pytest.mark.parametrize(("preset", "module", "function", "bug", "scenes"), FULL)
+def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, scenes, monkeypatch, tmp_path):
     pytest.importorskip("jax", reason="NOT EXERCISED: jax is not installed")
     right = kernel(module, function, monkeypatch)
-    for scene in ("harmonics", "tile-corner", "two-cameras"):
+    others = {"harmonics", "tile-corner"} - set(scenes)
+    for scene in [*others, *scenes]:
         shutil.copy(CORPUS / f"{scene}.toml", tmp_path)
     options = {"preset": preset, "level": "full", "corpus": tmp_path, "count": 0, "layouts": False}
     result = splatcheck.check(right, **options)
     assert result.verdict == "agree" and result.cases >= 3, result
-    for scene in ("harmonics", "tile-corner"):
+    for scene in others:
         (tmp_path / f"{scene}.toml").unlink()
     wrong = splatcheck.check(lambda x, meta: right(x, meta, bug), **options)
     assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"

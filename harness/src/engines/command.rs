@@ -130,7 +130,7 @@ impl CommandEngine {
     }
 
     fn request(&self, work: &Work<'_>) -> Result<Request, EngineError> {
-        let sizes = self.form.stage().sizes(work.inputs)?;
+        let sizes = self.form.sizes(work.inputs)?;
         let input = self.form.input(work.inputs);
         let input = input.map_err(|problem| EngineError::Input(problem.to_string()))?;
         Ok(Request { sizes, input })

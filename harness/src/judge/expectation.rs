@@ -5,7 +5,7 @@ use super::tolerance::Summation;
 use crate::verdict::{Difference, Tally};
 use splatcheck_gpu::{Data, Dtype, Setting, Tensor, TensorError, Tensors};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A value and its radius.
 pub type Bound = (f64, f64);
@@ -72,8 +72,9 @@ pub struct Rows {
     pub terms: Option<Terms>,
     /// Which rows a kernel may leave out.
     pub presence: Option<Presence>,
-    /// Of every row, or of none: whether roundings decide if what it is made of is there at all, so
-    /// that an element of it may have no finite bound. The presence's undecided rows are such.
+    /// Of every row, or of none: whether an element of it may have no finite bound, because roundings decide
+    /// if what it is made of is there at all, or because it is left out and may hold anything. The
+    /// presence's undecided rows are such.
     pub open: Vec<bool>,
 }
 
@@ -115,6 +116,8 @@ pub struct Allowed {
     pub oracle: Vec<i64>,
     /// Of some elements: what else a conforming kernel may return.
     pub others: BTreeMap<usize, Vec<i64>>,
+    /// Elements of which nothing is known, in open rows.
+    pub anything: BTreeSet<usize>,
 }
 
 /// What the sums of each row add up.
@@ -192,10 +195,20 @@ impl Summations<'_> {
     }
 }
 
-/// Rows that a kernel may leave out, where roundings decide whether it does: then all other outputs
-/// of the row are exactly zero.
+/// What is left of a row that a kernel left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// All other numbers of the row are exactly zero.
+    Zeros,
+    /// All other numbers of the row may be anything, and are not compared.
+    Anything,
+}
+
+/// Rows that a kernel may leave out, where roundings decide whether it does.
 #[derive(Clone, Debug)]
 pub struct Presence {
+    /// What it then returns.
+    pub left_out: LeftOut,
     /// The number of the output that holds the kernel's decision: 0 where it left the row out.
     pub decided_by: usize,
     /// Of every row: whether roundings decide.
@@ -203,9 +216,13 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Whether the kernel left an undecided row out.
-    pub(super) fn left_out(&self, row: usize, columns: &[&Data]) -> bool {
-        self.undecided[row] && super::number(columns[self.decided_by], row) == 0.0
+    /// The bound of the other numbers of an undecided row that the kernel left out.
+    pub(super) fn of_left_out(&self, row: usize, columns: &[&Data]) -> Option<Bound> {
+        let left_out = self.undecided[row] && super::number(columns[self.decided_by], row) == 0.0;
+        left_out.then_some(match self.left_out {
+            LeftOut::Zeros => (0.0, 0.0),
+            LeftOut::Anything => (0.0, f64::INFINITY),
+        })
     }
 }
 
@@ -228,7 +245,8 @@ impl Rows {
             } else {
                 let count = self.count;
                 self.outputs.iter_mut().for_each(|one| one.blur(count, &presence.undecided));
-                self.open = presence.undecided;
+                let open = presence.undecided.iter().enumerate();
+                self.open = open.map(|(row, &open)| open || self.is_open(row)).collect();
             }
         }
         self.outputs.retain(kept);
@@ -236,8 +254,8 @@ impl Rows {
 
     /// Whether a row may have elements without a finite bound.
     pub(super) fn is_open(&self, row: usize) -> bool {
-        let undecided = self.presence.as_ref().map_or(&self.open, |presence| &presence.undecided);
-        undecided.get(row).is_some_and(|&open| open)
+        let holds = |of: &Vec<bool>| of.get(row).is_some_and(|&open| open);
+        holds(&self.open) || self.presence.as_ref().is_some_and(|p| holds(&p.undecided))
     }
 
     /// The elements of the outputs.
@@ -266,7 +284,7 @@ impl Output {
     }
 
     /// Says nothing of the numbers of some of its rows.
-    fn blur(&mut self, rows: usize, which: &[bool]) {
+    pub fn blur(&mut self, rows: usize, which: &[bool]) {
         let width = self.width(rows);
         match &mut self.bound {
             OutputBound::Interval(bounds) => {
@@ -347,6 +365,10 @@ impl Element<'_> {
 
     /// Compares an integer with those that it may be.
     pub(super) fn one_of(&self, allowed: &Allowed, tally: &mut Tally) {
+        if self.open && allowed.anything.contains(&self.place) {
+            tally.unbounded += 1;
+            return;
+        }
         let is = |integer: i64| self.value == to_f64(integer);
         let others = allowed.others.get(&self.place);
         let fits = is(allowed.oracle[self.place])

@@ -3,6 +3,7 @@ use crate::verdict::Verdict;
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{EngineKind, FloatAtomics, Reduction, Tensor};
 use splatcheck_reference::arithmetic::{ElementBound, Model, Wgsl as WgslModel};
+use std::collections::BTreeSet;
 
 #[test]
 fn every_device_is_judged_by_what_its_language_promises() {
@@ -36,7 +37,8 @@ fn image() -> (Sizes, Expectation, Tensors) {
         |name, shape: &[usize], bound| Rows::single(Output { name, shape: shape.to_vec(), bound });
     let interval = |values: [f64; 2]| OutputBound::Interval(values.map(|x| (x, 0.25)).to_vec());
     let others = [(1, vec![7])].into_iter().collect();
-    let ids = OutputBound::OneOf(Allowed { oracle: vec![-1, 3], others });
+    let ids =
+        OutputBound::OneOf(Allowed { oracle: vec![-1, 3], others, anything: BTreeSet::new() });
     let expectation = Expectation {
         model: WgslModel::TABLE,
         undecided: 5,

@@ -261,7 +261,7 @@ impl Array {
 
     /// Puts the words that a kernel left in the buffer where they belong in its stage's outputs, in gsplat's
     /// units: per pixel, and with all of the off-diagonal. Where radii say what is visible, a 1 stays that
-    /// was there before if they are above 0.
+    /// was there before if they are above 0; they are kept themselves where there is an output of their name.
     pub fn unpack(
         &self,
         words: &[u32],
@@ -282,6 +282,10 @@ impl Array {
             let word = match tensor {
                 Tensor::Radii | Tensor::Radius => {
                     numbers[to / own] &= u32::from(word.cast_signed() > 0);
+                    let itself = outputs.iter_mut().find(|(output, _)| *output == tensor.name());
+                    if let Some((_, numbers)) = itself {
+                        numbers[to] = word;
+                    }
                     return;
                 }
                 Tensor::VMeans2d if self.meaning.ndc => (value / half_sides[to % 2]).to_bits(),

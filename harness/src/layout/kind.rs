@@ -21,6 +21,12 @@ pub enum KernelKind {
     ProjectBackward,
     /// Images and gradients of a scene.
     Full,
+    /// It projects all Gaussians by all cameras, is given the size of the image, and leaves out what lies
+    /// beside it.
+    ProjectOnImage,
+    /// The gradients of Gaussians and cameras from those of such a projection, through the path of the
+    /// position alone.
+    ProjectOnImageBackward,
 }
 
 impl KernelKind {
@@ -33,10 +39,10 @@ impl KernelKind {
     #[must_use]
     pub fn stage(self, formulation: Formulation) -> Stage {
         match self {
-            Self::Project => PROJECT,
+            Self::Project | Self::ProjectOnImage => PROJECT,
             Self::Rasterize => RASTERIZE,
             Self::RasterizeBackward => stage_of(formulation),
-            Self::ProjectBackward => PROJECT_BACKWARD,
+            Self::ProjectBackward | Self::ProjectOnImageBackward => PROJECT_BACKWARD,
             Self::Full => RENDER_BACKWARD,
         }
     }
@@ -58,7 +64,12 @@ impl KernelKind {
     pub fn has_formulations(self) -> bool {
         match self {
             Self::RasterizeBackward => true,
-            Self::Project | Self::Rasterize | Self::ProjectBackward | Self::Full => false,
+            Self::Project
+            | Self::Rasterize
+            | Self::ProjectBackward
+            | Self::Full
+            | Self::ProjectOnImage
+            | Self::ProjectOnImageBackward => false,
         }
     }
 
@@ -66,18 +77,22 @@ impl KernelKind {
     #[must_use]
     pub fn projects(self) -> bool {
         match self {
-            Self::Project | Self::ProjectBackward => true,
+            Self::Project
+            | Self::ProjectBackward
+            | Self::ProjectOnImage
+            | Self::ProjectOnImageBackward => true,
             Self::Rasterize | Self::RasterizeBackward | Self::Full => false,
         }
     }
 }
 
+/// What a public project's kernel of a level does: its projection is given the size of the image.
 impl From<Level> for KernelKind {
     fn from(level: Level) -> Self {
         match level {
             Level::Raster => Self::RasterizeBackward,
-            Level::Project => Self::Project,
-            Level::ProjectBackward => Self::ProjectBackward,
+            Level::Project => Self::ProjectOnImage,
+            Level::ProjectBackward => Self::ProjectOnImageBackward,
             Level::Full => Self::Full,
         }
     }

@@ -34,7 +34,7 @@ const OF_PROJECTIONS: [&str; 8] =
     ["N", "D", "K", "cameras", "tile_size", "near_inclusive", "clamp_has_gradient", "antialiased"];
 
 /// Constants of a case's convention for a projection, as f32; the far plane may be infinite.
-const PROJECTION_CONSTANTS: [&str; 5] = ["eps2d", "near", "far", "inverse_eps", "w_eps"];
+pub(crate) const PROJECTION_CONSTANTS: [&str; 5] = ["eps2d", "near", "far", "inverse_eps", "w_eps"];
 
 /// Whole numbers that expressions of a kernel may use.
 pub(crate) fn sizes(kind: KernelKind) -> &'static [&'static str] {
@@ -45,6 +45,9 @@ pub(crate) fn sizes(kind: KernelKind) -> &'static [&'static str] {
 pub(crate) fn constants(kind: KernelKind) -> &'static [&'static str] {
     if kind.projects() { &PROJECTION_CONSTANTS } else { &CONSTANTS }
 }
+
+/// Those of a projection's arrays, none of which has the size of the image.
+pub(crate) const PROJECTION_SIDES: [&str; 4] = ["N", "D", "K", "cameras"];
 
 /// Whole numbers that an array's dimensions are made of.
 pub(crate) const SIDES: [&str; 11] =
@@ -94,10 +97,17 @@ impl Symbols {
         sizes: &BTreeMap<String, i64>,
     ) -> Result<Self, TensorError> {
         let own = Self { integers: sizes.clone(), ..Self::default() };
-        if kind.projects() {
-            return own.of_projection(inputs);
+        match kind {
+            KernelKind::Project | KernelKind::ProjectBackward => own.of_projection(inputs),
+            KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {
+                let [width, height] = ["width", "height"].map(|name| inputs.u32(name));
+                let (width, height) = (width?[0] as usize, height?[0] as usize);
+                Self { width, height, ..own }.of_projection(inputs)
+            }
+            KernelKind::Rasterize | KernelKind::RasterizeBackward | KernelKind::Full => {
+                own.of_rasterization(inputs)
+            }
         }
-        own.of_rasterization(inputs)
     }
 
     fn of_rasterization(self, inputs: &Tensors) -> Result<Self, TensorError> {
@@ -146,14 +156,21 @@ impl Symbols {
     /// Those of a level's sizes, without constants.
     #[must_use]
     pub fn of_sizes(sizes: &Sizes, level: Level) -> Self {
-        let [width, height, gaussians, channels] =
-            ["W", "H", "N", "D"].map(|symbol| sizes.get(symbol));
-        let both = Self { width, height, gaussians, channels, cameras: 1, ..Self::default() };
+        let [gaussians, channels] = ["N", "D"].map(|symbol| sizes.get(symbol));
+        let every = Self { gaussians, channels, cameras: 1, ..Self::default() };
+        let image = |of| {
+            let [width, height] = ["W", "H"].map(|symbol| sizes.get(symbol));
+            Self { width, height, ..of }
+        };
+        let of_cameras = |of| {
+            let [cameras, coefficients] = ["C", "K"].map(|symbol| sizes.get(symbol));
+            Self { cameras, coefficients, ..of }
+        };
         Self::of_counts(match level {
-            Level::Raster => Self { tiles: sizes.get("T"), pairs: sizes.get("M"), ..both },
-            Level::Project | Level::ProjectBackward | Level::Full => {
-                Self { cameras: sizes.get("C"), coefficients: sizes.get("K"), ..both }
-            }
+            Level::Raster => Self { tiles: sizes.get("T"), pairs: sizes.get("M"), ..image(every) },
+            // No output has the image's size.
+            Level::Project | Level::ProjectBackward => of_cameras(every),
+            Level::Full => of_cameras(image(every)),
         })
     }
 

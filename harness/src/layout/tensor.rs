@@ -201,7 +201,8 @@ pub enum Tensor {
     Depths,
     /// `[C,N]` output: 1 where the Gaussian is projected, 0 where it is culled.
     Visible,
-    /// `[C,N,2]` output: both above 0 where the Gaussian is projected.
+    /// `[C,N,2]` output: both above 0 where the Gaussian is projected; an input of the backward pass of a
+    /// projection onto an image.
     Radii,
     /// `[C,N]` output: above 0 where the Gaussian is projected.
     Radius,
@@ -215,13 +216,16 @@ pub enum Tensor {
     VProjectedColors,
     /// `[N,D]`, or `[N,K,3]` where the colours are harmonics, output.
     VColorsOrSh,
+    /// `[C,N]` gradient to begin with, of a projection onto an image: zeros, since nothing depends on the
+    /// depths but the order.
+    VDepths,
 }
 
 use Rows::{Cameras, Gaussians, Pairs, Pixels, Projections, Tiles};
 use Width::{AsGiven, Channels, FirstHarmonic, Fixed, Harmonics, Square};
 
 /// Name, rows and width of each. A name may be an input's and an output's.
-const TABLE: [(Tensor, &str, Rows, Width); 60] = [
+const TABLE: [(Tensor, &str, Rows, Width); 61] = [
     (Tensor::Means2d, "means2d", Gaussians, Fixed(2)),
     (Tensor::Conics, "conics", Gaussians, Fixed(3)),
     (Tensor::Opacities, "opacities", Gaussians, Fixed(1)),
@@ -282,6 +286,7 @@ const TABLE: [(Tensor, &str, Rows, Width); 60] = [
     (Tensor::VProjectedOpacities, "v_opacities", Projections, Fixed(1)),
     (Tensor::VProjectedColors, "v_colors", Projections, Channels),
     (Tensor::VColorsOrSh, "v_colors_or_sh", Gaussians, AsGiven),
+    (Tensor::VDepths, "v_depths", Projections, Fixed(1)),
 ];
 
 impl Tensor {
@@ -370,12 +375,14 @@ mod tests {
     use super::*;
     use splatcheck_reference::splat::Formulation;
 
-    const ALL: [KernelKind; 5] = [
+    const ALL: [KernelKind; 7] = [
         KernelKind::Project,
         KernelKind::Rasterize,
         KernelKind::RasterizeBackward,
         KernelKind::ProjectBackward,
         KernelKind::Full,
+        KernelKind::ProjectOnImage,
+        KernelKind::ProjectOnImageBackward,
     ];
 
     #[test]

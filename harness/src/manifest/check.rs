@@ -195,7 +195,10 @@ impl Check<'_> {
         let refused = match self.kind {
             KernelKind::RasterizeBackward | KernelKind::Full => Vec::new(),
             KernelKind::Rasterize => of_backward.to_vec(),
-            KernelKind::Project | KernelKind::ProjectBackward => {
+            KernelKind::Project
+            | KernelKind::ProjectBackward
+            | KernelKind::ProjectOnImage
+            | KernelKind::ProjectOnImageBackward => {
                 of_backward.iter().chain(&of_raster).copied().collect()
             }
         };

@@ -5,10 +5,13 @@ use super::Preset;
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Expectation, OutputBound};
-use crate::layout::Tensor;
+use crate::layout::{KernelKind, Tensor};
 use crate::scatter_step::Scatter;
 use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes, Oracle};
 use crate::workloads::splat::level::Level;
+use crate::workloads::splat::on_image::{self, Kernel};
+use crate::workloads::splat::splat_case;
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{EngineError, Stage, Tensors};
 use std::any::Any;
 use std::path::Path;
@@ -23,6 +26,27 @@ pub(crate) fn of_preset(case: AnyCase, preset: &Arc<Preset>) -> AnyCase {
 struct OfPreset {
     case: AnyCase,
     preset: Arc<Preset>,
+}
+
+impl OfPreset {
+    /// The job of a projection that is given the size of the image, where the preset has the level.
+    fn projected(&self, level: Level) -> Result<Option<Job>, CaseError> {
+        let interface = self.preset.interface(level).ok();
+        let Some((interface, case)) = interface.zip(splat_case(&self.case)) else {
+            return Ok(None);
+        };
+        let kind = KernelKind::from(level);
+        let mut returns: Vec<_> =
+            interface.tensors().filter_map(|tensor| Some(tensor.port(kind)?.0)).collect();
+        returns.push(Tensor::Radii.name());
+        let kernel = Kernel { extra_roundings: interface.extra_roundings, returns };
+        on_image::job(case, level == Level::ProjectBackward, kernel).map(Some)
+    }
+}
+
+/// Whether a stage is a projection.
+fn projects(stage: Stage) -> bool {
+    stage == PROJECT || stage == PROJECT_BACKWARD
 }
 
 impl Case for OfPreset {
@@ -43,7 +67,14 @@ impl Case for OfPreset {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let jobs = self.case.jobs_of(view, wanted)?;
+        let mut jobs = self.case.jobs_of(view, &|stage| wanted(stage) && !projects(stage))?;
+        for (stage, level) in
+            [(PROJECT, Level::Project), (PROJECT_BACKWARD, Level::ProjectBackward)]
+        {
+            if view == 0 && wanted(stage) {
+                jobs.extend(self.projected(level)?);
+            }
+        }
         let by_logits = |level: Level| {
             level == Level::Raster
                 && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))

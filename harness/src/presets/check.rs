@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use toml::Spanned;
 
 use super::form::shape_of;
+use super::terms::roundings;
 use super::text::{self, File};
 use super::{Interface, Named, Preset, TANGENTS, Terms};
 use crate::io::Problem;
 use crate::io::error::quoted;
 use crate::judge::Arithmetic;
 use crate::layout::array::not_held;
-use crate::layout::symbols::{CONSTANTS, SIDES};
+use crate::layout::symbols::{CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_SIDES, SIDES};
 use crate::layout::tensor::Use;
 use crate::layout::written::{At, line, parse};
 use crate::layout::{Array, Expression, Symbols, Tensor};
@@ -29,10 +31,9 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
     let check = Check { text, formulation: terms.formulation.unwrap_or_default() };
     terms.rules.parameters = check.parameters(&file.parameters)?;
     terms.rules.colors_not_negative = check.word("colors", file.colors.as_ref(), "not-negative")?;
-    let unclamped = check.word("opacities", file.opacities.as_ref(), "below-the-clamp")?;
-    terms.rules.opacities_below_the_clamp = unclamped;
     let mut levels = BTreeMap::new();
-    for (level, written) in [(Level::Raster, &file.raster), (Level::Full, &file.full)] {
+    for level in Level::ALL {
+        let (_, written) = table(&file, level);
         if let Some(written) = written {
             levels.insert(level, check.level(level, written.get_ref())?);
         }
@@ -52,6 +53,26 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
         levels,
         without: check.without(&file.without)?,
     })
+}
+
+/// The name of a level's table, and what it says.
+fn table(file: &File, level: Level) -> (&'static str, Option<&Spanned<text::Level>>) {
+    let written = match level {
+        Level::Raster => &file.raster,
+        Level::Project => &file.projection,
+        Level::ProjectBackward => &file.projection_backward,
+        Level::Full => &file.full,
+    };
+    (name_of(level), written.as_ref())
+}
+
+/// The name of a level's table: `project` is what the preset is one of.
+fn name_of(level: Level) -> &'static str {
+    match level {
+        Level::Project => "projection",
+        Level::ProjectBackward => "projection-backward",
+        Level::Raster | Level::Full => level.name(),
+    }
 }
 
 struct Check<'t> {
@@ -119,20 +140,23 @@ impl Check<'_> {
     }
 
     fn level(&self, level: Level, written: &text::Level) -> Result<Interface, Problem> {
+        let table = name_of(level);
+        let by_camera = self.by_camera(level, written)?;
         let arrays = |key: &str, all: &[Spanned<text::Array>], usage: Use| {
             let each = all.iter().map(|one| {
                 let name = &one.get_ref().name;
-                let at = self.at(format!("{level}.{key} '{}'", name.escape_debug()), one);
+                let at = self.at(format!("{table}.{key} '{}'", name.escape_debug()), one);
                 self.array(one.get_ref(), (level, usage), &at)
             });
             each.collect::<Result<Vec<_>, _>>()
         };
         let interface = Interface {
             level,
-            by_camera: level == Level::Raster || written.by_camera == Some(true),
+            by_camera,
             inputs: arrays("inputs", &written.inputs, Use::Read)?,
             outputs: arrays("outputs", &written.outputs, Use::Write)?,
-            numbers: self.numbers((level, written.by_camera), &written.numbers)?,
+            numbers: self.numbers((level, by_camera), &written.numbers)?,
+            extra_roundings: self.extra_roundings(level, written)?,
         };
         self.names(level, written, &interface)?;
         for wanted in wanted(&interface) {
@@ -140,11 +164,41 @@ impl Check<'_> {
             let missing = wanted.iter().map(|group| not_held(held(), group)).collect::<Vec<_>>();
             if let Some(missing) = missing.into_iter().reduce(|a, b| b.and(a)).flatten() {
                 let advice = "name it in an output (tensor or fields)";
-                let place = format!("{level}.outputs");
+                let place = format!("{table}.outputs");
                 return Err(Problem::new(place, format!("without {}", missing.name()), advice));
             }
         }
         Ok(interface)
+    }
+
+    /// Whether each camera is a run of its own.
+    fn by_camera(&self, level: Level, written: &text::Level) -> Result<bool, Problem> {
+        match (level, &written.by_camera) {
+            (Level::Raster, _) => Ok(true),
+            (Level::Full, by_camera) => Ok(by_camera.as_ref().is_some_and(|by| *by.get_ref())),
+            (Level::Project | Level::ProjectBackward, None) => Ok(false),
+            (Level::Project | Level::ProjectBackward, Some(given)) => {
+                let at = self.at(format!("{}.by_camera", name_of(level)), given);
+                Err(at.problem("given", "all cameras are projected at once: leave it out"))
+            }
+        }
+    }
+
+    /// Those of a projection; that of a rasterization says them at the top.
+    fn extra_roundings(
+        &self,
+        level: Level,
+        written: &text::Level,
+    ) -> Result<ExtraRoundings, Problem> {
+        let Some(given) = &written.extra_roundings else { return Ok(ExtraRoundings::NONE) };
+        let key = format!("{}.extra_roundings", name_of(level));
+        match level {
+            Level::Project | Level::ProjectBackward => roundings(self.text, &key, given),
+            Level::Raster | Level::Full => {
+                let advice = "level raster has it at the top, and level full has none";
+                Err(self.at(key, given).problem("given", advice))
+            }
+        }
     }
 
     fn array(
@@ -156,7 +210,11 @@ impl Check<'_> {
         let output = usage == Use::Write;
         let shape = written.shape.clone();
         for side in shape.iter().flatten() {
-            known(side, &SIDES, &at.key("shape"))?;
+            let sides: &[&str] = match level {
+                Level::Raster | Level::Full => &SIDES,
+                Level::Project | Level::ProjectBackward => &PROJECTION_SIDES,
+            };
+            known(side, sides, &at.key("shape"))?;
         }
         let absent = match (output, written.null, written.unused) {
             (false, None | Some(false), None) | (true, None, None | Some(false)) => false,
@@ -211,17 +269,21 @@ impl Check<'_> {
 
     fn numbers(
         &self,
-        (level, by_camera): (Level, Option<bool>),
+        (level, by_camera): (Level, bool),
         written: &BTreeMap<String, Spanned<Expression>>,
     ) -> Result<BTreeMap<String, Expression>, Problem> {
-        let mut all: Vec<&str> = SIDES.iter().chain(&CONSTANTS).copied().collect();
+        let mut all = SIDES.to_vec();
         match (level, by_camera) {
-            (Level::Full, Some(true)) => all.extend(FULL.iter().chain(&TANGENTS)),
-            (Level::Full, _) => all.extend(FULL),
-            _ => all.extend(["stop_when_equal", "clamp_stops_gradient"]),
+            (Level::Full, true) => all.extend(CONSTANTS.iter().chain(&FULL).chain(&TANGENTS)),
+            (Level::Full, false) => all.extend(CONSTANTS.iter().chain(&FULL)),
+            (Level::Raster, _) => {
+                all.extend(CONSTANTS.iter().chain(&["stop_when_equal", "clamp_stops_gradient"]));
+            }
+            (Level::Project | Level::ProjectBackward, _) => all.extend(PROJECTION_CONSTANTS),
         }
+        let table = name_of(level);
         let each = written.iter().map(|(name, value)| {
-            let at = self.at(format!("{level}.numbers.{}", name.escape_debug()), value);
+            let at = self.at(format!("{table}.numbers.{}", name.escape_debug()), value);
             known(value.get_ref(), &all, &at)?;
             Ok((name.clone(), value.get_ref().clone()))
         });
@@ -241,7 +303,7 @@ impl Check<'_> {
         ];
         for (key, lines, all) in sides {
             for (place, one) in all.iter().enumerate() {
-                let at = self.at(format!("{level}.{key}"), &lines[place]);
+                let at = self.at(format!("{}.{key}", name_of(level)), &lines[place]);
                 let number = key == "inputs" && interface.numbers.contains_key(&one.name);
                 if number || all[..place].iter().any(|other| other.name == one.name) {
                     let value = format!("{} twice", quoted(&one.name));
@@ -266,11 +328,13 @@ const FULL: [&str; 3] = ["eps2d", "near", "far"];
 /// What the outputs must hold: of each entry, all tensors of one of its groups.
 fn wanted(interface: &Interface) -> Vec<&'static [&'static [Tensor]]> {
     use Tensor::{
-        VColors, VConics, VLogScales, VLogits, VMeans, VMeans2d, VOpacities, VQuats, VScales, VSh,
-        VShDc, VShRest,
+        ProjectedConics, ProjectedMeans2d, Radii, VColors, VConics, VLogScales, VLogits, VMeans,
+        VMeans2d, VOpacities, VQuats, VScales, VSh, VShDc, VShRest,
     };
     match interface.level {
-        Level::Raster | Level::Project | Level::ProjectBackward => {
+        Level::Project => vec![&[&[ProjectedMeans2d, ProjectedConics, Radii]]],
+        Level::ProjectBackward => vec![&[&[VMeans, VQuats, VScales]]],
+        Level::Raster => {
             vec![&[&[VMeans2d, VConics, VColors]], &[&[VOpacities], &[VLogits]]]
         }
         Level::Full => {

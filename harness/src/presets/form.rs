@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use splatcheck_gpu::stage::{Sizes, StageSpec};
-use splatcheck_gpu::{Data, Tensor as Numbers, Tensors};
+use splatcheck_gpu::stage::{Port, Sizes, StageSpec};
+use splatcheck_gpu::{Data, Dtype, Tensor as Numbers, Tensors};
 
 use super::{Interface, Named};
 use crate::engines::command::{Need, Written};
 use crate::io::Problem;
-use crate::layout::{Array, Expression, ExpressionError, Symbols, Tensor};
+use crate::layout::{Array, Expression, ExpressionError, KernelKind, Rows, Symbols, Tensor};
 use crate::workloads::splat::level::Level;
 
 /// What a kernel is given.
@@ -59,7 +59,7 @@ impl Interface {
             let given = shape.as_ref().and_then(|shape| sides(shape, &symbols).ok());
             Written {
                 name: name.clone(),
-                dtype: array.as_ref().map_or(splatcheck_gpu::Dtype::F32, Array::dtype),
+                dtype: array.as_ref().map_or(Dtype::F32, Array::dtype),
                 shape: given.unwrap_or(natural),
                 need: if array.is_some() { Need::Always } else { Need::Never },
             }
@@ -80,11 +80,18 @@ impl Interface {
         written: &Tensors,
     ) -> Result<Tensors, Problem> {
         let symbols = Symbols::of_sizes(sizes, self.level);
-        let kind = self.level.into();
+        let kind = KernelKind::from(self.level);
         let held: Vec<&str> = self.tensors().filter_map(|t| Some(t.port(kind)?.0)).collect();
         let ports = || stage.outputs.iter().filter(|port| held.contains(&port.name));
-        let mut numbers: Vec<_> =
-            ports().map(|port| (port.name, vec![0; port.words(sizes)])).collect();
+        let by_radii = self.has(Tensor::Radii);
+        // What is visible is what no radius denies.
+        let first = |port: &Port| u32::from(by_radii && port.name == "visible");
+        let empty = |port: &Port| (port.name, vec![first(port); port.words(sizes)]);
+        let mut numbers: Vec<_> = ports().map(empty).collect();
+        if kind == KernelKind::ProjectOnImage {
+            let radii = Rows::Projections.count(&symbols) * 2;
+            numbers.push((Tensor::Radii.name(), vec![0; radii]));
+        }
         for Named { name, array, .. } in &self.outputs {
             let Some(array) = array.as_ref().filter(|array| is_there(array, &symbols)) else {
                 continue;
@@ -95,6 +102,11 @@ impl Interface {
         }
         let mut outputs = Tensors::new();
         let colors = if symbols.coefficients > 0 { "v_colors" } else { "v_sh" };
+        if let Some((name, radii)) = numbers.pop_if(|(name, _)| *name == Tensor::Radii.name()) {
+            let shape = Tensor::Radii.sides(&symbols);
+            let fits = outputs.array(name, &shape, Data::from_words(Dtype::I32, &radii));
+            fits.map_err(|error| Problem::new(name, error, "write it whole"))?;
+        }
         for (port, (_, numbers)) in ports().zip(numbers) {
             if self.level == Level::Full && port.name == colors {
                 continue;

@@ -52,6 +52,17 @@ fn wrong<T>(text: &str, key: &str, written: &Spanned<T>, value: String, advice: 
     Problem::new(key, value, advice).at_line(line(text, written))
 }
 
+/// A key's number of roundings.
+pub(super) fn roundings(
+    text: &str,
+    key: &str,
+    written: &Spanned<i64>,
+) -> Result<ExtraRoundings, Problem> {
+    let count = written.get_ref().to_string();
+    let no = |error: NoRoundings| wrong(text, key, written, count.clone(), &error.to_string());
+    count.parse().map_err(no)
+}
+
 impl WrittenTerms<'_> {
     /// What they say of a file with this text, each in place of what `base` says.
     ///
@@ -77,12 +88,7 @@ impl WrittenTerms<'_> {
     }
 
     fn extra_roundings(self, text: &str) -> Result<Option<ExtraRoundings>, Problem> {
-        let Some(written) = self.extra_roundings else { return Ok(None) };
-        let count = written.get_ref().to_string();
-        let parsed = count.parse().map_err(|error: NoRoundings| {
-            wrong(text, "extra_roundings", written, count.clone(), &error.to_string())
-        });
-        parsed.map(Some)
+        self.extra_roundings.map(|written| roundings(text, "extra_roundings", written)).transpose()
     }
 
     fn channels(self, text: &str) -> Result<Option<u32>, Problem> {
@@ -144,8 +150,9 @@ impl Constants {
             None => None,
             Some("pass-through") => Some(ClampGradient::PassThrough),
             Some("zero") => Some(ClampGradient::Zero),
+            Some("clamped-alpha") => Some(ClampGradient::Clamped),
             Some(other) => {
-                let advice = "expected 'pass-through' or 'zero'";
+                let advice = "expected 'pass-through', 'zero' or 'clamped-alpha'";
                 return Err(at.key("clamp_gradient").problem(&quoted(other), advice));
             }
         };

@@ -24,6 +24,14 @@ outputs = [
 ]
 "#;
 
+/// One of a projection.
+const PROJECTION: &str = r#"[projection]
+extra_roundings = 16
+inputs = [{ name = "means" }]
+outputs = [{ name = "radii" }, { name = "means2d" }, { name = "conics" }]
+numbers = { W = "W", blur = "eps2d" }
+"#;
+
 fn refused(text: &str) -> String {
     let problem = Preset::parse("own", text.to_owned()).expect_err(text);
     let line = problem.line.map_or_else(String::new, |line| format!("line {line}: "));
@@ -66,6 +74,12 @@ fn a_users_own_preset_goes_with_its_reproducers() {
         None,
         "a case of no preset"
     );
+    let projection = Preset::parse("own", PROJECTION.to_owned()).expect("it is right");
+    let arrays = projection.interface(Level::Project).expect("there");
+    assert_eq!((arrays.extra_roundings.count(), arrays.by_camera), (16, false), "as it says");
+    let brush = Preset::named("brush").expect("there is one");
+    let error = brush.interface(Level::Project).expect_err("not there").to_string();
+    assert!(error.contains("no level project (it writes rows of visible splats"), "{error}");
     let fastgs = Preset::named("fastgs").expect("there is one");
     let error = fastgs.interface(Level::Raster).expect_err("not there").to_string();
     assert!(error.contains("no level raster (") && error.ends_with("it has full"), "{error}");
@@ -129,10 +143,33 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "without is 'all': there is no level 'all'",
         ),
         ("[raster]", "colors = \"any\"\n[raster]", "colors is 'any': expected 'not-negative'"),
+        (
+            "formulation =",
+            "constants = { clamp_gradient = \"no\" }\nformulation =",
+            "expected 'pass-through', 'zero' or 'clamped-alpha'",
+        ),
         ("[raster]", "[rastr]", "unknown field `rastr`"),
     ] {
         let bad = GOOD.replacen(from, to, 1);
         assert_ne!(bad, GOOD, "nothing was changed: {from}");
+        let text = refused(&bad);
+        assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
+    }
+    for (from, to, expected) in [
+        ("\"radii\"", "\"means3d\"", "line 4: projection.outputs 'means3d'.tensor is 'means3d'"),
+        ("{ name = \"radii\" }, ", "", "projection.outputs is without radii: name it in"),
+        (
+            "[projection]",
+            "[projection]\nby_camera = true",
+            "projection.by_camera is given: all cam",
+        ),
+        ("extra_roundings = 16", "extra_roundings = 99", "projection.extra_roundings is 99"),
+        ("\"means\"", "\"colors\"", "projection.inputs 'colors'.tensor is 'colors': there are"),
+        ("W = \"W\"", "W = \"alpha_min\"", "projection.numbers.W is not known: 'alpha_min'"),
+        ("[projection]", "[raster]", "extra_roundings is given: level raster has it at the top"),
+    ] {
+        let bad = PROJECTION.replacen(from, to, 1);
+        assert_ne!(bad, PROJECTION, "nothing was changed: {from}");
         let text = refused(&bad);
         assert!(text.contains(expected), "{to}:\n  {text}\n  no '{expected}'");
     }

@@ -29,9 +29,10 @@ pub(super) struct File {
     pub(super) parameters: Vec<Spanned<String>>,
     /// What colours the kernels are for.
     pub(super) colors: Option<Spanned<String>>,
-    /// What opacities the kernels are judged with.
-    pub(super) opacities: Option<Spanned<String>>,
     pub(super) raster: Option<Spanned<Level>>,
+    pub(super) projection: Option<Spanned<Level>>,
+    #[serde(rename = "projection-backward")]
+    pub(super) projection_backward: Option<Spanned<Level>>,
     pub(super) full: Option<Spanned<Level>>,
 }
 
@@ -44,7 +45,9 @@ pub(super) struct Level {
     #[serde(default)]
     pub(super) numbers: BTreeMap<String, Spanned<Expression>>,
     /// Whether each camera is a run of its own.
-    pub(super) by_camera: Option<bool>,
+    pub(super) by_camera: Option<Spanned<bool>>,
+    /// Of a projection: roundings of its intermediates, counted in its source.
+    pub(super) extra_roundings: Option<Spanned<i64>>,
 }
 
 /// An array.

@@ -19,6 +19,7 @@ mod judged;
 pub mod kernel_rules;
 pub mod level;
 pub mod minimize;
+pub(crate) mod on_image;
 pub mod poison;
 pub mod raw;
 mod scene_arrays;

@@ -37,7 +37,9 @@ pub use backward::{GradientBounds, backward, backward_as};
 pub use forward::{RasterBounds, forward};
 pub use pair::{PairBounds, pair};
 pub use pipeline::{PipelineBounds, pipeline};
-pub use project::{ProjectionBounds, ProjectionGradientBounds, project, project_backward};
+pub use project::{
+    ProjectionBounds, ProjectionGradientBounds, project, project_backward, project_on_image,
+};
 pub use undecided::Undecided;
 
 use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth};

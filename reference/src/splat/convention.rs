@@ -19,6 +19,12 @@ pub enum ClampGradient {
     PassThrough,
     /// Zero: the derivative of the clamped function.
     Zero,
+    /// Goes on with the clamped alpha: where opacity exp(power) is above the maximum, the gradient by the
+    /// power is `alpha_max` times alpha's, and that by the opacity `alpha_max / opacity` times alpha's. This
+    /// is not the derivative of the image, which is 0 there, nor that without a clamp; it is that of
+    /// `alpha_max (1 + ln(opacity exp(power) / alpha_max))`, which joins the unclamped alpha smoothly.
+    /// Kernels have it that keep alpha alone, and no opacity before the clamp.
+    Clamped,
 }
 
 /// Which depths are culled at the near plane.

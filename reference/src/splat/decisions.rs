@@ -117,6 +117,7 @@ impl Decision {
         all.extend([
             Self::Power,
             Self::AlphaMax(ClampGradient::PassThrough),
+            // Gradients with the clamped alpha are those of other people's kernels alone.
             Self::AlphaMax(ClampGradient::Zero),
             Self::AlphaMin,
             Self::Transmittance(StopRule::Less),
@@ -180,6 +181,9 @@ impl fmt::Display for Decision {
                 write!(f, "alpha, alpha_max, gradient passed through")
             }
             Self::AlphaMax(ClampGradient::Zero) => write!(f, "alpha, alpha_max, gradient 0"),
+            Self::AlphaMax(ClampGradient::Clamped) => {
+                write!(f, "alpha, alpha_max, gradient with the clamped alpha")
+            }
             Self::AlphaMin => write!(f, "alpha, alpha_min"),
             Self::Transmittance(StopRule::Less) => {
                 write!(f, "transmittance, minimum, stops below it")

@@ -14,6 +14,7 @@
 //! view with its length, each of the harmonics, and the colour. What another program need not form, J
 //! `R_w` and A, counts by the magnitudes of its own terms ([`Spread`]).
 
+pub(crate) mod on_image;
 mod spread;
 
 use crate::arithmetic::{ExtraRoundings, Scalar, Truth, rounded};
@@ -27,6 +28,7 @@ use crate::splat::pair::one_term;
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
 use crate::splat::view::Splats;
+pub use on_image::{OnImage, project_on_image};
 use rayon::prelude::*;
 pub(crate) use spread::{Spread, product};
 

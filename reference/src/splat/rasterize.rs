@@ -76,6 +76,11 @@ pub(crate) fn alpha_at<L: Lanes>(
     let alpha = match constants.clamp_gradient {
         ClampGradient::PassThrough => clamped.with_gradient_of(raw),
         ClampGradient::Zero => clamped,
+        // d alpha = alpha d ln(raw), with alpha clamped.
+        ClampGradient::Clamped => {
+            let factor = (clamped / raw).with_gradient_of(constants.zero);
+            clamped.with_gradient_of(raw * factor)
+        }
     };
     let above = constants.zero.lt(power);
     let below = alpha.lt(constants.alpha_min);
@@ -125,8 +130,20 @@ impl<L: Lanes> Constants<L> {
     #[inline(always)]
     pub(crate) fn gradient_flows(&self, active: L::Mask, raw: L) -> L::Mask {
         match self.clamp_gradient {
-            ClampGradient::PassThrough => active,
+            ClampGradient::PassThrough | ClampGradient::Clamped => active,
             ClampGradient::Zero => raw.and(active, raw.not(self.alpha_max.lt(raw))),
+        }
+    }
+
+    /// exp(power) as alpha's gradient goes on with it: alpha / opacity for the clamped alpha, where the
+    /// convention says so and the opacity before the clamp, `raw`, is above it.
+    #[inline(always)]
+    pub(crate) fn gauss_of_gradient(&self, gauss: L, [opacity, raw]: [L; 2]) -> L {
+        match self.clamp_gradient {
+            ClampGradient::PassThrough | ClampGradient::Zero => gauss,
+            ClampGradient::Clamped => {
+                (self.alpha_max / opacity).or_else(self.alpha_max.lt(raw), gauss)
+            }
         }
     }
 

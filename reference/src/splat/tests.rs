@@ -8,6 +8,7 @@ mod extra_roundings;
 pub(crate) mod finite_difference;
 mod formulations;
 pub(crate) mod identity;
+mod on_image;
 mod pair_spellings;
 mod pipeline;
 mod planted;

@@ -19,6 +19,9 @@ pub enum ClampGradient {
     PassThrough,
     /// Zero (gsplat, and the derivative).
     Zero,
+    /// Goes on with the clamped alpha in the place of opacity exp(power) (fastgs); no kernel of this
+    /// repository has it.
+    Clamped,
 }
 
 /// The constants of the rasterization stages, as an f32 program spells them.
@@ -114,7 +117,12 @@ impl RasterInputs {
         all.scalar("transmittance_min", transmittance_min);
         all.scalar("pixel_center", pixel_center);
         all.scalar("stop_when_equal", stop_rule == StopRule::LessOrEqual);
-        all.scalar("clamp_stops_gradient", clamp_gradient == ClampGradient::Zero);
+        let clamp_gradient: u32 = match clamp_gradient {
+            ClampGradient::PassThrough => 0,
+            ClampGradient::Zero => 1,
+            ClampGradient::Clamped => 2,
+        };
+        all.scalar("clamp_stops_gradient", clamp_gradient);
         rows(&mut all, "means2d", &self.means2d)?;
         rows(&mut all, "conics", &self.conics)?;
         floats(&mut all, "opacities", &[self.opacities.len()], &self.opacities)?;
@@ -150,7 +158,8 @@ impl RasterInputs {
                 },
                 clamp_gradient: match count(all, "clamp_stops_gradient")? {
                     0 => ClampGradient::PassThrough,
-                    1.. => ClampGradient::Zero,
+                    1 => ClampGradient::Zero,
+                    2.. => ClampGradient::Clamped,
                 },
                 pixel_center: number(all, "pixel_center")?,
             },

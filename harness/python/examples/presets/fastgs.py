@@ -35,7 +35,11 @@ def rasterize(parameters, x, meta, bug):
 
     def pair(center, conic, opacity):
         power = gaussians.power(center, conic, xs, ys)
-        alpha = jnp.minimum(0.999, opacity * jnp.exp(jnp.minimum(power, 0)))
+        raw = opacity * jnp.exp(jnp.minimum(power, 0))
+        alpha = jnp.minimum(0.999, raw)
+        if bug != "zero at the clamp":  # d alpha = alpha d ln(raw), with alpha clamped
+            gradient = raw * jax.lax.stop_gradient(alpha / jnp.where(raw > 0, raw, 1.0))
+            alpha = gradient + jax.lax.stop_gradient(alpha - gradient)
         return alpha, (power <= 0) & (alpha >= 1 / 255)
 
     splats = (jnp.stack([fx * tx / tz + cx, fy * ty / tz + cy], -1), conics, opacities)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use splatcheck_gpu::stage::{Port, Role, Sizes};
-use splatcheck_gpu::{Data, Dtype, Stage, Tensor, Tensors};
+use splatcheck_gpu::{Data, Dtype, Stage, Tensor, TensorError, Tensors};
 
 use crate::io::container::{self, Container, Entry, Part};
 use crate::io::error::{Problem, quoted};
@@ -21,6 +21,14 @@ pub trait Form: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// [`Problem`] where the inputs are not those of the stage, or more than a file holds.
     fn input(&self, inputs: &Tensors) -> Result<Vec<u8>, Problem>;
+
+    /// The sizes of its arrays for these inputs.
+    ///
+    /// # Errors
+    /// [`TensorError`] where the inputs are not those of the stage.
+    fn sizes(&self, inputs: &Tensors) -> Result<Sizes, TensorError> {
+        self.stage().sizes(inputs)
+    }
 
     /// What it writes for a job of these sizes: the outputs of the stage, unless it says otherwise.
     fn written(&self, sizes: &Sizes) -> Vec<Written> {

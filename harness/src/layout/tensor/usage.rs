@@ -21,7 +21,10 @@ impl Tensor {
     /// What a kernel of a kind does with it; `None` where such kernels have no such array.
     #[must_use]
     pub fn use_at(self, kind: KernelKind) -> Option<Use> {
-        use KernelKind::{Full, Project, ProjectBackward, Rasterize, RasterizeBackward};
+        use KernelKind::{
+            Full, Project, ProjectBackward, ProjectOnImage, ProjectOnImageBackward, Rasterize,
+            RasterizeBackward,
+        };
         use Use::{Read, Write};
         let among = |usage: Use, kinds: &[KernelKind]| kinds.contains(&kind).then_some(usage);
         let projections = [Project, ProjectBackward];
@@ -31,7 +34,11 @@ impl Tensor {
                 among(Read, &rasterizations)
             }
             Self::Background => among(Read, &[Rasterize, RasterizeBackward, Full]),
-            Self::Opacities | Self::Colors => Some(Read),
+            Self::Opacities => Some(Read),
+            Self::Colors => match kind {
+                ProjectOnImage | ProjectOnImageBackward => None,
+                Project | Rasterize | RasterizeBackward | ProjectBackward | Full => Some(Read),
+            },
             Self::RenderTransmittance | Self::LastIds | Self::NContrib => {
                 among(Write, &[Rasterize]).or(among(Read, &[RasterizeBackward]))
             }
@@ -44,17 +51,20 @@ impl Tensor {
                 among(Write, &[RasterizeBackward, ProjectBackward, Full])
             }
             Self::VLogits => among(Write, &[RasterizeBackward, Full]),
-            Self::Means | Self::Quats | Self::Scales | Self::Sh | Self::Viewmats | Self::Ks => {
-                among(Read, &[Project, ProjectBackward, Full])
-            }
+            Self::Sh => among(Read, &[Project, ProjectBackward, Full]),
+            Self::Means | Self::Quats | Self::Scales | Self::Viewmats | Self::Ks => among(
+                Read,
+                &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
+            ),
             Self::LogScales
             | Self::Logits
             | Self::ShDc
             | Self::ShRest
             | Self::Projmats
             | Self::Campos => among(Read, &[Full]),
-            Self::VMeans | Self::VQuats | Self::VScales | Self::VSh | Self::VViewmats => {
-                among(Write, &[ProjectBackward, Full])
+            Self::VSh => among(Write, &[ProjectBackward, Full]),
+            Self::VMeans | Self::VQuats | Self::VScales | Self::VViewmats => {
+                among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
             }
             Self::VLogScales | Self::VShDc | Self::VShRest | Self::VBackgrounds => {
                 among(Write, &[Full])
@@ -64,19 +74,20 @@ impl Tensor {
             | Self::Principals
             | Self::LimitsLow
             | Self::LimitsHigh => among(Read, &projections),
-            Self::ProjectedMeans2d
-            | Self::ProjectedConics
-            | Self::ProjectedOpacities
-            | Self::ProjectedColors
-            | Self::Covars2d
-            | Self::Depths
-            | Self::Visible
-            | Self::Radii
-            | Self::Radius => among(Write, &[Project]),
-            Self::VProjectedMeans2d
-            | Self::VProjectedConics
-            | Self::VProjectedOpacities
-            | Self::VProjectedColors => among(Read, &[ProjectBackward]),
+            Self::ProjectedOpacities | Self::ProjectedColors | Self::Visible | Self::Radius => {
+                among(Write, &[Project])
+            }
+            Self::ProjectedMeans2d | Self::Covars2d | Self::Depths => {
+                among(Write, &[Project, ProjectOnImage])
+            }
+            Self::ProjectedConics | Self::Radii => {
+                among(Write, &[Project, ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
+            }
+            Self::VProjectedMeans2d | Self::VProjectedConics => {
+                among(Read, &[ProjectBackward, ProjectOnImageBackward])
+            }
+            Self::VProjectedOpacities | Self::VProjectedColors => among(Read, &[ProjectBackward]),
+            Self::VDepths => among(Read, &[ProjectOnImageBackward]),
             Self::VColorsOrSh => among(Write, &[ProjectBackward]),
         }
     }

@@ -97,11 +97,6 @@ pub enum NotFor {
     /// What the case is there to try is built into the kernel otherwise.
     #[error("that override a constant which is built into the kernel")]
     Overrides,
-    /// The kernel's gradient where alpha is clamped is none that the oracle has.
-    #[error(
-        "with an opacity that alpha's clamp meets, whose gradient there the oracle does not have"
-    )]
-    Clamped,
     /// The kernel takes harmonics alone.
     #[error("whose colours are given directly, and not as harmonics")]
     DirectColors,
@@ -230,9 +225,6 @@ impl Contract {
         }
         if !preset.terms.rules.overridden_by(splats, self.reach()).is_empty() {
             return Some(NotFor::Overrides);
-        }
-        if preset.terms.rules.opacities_below_the_clamp && preset.terms.rules.may_clamp(splats) {
-            return Some(NotFor::Clamped);
         }
         let interface = self.interface().filter(|_| self.level == Level::Full)?;
         match splats.scene.gaussians.colors {

@@ -11,12 +11,14 @@ mod convention;
 mod image;
 mod lanes;
 mod lists;
+mod on_image;
 mod outputs;
 mod project;
 mod raster;
 mod whole;
 
 pub(super) use image::of_rasterize_with_image;
+pub(super) use on_image::{of_project_backward_on_image, of_project_on_image};
 pub(super) use project::{of_project, of_project_backward};
 pub(super) use raster::{of_rasterize, of_rasterize_backward};
 pub(super) use whole::of_whole;

@@ -15,6 +15,7 @@ use splatcheck_gpu::stages::splat::{
     RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
     RASTERIZE_BACKWARD_REPLAY,
 };
+use splatcheck_reference::splat::convention::ClampGradient;
 use splatcheck_reference::splat::formulation::{
     Divide, FinalT, Floor, Formulation, FormulationError, TermFormat, WalkOrder,
 };
@@ -87,12 +88,22 @@ pub fn candidates(fits: &dyn Fn(Formulation) -> bool) -> [Vec<Formulation>; 3] {
     [usual, unusual, half]
 }
 
+/// Whether kernels of this repository have the gradient where alpha is clamped.
+pub(super) fn kernels_have(gradient: ClampGradient) -> bool {
+    match gradient {
+        ClampGradient::PassThrough | ClampGradient::Zero => true,
+        ClampGradient::Clamped => false,
+    }
+}
+
 /// The case judged in a formulation.
 ///
 /// # Errors
 /// [`FormulationUse`].
 pub fn judged_in(case: &AnyCase, formulation: Formulation) -> Result<AnyCase, FormulationUse> {
-    if formulation == Formulation::STANDARD {
+    let own = |case: &Case| kernels_have(case.convention.alpha_clamp_gradient);
+    let of_splats = case.as_any().downcast_ref::<Case>();
+    if formulation == Formulation::STANDARD && of_splats.is_none_or(own) {
         return Ok(Arc::clone(case));
     }
     formulated(case, formulation.into())

@@ -4,10 +4,11 @@
 use super::case::Case;
 use super::chained;
 use super::files::case_file;
+use super::formulated::kernels_have;
 use super::jobs::{project_jobs, raster_jobs};
 use super::minimize::reduce;
 use super::space;
-use super::stage::{JudgedAs, ProjectStage, RasterStage};
+use super::stage::{FORMULATED, JudgedAs, ProjectStage, RasterStage, STANDARD};
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
@@ -24,6 +25,10 @@ use std::sync::Arc;
 pub fn takes_all_cameras(stage: Stage) -> bool {
     stage == PROJECT || stage == PROJECT_BACKWARD
 }
+
+/// Why there is no job for the kernels of this repository.
+const NO_SUCH_CLAMP: &str = "clamp_gradient is 'clamped', which no kernel of this repository has: name one \
+                             that has it (--command, or a manifest), or another clamp_gradient";
 
 fn failed(case: &Case, error: &dyn Display) -> CaseError {
     CaseError { case: case.name.clone(), problem: error.to_string() }
@@ -70,6 +75,10 @@ impl crate::workload::Case for Case {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
+        let mut backward = [STANDARD].into_iter().chain(FORMULATED).map(|(stage, _)| stage);
+        if !kernels_have(self.convention.alpha_clamp_gradient) && backward.any(wanted) {
+            return Err(failed(self, &NO_SUCH_CLAMP));
+        }
         self.jobs_as(view, (JudgedAs::default(), None), wanted)
     }
 

@@ -40,9 +40,6 @@ pub struct KernelRules {
     pub colors_not_negative: bool,
     /// Whether the kernel takes colours as harmonics alone: three direct ones become such.
     pub harmonics_alone: bool,
-    /// Whether cases with an opacity that alpha's clamp meets are not for the kernel, because its gradient
-    /// there is none of [`ClampGradient`].
-    pub opacities_below_the_clamp: bool,
 }
 
 /// Some fields of a convention, by the keys that files have for them.
@@ -132,15 +129,6 @@ impl KernelRules {
             coefficients: 1,
             values: values.iter().map(coefficient).collect(),
         })
-    }
-
-    /// Whether an opacity of the case is so large that alpha may be clamped.
-    #[must_use]
-    pub fn may_clamp(&self, case: &Case) -> bool {
-        let alpha_max = self.convention(case.convention, Reach::Raster).alpha_max;
-        // An opacity that is computed from its logit is off by a few roundings.
-        let least = alpha_max * (1.0 - f64::from(f32::EPSILON).sqrt());
-        case.scene.gaussians.opacities.iter().any(|&opacity| f64::from(opacity) >= least)
     }
 
     /// The case under these rules; one of another workload stays as it is.

@@ -9,10 +9,12 @@
 
 mod formulations;
 mod margins;
+mod on_image;
 mod project;
 mod raster;
 
 pub use formulations::{FORMULATED, Judged, JudgedAs, STANDARD};
 pub use margins::Margins;
+pub(super) use on_image::ImageStage;
 pub use project::ProjectStage;
 pub use raster::RasterStage;

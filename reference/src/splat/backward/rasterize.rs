@@ -333,8 +333,10 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
             self.v_color.as_mut(),
         );
         let extra = formulation.extra_roundings();
+        let raw = splat.opacity * gauss;
+        let gauss = constants.gauss_of_gradient(gauss, [splat.opacity, raw]);
         let gradient = alpha_vjp(splat.conic, offset, splat.opacity, gauss, v_alpha, extra);
-        let flows = constants.gradient_flows(active, splat.opacity * gauss);
+        let flows = constants.gradient_flows(active, raw);
         for (sum, value) in self.geometry.iter_mut().zip(gradient.to_array()) {
             *sum = *sum + value.or_else(flows, zero);
         }

@@ -241,7 +241,8 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         };
         let (at, extra) = ([alpha.alpha, t], formulation.extra_roundings());
         let v_alpha = unblend(formulation, at, ends, color, v_pixel, remainder, v_color);
-        let of_alpha = [splat.opacity, alpha.gauss, v_alpha];
+        let gauss = constants.gauss_of_gradient(alpha.gauss, [splat.opacity, alpha.raw]);
+        let of_alpha = [splat.opacity, gauss, v_alpha];
         let gradient = alpha_vjp_along(slopes.at(along, column, row), of_alpha, extra).to_array();
         let clamps = constants.clamps(alpha.raw);
         let value_clamps = constants.alpha_max.center().lt(alpha.raw.center());

@@ -103,10 +103,35 @@ impl<M: Model, L: Lanes<Elem = f64>> Constants<M, L> {
     /// Whether alpha's gradient is cut off at the clamp, if the convention does that.
     #[inline(always)]
     pub(super) fn clamps(&self, raw: Bounded<M, L>) -> Option<Decided<L::Mask>> {
-        (self.clamp_gradient == ClampGradient::Zero).then(
-            #[inline(always)]
-            || self.alpha_max.decide(raw),
-        )
+        match self.clamp_gradient {
+            ClampGradient::PassThrough | ClampGradient::Clamped => None,
+            ClampGradient::Zero => Some(self.alpha_max.decide(raw)),
+        }
+    }
+
+    /// exp(power) as alpha's gradient goes on with it; both ways where it is undecided whether alpha is
+    /// clamped.
+    #[inline(always)]
+    pub(super) fn gauss_of_gradient(
+        &self,
+        gauss: Bounded<M, L>,
+        [opacity, raw]: [Bounded<M, L>; 2],
+    ) -> Bounded<M, L> {
+        match self.clamp_gradient {
+            ClampGradient::PassThrough | ClampGradient::Zero => gauss,
+            ClampGradient::Clamped => {
+                let (clamps, of_clamped) = (self.alpha_max.decide(raw), self.alpha_max / opacity);
+                let lanes = self.zero.center();
+                let decided = of_clamped.or_else(clamps.always, gauss);
+                let open = lanes.and(lanes.not(clamps.always), lanes.not(clamps.never));
+                if !lanes.any(open) {
+                    return decided;
+                }
+                let value_clamps = self.alpha_max.center().lt(raw.center());
+                let both = of_clamped.or(gauss).or_else(value_clamps, gauss.or(of_clamped));
+                both.or_else(open, decided)
+            }
+        }
     }
 }
 

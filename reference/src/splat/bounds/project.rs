@@ -13,7 +13,10 @@ use crate::arithmetic::{Bounded, Model, Scalar, Truth};
 use crate::splat::backward::project::{Row, row};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::Convention;
-use crate::splat::project::{Lens, Projection, Projections, direction, project_all, project_one};
+use crate::splat::project::on_image::of_projections;
+use crate::splat::project::{
+    Lens, OnImage, Projection, Projections, direction, project_all, project_one,
+};
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
 use rayon::prelude::*;
@@ -47,6 +50,24 @@ pub fn project<M: Model>(
         undecided: undecided_projections(gaussians, lens, &all, convention),
         projections: Projections::new(gaussians, lens, &all),
     }
+}
+
+/// Bounds of one camera's projection by a program that is given the size of the image, and how many of its
+/// comparisons were followed both ways. Where a Gaussian is not kept nothing is said of its numbers.
+#[must_use]
+pub fn project_on_image<M: Model>(
+    gaussians: &Gaussians<Bounded<M>>,
+    lens: &Lens<Bounded<M>>,
+    convention: &Convention,
+    size: Option<[u32; 2]>,
+) -> (OnImage<Bounded<M>>, Undecided) {
+    let all = project_all(gaussians, lens, convention);
+    let mut undecided = undecided_projections(gaussians, lens, &all, convention);
+    let on_image = of_projections(gaussians, lens, &all, (convention, size));
+    let open = |truths: &[Truth]| truths.iter().filter(|&&t| t == Truth::Undecided).count() as u64;
+    // Whether a Gaussian is kept is decided once.
+    undecided.culling = open(&on_image.kept);
+    (on_image, undecided)
 }
 
 /// Bounds of the gradients of the projection by all cameras, before the order of summation is

@@ -328,10 +328,9 @@ impl<'a, M: Model> Walk<'a, M> {
         let v_alpha = unblend(self.formulation, at, self.ends, color, pixel, remainder, v_color);
         let splat = &entry.footprint;
         let extra = self.formulation.extra_roundings();
-        let gradient =
-            alpha_vjp(splat.conic, pair.offset, splat.opacity, pair.gauss, v_alpha, extra);
-        let flows = gradient_flows(view, entry, pair, extra);
-        let geometry = gradient.to_array().map(|term| through_clamp(term, flows));
+        let (flows, gauss) = through_the_clamp(view, entry, pair, extra);
+        let gradient = alpha_vjp(splat.conic, pair.offset, splat.opacity, gauss, v_alpha, extra);
+        let geometry = gradient.to_array().map(|term| cut_off(term, flows));
         for (slot, &term) in self.terms.iter_mut().zip(geometry.iter().chain(&self.v_color)) {
             *slot = if widen { slot.or(term) } else { term };
         }
@@ -357,7 +356,7 @@ impl<'a, M: Model> Walk<'a, M> {
     }
 }
 
-/// Whether alpha's gradient passes the clamp at `alpha_max`, and what the f64 oracle decides.
+/// Whether alpha's gradient is that without a clamp, and what the f64 oracle decides.
 pub(super) fn gradient_flows<M: Model>(
     view: &RasterView<'_, Bounded<M>>,
     entry: &Entry<Bounded<M>>,
@@ -366,7 +365,7 @@ pub(super) fn gradient_flows<M: Model>(
 ) -> (Truth, bool) {
     match view.convention.alpha_clamp_gradient {
         ClampGradient::PassThrough => (Truth::Always, true),
-        ClampGradient::Zero => {
+        ClampGradient::Zero | ClampGradient::Clamped => {
             let raw = one_term(entry.footprint.opacity * pair.gauss, extra);
             let alpha_max = Bounded::from_f64(view.convention.alpha_max);
             (!alpha_max.less(raw), !alpha_max.value_less(raw))
@@ -374,7 +373,31 @@ pub(super) fn gradient_flows<M: Model>(
     }
 }
 
-fn through_clamp<M: Model>(term: Bounded<M>, (flows, value_flows): (Truth, bool)) -> Bounded<M> {
+/// Whether alpha's gradient passes the clamp at `alpha_max`, what the f64 oracle decides, and exp(power) as
+/// the gradient goes on with it.
+fn through_the_clamp<M: Model>(
+    view: &RasterView<'_, Bounded<M>>,
+    entry: &Entry<Bounded<M>>,
+    pair: &BoundedAlpha<M>,
+    extra: ExtraRoundings,
+) -> ((Truth, bool), Bounded<M>) {
+    let flows = gradient_flows(view, entry, pair, extra);
+    match view.convention.alpha_clamp_gradient {
+        ClampGradient::PassThrough | ClampGradient::Zero => (flows, pair.gauss),
+        ClampGradient::Clamped => {
+            let of_clamped = Bounded::from_f64(view.convention.alpha_max) / entry.footprint.opacity;
+            let gauss = match flows {
+                (Truth::Always, _) => pair.gauss,
+                (Truth::Never, _) => of_clamped,
+                (Truth::Undecided, true) => pair.gauss.or(of_clamped),
+                (Truth::Undecided, false) => of_clamped.or(pair.gauss),
+            };
+            ((Truth::Always, true), gauss)
+        }
+    }
+}
+
+fn cut_off<M: Model>(term: Bounded<M>, (flows, value_flows): (Truth, bool)) -> Bounded<M> {
     let zero = Bounded::from_f64(0.0);
     match flows {
         Truth::Always => term,

@@ -40,6 +40,7 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
             "let above = constants.zero.lt(power);",       // Power
             "let below = alpha.lt(constants.alpha_min);",  // AlphaMin
             "ClampGradient::Zero => raw.and(active, raw.not(self.alpha_max.lt(raw))),", // AlphaMax
+            "(self.alpha_max / opacity).or_else(self.alpha_max.lt(raw), gauss)", // AlphaMax
             "StopRule::Less => next.lt(self.transmittance_min),", // Transmittance(Less)
             "StopRule::LessOrEqual => next.not(self.transmittance_min.lt(next)),", // (LessOrEqual)
             "let running = stopped.lt(constants.one);",    // whether a pixel has stopped before

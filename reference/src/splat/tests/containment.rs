@@ -10,7 +10,7 @@ use crate::arithmetic::{
 };
 use crate::splat::backward::rasterize::{SplatGradients, rasterize as rasterize_backward};
 use crate::splat::bounds::{self, GradientBounds, RasterBounds};
-use crate::splat::convention::Convention;
+use crate::splat::convention::{ClampGradient, Convention};
 use crate::splat::rasterize::{Raster, rasterize};
 use crate::splat::render::project_scene;
 use crate::splat::scene::Scene;
@@ -299,7 +299,9 @@ fn containment<M: Model>() {
     // The draws belong to a thread, so all work stays on one.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     pool.install(|| {
-        for convention in [Convention::inria(), Convention::gsplat()] {
+        let gsplat = Convention::gsplat();
+        let clamped = Convention { alpha_clamp_gradient: ClampGradient::Clamped, ..gsplat };
+        for convention in [Convention::inria(), gsplat, clamped] {
             check_model::<M>(convention, &mut ratios);
         }
     });

@@ -42,7 +42,7 @@ pub(crate) const STAGES: [(&str, Check); 2] =
     [("project", check_project), ("rasterize", check_rasterize)];
 
 /// Both profiles and what else changes a gradient.
-fn conventions() -> [(&'static str, Convention); 7] {
+fn conventions() -> [(&'static str, Convention); 8] {
     let (inria, gsplat) = (Convention::inria(), Convention::gsplat());
     let derivative = Convention {
         alpha_clamp_gradient: ClampGradient::Zero,
@@ -56,7 +56,9 @@ fn conventions() -> [(&'static str, Convention); 7] {
     };
     // Far larger than in use, so that a gradient without them is far off.
     let epsilons = Convention { inverse_eps: 0.25, w_eps: 0.125, ..inria };
+    let clamped = Convention { alpha_clamp_gradient: ClampGradient::Clamped, ..gsplat };
     [
+        ("gsplat, gradients with the clamped alpha", clamped),
         ("inria", inria),
         ("inria, exact derivative", derivative),
         ("inria with epsilons", epsilons),

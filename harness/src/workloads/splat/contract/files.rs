@@ -47,7 +47,12 @@ impl Form for Contract {
                 }
                 self.encode_given(metadata, given)
             }
-            (Level::Project | Level::ProjectBackward, _) => self.encode(inputs, inputs),
+            (Level::Project | Level::ProjectBackward, None) => self.encode(inputs, inputs),
+            (Level::Project | Level::ProjectBackward, Some(interface)) => {
+                let symbols = Symbols::of(self.level.into(), inputs, &BTreeMap::new());
+                let given = interface.given(inputs, &symbols.map_err(no_input)?)?;
+                self.encode_given(self.metadata(inputs), given)
+            }
             (Level::Raster, None) => {
                 let all = raster_arrays(inputs).map_err(no_input)?;
                 self.encode(inputs, &all)
@@ -60,6 +65,12 @@ impl Form for Contract {
                 self.encode_given(self.metadata(inputs), given)
             }
         }
+    }
+
+    fn sizes(&self, inputs: &Tensors) -> Result<Sizes, TensorError> {
+        let stage = self.stage();
+        // A preset's projection is given more than the stage reads.
+        stage.sizes(&inputs.clone().only(|name| stage.reads(name)))
     }
 
     fn written(&self, sizes: &Sizes) -> Vec<Written> {

@@ -225,8 +225,8 @@ fn a_presets_program_gets_the_projects_own_arrays() {
     assert_eq!(means[..2], [1.0 / half("W"), 1.0 / half("H")], "normalized device coordinates");
 }
 
-/// Kernels of level full that take harmonics alone get direct colours as such; opacities that the clamp
-/// meets and other numbers of channels are not for them.
+/// Kernels of level full that take harmonics alone get direct colours as such; other numbers of channels are
+/// not for them.
 #[test]
 fn what_is_not_for_a_presets_kernel_is_left_out_with_a_reason() {
     let of = |name: &str, level| {
@@ -242,12 +242,7 @@ fn what_is_not_for_a_presets_kernel_is_left_out_with_a_reason() {
     let channels = case("channels-5.toml");
     assert_eq!(fastgs.not_for(&channels), Some(NotFor::Channels(3)));
     assert_eq!(of("gsplat-1.5", Level::Full).not_for(&channels), None, "any number");
-    let mut opaque = splat_case(&direct).expect("splats").clone();
-    opaque.scene.gaussians.opacities[0] = 1.0;
-    let opaque: AnyCase = Arc::new(opaque);
-    assert_eq!(fastgs.not_for(&opaque), Some(NotFor::Clamped));
     let inria = of("inria", Level::Raster);
-    assert_eq!(inria.not_for(&opaque), None, "its gradient there is passed through");
     let mut other = splat_case(&direct).expect("splats").clone();
     other.convention.alpha_max = 0.5;
     let other: AnyCase = Arc::new(other);

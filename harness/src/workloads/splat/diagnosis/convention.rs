@@ -19,7 +19,7 @@ fn practice(key: &str) -> (&'static str, &'static [&'static str]) {
         }
         "transmittance_min" => ("where a pixel stops", &["1e-4", "1e-3", "1e-5", "0.0"]),
         "stop_rule" => ("whether it stops where T is equal", &["less", "less-or-equal"]),
-        "clamp_gradient" => ("the gradient where alpha is clamped", &["inria", "exact"]),
+        "clamp_gradient" => ("the gradient where alpha is clamped", &["inria", "exact", "clamped"]),
         "pixel_center" => ("where in a pixel it is sampled", &["0.0", "0.5"]),
         "eps2d" => ("the blur added to the 2D covariance", &["0.3", "0.0", "0.1"]),
         "near" => ("the near plane", &["0.2", "0.01", "0.1"]),

@@ -14,10 +14,10 @@ use splatcheck_reference::arithmetic::{ElementBound, Truth};
 use splatcheck_reference::splat::{Camera as Pinhole, Convention, Lens};
 
 /// The convention's fields that the projection depends on.
-const FORWARD: [&str; 8] =
+pub(super) const FORWARD: [&str; 8] =
     ["pixel_center", "eps2d", "near", "near_rule", "far", "fov_clamp", "w_eps", "antialiased"];
 /// Those that its gradients depend on.
-const BACKWARD: [&str; 9] = [
+pub(super) const BACKWARD: [&str; 9] = [
     "eps2d",
     "near",
     "near_rule",
@@ -81,7 +81,7 @@ fn with_harmonics(stage: &ProjectStage, factor: fn(usize, usize) -> f32) -> Opti
 }
 
 /// What the conic's off-diagonal gradient is taken for, by a factor.
-const OFF_DIAGONAL: [(&str, f32); 4] = [
+pub(super) const OFF_DIAGONAL: [(&str, f32); 4] = [
     ("the off-diagonal of v_conics is taken with the other sign", -1.0),
     (
         "the off-diagonal of v_conics is taken twice: for half of the gradient, as 3DGS's, where it is \

@@ -139,7 +139,7 @@ fn at_old_places(mut of: Expectation, kept: &[u32]) -> Expectation {
     };
     for output in of.rows.iter_mut().flat_map(|rows| &mut rows.outputs) {
         match &mut output.bound {
-            OutputBound::OneOf(Allowed { oracle, others }) => {
+            OutputBound::OneOf(Allowed { oracle, others, anything: _ }) => {
                 oracle.iter_mut().chain(others.values_mut().flatten()).for_each(old);
             }
             OutputBound::Interval(_) | OutputBound::Sum(_) => {}

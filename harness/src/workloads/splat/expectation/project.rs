@@ -2,14 +2,15 @@
 
 use super::raster::columns;
 use crate::judge::{
-    Allowed, Arithmetic, Bound, Expectation, Output, OutputBound, Presence, Rows, Terms, under,
+    Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, Presence, Rows, Terms,
+    under,
 };
 use crate::workloads::splat::stage::ProjectStage;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
 use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar, Truth};
 use splatcheck_reference::splat::Projections;
 use splatcheck_reference::splat::bounds::{ProjectionBounds, ProjectionGradientBounds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of a Gaussian's gradients, the colour apart.
 const GEOMETRY: [(&str, usize); 4] =
@@ -55,7 +56,7 @@ fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
     add("depths", &[], |camera| numbers(&camera.projections.depths));
     add("colors", &[channels], colors);
     let undecided = truths.iter().map(|&truth| truth == Truth::Undecided).collect();
-    let presence = Some(Presence { decided_by: 0, undecided });
+    let presence = Some(Presence { left_out: LeftOut::Zeros, decided_by: 0, undecided });
     Expectation {
         model: M::TABLE,
         undecided: cameras.iter().map(|camera| camera.undecided.total()).sum(),
@@ -70,11 +71,11 @@ fn bound<M: Model>(number: &Bounded<M>) -> Bound {
     (number.value(), number.radius())
 }
 
-fn numbers<M: Model>(all: &[Bounded<M>]) -> Vec<Bound> {
+pub(super) fn numbers<M: Model>(all: &[Bounded<M>]) -> Vec<Bound> {
     all.iter().map(bound).collect()
 }
 
-fn rows<M: Model, const K: usize>(all: &[[Bounded<M>; K]]) -> Vec<Bound> {
+pub(super) fn rows<M: Model, const K: usize>(all: &[[Bounded<M>; K]]) -> Vec<Bound> {
     numbers(all.as_flattened())
 }
 
@@ -84,28 +85,37 @@ fn colors<M: Model>(camera: &ProjectionBounds<M>) -> Vec<Bound> {
 }
 
 /// The oracle's decision; where roundings decide, either.
-fn visible(truths: &[Truth]) -> Allowed {
+pub(super) fn visible(truths: &[Truth]) -> Allowed {
     let oracle = truths.iter().map(|&truth| i64::from(truth == Truth::Always)).collect();
     let undecided = truths.iter().enumerate().filter(|(_, truth)| **truth == Truth::Undecided);
-    Allowed { oracle, others: undecided.map(|(row, _)| (row, vec![1])).collect::<BTreeMap<_, _>>() }
+    let others = undecided.map(|(row, _)| (row, vec![1])).collect::<BTreeMap<_, _>>();
+    Allowed { oracle, others, anything: BTreeSet::new() }
 }
 
 fn backward<M: Model>(stage: &ProjectStage) -> Expectation {
-    let bounds = stage.backward_bounds::<M>();
-    let gaussians = stage.inputs.project.len();
+    let inputs = &stage.inputs.project;
+    let sides = match inputs.colors.coefficients() as usize {
+        0 => vec![inputs.colors.channels() as usize],
+        coefficients => vec![coefficients, 3],
+    };
+    of_gradients::<M>(&stage.backward_bounds::<M>(), inputs.len(), sides)
+}
+
+/// The sums over cameras and over Gaussians, of which each has colours of these dimensions.
+pub(super) fn of_gradients<M: Model>(
+    bounds: &ProjectionGradientBounds,
+    gaussians: usize,
+    color: Vec<usize>,
+) -> Expectation {
     Expectation {
         model: M::TABLE,
         undecided: bounds.undecided.total(),
-        rows: vec![own_gradients(stage, &bounds, gaussians), viewmats(&bounds, gaussians)],
+        rows: vec![own_gradients(color, bounds, gaussians), viewmats(bounds, gaussians)],
     }
 }
 
 /// A Gaussian's gradients: sums over the cameras that see it, in any order.
-fn own_gradients(
-    stage: &ProjectStage,
-    bounds: &ProjectionGradientBounds,
-    gaussians: usize,
-) -> Rows {
+fn own_gradients(color: Vec<usize>, bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
     let stride = bounds.stride;
     let mut first = 0;
     let mut output = |name, width: usize, sides: Vec<usize>| {
@@ -118,12 +128,7 @@ fn own_gradients(
     for (name, width) in GEOMETRY {
         outputs.push(output(name, width, if width > 1 { vec![width] } else { Vec::new() }));
     }
-    let colors = &stage.inputs.project.colors;
-    let sides = match colors.coefficients() as usize {
-        0 => vec![colors.channels() as usize],
-        coefficients => vec![coefficients, 3],
-    };
-    outputs.push(output("v_colors", colors.stride() as usize, sides));
+    outputs.push(output("v_colors", color.iter().product(), color));
     let terms = (0..gaussians).map(|g| bounds.cameras_of(g)).collect();
     let open = (0..gaussians).map(|g| bounds.is_open(g)).collect();
     Rows { count: gaussians, outputs, terms: Some(Terms::InAnyOrder(terms)), presence: None, open }

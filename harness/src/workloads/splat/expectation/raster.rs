@@ -6,6 +6,7 @@ use splatcheck_gpu::stages::splat::RASTERIZE;
 use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar};
 use splatcheck_reference::splat::bounds::{GradientBounds, RasterBounds};
 use splatcheck_reference::splat::formulated::Omitted;
+use std::collections::BTreeSet;
 
 /// Numbers of a Gaussian in the stage's gradients, the colour apart: mean, conic, opacity.
 const GEOMETRY: [(&str, usize); 3] = [("v_means2d", 2), ("v_conics", 3), ("v_opacities", 1)];
@@ -69,7 +70,8 @@ fn forward<M: Model>(stage: &RasterStage) -> Expectation {
     };
     let integers = |ids: Vec<i32>| ids.into_iter().map(i64::from).collect();
     let others = other_last_ids.into_iter().map(|(pixel, ids)| (pixel, integers(ids)));
-    let allowed = Allowed { oracle: integers(last_ids), others: others.collect() };
+    let (oracle, others) = (integers(last_ids), others.collect());
+    let allowed = Allowed { oracle, others, anything: BTreeSet::new() };
     let last_ids =
         Output { name: "last_ids", shape: vec![height, width], bound: OutputBound::OneOf(allowed) };
     Expectation {

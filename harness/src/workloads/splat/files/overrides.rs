@@ -61,8 +61,11 @@ const STOP_RULES: Words<StopRule, 2> =
     [("less", StopRule::Less), ("less-or-equal", StopRule::LessOrEqual)];
 const NEAR_RULES: Words<NearRule, 2> =
     [("less-or-equal", NearRule::LessOrEqual), ("less", NearRule::Less)];
-const CLAMP_GRADIENTS: Words<ClampGradient, 2> =
-    [("inria", ClampGradient::PassThrough), ("exact", ClampGradient::Zero)];
+const CLAMP_GRADIENTS: Words<ClampGradient, 3> = [
+    ("inria", ClampGradient::PassThrough),
+    ("exact", ClampGradient::Zero),
+    ("clamped", ClampGradient::Clamped),
+];
 const FOV_CLAMP_GRADIENTS: Words<FovClampGradient, 2> =
     [("inria", FovClampGradient::Constant), ("exact", FovClampGradient::Included)];
 const MEAN2D_UNITS: Words<Mean2dUnits, 2> =
@@ -149,9 +152,13 @@ pub(super) fn unknown_key_advice() -> String {
     format!("remove it; a convention is changed by {}", KEYS.join(", "))
 }
 
-fn word<T: Copy>(key: &str, text: &str, [a, b]: &Words<T, 2>) -> Result<T, Problem> {
-    let found = [a, b].into_iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-    let advice = || format!("expected {} or {}", a.0, b.0);
+fn word<T: Copy>(key: &str, text: &str, words: &[(&'static str, T)]) -> Result<T, Problem> {
+    let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+    let advice = || {
+        let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        let (last, others) = names.split_last().unwrap_or((&"", &[]));
+        format!("expected {} or {last}", others.join(", "))
+    };
     found.ok_or_else(|| Problem::new(key, quoted(text), advice()))
 }
 

@@ -55,6 +55,8 @@ const FIELDS: &[Field] = &[
         of: |c| match c.alpha_clamp_gradient {
             ClampGradient::PassThrough => "passed through",
             ClampGradient::Zero => "zero",
+            // Of other people's kernels alone, so that no campaign misses it.
+            ClampGradient::Clamped => "with the clamped alpha",
         },
     },
     Field {

@@ -52,6 +52,7 @@ fn constants(c: &Convention) -> RasterConstants {
         clamp_gradient: match c.alpha_clamp_gradient {
             ClampGradient::PassThrough => splatcheck_gpu::ClampGradient::PassThrough,
             ClampGradient::Zero => splatcheck_gpu::ClampGradient::Zero,
+            ClampGradient::Clamped => splatcheck_gpu::ClampGradient::Clamped,
         },
         pixel_center: exact(c.pixel_center),
     }
@@ -188,6 +189,7 @@ impl RasterStage {
             alpha_clamp_gradient: match constants.clamp_gradient {
                 splatcheck_gpu::ClampGradient::PassThrough => ClampGradient::PassThrough,
                 splatcheck_gpu::ClampGradient::Zero => ClampGradient::Zero,
+                splatcheck_gpu::ClampGradient::Clamped => ClampGradient::Clamped,
             },
             pixel_center: f64::from(constants.pixel_center),
             tile_size: inputs.raster.tile_size,

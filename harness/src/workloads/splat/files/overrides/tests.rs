@@ -77,7 +77,10 @@ fn the_gradients_of_the_two_clamps_are_set_apart() {
 #[test]
 fn texts_that_are_no_values_are_named() {
     let message = |key, text| set(&mut Convention::gsplat(), key, text).unwrap_err().to_string();
-    assert_eq!(message("clamp_gradient", "no"), "clamp_gradient is 'no': expected inria or exact");
+    assert_eq!(
+        message("clamp_gradient", "no"),
+        "clamp_gradient is 'no': expected inria, exact or clamped"
+    );
     assert_eq!(message("antialiased", "1"), "antialiased is '1': expected false or true");
     assert_eq!(message("stop_rule", "<"), "stop_rule is '<': expected less or less-or-equal");
     assert_eq!(message("mean2d_units", ""), "mean2d_units is '': expected ndc or pixels");

@@ -1,0 +1,91 @@
+//! The projection of a program that is given the image's size, and leaves out what lies beside the image.
+//!
+//! With the projected mean m and the radius r, both per axis and r in whole pixels, a Gaussian is left out
+//! where m + r <= 0 or m - r >= the image's side in one of them, and where no radius is above 0. This is
+//! the rule of gsplat's `fully_fused_projection`. The radius is the half-size of the convention's extent,
+//! rounded up.
+
+use super::{Lens, Projection, Projections, project_all};
+use crate::arithmetic::{Scalar, Truth};
+use crate::splat::bin::half_size;
+use crate::splat::convention::Convention;
+use crate::splat::scene::Gaussians;
+
+/// What such a program gives for one camera.
+#[derive(Clone, Debug)]
+pub struct OnImage<S> {
+    /// The stage's numbers, of Gaussians beside the image as well.
+    pub projections: Projections<S>,
+    /// `[N]` whether a Gaussian is kept: neither culled nor beside the image.
+    pub kept: Vec<Truth>,
+    /// `[N,2]` the least and the greatest radius in x and y that a program may have of a Gaussian which it
+    /// keeps, whole pixels; one number but for bounds.
+    pub radii: Vec<[[f64; 2]; 2]>,
+}
+
+/// The projection by one camera onto an image of `size` = width and height, pixels. Without a size nothing
+/// lies beside the image.
+#[must_use]
+pub fn project_on_image<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    convention: &Convention,
+    size: Option<[u32; 2]>,
+) -> OnImage<S> {
+    of_projections(gaussians, lens, &project_all(gaussians, lens, convention), (convention, size))
+}
+
+pub(crate) fn of_projections<S: Scalar>(
+    gaussians: &Gaussians<S>,
+    lens: &Lens<S>,
+    all: &[Option<Projection<S>>],
+    (convention, size): (&Convention, Option<[u32; 2]>),
+) -> OnImage<S> {
+    let of = |p: &Option<Projection<S>>| match p {
+        None => (Truth::Never, [[0.0; 2]; 2]),
+        Some(p) => {
+            let radii = half_size(p, convention).map(whole_pixels);
+            (!(!p.seen | left_out(p.mean2d, radii, size)), radii)
+        }
+    };
+    let (kept, radii) = all.iter().map(of).unzip();
+    OnImage { projections: Projections::new(gaussians, lens, all), kept, radii }
+}
+
+/// The least and the greatest whole number that a half-size may be rounded up to; 0 for one that is none.
+fn whole_pixels<S: Scalar>(half: S) -> [f64; 2] {
+    let (value, radius) = (half.value(), half.uncertainty());
+    if radius == 0.0 {
+        return [value.ceil().max(0.0); 2];
+    }
+    if !(radius < f64::INFINITY) {
+        return [0.0, f64::INFINITY];
+    }
+    // One rounding each, at most 2^-53 of the result.
+    let [low, high] = [value - radius, value + radius];
+    [low - low.abs() * f64::EPSILON, high + high.abs() * f64::EPSILON].map(|x| x.ceil().max(0.0))
+}
+
+/// Whether the Gaussian has no radius, or lies beside the image.
+fn left_out<S: Scalar>(mean: [S; 2], radii: [[f64; 2]; 2], size: Option<[u32; 2]>) -> Truth {
+    let positive = |[low, high]: [f64; 2]| both(Truth::known(low > 0.0), Truth::known(high > 0.0));
+    let none = !(positive(radii[0]) | positive(radii[1]));
+    let Some(size) = size else { return none };
+    (0..2).fold(none, |out, axis| {
+        let beside = radii[axis].map(|radius| beside(mean[axis], radius, size[axis]));
+        // Of two radii that of the smaller one is beside wherever that of the larger one is.
+        out | both(beside[0], beside[1])
+    })
+}
+
+/// Whether an interval about a mean lies beside an image of that side.
+fn beside<S: Scalar>(mean: S, radius: f64, side: u32) -> Truth {
+    let (radius, zero) = (S::from_f64(radius), S::from_f64(0.0));
+    let side = S::from_f64(f64::from(side));
+    !zero.less(mean + radius) | !(mean - radius).less(side)
+}
+
+/// What holds at both ends of an interval; undecided where they differ.
+fn both(one: Truth, other: Truth) -> Truth {
+    if one == other { one } else { Truth::Undecided }
+}
