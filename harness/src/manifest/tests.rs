@@ -245,7 +245,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         (
             "preset = \"gsplat-1.5\"",
             "constants = { clamp_gradient = \"one\" }",
-            "expected 'pass-through' or 'zero'",
+            "expected 'pass-through', 'zero' or 'clamped-alpha'",
         ),
         (
             "preset = \"gsplat-1.5\"",

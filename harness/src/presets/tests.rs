@@ -149,6 +149,11 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
             "expected 'pass-through', 'zero' or 'clamped-alpha'",
         ),
         ("[raster]", "[rastr]", "unknown field `rastr`"),
+        (
+            "[raster]",
+            "[raster]\nextra_roundings = 3",
+            "raster.extra_roundings is given: level raster has it at the top",
+        ),
     ] {
         let bad = GOOD.replacen(from, to, 1);
         assert_ne!(bad, GOOD, "nothing was changed: {from}");
@@ -166,7 +171,6 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         ("extra_roundings = 16", "extra_roundings = 99", "projection.extra_roundings is 99"),
         ("\"means\"", "\"colors\"", "projection.inputs 'colors'.tensor is 'colors': there are"),
         ("W = \"W\"", "W = \"alpha_min\"", "projection.numbers.W is not known: 'alpha_min'"),
-        ("[projection]", "[raster]", "extra_roundings is given: level raster has it at the top"),
     ] {
         let bad = PROJECTION.replacen(from, to, 1);
         assert_ne!(bad, PROJECTION, "nothing was changed: {from}");

@@ -64,9 +64,9 @@ pub fn project_on_image<M: Model>(
     let all = project_all(gaussians, lens, convention);
     let mut undecided = undecided_projections(gaussians, lens, &all, convention);
     let on_image = of_projections(gaussians, lens, &all, (convention, size));
-    let open = |truths: &[Truth]| truths.iter().filter(|&&t| t == Truth::Undecided).count() as u64;
     // Whether a Gaussian is kept is decided once.
-    undecided.culling = open(&on_image.kept);
+    let open = on_image.kept.iter().filter(|&&kept| kept == Truth::Undecided);
+    undecided.culling = open.count() as u64;
     (on_image, undecided)
 }
 

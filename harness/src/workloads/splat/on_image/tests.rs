@@ -38,7 +38,7 @@ fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensor
         let found = project(&scene.gaussians, &lens, &convention, size);
         for g in 0..n {
             let kept = found.kept[g] == Truth::Always;
-            visible.push(i32::from(kept));
+            visible.push(u32::from(kept));
             #[expect(clippy::cast_possible_truncation, reason = "it saturates, as a kernel's")]
             radii.extend(found.radii[g].map(|[radius, _]| if kept { radius as i32 } else { 0 }));
             let splats = &found.projections.splats;
@@ -56,7 +56,7 @@ fn returned(contract: &Contract, case: &AnyCase, knows_the_size: bool) -> Tensor
     let mut add = |name: &'static str, sides: &[usize], data| {
         outputs.array(name, &[&[c, n], sides].concat(), data).expect("whole");
     };
-    add("visible", &[], Data::I32(visible));
+    add("visible", &[], Data::U32(visible));
     add("radii", &[2], Data::I32(radii));
     for (name, sides) in [("means2d", &[2][..]), ("conics", &[3]), ("depths", &[])] {
         add(name, sides, Data::F32(numbers.remove(name).unwrap_or_default()));
@@ -69,13 +69,25 @@ fn judged(contract: &Contract, case: &AnyCase, outputs: &Tensors) -> Tally {
     judge_job(contract, Arithmetic::CudaFast, &job, outputs).expect("whole")
 }
 
-/// Cases of the corpus and random ones that are for the preset's kernel.
+/// Cases of the corpus and random ones that are for the preset's kernel, and each with a part of its image.
 fn cases(contract: &Contract) -> Vec<AnyCase> {
     let splat = find("splat").expect("it is one");
     let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
     let random = (0..40).map(|index| splat.random(5, index).current());
     let all = splat.read_corpus(&corpus).expect("readable").into_iter().chain(random);
-    all.filter(|case| contract.not_for(case).is_none()).collect()
+    let own = all.filter(|case| contract.not_for(case).is_none());
+    own.flat_map(|case| [part(&case), case]).collect()
+}
+
+/// The upper left of a case's image: half as wide, a third as high.
+fn part(case: &AnyCase) -> AnyCase {
+    let mut splats = super::super::splat_case(case).expect("splats").clone();
+    let scene = &mut splats.scene;
+    (scene.width, scene.height) = ((scene.width / 2).max(1), (scene.height / 3).max(1));
+    let pixels = scene.pixels() * scene.cameras.len();
+    scene.v_render_colors.truncate(pixels * scene.channels());
+    scene.v_render_alphas.truncate(pixels);
+    Arc::new(splats)
 }
 
 /// Gaussians lie on the image, at its border and beside it; a right kernel agrees, whatever it leaves where a
@@ -93,9 +105,9 @@ fn a_projection_that_knows_the_size_agrees_and_every_kind_of_gaussian_is_met() {
             case.name()
         );
         compared += tally.elements();
-        let visible = outputs.i32("visible").expect("there");
+        let visible = outputs.u32("visible").expect("there");
         let anywhere = returned(&contract, &case, false);
-        let anywhere = anywhere.i32("visible").expect("there");
+        let anywhere = anywhere.u32("visible").expect("there");
         kept += visible.iter().filter(|&&visible| visible == 1).count();
         culled += anywhere.iter().filter(|&&visible| visible == 0).count();
         beside += visible.iter().zip(anywhere).filter(|&(&a, &b)| a != b).count();
@@ -107,7 +119,7 @@ fn a_projection_that_knows_the_size_agrees_and_every_kind_of_gaussian_is_met() {
 #[test]
 fn a_kernel_that_does_not_know_the_size_is_found_and_explained() {
     let contract = contract(Level::Project);
-    let case = case("beside-the-image.toml");
+    let case = case("behind-the-camera.toml");
     let wrong = returned(&contract, &case, false);
     let tally = judged(&contract, &case, &wrong);
     assert_eq!(tally.verdict(), Verdict::Disagree, "{tally:?}");
@@ -134,11 +146,11 @@ fn a_kernel_that_does_not_know_the_size_is_found_and_explained() {
 #[test]
 fn the_backward_pass_is_given_radii_and_conics() {
     let contract = contract(Level::ProjectBackward);
-    let case = case("beside-the-image.toml");
+    let case = case("behind-the-camera.toml");
     let job = contract.job(&case, 0).expect("a job");
     let forward = returned(&self::contract(Level::Project), &case, true);
     assert_eq!(job.inputs.i32("radii"), forward.i32("radii"), "those of the forward pass");
-    let visible = forward.i32("visible").expect("there");
+    let visible = forward.u32("visible").expect("there");
     assert!(visible.contains(&0) && visible.contains(&1), "some are left out: {visible:?}");
     let names: Vec<_> =
         job.expectation(Arithmetic::CudaFast).outputs().map(|output| output.name).collect();
