@@ -8,7 +8,8 @@ mod under;
 
 pub use by_lane::ByLane;
 pub use expectation::{
-    Allowed, Bound, Expectation, LeftOut, Output, OutputBound, Presence, Rows, Summations, Terms,
+    Allowed, Bound, Expectation, Follows, LeftOut, Output, OutputBound, Presence, Rows, Rule,
+    Summations, Terms,
 };
 
 use crate::verdict::Tally;
@@ -176,6 +177,7 @@ pub(crate) fn walk<'e>(
         }
         let columns = rows.columns(outputs)?;
         let others = from.map(|from| rows.columns(from)).transpose()?;
+        let followed: Vec<_> = rows.outputs.iter().map(|output| output.followed(outputs)).collect();
         let summations = rows.terms.as_ref().map(|terms| terms.summations(setting, lane_width));
         for row in 0..rows.count {
             let left_out = rows.presence.as_ref().and_then(|p| p.of_left_out(row, &columns));
@@ -195,6 +197,9 @@ pub(crate) fn walk<'e>(
                             Meant::Within(left_out.unwrap_or(bounds[place]))
                         }
                         (OutputBound::OneOf(allowed), _) => Meant::OneOf(allowed),
+                        (OutputBound::Follows(_), _) => {
+                            Meant::Within((followed[column][place], 0.0))
+                        }
                         (OutputBound::Sum(elements), sum) => {
                             let sum = sum.unwrap_or(Summation::of_one_term());
                             let bound = sum.tolerance(&elements[place], &expectation.model);

@@ -9,8 +9,11 @@ use splatcheck::verdict::Verdict;
 use splatcheck::workload::{AnyCase, Case as _, Promise};
 use splatcheck::workloads::grid::case::Case;
 use splatcheck::workloads::grid::generators::{ALL, Row, find};
+use splatcheck::workloads::grid::growth::generator::{KINDS, draw};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
-use splatcheck_gpu::stages::grid::{GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD, STAGES};
+use splatcheck_gpu::stages::grid::{
+    GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD, LEVELS, OF_POINTS,
+};
 use splatcheck_gpu::{
     Data, DeviceInfo, Engine, EngineError, Reduction, Setting, Stage, Tensor, Tensors, Work,
 };
@@ -36,7 +39,7 @@ fn judge(
     settings: &[Setting],
     id: &str,
     engine: Box<dyn Engine + Send + '_>,
-    cases: Vec<Case>,
+    cases: Vec<impl splatcheck::workload::Case + 'static>,
 ) -> EngineReport {
     let contender = Contender {
         id: id.to_owned(),
@@ -64,7 +67,7 @@ fn assert_all_agree(report: &EngineReport, settings: &[Setting], cases: &[Case])
     assert_eq!(report.verdict(), Verdict::Agree, "{text}{findings:#?}");
     let empty = cases.iter().filter(|case| case.points() == 0).count() as u64;
     let of_lavapipe = report.id.starts_with("lavapipe");
-    for stage in STAGES.map(Stage::of) {
+    for stage in OF_POINTS {
         for setting in
             stage.settings(&Reduction::ALL.map(|r| Setting { reduction: r, threshold: 0 }))
         {
@@ -134,6 +137,31 @@ fn every_engine_of_this_machine_agrees() {
         let report = judge(&settings, found.spec.id(), engine, all.clone());
         println!("{}", verdicts(std::slice::from_ref(&report)));
         assert_all_agree(&report, &settings, &all);
+    }
+}
+
+/// Level tables of every kind, on the emulator with both arithmetics and on the drivers.
+#[test]
+fn every_engine_agrees_on_level_tables() {
+    let all = || (0..KINDS).map(|turn| draw(turn, 11, turn)).collect::<Vec<_>>();
+    let agree = |report: &EngineReport| {
+        let text = verdicts(std::slice::from_ref(report));
+        assert_eq!(report.verdict(), Verdict::Agree, "{text}{:#?}", report.findings);
+        let row = &report.rows[&(LEVELS, None)];
+        assert_eq!(row.count(Verdict::Agree), KINDS, "a run is missing: {text}");
+        assert!(row.tally.undecided > 0, "no ceil was undecided: {text}");
+    };
+    for fast_math in [false, true] {
+        let options = EmulatorOptions { fast_math, ..EmulatorOptions::default() };
+        agree(&judge(&[], "emulator", emulator(options), all()));
+    }
+    let program = || Program::splatcheck(SPLATCHECK);
+    for found in discover(&program()).found {
+        let engine = EngineProcess::start(found.spec.clone(), program(), Limits::default());
+        let engine = Box::new(engine.expect("it was found"));
+        let report = judge(&[], found.spec.id(), engine, all());
+        println!("{}", verdicts(std::slice::from_ref(&report)));
+        agree(&report);
     }
 }
 

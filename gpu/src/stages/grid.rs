@@ -5,6 +5,7 @@
 //! is in docs/src/grid.md; the fields in which published encodings differ are numbers ([`FIELDS`]).
 
 mod check;
+mod levels;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -27,7 +28,7 @@ pub const MOST_FEATURES: usize = 8;
 
 /// The fields of an encoding: the name of the number that says it, and the names of the values that it
 /// stands for, from 0 on.
-pub const FIELDS: [(&str, &[&str]); 8] = [
+pub const FIELDS: [(&str, &[&str]); 9] = [
     ("lattice", &["cubic", "simplex"]),
     ("hash", &["prime", "rolling"]),
     ("interpolation", &["nearest", "linear", "smoothstep"]),
@@ -36,6 +37,7 @@ pub const FIELDS: [(&str, &[&str]); 8] = [
     ("dense_stride", &["resolution", "resolution-plus-one", "never"]),
     ("crowded", &["hash", "tiled"]),
     ("outside", &["wraps", "zero"]),
+    ("skew", &["none", "simplex"]),
 ];
 
 /// The features of all points.
@@ -45,8 +47,16 @@ pub const GRID_BACKWARD: Stage = Stage::of(&BACKWARD);
 /// The gradients of the points.
 pub const GRID_BACKWARD_INPUT: Stage = Stage::of(&BACKWARD_INPUT);
 
+/// The level table that the others read.
+pub const LEVELS: Stage = Stage::of(&levels::LEVELS);
+
+pub use levels::{MOST_LEVELS, TABLE_FIELDS};
+
 /// Every stage.
-pub static STAGES: [&StageSpec; 3] = [&FORWARD, &BACKWARD, &BACKWARD_INPUT];
+pub static STAGES: [&StageSpec; 4] = [&levels::LEVELS, &FORWARD, &BACKWARD, &BACKWARD_INPUT];
+
+/// The stages of points, which have a level table.
+pub const OF_POINTS: [Stage; 3] = [GRID_FORWARD, GRID_BACKWARD, GRID_BACKWARD_INPUT];
 
 const D: Dim = Dim::Symbol("d");
 const E: Dim = Dim::Symbol("E");
@@ -55,7 +65,7 @@ const L: Dim = Dim::Symbol("L");
 const N: Dim = Dim::Symbol("N");
 
 /// The record: `Params` in the kernels' sources.
-static PARAMS: [Param; 15] = [
+static PARAMS: [Param; 16] = [
     Param { name: "points", value: Value::Size("N") },
     Param { name: "dimensions", value: Value::Size("d") },
     Param { name: "levels", value: Value::Size("L") },
@@ -69,8 +79,9 @@ static PARAMS: [Param; 15] = [
     Param { name: "dense_stride", value: Value::Input("dense_stride") },
     Param { name: "crowded", value: Value::Input("crowded") },
     Param { name: "outside", value: Value::Input("outside") },
+    Param { name: "skew", value: Value::Input("skew") },
     Param { name: "threshold", value: Value::Threshold },
-    Param { name: "padding", value: Value::Unused(2) },
+    Param { name: "padding", value: Value::Unused(1) },
 ];
 
 const POSITIONS: Port = Port::read("positions", Dtype::F32, &[N, D]);
@@ -96,6 +107,7 @@ const RIGHT_CORNER: Port = field("right_corner");
 const DENSE_STRIDE: Port = field("dense_stride");
 const CROWDED: Port = field("crowded");
 const OUTSIDE: Port = field("outside");
+const SKEW: Port = field("skew");
 
 const fn float(port: &'static [&'static str; 1]) -> Buffer {
     Buffer::of(port, "f32")
@@ -150,6 +162,7 @@ static FORWARD: StageSpec = StageSpec {
         DENSE_STRIDE,
         CROWDED,
         OUTSIDE,
+        SKEW,
         POSITIONS,
         TABLE,
         SCALES,
@@ -205,6 +218,7 @@ static BACKWARD: StageSpec = StageSpec {
         DENSE_STRIDE,
         CROWDED,
         OUTSIDE,
+        SKEW,
         POSITIONS,
         SCALES,
         RESOLUTIONS,
@@ -263,6 +277,7 @@ static BACKWARD_INPUT: StageSpec = StageSpec {
         DENSE_STRIDE,
         CROWDED,
         OUTSIDE,
+        SKEW,
         POSITIONS,
         TABLE,
         SCALES,

@@ -11,7 +11,7 @@ use splatcheck_gpu::Reduction;
 use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::stages::grid::GRID_BACKWARD;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
-use splatcheck_reference::grid::{Encoding, Grid, Growth};
+use splatcheck_reference::grid::{Encoding, Grid, Growth, Profile};
 use splatcheck_reference::splat::Gaussians;
 
 use super::exit::{CliError, Outcome};
@@ -34,7 +34,14 @@ const SEED: u64 = 1;
 const FEATURES: usize = 2;
 
 /// The level table: tiny-cuda-nn's default, 16 levels from 16 to 2,048 vertices an axis.
-const LEVELS: Growth = Growth { coarsest: 16, ratio: 1.381_91, levels: 16, most_entries: 1 << 19 };
+const LEVELS: Growth = Growth {
+    coarsest: 16,
+    ratio: 1.381_91,
+    levels: 16,
+    most_entries: 1 << 19,
+    scale_rule: Profile::TinyCudaNn.scale_rule(),
+    entries_rule: Profile::TinyCudaNn.entries_rule(),
+};
 
 /// Carries out the plan.
 ///

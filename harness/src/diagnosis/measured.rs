@@ -72,8 +72,13 @@ impl Part {
         // A sum has a row for each of its destinations; what is no sum may be an image.
         let below = match (bound, shape.len()) {
             (OutputBound::Sum(_), _) => 1.min(shape.len()),
-            (OutputBound::Interval(_) | OutputBound::OneOf(_), 3..) => shape.len() - 1,
-            (OutputBound::Interval(_) | OutputBound::OneOf(_), dimensions) => dimensions,
+            (
+                OutputBound::Interval(_) | OutputBound::OneOf(_) | OutputBound::Follows(_),
+                dimensions,
+            ) => match dimensions {
+                3.. => dimensions - 1,
+                0..3 => dimensions,
+            },
         };
         let columns = shape[below..].iter().product::<usize>().max(1);
         let (name, shape) = (*name, shape.clone());

@@ -6,6 +6,8 @@ use crate::verdict::{Difference, Tally};
 use splatcheck_gpu::{Data, Dtype, Setting, Tensor, TensorError, Tensors};
 use splatcheck_reference::arithmetic::{ArithmeticModel, ElementBound};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
 /// A value and its radius.
 pub type Bound = (f64, f64);
@@ -93,7 +95,7 @@ impl Output {
     fn is_in_fixed_point(&self) -> bool {
         match &self.bound {
             OutputBound::Sum(elements) => elements.iter().all(ElementBound::is_in_fixed_point),
-            OutputBound::Interval(_) | OutputBound::OneOf(_) => true,
+            OutputBound::Interval(_) | OutputBound::OneOf(_) | OutputBound::Follows(_) => true,
         }
     }
 }
@@ -107,6 +109,32 @@ pub enum OutputBound {
     Sum(Vec<ElementBound>),
     /// One of these integers.
     OneOf(Allowed),
+    /// Exactly what follows from what the kernel itself returned.
+    Follows(Follows),
+}
+
+/// Integers that follow from a kernel's other outputs, whichever of those that it may return these are.
+#[derive(Clone, Debug)]
+pub struct Follows {
+    /// What the oracle returns.
+    pub oracle: Vec<i64>,
+    /// How they follow.
+    pub rule: Arc<dyn Rule>,
+}
+
+/// See [`Follows`].
+pub trait Rule: fmt::Debug + Send + Sync {
+    /// The integers that belong to these outputs; `None` where what they follow from was not returned:
+    /// then they are the oracle's.
+    fn of(&self, outputs: &Tensors) -> Option<Vec<i64>>;
+}
+
+impl Follows {
+    /// What a kernel's integers must be that returned these outputs.
+    pub(super) fn of(&self, outputs: &Tensors) -> Vec<i64> {
+        let own = self.rule.of(outputs).filter(|own| own.len() == self.oracle.len());
+        own.unwrap_or_else(|| self.oracle.clone())
+    }
 }
 
 /// Integers that elements may be.
@@ -271,7 +299,7 @@ impl Output {
         let (name, found) = (self.name.to_owned(), tensor.dtype());
         let expected = match self.bound {
             OutputBound::Interval(_) | OutputBound::Sum(_) => Dtype::F32,
-            OutputBound::OneOf(_) => Dtype::I32,
+            OutputBound::OneOf(_) | OutputBound::Follows(_) => Dtype::I32,
         };
         if found != expected {
             return Err(TensorError::Dtype { name, found, expected });
@@ -281,6 +309,14 @@ impl Output {
             return Err(TensorError::Dimensions { name, found, expected });
         }
         Ok(())
+    }
+
+    /// What its elements must be beside these outputs, where they follow from them.
+    pub(super) fn followed(&self, outputs: &Tensors) -> Vec<f64> {
+        match &self.bound {
+            OutputBound::Follows(follows) => follows.of(outputs).into_iter().map(to_f64).collect(),
+            OutputBound::Interval(_) | OutputBound::Sum(_) | OutputBound::OneOf(_) => Vec::new(),
+        }
     }
 
     /// Says nothing of the numbers of some of its rows.
@@ -294,7 +330,7 @@ impl Output {
                 }
             }
             // Rows that may be left out hold no sums, and integers only where they decide.
-            OutputBound::Sum(_) | OutputBound::OneOf(_) => {}
+            OutputBound::Sum(_) | OutputBound::OneOf(_) | OutputBound::Follows(_) => {}
         }
     }
 
@@ -304,6 +340,7 @@ impl Output {
             OutputBound::Interval(bounds) => bounds.len(),
             OutputBound::Sum(elements) => elements.len(),
             OutputBound::OneOf(allowed) => allowed.oracle.len(),
+            OutputBound::Follows(follows) => follows.oracle.len(),
         };
         elements.checked_div(rows).unwrap_or(0)
     }
@@ -397,6 +434,6 @@ impl Element<'_> {
 
 /// Outputs are of 32 bits, and so are the integers they may be.
 #[expect(clippy::cast_precision_loss, reason = "integers of 32 bits are exact")]
-fn to_f64(integer: i64) -> f64 {
+pub(super) fn to_f64(integer: i64) -> f64 {
     integer as f64
 }

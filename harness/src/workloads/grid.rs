@@ -7,6 +7,7 @@ mod drawing;
 mod expectation;
 mod fields;
 pub mod generators;
+pub mod growth;
 mod judged;
 pub mod locality;
 pub mod minimize;

@@ -12,7 +12,7 @@
 mod keys;
 mod possible;
 
-use super::cell::Cell;
+use super::cell::{Cell, skewed};
 use super::encoding::Encoding;
 use super::stages::{
     PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
@@ -282,7 +282,7 @@ fn input_part<M: Model, const D: usize>(
                 sums.iter_mut().zip(&slopes).for_each(|(sum, slope)| sum.add_sum(slope));
             }
         }
-        elements.extend(sums.map(Sum::total::<M>));
+        elements.extend(skewed(grid.encoding(), sums.map(Sum::total::<M>)));
     }
     Bounds { elements, undecided }
 }

@@ -1,14 +1,31 @@
 //! The cell of a point on a level: its corners, their weights and the slopes of these.
 
-use super::encoding::{Encoding, Interpolation, Lattice, PositionOffset, RightCorner};
-use super::table::Level;
+use super::encoding::{Encoding, Interpolation, Lattice, PositionOffset, RightCorner, Skew};
+use super::table::{Level, MOST_DIMENSIONS};
 use crate::arithmetic::Scalar;
 use std::array::from_fn;
 
 /// The most corners of a cell: 2^4.
 pub(super) const MOST_CORNERS: usize = 16;
 
-/// Where a position lies on a level: scale times position plus the offset.
+/// (sqrt(d + 1) - 1) / d for d = 1 to 4, each the nearest f32.
+const SKEWS: [f32; MOST_DIMENSIONS] = [0.414_213_57, 0.366_025_4, 0.333_333_34, 0.309_017];
+
+/// The axes' numbers moved along the diagonal, where the encoding does so. As a matrix this is its own
+/// transpose: it also takes gradients back to where the points were.
+#[inline(always)]
+pub(super) fn skewed<S: Scalar, const D: usize>(encoding: &Encoding, axes: [S; D]) -> [S; D] {
+    match encoding.skew {
+        Skew::None => axes,
+        Skew::Simplex => {
+            let sum = axes[1..].iter().fold(axes[0], |sum, &x| sum + x);
+            let along = S::from_f32(SKEWS[D - 1]) * sum;
+            axes.map(|x| x + along)
+        }
+    }
+}
+
+/// Where a position lies on a level: scale times position plus the offset, skewed.
 #[inline(always)]
 pub(super) fn located<S: Scalar, const D: usize>(
     position: [S; D],
@@ -16,13 +33,14 @@ pub(super) fn located<S: Scalar, const D: usize>(
     encoding: &Encoding,
 ) -> [S; D] {
     let scale = S::from_f32(level.scale);
-    match encoding.position_offset {
+    let scaled = match encoding.position_offset {
         PositionOffset::Half => {
             let half = S::from_f64(0.5);
             position.map(|x| scale * x + half)
         }
         PositionOffset::Zero => position.map(|x| scale * x),
-    }
+    };
+    skewed(encoding, scaled)
 }
 
 /// The vertices to the left and right of a point on one axis.
@@ -180,7 +198,7 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
         })
     }
 
-    /// The derivatives by the coordinates, as differences of entries: of each axis, the corners on its
+    /// The derivatives by the coordinates before the skew, as differences of entries: of each axis, the corners on its
     /// left and right with the weight of their difference, the scale included.
     #[inline(always)]
     pub(super) fn slopes(

@@ -60,13 +60,28 @@ macro_rules! field {
     };
 }
 
+pub(super) use field;
+
 field! {
     /// Between which vertices a point is interpolated.
     Lattice = "lattice" {
         /// The 2^d corners of its cell.
         Cubic = "cubic",
         /// The d + 1 corners of its simplex in Kuhn's triangulation of the cell (Wen and Yang,
-        /// arXiv 2311.15439), without a skew.
+        /// arXiv 2311.15439), of points that [`Skew`] may have moved.
+        Simplex = "simplex",
+    }
+}
+
+field! {
+    /// How points are moved before the simplex that they lie in is looked for.
+    Skew = "skew" {
+        /// Not at all (Dr.Jit).
+        None = "none",
+        /// Along the diagonal, pos + (sqrt(d + 1) - 1) / d times the sum of pos over the axes, so that a
+        /// cell's diagonal is as long as its edges and triangles of the plane are equilateral (simplex
+        /// noise). The unit cube's diagonal then has sqrt(d + 1) times as many cells. The factor is the
+        /// nearest f32.
         Simplex = "simplex",
     }
 }
@@ -153,6 +168,8 @@ field! {
 pub struct Encoding {
     /// Between which vertices a point is interpolated.
     pub lattice: Lattice,
+    /// How points are moved on it.
+    pub skew: Skew,
     /// How a vertex of a hashed level becomes an entry.
     pub hash: Hash,
     /// The weights.
@@ -175,6 +192,7 @@ impl Encoding {
     pub const fn tiny_cuda_nn() -> Self {
         Self {
             lattice: Lattice::Cubic,
+            skew: Skew::None,
             hash: Hash::Prime,
             interpolation: Interpolation::Linear,
             position_offset: PositionOffset::Half,

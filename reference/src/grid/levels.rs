@@ -1,12 +1,13 @@
 //! The stage `levels`: how a level table follows from a few numbers.
 //!
-//! Level l has the scale s = exp2(l log2 b) `N_min` - 1 and the resolution r = ceil(s) + 1 (read in
-//! tiny-cuda-nn; torch-ngp on the device). Over the reals that is b^l `N_min` - 1, and ceil of it a knife
-//! edge: with `N_min` 16 and b = 2 every scale is a whole number, and one ulp of exp2 makes r one
-//! larger. So a table that a program has computed is judged here, and data everywhere else.
+//! Level l has the scale s = exp2(l log2 b) `N_min` - 1, or the floor of the same without the 1
+//! ([`ScaleRule`]), and the resolution r = ceil(s) + 1 (read in tiny-cuda-nn; torch-ngp on the device).
+//! Over the reals that is b^l `N_min` - 1, and ceil of it a knife edge: with `N_min` 16 and b = 2 every
+//! scale is a whole number, and one ulp of exp2 makes r one larger. So a table that a program has
+//! computed is judged here, and data everywhere else.
 
 use super::table::{Grid, GridError};
-use super::{DenseStride, Encoding};
+use super::{DenseStride, Encoding, EntriesRule, ScaleRule};
 use crate::arithmetic::{Arith, Bounded, Model, Scalar};
 use std::f64::consts::LN_2;
 
@@ -26,6 +27,33 @@ pub struct Growth {
     pub levels: u8,
     /// T, the most entries of a level.
     pub most_entries: u32,
+    /// How scales grow.
+    pub scale_rule: ScaleRule,
+    /// How many entries a level has.
+    pub entries_rule: EntriesRule,
+}
+
+impl Growth {
+    /// Entries of a level with so many vertices on an axis: those of its counted vertices by
+    /// [`Growth::entries_rule`], T where the stride counts none. `sizes` are d and F.
+    #[must_use]
+    pub fn entries(&self, stride: DenseStride, sizes: [usize; 2], vertices: u32) -> u32 {
+        let most = u64::from(self.most_entries);
+        let stride = match stride {
+            DenseStride::Resolution => u64::from(vertices),
+            DenseStride::ResolutionPlusOne => u64::from(vertices) + 1,
+            DenseStride::Never => return self.most_entries,
+        };
+        // A product that no 64-bit integer holds is above T.
+        let product = (0..sizes[0]).try_fold(1, |all: u64, _| all.checked_mul(stride));
+        let all = product.map_or(most + 1, |all| all.min(most + 1));
+        let entries = match self.entries_rule {
+            EntriesRule::RoundThenCap => all.next_multiple_of(ALIGNMENT).min(most),
+            EntriesRule::CapThenRound => all.min(most).next_multiple_of(ALIGNMENT),
+            EntriesRule::RoundToFeatures => all.next_multiple_of(sizes[1].max(1) as u64).min(most),
+        };
+        u32::try_from(entries).unwrap_or(u32::MAX)
+    }
 }
 
 /// What a program may have for one level.
@@ -40,10 +68,18 @@ pub struct LevelBounds<M> {
     pub resolutions: Option<[u64; 2]>,
 }
 
-/// The scale of a level over the reals, but for the roundings of f64.
-fn scale(growth: &Growth, level: u8) -> f64 {
+/// What an axis has grown to over the reals, `N_min` b^l, but for the roundings of f64.
+fn grown(growth: &Growth, level: u8) -> f64 {
     let power = (0..level).fold(1.0, |power, _| power * f64::from(growth.ratio));
-    power * f64::from(growth.coarsest) - 1.0
+    power * f64::from(growth.coarsest)
+}
+
+/// The scale of a level over the reals.
+fn scale(growth: &Growth, level: u8) -> f64 {
+    match growth.scale_rule {
+        ScaleRule::MinusOne => grown(growth, level) - 1.0,
+        ScaleRule::Floor => grown(growth, level).floor(),
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
@@ -51,13 +87,13 @@ fn resolution(scale: f64) -> u64 {
     (scale.ceil().max(0.0) as u64).saturating_add(1)
 }
 
-/// Bounds of a level's scale as exp2(l log2 b) `N_min` - 1 in f32.
+/// Bounds of what an axis has grown to, as exp2(l log2 b) `N_min` in f32.
 ///
 /// The tables of the models count exp and ln. exp2 and log2 have the same figures in the CUDA C++
 /// Programming Guide's appendix and in WGSL's table, of their own argument and result; ln b / ln 2 and
 /// e^(x ln 2) with exact factors therefore have the right relative errors, but for what exp's figure
 /// grows by with |x|, of which |x| ln 2 is but a part. (Fast math has better ones for base 2.)
-fn bounded_scale<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
+fn bounded_grown<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
     // A rounding of f64 each, of 2^-53; 2^-48 covers them.
     let scaled = |x: Bounded<M>, factor: f64| {
         let rounding = x.magnitude() * factor * f64::EPSILON;
@@ -68,9 +104,24 @@ fn bounded_scale<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
     let power = scaled(exponent, LN_2).exp();
     let more = M::TABLE.exp_ulp_per_x * exponent.magnitude() * ULP * power.magnitude();
     let power = Bounded::<M>::new(power.value(), power.radius() + more);
-    let scale_of = power * Bounded::from_f64(growth.coarsest.into()) - Bounded::from_f64(1.0);
+    power * Bounded::from_f64(growth.coarsest.into())
+}
+
+/// Bounds of a level's scale. A floor that roundings leave open has either of two whole numbers, and
+/// the bound holds what lies between as well.
+fn bounded_scale<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
+    let grown = bounded_grown::<M>(growth, level);
     let exact = scale(growth, level);
-    Bounded::new(exact, scale_of.radius_about(exact))
+    let reach = match growth.scale_rule {
+        ScaleRule::MinusOne => grown - Bounded::from_f64(1.0),
+        ScaleRule::Floor if grown.radius() == 0.0 => Bounded::new(grown.value().floor(), 0.0),
+        ScaleRule::Floor if grown.radius() < f64::INFINITY => {
+            let [low, high] = grown.ends().map(f64::floor);
+            Bounded::between(low, high)
+        }
+        ScaleRule::Floor => grown,
+    };
+    Bounded::new(exact, reach.radius_about(exact))
 }
 
 /// Bounds of every level's scale and resolution.
@@ -80,7 +131,12 @@ pub fn levels<M: Model>(growth: &Growth) -> Vec<LevelBounds<M>> {
         let scale = bounded_scale::<M>(growth, level);
         // The ends of what is exact are rounded outwards as well.
         let exact = scale.radius() == 0.0;
-        let ends = if exact { [scale.value(); 2] } else { scale.ends() };
+        let ends = match growth.scale_rule {
+            _ if exact => [scale.value(); 2],
+            ScaleRule::MinusOne => scale.ends(),
+            // Whole numbers, but for the outward rounding.
+            ScaleRule::Floor => scale.ends().map(f64::round),
+        };
         let resolutions = (scale.radius() < f64::INFINITY).then(|| ends.map(resolution));
         LevelBounds { scale, resolution: resolution(scale.value()), resolutions }
     };
@@ -89,8 +145,7 @@ pub fn levels<M: Model>(growth: &Growth) -> Vec<LevelBounds<M>> {
 
 impl Grid {
     /// The encoding with the level table that the mathematics makes: the scales are the f32 nearest to
-    /// it, a level has an entry for each of its vertices, rounded up to a multiple of 8, and at most
-    /// [`Growth::most_entries`].
+    /// it, a level has the entries that [`Growth::entries`] says.
     ///
     /// # Errors
     /// [`GridError`], as for any table: for no level, no entry, or a ratio that is no number.
@@ -106,22 +161,10 @@ impl Grid {
             #[expect(clippy::cast_possible_truncation, reason = "a level table is in f32")]
             scales.push(exact as f32);
             resolutions.push(vertices);
-            let entries = entries(&encoding, sizes[0], vertices, growth.most_entries);
+            let entries = growth.entries(encoding.dense_stride, sizes, vertices);
             // Beyond 2^32 entries the next level would begin where this one does, and is refused.
             offsets.push(offsets[offsets.len() - 1].saturating_add(entries));
         }
         Self::new(encoding, sizes, &scales, &resolutions, &offsets)
     }
-}
-
-/// Entries of a level with so many vertices on an axis.
-fn entries(encoding: &Encoding, dimensions: usize, vertices: u32, most: u32) -> u32 {
-    let stride = match encoding.dense_stride {
-        DenseStride::Resolution => u64::from(vertices),
-        DenseStride::ResolutionPlusOne => u64::from(vertices) + 1,
-        DenseStride::Never => return most,
-    };
-    let all = (0..dimensions).try_fold(1, |all: u64, _| all.checked_mul(stride));
-    let aligned = all.and_then(|all| all.checked_next_multiple_of(ALIGNMENT));
-    aligned.and_then(|all| u32::try_from(all).ok()).map_or(most, |all| all.min(most))
 }

@@ -3,7 +3,7 @@
 //! Points are independent in two of them, levels in the third, and within a part every sum has one
 //! order: the bits do not depend on the number of threads.
 
-use super::cell::{Cell, MOST_CORNERS, corners_of_cell};
+use super::cell::{Cell, MOST_CORNERS, corners_of_cell, skewed};
 use super::encoding::{Encoding, Outside};
 use super::table::{Grid, Level};
 use crate::arithmetic::{Dual, Scalar, Truth};
@@ -353,6 +353,7 @@ fn input_part<S: Scalar, I: Input<S>, const D: usize>(
             }
         }
     }
+    v_positions.iter_mut().for_each(|sums| *sums = skewed(encoding, *sums));
 }
 
 /// What one level adds to the gradient of a point.

@@ -1,6 +1,8 @@
 //! The level table, and how a level's vertices become entries of the table of features.
 
-use super::encoding::{Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, RightCorner};
+use super::encoding::{
+    Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, RightCorner, Skew,
+};
 
 /// The factors of [`Hash::Prime`] by axis.
 const PRIMES: [u32; MOST_DIMENSIONS] = [1, 2_654_435_761, 805_459_861, 3_674_653_429];
@@ -291,6 +293,10 @@ fn check(encoding: &Encoding) -> Result<(), GridError> {
     if simplex && encoding.right_corner != RightCorner::FloorPlusOne {
         let reason = "a simplex has its vertices from floor + 1, give 'floor-plus-one'";
         return contradiction(RightCorner::FIELD, encoding.right_corner.name(), reason);
+    }
+    if !simplex && encoding.skew != Skew::None {
+        let reason = "only simplices are skewed, give lattice 'simplex'";
+        return contradiction(Skew::FIELD, encoding.skew.name(), reason);
     }
     if encoding.crowded == Crowded::Tiled && encoding.dense_stride == DenseStride::Never {
         let reason = "tiled levels count vertices by a stride, which 'never' has none of";

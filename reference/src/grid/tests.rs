@@ -35,6 +35,9 @@ fn encodings() -> Vec<Encoding> {
             }
         }
     }
+    let simplices = all.iter().filter(|encoding| encoding.lattice == Lattice::Simplex);
+    let skewed = simplices.map(|&encoding| Encoding { skew: Skew::Simplex, ..encoding });
+    all.extend(skewed.collect::<Vec<_>>());
     all.retain(|&encoding| Grid::new(encoding, [1, 1], &[1.0], &[2], &[0, 2]).is_ok());
     all
 }

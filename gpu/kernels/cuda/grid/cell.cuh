@@ -25,6 +25,7 @@ enum : unsigned { FLOOR_PLUS_ONE = 0, CEIL = 1 };
 enum : unsigned { RESOLUTION = 0, RESOLUTION_PLUS_ONE = 1, NEVER = 2 };
 enum : unsigned { HASHED = 0, TILED = 1 };
 enum : unsigned { OUTSIDE_WRAPS = 0, OUTSIDE_ZERO = 1 };
+enum : unsigned { SKEW_NONE = 0, SKEW_SIMPLEX = 1 };
 
 // Mirrors `PARAMS` in gpu/src/stages/grid.rs.
 struct Params {
@@ -42,9 +43,10 @@ struct Params {
     unsigned dense_stride;
     unsigned crowded;
     unsigned outside;
+    unsigned skew;
     // Lanes of a group from which it is added up in registers; of `grid_backward`.
     unsigned threshold;
-    unsigned padding[2];
+    unsigned padding;
 };
 
 // A row of the level table, whose resolution is data: it hangs on single roundings of the scale.
@@ -120,12 +122,43 @@ __device__ inline float smoothed(const Params& params, float t) {
     return params.interpolation == SMOOTHSTEP ? t * t * (3.0f - 2.0f * t) : t;
 }
 
+// (sqrt(d + 1) - 1) / d.
+__device__ inline float skew_factor(unsigned dimensions) {
+    const float flat = dimensions == 1 ? 0.41421357f : 0.36602540f;
+    const float solid = dimensions == 3 ? 0.33333334f : 0.30901700f;
+    return dimensions < 3 ? flat : solid;
+}
+
+// Moves the axes' numbers along the diagonal, where simplices are skewed. As a matrix this is its own
+// transpose: it also takes gradients back to where the points were.
+__device__ inline void skew(const Params& params, float (&axes)[AXES]) {
+    if (params.skew != SKEW_SIMPLEX) {
+        return;
+    }
+    float sum = 0.0f;
+#pragma unroll
+    for (unsigned j = 0; j < AXES; j++) {
+        sum = j < params.dimensions ? sum + axes[j] : sum;
+    }
+    const float along = skew_factor(params.dimensions) * sum;
+#pragma unroll
+    for (unsigned j = 0; j < AXES; j++) {
+        axes[j] = j < params.dimensions ? axes[j] + along : axes[j];
+    }
+}
+
 __device__ inline Cell locate(const Params& params, const Level& level, const float (&x)[AXES]) {
     Cell cell;
+    float located[AXES];
 #pragma unroll
     for (unsigned j = 0; j < AXES; j++) {
         const float scaled = level.scale * x[j];
-        const float at = params.position_offset == OFFSET_HALF ? scaled + 0.5f : scaled;
+        located[j] = params.position_offset == OFFSET_HALF ? scaled + 0.5f : scaled;
+    }
+    skew(params, located);
+#pragma unroll
+    for (unsigned j = 0; j < AXES; j++) {
+        const float at = located[j];
         const float vertex = floorf(at);
         const float t = at - vertex;
         // By way of a signed integer: a negative float has no unsigned one (hazard 6).

@@ -83,6 +83,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
             }
         }
     }
+    skew(params, sums);
 #pragma unroll
     for (unsigned j = 0; j < AXES; j++) {
         if (j < params.dimensions) {

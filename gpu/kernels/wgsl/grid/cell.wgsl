@@ -16,6 +16,7 @@ const RESOLUTION_PLUS_ONE: u32 = 1u;
 const NEVER: u32 = 2u;
 const TILED: u32 = 1u;
 const OUTSIDE_ZERO: u32 = 1u;
+const SKEW_SIMPLEX: u32 = 1u;
 
 const AXES: vec4<u32> = vec4<u32>(0u, 1u, 2u, 3u);
 
@@ -35,6 +36,7 @@ struct Params {
     dense_stride: u32,
     crowded: u32,
     outside: u32,
+    skew: u32,
     // Lanes of a group from which it is added up in registers; of `grid_backward`.
     threshold: u32,
 }
@@ -126,9 +128,28 @@ fn after(fraction: f32, axis: u32, all: vec4<f32>) -> vec4<u32> {
     return select(vec4<u32>(0u), vec4<u32>(1u), behind);
 }
 
+// (sqrt(d + 1) - 1) / d.
+fn skew_factor() -> f32 {
+    let flat = select(0.36602540f, 0.41421357f, params.dimensions == 1u);
+    let solid = select(0.30901700f, 0.33333334f, params.dimensions == 3u);
+    return select(solid, flat, params.dimensions < 3u);
+}
+
+// The axes' numbers moved along the diagonal, where simplices are skewed. As a matrix this is its own
+// transpose: it also takes gradients back to where the points were.
+fn skewed(axes: vec4<f32>) -> vec4<f32> {
+    if params.skew != SKEW_SIMPLEX {
+        return axes;
+    }
+    let own = select(vec4<f32>(0.0), axes, present());
+    let along = skew_factor() * (own.x + own.y + own.z + own.w);
+    return select(axes, axes + along, present());
+}
+
 fn locate(level: Level, x: vec4<f32>) -> Cell {
     let scaled = level.scale * x;
-    let at = select(scaled, scaled + 0.5, params.position_offset == OFFSET_HALF);
+    let located = select(scaled, scaled + 0.5, params.position_offset == OFFSET_HALF);
+    let at = skewed(located);
     let vertex = floor(at);
     let t = at - vertex;
     // By way of signed integers: a negative float has no unsigned one (hazard 6).

@@ -58,8 +58,9 @@ fn grid_backward_input(@builtin(global_invocation_id) id: vec3<u32>) {
                 }
             }
         }
+        let slopes = skewed(sums);
         for (var j = 0u; j < params.dimensions; j++) {
-            v_positions[id.x * params.dimensions + j] = sums[j];
+            v_positions[id.x * params.dimensions + j] = slopes[j];
         }
     }
 }

@@ -19,17 +19,21 @@ pub(super) fn check(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> 
             return fail(format!("there are {found} {what}, expected 1 to {most}"));
         }
     }
-    for (name, values) in FIELDS {
+    fields(inputs, &FIELDS)?;
+    levels(inputs.u32("offsets")?, sizes.get("E"))
+}
+
+/// That the numbers which stand for fields are known.
+pub(super) fn fields(inputs: &Tensors, all: &[(&str, &[&str])]) -> Result<(), EngineError> {
+    for (name, values) in all {
         let number = inputs.u32(name)?[0];
         if number as usize >= values.len() {
             let last = values.len() - 1;
-            return fail(format!(
-                "{name} is {number}, expected 0 to {last}: {}",
-                values.join(", ")
-            ));
+            let names = values.join(", ");
+            return fail(format!("{name} is {number}, expected 0 to {last}: {names}"));
         }
     }
-    levels(inputs.u32("offsets")?, sizes.get("E"))
+    Ok(())
 }
 
 /// Entries of a level that the table has not got would be read and added to.

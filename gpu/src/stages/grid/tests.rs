@@ -37,8 +37,8 @@ fn refused(inputs: &Tensors) -> String {
 
 #[test]
 fn a_level_has_entries_of_the_table() {
-    for stage in STAGES {
-        let good = inputs(Stage::of(stage), 3, &[0, 4, 12], 2);
+    for stage in OF_POINTS {
+        let good = inputs(stage, 3, &[0, 4, 12], 2);
         assert!(stage.check_inputs(&good).is_ok(), "{}", stage.name);
     }
     let good = inputs(GRID_BACKWARD, 3, &[0, 4, 12], 2);
@@ -90,4 +90,44 @@ fn a_workgroup_keeps_sums_of_so_many_entries() {
     let text = "1025 rows, a workgroup of block keeps sums of up to 1024";
     assert_eq!(beyond(Reduction::Block).as_deref(), Some(text), "one too many");
     assert_eq!(beyond(Reduction::SwS), None, "the others do not");
+}
+
+/// A table of 8 levels from 16 to 2048.
+pub(crate) fn table() -> Tensors {
+    let mut all = Tensors::new();
+    let numbers = [("levels", 8), ("dimensions", 3), ("features", 2), ("coarsest", 16)];
+    for (name, number) in numbers.into_iter().chain([("most_entries", 1 << 19)]) {
+        all.scalar(name, number);
+    }
+    TABLE_FIELDS.iter().for_each(|(name, _)| all.scalar(name, 0_u32));
+    all.array("ratio", &[], Data::F32(vec![2.0])).expect("one number");
+    all
+}
+
+#[test]
+fn a_table_of_32_bit_integers_is_asked_for() {
+    assert!(LEVELS.check_inputs(&table()).is_ok(), "the usual one");
+    for (name, number, expected) in [
+        ("levels", 0, "levels is 0, expected 1 to 255"),
+        ("dimensions", 5, "dimensions is 5, expected 1 to 4"),
+        ("features", 9, "features is 9, expected 1 to 8"),
+        ("coarsest", 0, "coarsest is 0, expected 1 to 16777216"),
+        ("coarsest", 1 << 24, "coarsest x ratio^(levels - 1) is 2147483648"),
+        ("most_entries", 0, "most_entries is 0, expected 1 to"),
+        ("most_entries", 1 << 29, "may come to 4294967296: offsets have 32 bits"),
+        ("scale_rule", 2, "scale_rule is 2, expected 0 to 1: minus-one, floor"),
+    ] {
+        let mut wrong = table();
+        wrong.scalar(name, number);
+        match LEVELS.check_inputs(&wrong) {
+            Err(EngineError::Input(text)) => assert!(text.contains(expected), "{text}"),
+            other => panic!("{name} {number}: {other:?}"),
+        }
+    }
+    let mut wrong = table();
+    wrong.array("ratio", &[], Data::F32(vec![0.5])).expect("one number");
+    let said = LEVELS.check_inputs(&wrong);
+    assert!(
+        matches!(said, Err(EngineError::Input(text)) if text == "ratio is 0.5, expected 1 or more")
+    );
 }

@@ -9,7 +9,8 @@ use super::super::sharpness;
 use super::only_of_splats;
 use crate::io::InputError;
 use crate::workloads::grid::case::Case;
-use crate::workloads::grid::case_file::read_case;
+use crate::workloads::grid::case_file::{AnyCaseFile, read_any};
+use crate::workloads::grid::growth::GrowthCase;
 use crate::workloads::grid::result_file::{Outputs, Radii, write_result};
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
 
@@ -20,7 +21,10 @@ use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
 pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     only_of_splats(plan, "grid encodings")?;
     let cannot = |error: InputError| CliError::caused("cannot read the case", error);
-    let case = read_case(&plan.case).map_err(cannot)?.case;
+    let case = match read_any(&plan.case).map_err(cannot)? {
+        AnyCaseFile::Points(file) => file.case,
+        AnyCaseFile::Growth(case, _) => return level_table(plan, &case),
+    };
     let report = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => {
             written(write_result(&plan.output, &case.grid, Outputs::<f32>::of(&case), None))?;
@@ -42,6 +46,16 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
     )?;
     write!(out, "{report}")?;
     Ok(Outcome::Agree)
+}
+
+/// What a level table is judged by depends on what the program itself has, which no file of bounds can say.
+fn level_table(plan: &OraclePlan, case: &GrowthCase) -> Result<Outcome, CliError> {
+    let file = plan.case.display();
+    Err(CliError::new(format!(
+        "{file}: {} is a level table, whose entries and offsets follow from a program's own resolutions; judge \
+         it by 'splatcheck check --case {file}'",
+        case.name
+    )))
 }
 
 fn written(result: Result<(), InputError>) -> Result<(), CliError> {

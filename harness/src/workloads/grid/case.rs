@@ -7,7 +7,7 @@ use splatcheck_gpu::stages::grid::FIELDS;
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
 use splatcheck_reference::grid::{
     Crowded, DenseStride, Encoding, Grid, GridError, Hash, Interpolation, Lattice, Outside,
-    PositionOffset, RightCorner,
+    PositionOffset, RightCorner, Skew,
 };
 
 /// Points in a grid encoding. All numbers are f32, exactly those in the file.
@@ -132,7 +132,7 @@ impl Case {
 }
 
 /// The place of a field's value among all of them, which is the number that stands for it.
-fn place<T: PartialEq>(all: &[T], value: &T) -> u32 {
+pub(super) fn place<T: PartialEq>(all: &[T], value: &T) -> u32 {
     let at = all.iter().position(|one| one == value);
     at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
 }
@@ -148,6 +148,7 @@ fn numbers(encoding: &Encoding) -> [u32; FIELDS.len()] {
         dense_stride,
         crowded,
         outside,
+        skew,
     } = encoding;
     [
         place(Lattice::ALL, lattice),
@@ -158,12 +159,15 @@ fn numbers(encoding: &Encoding) -> [u32; FIELDS.len()] {
         place(DenseStride::ALL, dense_stride),
         place(Crowded::ALL, crowded),
         place(Outside::ALL, outside),
+        place(Skew::ALL, skew),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splatcheck_gpu::stages::grid::TABLE_FIELDS;
+    use splatcheck_reference::grid::{EntriesRule, ScaleRule};
 
     /// The kernels know a field's values by their places.
     #[test]
@@ -180,10 +184,19 @@ mod tests {
             (DenseStride::FIELD, names(DenseStride::ALL)),
             (Crowded::FIELD, names(Crowded::ALL)),
             (Outside::FIELD, names(Outside::ALL)),
+            (Skew::FIELD, names(Skew::ALL)),
         ];
         for ((field, values), (name, known)) in all.iter().zip(FIELDS) {
             assert!(*field == name && values == known, "{field}: {values:?}, {known:?}");
         }
-        assert_eq!(numbers(&Encoding::default()), [0, 0, 1, 0, 0, 0, 0, 0], "linear hash grids");
+        let of_tables = [
+            (DenseStride::FIELD, names(DenseStride::ALL)),
+            (ScaleRule::FIELD, names(ScaleRule::ALL)),
+            (EntriesRule::FIELD, names(EntriesRule::ALL)),
+        ];
+        for ((field, values), (name, known)) in of_tables.iter().zip(TABLE_FIELDS) {
+            assert!(*field == name && values == known, "{field}: {values:?}, {known:?}");
+        }
+        assert_eq!(numbers(&Encoding::default()), [0, 0, 1, 0, 0, 0, 0, 0, 0], "linear hash grids");
     }
 }

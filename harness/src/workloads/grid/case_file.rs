@@ -9,7 +9,9 @@
 //! hash grids where absent: `lattice` = `cubic` or `simplex`, `hash` = `prime` or `rolling`, `interpolation` =
 //! `linear`, `nearest` or `smoothstep`, `position_offset` = `half` or `zero`, `right_corner` =
 //! `floor-plus-one` or `ceil`, `dense_stride` = `resolution`, `resolution-plus-one` or `never`,
-//! `crowded` = `hash` or `tiled`, `outside` = `wraps` or `zero`; optional `name` (the file's name where
+//! `crowded` = `hash` or `tiled`, `outside` = `wraps` or `zero`; `skew` = `none` or `simplex`;
+//! `profile` = `tiny-cuda-nn`, `torch-ngp`,
+//! `nerfstudio` or `dr-jit`, whose fields are then those that are absent; optional `name` (the file's name where
 //! absent), `purpose` and `hazards` (as in `3,5`). Keys that start with `splatcheck.` are notes. Any other
 //! tensor or key is refused, since a misspelt one would silently change the case.
 //!
@@ -18,10 +20,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use splatcheck_reference::grid::{Encoding, Grid};
+use splatcheck_reference::grid::{Encoding, Grid, Profile};
 
 use super::case::{Case, LevelTable};
 use super::fields::{self, encoding_of, fields, refused};
+use super::growth::{self, GrowthCase};
+use super::text::AnyText;
 use super::{NAME, text};
 use crate::io::container::{self, Container, Entry, need_only};
 use crate::io::error::{InputError, Problem, quoted};
@@ -33,7 +37,7 @@ use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 pub const EXTENSIONS: [&str; 2] = ["safetensors", text::EXTENSION];
 const TENSORS: [&str; 6] = ["positions", "table", "scales", "resolutions", "offsets", "v_features"];
 /// Keys beside those of the fields.
-const KEYS: [&str; 4] = [WORKLOAD_KEY, "name", "purpose", "hazards"];
+pub(super) const KEYS: [&str; 5] = [WORKLOAD_KEY, "name", "purpose", "hazards", Profile::FIELD];
 
 /// A case and what its file carries beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +60,39 @@ pub fn read_case(file: &Path) -> Result<CaseFile, InputError> {
         return Ok(CaseFile { case, notes: BTreeMap::new() });
     }
     parse(&bytes, &read::stem(file)).map_err(|problem| problem.in_file(file))
+}
+
+/// A case of the workload that a file holds, with its notes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyCaseFile {
+    /// Of points, for the stages that have a level table.
+    Points(Box<CaseFile>),
+    /// Of the numbers that a level table follows from.
+    Growth(GrowthCase, BTreeMap<String, String>),
+}
+
+/// Reads a case of either kind and form.
+///
+/// # Errors
+/// As [`read_case`].
+pub fn read_any(file: &Path) -> Result<AnyCaseFile, InputError> {
+    let bytes = read::bytes(file)?;
+    let name = read::stem(file);
+    let located = |problem: Problem| problem.in_file(file);
+    let points = |file| AnyCaseFile::Points(Box::new(file));
+    if is_text(file) {
+        let text = read::utf8(&bytes).map_err(located)?;
+        return match text::parse_any(text, &name).map_err(located)? {
+            AnyText::Points(case) => Ok(points(CaseFile { case: *case, notes: BTreeMap::new() })),
+            AnyText::Growth(case) => Ok(AnyCaseFile::Growth(case, BTreeMap::new())),
+        };
+    }
+    let container = container::parse(&bytes).map_err(located)?;
+    if container.tensors.contains_key(growth::file::RATIO) {
+        let (case, notes) = growth::file::parse(&container, &name).map_err(located)?;
+        return Ok(AnyCaseFile::Growth(case, notes));
+    }
+    parse(&bytes, &name).map(points).map_err(located)
 }
 
 /// [`read_case`] of bytes already in memory; `default_name` is used where they carry no name.
@@ -94,7 +131,7 @@ pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
 }
 
 /// Numbers of hazards, as in `3,5`.
-fn hazards(text: &str) -> Result<Vec<u8>, Problem> {
+pub(super) fn hazards(text: &str) -> Result<Vec<u8>, Problem> {
     let numbers = text.split(',').map(str::trim).filter(|number| !number.is_empty());
     let parsed = numbers.map(|number| {
         number.parse().ok().filter(|number| (1..=20).contains(number)).ok_or_else(|| {
@@ -125,6 +162,19 @@ fn finite(name: &str, numbers: Vec<f32>) -> Result<Vec<f32>, Problem> {
     }
 }
 
+/// The same numbers as text.
+pub(super) fn joined(hazards: &[u8]) -> String {
+    let numbers: Vec<String> = hazards.iter().map(u8::to_string).collect();
+    numbers.join(",")
+}
+
+/// That all keys are those of notes.
+pub(super) fn check_notes(notes: &BTreeMap<String, String>) -> Result<(), Problem> {
+    let Some(key) = notes.keys().find(|key| !key.starts_with(NOTE_PREFIX)) else { return Ok(()) };
+    let advice = format!("the keys of notes start with {NOTE_PREFIX}");
+    Err(Problem::new("the key", quoted(key), advice))
+}
+
 /// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].
 ///
 /// # Errors
@@ -144,16 +194,12 @@ pub fn write_case(
 /// As [`write_case`], without the file's name.
 pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, Problem> {
     case.validate()?;
-    if let Some(key) = notes.keys().find(|key| !key.starts_with(NOTE_PREFIX)) {
-        let advice = format!("the keys of notes start with {NOTE_PREFIX}");
-        return Err(Problem::new("the key", quoted(key), advice));
-    }
+    check_notes(notes)?;
     let grid = &case.grid;
-    let hazards: Vec<String> = case.hazards.iter().map(u8::to_string).collect();
     let mut metadata = fields(grid.encoding());
     metadata.insert("name".to_owned(), case.name.clone());
     metadata.insert("purpose".to_owned(), case.purpose.clone());
-    metadata.insert("hazards".to_owned(), hazards.join(","));
+    metadata.insert("hazards".to_owned(), joined(&case.hazards));
     metadata.extend(notes.clone());
     let (points, features, levels) = (case.points(), grid.features(), grid.levels().len());
     let floats = |name, shape: &[usize], numbers: &[f32]| {

@@ -1,9 +1,10 @@
 //! Grid encodings as a workload: how their cases are drawn and read.
 
 use super::NAME;
-use super::case_file::{self, EXTENSIONS};
+use super::case_file::{AnyCaseFile, EXTENSIONS, read_any};
 use super::generators::{ALL, find};
-use super::space;
+use super::growth::generator::LEVEL_TABLES;
+use super::{growth, space};
 use crate::case_space::Axis;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Promise, Workload};
@@ -21,23 +22,33 @@ impl Workload for Grids {
     }
 
     fn generators(&self) -> Vec<&'static Generator> {
-        ALL.iter().map(|row| &row.generator).collect()
+        ALL.iter().map(|row| &row.generator).chain([&LEVEL_TABLES]).collect()
     }
 
     /// Its cases are made smaller by what they are ([`super::minimize`]), not by how they were drawn.
     fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
+        if generator.name == LEVEL_TABLES.name {
+            let case: AnyCase = Arc::new(growth::generator::draw(draw.turn, seed, index));
+            return Some(Box::new(Just(case)));
+        }
         let row = find(generator.name)?;
         let case: AnyCase = Arc::new(row.draw_for(draw.lane_width, draw.turn, seed, index));
         Some(Box::new(Just(case)))
     }
 
-    /// The first generator has every other case, the others take turns.
+    /// Every fifth case is a level table. Of the others the first generator has every other one, and the
+    /// rest take turns.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
+        if index % 5 == 4 {
+            let case: AnyCase = Arc::new(growth::generator::draw(index / 5, seed, index));
+            return Box::new(Just(case));
+        }
+        let place = index - index / 5;
         let promised =
             |row: &&'static super::generators::Row| row.generator.promise != Promise::Nothing;
         let others: Vec<_> = ALL.iter().filter(promised).skip(1).collect();
-        let (turn, count) = (index / 2, others.len() as u64);
-        let (row, turn) = if index.is_multiple_of(2) {
+        let (turn, count) = (place / 2, others.len() as u64);
+        let (row, turn) = if place.is_multiple_of(2) {
             (&ALL[0], turn)
         } else {
             (others[usize::try_from(turn % count).unwrap_or(0)], turn / count)
@@ -55,7 +66,11 @@ impl Workload for Grids {
     }
 
     fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
-        let case_file::CaseFile { case, notes } = case_file::read_case(file)?;
-        Ok(CaseFile { case: Arc::new(case), notes })
+        Ok(match read_any(file)? {
+            AnyCaseFile::Points(points) => {
+                CaseFile { case: Arc::new(points.case), notes: points.notes }
+            }
+            AnyCaseFile::Growth(case, notes) => CaseFile { case: Arc::new(case), notes },
+        })
     }
 }

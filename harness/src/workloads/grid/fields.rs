@@ -4,14 +4,14 @@ use super::NAME;
 use crate::io::error::{Problem, quoted};
 use crate::workload::WORKLOAD_KEY;
 use splatcheck_reference::grid::{
-    Crowded, DenseStride, Encoding, GridError, Hash, Interpolation, Lattice, Outside,
-    PositionOffset, RightCorner, UnknownSetting,
+    Crowded, DenseStride, Encoding, EntriesRule, GridError, Hash, Interpolation, Lattice, Outside,
+    PositionOffset, Profile, RightCorner, ScaleRule, Skew, UnknownSetting,
 };
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// The names of all fields.
-pub(super) const ALL: [&str; 8] = [
+pub(super) const ALL: [&str; 9] = [
     Lattice::FIELD,
     Hash::FIELD,
     Interpolation::FIELD,
@@ -20,26 +20,40 @@ pub(super) const ALL: [&str; 8] = [
     DenseStride::FIELD,
     Crowded::FIELD,
     Outside::FIELD,
+    Skew::FIELD,
 ];
 
-/// The fields of an encoding from a case's keys, each with the value that stands for an absent one; `located`
+/// What a file says under a key.
+pub(super) type Texts<'r, 'a> = &'r dyn Fn(&str) -> Result<Option<&'a str>, Problem>;
+
+/// A field's value, `default` where it is absent; `located` says where a problem of a field is.
+fn field<T: FromStr<Err = UnknownSetting>>(
+    text: Texts<'_, '_>,
+    located: impl Fn(Problem, &str) -> Problem,
+    (name, default): (&str, T),
+) -> Result<T, Problem> {
+    let refused = |error: UnknownSetting| {
+        let advice = format!("expected {}", error.expected);
+        located(Problem::new(error.field, quoted(&error.written), advice), name)
+    };
+    text(name)?.map_or(Ok(default), |text| text.parse().map_err(refused))
+}
+
+/// The program whose fields hold where a case says nothing.
+pub(super) fn profile(
+    text: Texts<'_, '_>,
+    located: impl Fn(Problem, &str) -> Problem + Copy,
+) -> Result<Profile, Problem> {
+    field(text, located, (Profile::FIELD, Profile::TinyCudaNn))
+}
+
+/// The fields of an encoding from a case's keys, each with its profile's value for an absent one; `located`
 /// says where a problem of a field is.
-pub(super) fn encoding_of<'a>(
-    text: &dyn Fn(&str) -> Result<Option<&'a str>, Problem>,
+pub(super) fn encoding_of(
+    text: Texts<'_, '_>,
     located: impl Fn(Problem, &str) -> Problem + Copy,
 ) -> Result<Encoding, Problem> {
-    fn field<'a, T: FromStr<Err = UnknownSetting>>(
-        text: &dyn Fn(&str) -> Result<Option<&'a str>, Problem>,
-        located: impl Fn(Problem, &str) -> Problem,
-        (name, default): (&str, T),
-    ) -> Result<T, Problem> {
-        let refused = |error: UnknownSetting| {
-            let advice = format!("expected {}", error.expected);
-            located(Problem::new(error.field, quoted(&error.written), advice), name)
-        };
-        text(name)?.map_or(Ok(default), |text| text.parse().map_err(refused))
-    }
-    let usual = Encoding::default();
+    let usual = profile(text, located)?.encoding();
     Ok(Encoding {
         lattice: field(text, located, (Lattice::FIELD, usual.lattice))?,
         hash: field(text, located, (Hash::FIELD, usual.hash))?,
@@ -49,7 +63,31 @@ pub(super) fn encoding_of<'a>(
         dense_stride: field(text, located, (DenseStride::FIELD, usual.dense_stride))?,
         crowded: field(text, located, (Crowded::FIELD, usual.crowded))?,
         outside: field(text, located, (Outside::FIELD, usual.outside))?,
+        skew: field(text, located, (Skew::FIELD, usual.skew))?,
     })
+}
+
+/// The fields that say how a level table grows.
+pub(super) struct TableRules {
+    pub(super) dense_stride: DenseStride,
+    pub(super) scale_rule: ScaleRule,
+    pub(super) entries_rule: EntriesRule,
+}
+
+impl TableRules {
+    /// As [`encoding_of`], with a profile's values for absent ones.
+    pub(super) fn read(
+        text: Texts<'_, '_>,
+        located: impl Fn(Problem, &str) -> Problem + Copy,
+        profile: Profile,
+    ) -> Result<Self, Problem> {
+        let stride = (DenseStride::FIELD, profile.encoding().dense_stride);
+        Ok(Self {
+            dense_stride: field(text, located, stride)?,
+            scale_rule: field(text, located, (ScaleRule::FIELD, profile.scale_rule()))?,
+            entries_rule: field(text, located, (EntriesRule::FIELD, profile.entries_rule()))?,
+        })
+    }
 }
 
 /// A level table and fields that contradict each other.
@@ -69,6 +107,7 @@ pub(super) fn fields(encoding: &Encoding) -> BTreeMap<String, String> {
         dense_stride,
         crowded,
         outside,
+        skew,
     } = *encoding;
     [
         (WORKLOAD_KEY, NAME),
@@ -80,6 +119,7 @@ pub(super) fn fields(encoding: &Encoding) -> BTreeMap<String, String> {
         (DenseStride::FIELD, dense_stride.name()),
         (Crowded::FIELD, crowded.name()),
         (Outside::FIELD, outside.name()),
+        (Skew::FIELD, skew.name()),
     ]
     .map(|(key, text)| (key.to_owned(), text.to_owned()))
     .into()

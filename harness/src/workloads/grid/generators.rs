@@ -9,6 +9,7 @@ mod fields;
 mod groups;
 mod lost;
 mod numbers;
+mod profiles;
 mod sharing;
 mod sizes;
 mod tables;
@@ -20,7 +21,7 @@ use super::case::{Case, LevelTable};
 use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
 use splatcheck_reference::grid::{Crowded, DenseStride, Encoding};
-use splatcheck_reference::grid::{Interpolation, Lattice, RightCorner};
+use splatcheck_reference::grid::{Interpolation, Lattice, RightCorner, Skew};
 
 /// A row of the table: a generator and how it draws.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +87,13 @@ pub const ALL: &[Row] = &[
         "levels at the border of dense and hashed, of a single entry, and of more vertices than 32 bits count",
         tables::KINDS,
         tables::plan,
+    ),
+    often(
+        "profiles",
+        &[7],
+        "the encodings of tiny-cuda-nn, torch-ngp, nerfstudio and Dr.Jit with the level tables that they make",
+        profiles::KINDS,
+        profiles::plan,
     ),
     often(
         "sizes",
@@ -172,7 +180,8 @@ fn together(encoding: Encoding) -> Encoding {
     let right_corner = if simplex { RightCorner::FloorPlusOne } else { encoding.right_corner };
     let uncounted = encoding.dense_stride == DenseStride::Never;
     let crowded = if uncounted { Crowded::Hash } else { encoding.crowded };
-    Encoding { interpolation, right_corner, crowded, ..encoding }
+    let skew = if simplex { encoding.skew } else { Skew::None };
+    Encoding { skew, interpolation, right_corner, crowded, ..encoding }
 }
 
 impl Row {

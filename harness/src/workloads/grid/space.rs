@@ -1,9 +1,12 @@
 //! The ways in which cases of grid encodings differ.
 
 use super::case::Case;
+use super::growth::GrowthCase;
 use crate::case_space::{Axis, Side, Traits, near_powers};
+use splatcheck_reference::arithmetic::Cuda;
 use splatcheck_reference::grid::{
-    Crowded, DenseStride, Hash, Interpolation, Lattice, Outside, PositionOffset, RightCorner,
+    Crowded, DenseStride, EntriesRule, Hash, Interpolation, Lattice, LevelBounds, Outside,
+    PositionOffset, RightCorner, ScaleRule, Skew, levels,
 };
 
 const POINTS: &str = "points";
@@ -16,6 +19,9 @@ const PLACES: &str = "positions";
 const NEGATIVE: &str = "negative";
 const INSIDE: &str = "inside";
 const BEYOND: &str = "beyond 1";
+const CEIL: &str = "resolutions of a level table";
+const DECIDED: &str = "decided";
+const OPEN: &str = "left open by roundings";
 
 /// Powers of two about which there are numbers of points: warps and workgroups.
 const POWERS: [u32; 3] = [4, 5, 8];
@@ -42,7 +48,23 @@ fields! {
     RightCorner: right_corner,
     DenseStride: dense_stride,
     Crowded: crowded,
-    Outside: outside
+    Outside: outside,
+    Skew: skew
+}
+
+/// Whether roundings decide what a level table has.
+fn ceil_of(case: &GrowthCase) -> &'static str {
+    let open = |level: &LevelBounds<Cuda>| level.resolutions.is_none_or(|[low, high]| low != high);
+    if levels::<Cuda>(&case.growth).iter().any(open) { OPEN } else { DECIDED }
+}
+
+/// What a case of a level table has.
+pub(super) fn traits_of_growth(case: &GrowthCase) -> Traits {
+    Traits::from([
+        (CEIL.to_owned(), ceil_of(case).to_owned()),
+        (ScaleRule::FIELD.to_owned(), case.growth.scale_rule.to_string()),
+        (EntriesRule::FIELD.to_owned(), case.growth.entries_rule.to_string()),
+    ])
 }
 
 /// Every way in which cases differ.
@@ -55,6 +77,9 @@ pub(super) fn axes() -> Vec<Axis> {
         Axis::new(FEATURES, [1, 2, 4, 8]),
         Axis::new(LEVELS, [DENSE, CROWDED]),
         Axis::new(PLACES, [NEGATIVE, INSIDE, BEYOND]),
+        Axis::new(CEIL, [DECIDED, OPEN]),
+        Axis::new(ScaleRule::FIELD, ScaleRule::ALL),
+        Axis::new(EntriesRule::FIELD, EntriesRule::ALL),
     ]);
     axes
 }

@@ -4,6 +4,7 @@
 //! workload = "grid"
 //! purpose = "a level on the knife edge"  # one line
 //! hazards = `[6]`                        # optional
+//! profile = "torch-ngp"                  # whose fields hold that are absent; optional: tiny-cuda-nn's
 //! interpolation = "smoothstep"           # and the other fields of a case file; optional
 //! dimensions = 2                         # of a position; optional where there is a point
 //! features = 2                           # of an entry
@@ -27,10 +28,12 @@
 use super::NAME;
 use super::case::{Case, LevelTable};
 use super::fields::{self, encoding_of, refused};
+use super::growth::text::GROWTH;
+use super::growth::{self, GrowthCase};
 use crate::io::error::Problem;
 use crate::io::toml_node::{self, Node, Table};
 use crate::workload::WORKLOAD_KEY;
-use splatcheck_reference::grid::Grid;
+use splatcheck_reference::grid::{Grid, Profile};
 
 /// Extension of the files.
 pub const EXTENSION: &str = "toml";
@@ -39,8 +42,17 @@ pub const EXTENSION: &str = "toml";
 const MAX_VALUES: usize = 1 << 24;
 const TOO_LARGE: &str = "a text case is small: make it smaller or a .safetensors";
 
-const KEYS: [&str; 8] =
-    [WORKLOAD_KEY, "purpose", "hazards", "dimensions", "features", "table", "level", "point"];
+const KEYS: [&str; 9] = [
+    WORKLOAD_KEY,
+    "purpose",
+    "hazards",
+    Profile::FIELD,
+    "dimensions",
+    "features",
+    "table",
+    "level",
+    "point",
+];
 const LEVEL_KEYS: [&str; 3] = ["scale", "resolution", "entries"];
 const POINT_KEYS: [&str; 4] = ["position", "v_features", "repeat", "step"];
 
@@ -50,8 +62,27 @@ const POINT_KEYS: [&str; 4] = ["position", "v_features", "repeat", "step"];
 /// Names the line and the field, its value and the rule it breaks.
 pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
     let document = toml_node::parse(text)?;
+    points(&Table::root(text, &document), name)
+}
+
+/// A case of either kind.
+pub(super) enum AnyText {
+    Points(Box<Case>),
+    Growth(GrowthCase),
+}
+
+/// As [`parse`]; a case that has the table [`GROWTH`] is one of the stage `levels`.
+pub(super) fn parse_any(text: &str, name: &str) -> Result<AnyText, Problem> {
+    let document = toml_node::parse(text)?;
     let top = Table::root(text, &document);
-    top.allow(&[&KEYS, &fields::ALL])?;
+    match top.get(GROWTH) {
+        Some(_) => growth::text::parse(&top, name).map(AnyText::Growth),
+        None => points(&top, name).map(|case| AnyText::Points(Box::new(case))),
+    }
+}
+
+/// The purpose and the hazards of a case of this workload.
+pub(super) fn head(top: &Table<'_>) -> Result<(String, Vec<u8>), Problem> {
     let workload = top.need(WORKLOAD_KEY)?;
     if workload.string()? != NAME {
         return Err(workload.problem(format!("this is read as a case of '{NAME}'")));
@@ -60,17 +91,25 @@ pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
     if purpose.string()?.trim().is_empty() {
         return Err(purpose.problem("say in one line what the case is there to catch"));
     }
-    let points = items(&top, "point")?;
-    let grid = grid(&top, points.first())?;
+    let hazards = match top.get("hazards") {
+        Some(node) => node.items()?.map(|item| hazard(&item)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    Ok((purpose.string()?.to_owned(), hazards))
+}
+
+/// A case of points.
+fn points(top: &Table<'_>, name: &str) -> Result<Case, Problem> {
+    top.allow(&[&KEYS, &fields::ALL])?;
+    let (purpose, hazards) = head(top)?;
+    let points = items(top, "point")?;
+    let grid = grid(top, points.first())?;
     let mut case = Case {
         name: name.to_owned(),
         id: None,
-        purpose: purpose.string()?.to_owned(),
-        hazards: match top.get("hazards") {
-            Some(node) => node.items()?.map(|item| hazard(&item)).collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        },
-        table: table(&top, &grid)?,
+        purpose,
+        hazards,
+        table: table(top, &grid)?,
         positions: Vec::new(),
         v_features: Vec::new(),
         grid,
@@ -191,6 +230,22 @@ mod tests {
         assert!(case.table.windows(2).all(|two| two[0] != two[1]), "neighbours differ");
         assert_eq!(case.v_features[4..8], [1.0, 2.0, 3.0, 4.0], "as given");
         assert!(case.v_features[..4].iter().all(|x| *x != 0.0 && x.abs() < 1.0), "as usual");
+    }
+
+    #[test]
+    fn a_profile_stands_for_the_fields_that_are_absent() {
+        let text = TEXT.replace("features = 2\n", "features = 2\nprofile = \"torch-ngp\"\n");
+        let case = parse(&text, "a").unwrap_or_else(|e| panic!("{e}"));
+        let expected = Profile::TorchNgp.encoding();
+        let own = splatcheck_reference::grid::Encoding {
+            interpolation: Interpolation::Nearest,
+            ..expected
+        };
+        assert_eq!(*case.grid.encoding(), own, "but for what the case says itself");
+        assert!(!case.grid.levels()[0].dense, "5^2 vertices of r + 1 do not fit 16 entries");
+        let wrong = text.replace("torch-ngp", "ngp");
+        let error = parse(&wrong, "a").expect_err("there is none").to_string();
+        assert!(error.contains("profile is 'ngp': expected tiny-cuda-nn or torch-ngp"), "{error}");
     }
 
     #[test]

@@ -45,9 +45,13 @@ fn loss(case: &Case, positions: &[f64], table: &[f64]) -> f64 {
 #[test]
 fn gradients_are_differences_of_the_loss() {
     const STEP: f64 = 1e-6;
-    for lattice in [Lattice::Cubic, Lattice::Simplex] {
+    for (lattice, skew) in [
+        (Lattice::Cubic, Skew::None),
+        (Lattice::Simplex, Skew::None),
+        (Lattice::Simplex, Skew::Simplex),
+    ] {
         for interpolation in [Interpolation::Linear, Interpolation::Smoothstep] {
-            let encoding = Encoding { lattice, interpolation, ..Encoding::default() };
+            let encoding = Encoding { lattice, skew, interpolation, ..Encoding::default() };
             if lattice == Lattice::Simplex && interpolation == Interpolation::Smoothstep {
                 continue;
             }

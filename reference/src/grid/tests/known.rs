@@ -34,6 +34,43 @@ fn hashes_are_those_of_the_formulas() {
     assert_eq!(level.entry([700, 800, 900]), 502_856, "modulo a power of two");
 }
 
+/// In the points' own space an edge along an axis and the diagonal of a skewed lattice have one length.
+#[test]
+fn the_skew_makes_the_diagonal_as_long_as_an_edge() {
+    let encoding = Encoding {
+        lattice: Lattice::Simplex,
+        skew: Skew::Simplex,
+        position_offset: PositionOffset::Zero,
+        ..Encoding::default()
+    };
+    for d in 2..=4_u8 {
+        // The squares of the corners e_0, e_0 + e_1, ..., taken back by the inverse,
+        // v - (1 - 1 / sqrt(d + 1)) / d sum(v).
+        let axes = f64::from(d);
+        let back = (1.0 - 1.0 / (axes + 1.0).sqrt()) / axes;
+        let square = |ones: u8| {
+            let ones = f64::from(ones);
+            let moved = ones * back;
+            ones * (1.0 - moved).powi(2) + (axes - ones) * moved.powi(2)
+        };
+        assert!((square(1) - square(d)).abs() < 1e-12, "an axis and the diagonal, {d}");
+        // A point halfway to the far corner of the cell of vertex 0 has half of each of the two entries.
+        let resolution = 3_u32;
+        let entries = resolution.pow(d.into());
+        let grid = one(encoding, d.into(), 1.0, resolution, entries);
+        let mut table = vec![0.0; entries as usize];
+        table[0] = 4.0;
+        let far = (0..d).fold(0, |place, _| place * resolution + 1);
+        table[far as usize] = 8.0;
+        let half = vec![0.5 / (f32::from(d) + 1.0).sqrt(); d.into()];
+        let y = forward::<f64, f32>(&grid, &half, &table)[0];
+        assert!((y - 6.0).abs() < 1e-5, "{y} halfway along the diagonal of {d} dimensions");
+    }
+    let cubic = Encoding { lattice: Lattice::Cubic, ..encoding };
+    let error = Grid::new(cubic, [2, 1], &[1.0], &[2], &[0, 8]).expect_err("cubes are not skewed");
+    assert!(error.to_string().contains("skew is 'simplex': only simplices"), "{error}");
+}
+
 #[test]
 fn levels_are_dense_exactly_if_their_vertices_fit() {
     let dense = |stride, d, r, n| {

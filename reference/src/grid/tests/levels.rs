@@ -6,7 +6,14 @@ use crate::arithmetic::{
 };
 
 /// 16 levels from 16 to 2048, b = exp(ln(2048 / 16) / 15) rounded upwards.
-const USUAL: Growth = Growth { coarsest: 16, ratio: 1.381_913, levels: 16, most_entries: 1 << 19 };
+const USUAL: Growth = Growth {
+    coarsest: 16,
+    ratio: 1.381_913,
+    levels: 16,
+    most_entries: 1 << 19,
+    scale_rule: ScaleRule::MinusOne,
+    entries_rule: EntriesRule::RoundThenCap,
+};
 
 #[test]
 fn the_usual_hash_grid_has_its_levels() {
@@ -35,6 +42,72 @@ fn a_level_has_entries_for_its_strides_vertices() {
     assert!(error.is_err(), "no level");
     let huge = Growth { most_entries: u32::MAX, levels: 200, ..USUAL };
     assert!(Grid::grown(Encoding::default(), [3, 1], &huge).is_err(), "no 32 bits number these");
+}
+
+/// The last of 16 to 2048 vertices in 8 levels by torch-ngp's and Dr.Jit's rules, and at the ends of 32 bits.
+#[test]
+fn entries_are_rounded_by_their_programs_rule() {
+    let growth = |entries_rule, most_entries| Growth { entries_rule, most_entries, ..USUAL };
+    let entries = |rule, most, sizes, vertices| {
+        growth(rule, most).entries(DenseStride::Resolution, sizes, vertices)
+    };
+    let [first, after, features] =
+        [EntriesRule::RoundThenCap, EntriesRule::CapThenRound, EntriesRule::RoundToFeatures];
+    for (rule, most, expected) in [
+        (first, 1000, 128),
+        (after, 1000, 128),
+        (features, 1000, 126),
+        (first, 127, 127),
+        (after, 127, 128),
+        (features, 127, 126),
+        (first, 100, 100),
+        (after, 100, 104),
+        (features, 101, 101),
+    ] {
+        assert_eq!(entries(rule, most, [3, 2], 5), expected, "{rule}: 5^3 = 125, at most {most}");
+    }
+    for rule in [first, features] {
+        assert_eq!(entries(rule, u32::MAX, [2, 8], 65_535), 4_294_836_232, "{rule}: 65535^2");
+        assert_eq!(entries(rule, u32::MAX, [2, 8], 65_536), u32::MAX, "{rule}: 2^32, which wraps");
+        assert_eq!(entries(rule, u32::MAX, [4, 8], u32::MAX), u32::MAX, "{rule}: beyond 64 bits");
+    }
+    assert_eq!(growth(after, 7).entries(DenseStride::Never, [3, 2], 5), 7, "T as it is");
+}
+
+/// nerfstudio's scales are whole numbers, 16 to 1024.
+#[test]
+fn floors_are_knife_edges_too() {
+    let growth = Growth { ratio: 1.319_508, scale_rule: ScaleRule::Floor, ..USUAL };
+    let encoding = Profile::Nerfstudio.encoding();
+    let grid = Grid::grown(encoding, [3, 2], &growth).expect("a level table");
+    let scales: Vec<_> = grid.levels().iter().map(|level| level.scale).collect();
+    let expected = [16., 21., 27., 36., 48., 64., 84., 111., 147., 194., 256., 337., 445., 588.];
+    assert_eq!(scales[..14], expected, "floor(16 b^l)");
+    assert!(grid.levels().iter().all(|level| level.entries == 1 << 19 && !level.dense), "T each");
+    for (level, bounds) in levels::<Cuda>(&growth).iter().enumerate().take(5) {
+        let r = bounds.resolution;
+        assert_eq!(bounds.resolutions, Some([r; 2]), "level {level} is decided");
+        assert_eq!(bounds.scale.radius(), 0.0, "so that its scale is exact");
+    }
+    let whole = Growth { ratio: 2.0, scale_rule: ScaleRule::Floor, ..USUAL };
+    for (level, bounds) in levels::<Cuda>(&whole).iter().enumerate().skip(1).take(7) {
+        let r = (16 << level) + 1;
+        assert_eq!(bounds.resolutions, Some([r - 1, r]), "16 2^{level}, or one ulp below it");
+        assert!((1.0..1.1).contains(&bounds.scale.radius()), "one whole number");
+    }
+}
+
+#[test]
+fn profiles_are_those_of_the_programs() {
+    assert_eq!(Profile::TinyCudaNn.encoding(), Encoding::default(), "the usual one");
+    let torch_ngp = Profile::TorchNgp.encoding();
+    let usual = Growth { entries_rule: Profile::TorchNgp.entries_rule(), ..USUAL };
+    let grid = Grid::grown(torch_ngp, [3, 2], &usual).expect("a level table");
+    assert_eq!(grid.levels()[0].entries, 4_920, "17^3 = 4,913 vertices, of r + 1 an axis");
+    for profile in Profile::ALL {
+        assert_eq!(profile.name().parse(), Ok(*profile), "by its name");
+        assert!(Grid::new(profile.encoding(), [3, 2], &[1.0], &[2], &[0, 8]).is_ok(), "{profile}");
+    }
 }
 
 /// With b = 2 all scales are whole numbers: where exp2 may err by an ulp, r may be one larger.

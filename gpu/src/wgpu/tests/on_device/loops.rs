@@ -96,7 +96,8 @@ fn elements(count: usize, values: usize) -> Tensors {
 fn runs() -> Vec<(Stage, Tensors)> {
     let tensors = "the arrays fit";
     let mut all = vec![(SCATTER, elements(300, 1)), (SCATTER, elements(300, 33))];
-    for stage in grid::STAGES.map(Stage::of) {
+    all.push((grid::LEVELS, grid::tests::table()));
+    for stage in grid::OF_POINTS {
         all.push((stage, grid::tests::inputs(stage, 300, &[0, 8, 24], 8)));
         all.push((stage, grid::tests::inputs(stage, 33, &[0, 61], 1)));
     }

@@ -4,7 +4,7 @@ use super::{Plan, at};
 use crate::dice::Dice;
 use splatcheck_reference::grid::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, Outside, PositionOffset,
-    RightCorner,
+    RightCorner, Skew,
 };
 
 /// Turns after which every value of every field has been had, and most pairs.
@@ -33,6 +33,7 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
         dense_stride: of(DenseStride::ALL, turn, 3),
         crowded: of(Crowded::ALL, turn, 7),
         outside: of(Outside::ALL, turn, 4),
+        skew: at(Skew::ALL, turn / 4),
     };
     let d = at(&[3_usize, 2, 1, 4], turn / 4 + turn);
     let features = at(&[2, 4, 1, 8], turn);

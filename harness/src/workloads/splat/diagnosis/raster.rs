@@ -142,7 +142,7 @@ fn at_old_places(mut of: Expectation, kept: &[u32]) -> Expectation {
             OutputBound::OneOf(Allowed { oracle, others, anything: _ }) => {
                 oracle.iter_mut().chain(others.values_mut().flatten()).for_each(old);
             }
-            OutputBound::Interval(_) | OutputBound::Sum(_) => {}
+            OutputBound::Interval(_) | OutputBound::Sum(_) | OutputBound::Follows(_) => {}
         }
     }
     of

@@ -1,0 +1,103 @@
+//! Level tables on knife edges: scales that are whole numbers, vertices about as many as entries, counts about
+//! the last of 32 bits.
+
+use super::GrowthCase;
+use crate::dice::Dice;
+use crate::workload::{CaseId, Generator, Promise, Turns};
+use crate::workloads::grid::NAME;
+use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
+
+/// The generator.
+pub const LEVEL_TABLES: Generator = Generator {
+    name: "levels",
+    hazards: &[6, 15],
+    purpose: "level tables whose scales are whole numbers, whose vertices are about as many as their entries, \
+              or as 32 bits count",
+    promise: Promise::Every,
+    turns: Turns::Often,
+    needs: &[],
+};
+
+/// d, `N_min`, b, L and T.
+type Numbers = (u32, u32, f32, u8, u32);
+
+/// The most entries that every rule rounds within 32 bits.
+const MOST: u32 = u32::MAX - 7;
+
+/// Tables that are known by hand.
+const TABLES: [Numbers; 14] = [
+    // The last scale is 2047, or one ulp beside it.
+    (3, 16, 2.0, 8, 1 << 19),
+    // r^d is 2^32, which 32 bits take for 0, and just below.
+    (2, 65_536, 1.0, 1, MOST),
+    (2, 65_535, 1.0, 1, MOST),
+    (4, 256, 1.0, 1, MOST),
+    (4, 255, 1.0, 1, MOST),
+    (3, 1_625, 1.0, 1, MOST),
+    (3, 1_626, 1.0, 1, MOST),
+    // The usual ones: NeRF, and images of 512 and 8192 in two dimensions.
+    (3, 16, 1.381_91, 16, 1 << 19),
+    (2, 16, 1.259_92, 16, 1 << 24),
+    (2, 16, 1.515_72, 16, 1 << 24),
+    // Every other scale is whole.
+    (3, 16, 1.5, 6, 5_000),
+    // One vertex; equal levels; as many levels as there may be.
+    (4, 1, 1.0, 3, 1),
+    (3, 128, 1.0, 2, 1 << 21),
+    (1, 2, 1.0, 255, 3),
+];
+
+/// Kinds of cases: the known tables, and as many that are drawn, by every rule.
+pub const KINDS: u64 = 2 * TABLES.len() as u64 * 3;
+
+/// A table with about as many vertices as it may have entries.
+fn beside_the_border(dice: &mut Dice) -> Numbers {
+    let d = 1 + dice.below(4);
+    let coarsest = 1 + dice.below(40);
+    let vertices = coarsest.pow(d);
+    let most = (vertices + dice.below(3)).saturating_sub(1).max(1);
+    (d, coarsest, 1.0, 1 + u8::from(dice.coin()), most)
+}
+
+/// A table of any numbers.
+fn any(dice: &mut Dice) -> Numbers {
+    // From 1 to 2.
+    let ratio = 1.5 + 0.5 * dice.value();
+    let levels = u8::try_from(1 + dice.below(12)).unwrap_or(1);
+    (1 + dice.below(4), 1 + dice.below(64), ratio, levels, 1 + dice.below(1 << 20))
+}
+
+fn at<T: Copy>(all: &[T], turn: u64) -> T {
+    all[usize::try_from(turn % all.len() as u64).unwrap_or(0)]
+}
+
+/// The case of these two numbers, named `levels-seed-index`, of the kind whose turn it is.
+#[must_use]
+pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
+    let Generator { name, purpose, hazards, .. } = LEVEL_TABLES;
+    let id = CaseId { workload: NAME, generator: name, seed, index };
+    let dice = &mut Dice::new(seed, index);
+    let (d, coarsest, ratio, levels, most_entries) = match turn % 4 {
+        0 | 2 => at(&TABLES, turn / 2),
+        1 => beside_the_border(dice),
+        _ => any(dice),
+    };
+    let growth = Growth {
+        coarsest,
+        ratio,
+        levels,
+        most_entries,
+        // No two go through their values in the same steps.
+        scale_rule: at(ScaleRule::ALL, turn / 3),
+        entries_rule: at(EntriesRule::ALL, turn),
+    };
+    GrowthCase {
+        name: id.to_string(),
+        id: Some(id),
+        purpose: purpose.to_owned(),
+        hazards: hazards.to_vec(),
+        sizes: [d, at(&[2, 1, 4, 8], turn / 2)],
+        dense_stride: at(DenseStride::ALL, turn / 5),
+        growth,
+    }
+}
