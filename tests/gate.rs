@@ -33,7 +33,7 @@ fn gate(failures: Vec<KnownFailure>) -> Gate {
 
 fn missing() -> Missing {
     let [candidate, reason] = ["cuda", "no libcuda"].map(str::to_owned);
-    Missing { candidate, reason, advice: None }
+    Missing { candidate, reason, advice: None, lost: false }
 }
 
 fn summary(gate: &Gate, reports: &[EngineReport], missing: &[Missing]) -> (Conclusion, Summary) {
