@@ -496,7 +496,12 @@ fn long_first_lists_are_seen_to_their_first_batch_or_to_their_end() {
             let inputs =
                 RasterStage::new(&drawn("wide", turn, profile), 0).expect("few pairs").inputs;
             let [begin, middle, _] = raster_offsets(&inputs);
-            assert_eq!([begin, middle], [0, first], "the first list of turn {turn}");
+            // By the squares of 3D Gaussian Splatting a few of the second list are in the first as well.
+            assert_eq!(begin, 0, "the first list of turn {turn}");
+            assert!(
+                (first..first + 20).contains(&middle),
+                "{middle} in the first list of turn {turn}"
+            );
             let ends = inputs.last_ids.chunks(32).map(<[i32]>::to_vec);
             ends.collect::<Vec<_>>()
         };
@@ -504,7 +509,7 @@ fn long_first_lists_are_seen_to_their_first_batch_or_to_their_end() {
         let first = shaded.iter().flat_map(|row| &row[..16]);
         assert!(first.into_iter().all(|end| (0..192).contains(end)), "{shaded:?}");
         let second = shaded.iter().flat_map(|row| &row[16..]);
-        assert!(second.into_iter().any(|end| *end > 65_546 + 256), "{shaded:?}");
+        assert!(second.into_iter().any(|end| *end > 65_566 + 256), "{shaded:?}");
         let seen = of(17, 8170);
         assert!(seen.iter().flatten().any(|end| *end == 8169), "{seen:?}");
     }
