@@ -157,6 +157,29 @@ fn what_is_no_run_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn a_report_that_somebody_changed_costs_no_more_than_the_picture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
+    let said = wrong(folder.path(), ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let file = folder.path().join("run.json");
+    let json: Value = serde_json::from_slice(&fs::read(&file).expect("written")).expect("JSON");
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut json = json.clone();
+        change(&mut json["engines"][0]["findings"][0]);
+        fs::write(&file, json.to_string()).expect("written");
+        page(folder.path(), &["run.json"])
+    };
+    let html = changed(&|finding| finding["camera"] = 99.into());
+    assert!(html.contains("No picture: the case has no camera 99"), "{html}");
+    let html = changed(&|finding| {
+        finding["outside"][0]["output"] = "render_colors".into();
+        finding["outside"][0]["index"] = vec![u64::MAX, 7, 1].into();
+    });
+    assert!(html.contains("the kernel's image"), "what there is none of is left out");
+}
+
+#[test]
 fn a_reproducer_that_is_gone_costs_the_picture_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";

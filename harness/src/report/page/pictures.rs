@@ -80,6 +80,9 @@ impl Images {
         let case = splat_case(case).ok_or("the case has no image")?;
         let scene = case.scene.map(f64::from);
         let size = [scene.width, scene.height];
+        if finding.camera >= scene.cameras.len() {
+            return Err(format!("the case has no camera {}", finding.camera));
+        }
         if scene.width as usize * scene.height as usize > MOST_PIXELS {
             return Err(format!("{} x {} pixels are too many for a page", size[0], size[1]));
         }
@@ -98,11 +101,10 @@ impl Images {
         if finding.outside.iter().any(|element| wrong(&element)) {
             let mut kernel = oracle.clone();
             for element in finding.outside.iter().filter(wrong) {
-                if let (Some(at), Some(value)) =
-                    (place(&element.index, size), float(&element.value))
-                {
+                let at = place(&element.index, size).and_then(|at| kernel.get_mut(at));
+                if let (Some(at), Some(value)) = (at, float(&element.value)) {
                     // A picture shows numbers only.
-                    kernel[at] = if value.is_nan() { 0.0 } else { value };
+                    *at = if value.is_nan() { 0.0 } else { value };
                 }
             }
             let differ: Vec<_> = kernel.iter().zip(&oracle).map(|(k, o)| 0.5 + k - o).collect();
@@ -146,7 +148,7 @@ fn data_uri(png: &[u8]) -> String {
 /// Where a channel of a pixel is in an image of three channels.
 fn place(index: &[usize], [width, _]: [u32; 2]) -> Option<usize> {
     let [y, x, channel] = *index else { return None };
-    Some((y * width as usize + x) * 3 + channel)
+    y.checked_mul(width as usize)?.checked_add(x)?.checked_mul(3)?.checked_add(channel)
 }
 
 /// The Gaussians with an element outside its bound.
