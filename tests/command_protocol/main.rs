@@ -49,9 +49,11 @@ fn corpus(scenes: &[&str]) -> tempfile::TempDir {
 const SMALL: [&str; 6] =
     ["checkerboard", "list-of-1", "one-pixel", "tile-corner", "transparent", "two-cameras"];
 
-/// Runs, and how many agree and disagree, of the only row of a report.
+/// Runs, and how many agree and disagree, of the only stage of a report with --verbose.
 fn counts(said: &Said) -> [u64; 3] {
-    let row = said.out.lines().find(|line| line.starts_with("command-") && !line.contains(':'));
+    let is_row = |line: &&str| line.starts_with("command-") && !line.contains(':');
+    // The engine's own row stands before that of its stage.
+    let row = said.out.lines().filter(is_row).nth(1);
     let row = row.unwrap_or_else(|| panic!("no row: {said:?}"));
     let cells: Vec<_> = row.split_whitespace().collect();
     [3, 4, 5].map(|cell: usize| cells[cell].parse().expect("a count"))
@@ -72,7 +74,8 @@ fn a_right_program_agrees_on_the_corpus_and_on_random_cases() {
     let folder = tempfile::tempdir().expect("a folder");
     let corpus = root().join("corpora/splat");
     let right = command(&python, "raster.py", "");
-    let words = ["check", "--command", &right, "--model", "ieee", "--jobs", "2", "--cases", "100"];
+    let words =
+        ["check", "-v", "--command", &right, "--model", "ieee", "--jobs", "2", "--cases", "100"];
     let corpus = corpus.to_str().expect("a plain name");
     let said = say(folder.path(), &[&words[..], &["--corpus", corpus]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -149,8 +152,8 @@ fn the_image_that_a_raster_program_returns_is_judged() {
         let said = say(folder.path(), &[&words[..], &["--model", "ieee"]].concat());
         assert_eq!(said.code, Some(0), "{image}: {said:?}");
         assert!(!said.out.contains("have none"), "nobody asks for an image: {said:?}");
-        let row = said.out.lines().find(|line| line.starts_with("command-ieee")).expect("a row");
-        row.split_whitespace().nth(8).and_then(|n| n.parse::<u64>().ok()).expect("elements")
+        let (verdict, _) = said.out.split_once(" elements compared").expect("a verdict");
+        verdict.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok()).expect("elements")
     };
     let [without, with] = ["''", "image"].map(compared);
     assert!(with > without, "{with} elements with the image, {without} without");
@@ -257,7 +260,7 @@ fn every_level_below_the_whole_way_has_its_right_and_its_wrong_program() {
         let named = ["--level", level, "--formulation", formulation];
         let named = &named[..if formulation.is_empty() { 2 } else { 4 }];
         let right = mirror(stage);
-        let words = ["check", "--command", &right, "--cases", "60", "--corpus", corpus];
+        let words = ["check", "-v", "--command", &right, "--cases", "60", "--corpus", corpus];
         let said = say(folder.path(), &[&words[..], named].concat());
         assert_eq!(said.code, Some(0), "{level} {formulation}: {said:?}");
         let [runs, agree, _] = counts(&said);
@@ -292,7 +295,7 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         ("gsplat-main", backward, project_bwd, "'off-diagonal twice'"),
     ] {
         let words = ["check", "--preset", name, "--level", level, "--cases", "40"];
-        let words = [&words[..], &["--corpus", corpus, "--command"]].concat();
+        let words = [&words[..], &["-v", "--corpus", corpus, "--command"]].concat();
         let right = preset(&python, kernel, "");
         let said = say(folder.path(), &[&words[..], &[&right]].concat());
         assert_eq!(said.code, Some(0), "{name}: {said:?}");
@@ -370,7 +373,7 @@ fn a_program_of_the_whole_way_is_judged_by_the_bounds_of_the_oracle_command() {
     let corpus = corpus.path().to_str().expect("a plain name");
     let full = |changed: &str| command(&python, "full.py", &format!("'{oracle}' {changed}"));
     let right = full("");
-    let words = ["check", "--command", &right, "--level", "full", "--model", "cuda"];
+    let words = ["check", "-v", "--command", &right, "--level", "full", "--model", "cuda"];
     let said = say(folder.path(), &[&words[..], &["--corpus", corpus, "--cases", "12"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.starts_with("render_backward is "), "{said:?}");
@@ -392,7 +395,7 @@ fn a_campaign_of_generated_cases_judges_a_program() {
     ] {
         let (right, wrong) = (mirror(stage), mirror(&format!("{stage} {bug}")));
         let fuzz = |command: &str, more: &[&str]| {
-            let args = ["fuzz", "--command", command, "--level", level, "--cases", "60"];
+            let args = ["fuzz", "-v", "--command", command, "--level", level, "--cases", "60"];
             let args = [&args[..], &["--jobs", "2", "--out", level], more].concat();
             say(folder.path(), &args)
         };

@@ -56,7 +56,7 @@ fn a_bad_answer_is_a_failure_with_a_reproducer_and_the_run_goes_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let bad = command(&python, "bad.py", kind);
         // Long enough for Python and numpy to start on a busy machine: only "hang" waits for it.
-        let args = ["check", "--command", &bad, "--model", "ieee", "--timeout", "20"];
+        let args = ["check", "-v", "--command", &bad, "--model", "ieee", "--timeout", "20"];
         let more = ["--corpus", corpus, "--cases", "0"];
         let said = say(folder.path(), &[&args[..], &more].concat());
         assert_eq!(said.code, Some(1), "{kind}: {said:?}");
@@ -79,7 +79,7 @@ fn a_program_that_floods_its_standard_error_is_judged_as_any_other() {
     let corpus = corpus(&SMALL);
     let corpus = corpus.path().to_str().expect("a plain name");
     let floods = command(&python, "bad.py", "floods");
-    let args = ["check", "--command", &floods, "--model", "ieee", "--corpus", corpus];
+    let args = ["check", "-v", "--command", &floods, "--model", "ieee", "--corpus", corpus];
     let said = say(folder.path(), &[&args[..], &["--cases", "0"]].concat());
     assert_eq!((said.code, counts(&said)), (Some(0), [7, 7, 0]), "{said:?}");
     // The same program, made to repeat itself.
@@ -94,7 +94,7 @@ fn a_program_that_keeps_failing_is_given_up() {
     let corpus = corpus.to_str().expect("a plain name");
     let given_up = |bad: &str, words: &str| {
         let folder = tempfile::tempdir().expect("a folder");
-        let args = ["check", "--command", bad, "--corpus", corpus, "--cases", "40"];
+        let args = ["check", "-v", "--command", bad, "--corpus", corpus, "--cases", "40"];
         let said = say(folder.path(), &args);
         assert_eq!(said.code, Some(1), "{bad}: a failure: {said:?}");
         assert!(said.out.contains("command-cuda was given up: "), "{bad}: {said:?}");

@@ -53,11 +53,11 @@ const OPERATIONS: [&str; 46] = [
 ];
 
 /// What may follow an operation; `exit` is an operation that no kernel needs today.
-const MODIFIERS: [&str; 64] = [
+const MODIFIERS: [&str; 65] = [
     "and", "any", "all", "add", "approx", "ballot", "bfly", "b32", "b64", "cas", "down", "eq",
     "equ", "exch", "f32", "ftz", "full", "ge", "geu", "global", "gt", "gtu", "hi", "idx", "le",
     "leu", "lo", "lt", "ltu", "max", "min", "nan", "nc", "ne", "neu", "num", "or", "param", "popc",
-    "pred", "red", "rm", "rmi", "rn", "rni", "rp", "rz", "rzi", "sat", "shared", "shiftamt",
+    "pred", "red", "rm", "rmi", "rn", "rni", "rp", "rpi", "rz", "rzi", "sat", "shared", "shiftamt",
     "sync", "s32", "s64", "to", "uni", "up", "u32", "u64", "v2", "v4", "warp", "wide", "xor",
 ];
 

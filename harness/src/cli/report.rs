@@ -1,5 +1,7 @@
 //! `splatcheck report`: a run as one HTML file.
 
+mod pictures;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -14,7 +16,6 @@ use super::paths;
 use crate::fuzz::{RESULT, Results};
 use crate::gate::{Evidence, Gate, Summary};
 use crate::io::write::write_file;
-use crate::report::page::pictures::Picture;
 use crate::report::page::{Curves, Page};
 
 /// Options of `report`, as typed.
@@ -51,7 +52,7 @@ impl ReportArgs {
         };
         let traffic = self.traffic.as_deref().map(curves).transpose()?.unwrap_or_default();
         let pictures = summary.engines.iter();
-        let pictures = pictures.map(|engine| engine.findings.iter().map(Picture::of).collect());
+        let pictures = pictures.map(|engine| engine.findings.iter().map(pictures::of).collect());
         let page = Page { pictures: pictures.collect(), summary, coverage, traffic };
         Ok(ReportPlan { page, output })
     }

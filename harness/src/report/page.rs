@@ -9,6 +9,7 @@ use crate::coverage::Coverage;
 use crate::gate::{EngineSummary, FindingSummary, Summary};
 use crate::report::shell_word;
 use charts::ChartError;
+pub use maps::float;
 use maps::ratio;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pictures::Picture;

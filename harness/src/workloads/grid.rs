@@ -8,6 +8,7 @@ mod expectation;
 mod fields;
 pub mod generators;
 pub mod growth;
+mod head;
 mod judged;
 pub mod locality;
 pub mod minimize;

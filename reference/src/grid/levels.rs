@@ -134,8 +134,8 @@ pub fn levels<M: Model>(growth: &Growth) -> Vec<LevelBounds<M>> {
         let ends = match growth.scale_rule {
             _ if exact => [scale.value(); 2],
             ScaleRule::MinusOne => scale.ends(),
-            // Whole numbers, but for the outward rounding.
-            ScaleRule::Floor => scale.ends().map(f64::round),
+            // The ball about the scale also holds what lies on the other side of it.
+            ScaleRule::Floor => bounded_grown::<M>(growth, level).ends().map(f64::floor),
         };
         let resolutions = (scale.radius() < f64::INFINITY).then(|| ends.map(resolution));
         LevelBounds { scale, resolution: resolution(scale.value()), resolutions }

@@ -8,7 +8,8 @@ use splatcheck_gpu::Reduction;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A number of the JSON file: one that JSON cannot write is a text there.
-pub(super) fn float(value: &Value) -> Option<f64> {
+#[must_use]
+pub fn float(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.parse().ok(),

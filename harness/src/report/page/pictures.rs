@@ -1,29 +1,11 @@
-//! What can be seen of a finding: the oracle's image of its case, the kernel's where the two differ, and
-//! the Gaussians that differ.
+//! Pictures of a finding: images of one size, with ellipses drawn over the first.
 
-use crate::gate::{ElementSummary, FindingSummary};
-use crate::report::page::maps::float;
-use crate::workload::AnyCase;
-use crate::workloads;
-use crate::workloads::splat::files::image;
-use crate::workloads::splat::splat_case;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use maud::{Markup, html};
-use splatcheck_gpu::Stage;
-use splatcheck_gpu::stage::Dim;
-use splatcheck_reference::splat::rasterize::rasterize;
-use splatcheck_reference::splat::render::project_scene;
-use splatcheck_reference::splat::view::Splats;
-use std::collections::BTreeSet;
-use std::path::Path;
 
-/// The largest picture that a page carries, pixels.
-const MOST_PIXELS: usize = 1 << 18;
-/// Gaussians that are drawn: more hide each other.
-const MOST_ELLIPSES: usize = 400;
 /// What an ellipse shows: so many standard deviations.
-const SIGMAS: f64 = 2.0;
+pub const SIGMAS: f64 = 2.0;
 
 /// What can be seen of a finding.
 #[derive(Clone, Debug)]
@@ -37,34 +19,30 @@ pub enum Picture {
 /// Images of a finding's case.
 #[derive(Clone, Debug)]
 pub struct Images {
-    size: [u32; 2],
+    /// Width and height, pixels.
+    pub size: [u32; 2],
     /// The PNG files, each with what it shows.
-    images: Vec<(&'static str, Vec<u8>)>,
-    ellipses: Vec<Ellipse>,
+    pub images: Vec<(&'static str, Vec<u8>)>,
+    /// What is drawn over the first, the last above.
+    pub ellipses: Vec<Ellipse>,
 }
 
 /// A Gaussian in the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Ellipse {
-    id: usize,
-    center: [f64; 2],
-    /// Half axes, pixels.
-    axes: [f64; 2],
+pub struct Ellipse {
+    /// Its number.
+    pub id: usize,
+    /// Pixels.
+    pub center: [f64; 2],
+    /// Half axes at [`SIGMAS`] standard deviations, pixels.
+    pub axes: [f64; 2],
     /// Of the first axis, degrees.
-    angle: f64,
-    differs: bool,
+    pub angle: f64,
+    /// Whether one of its numbers lies outside its bound.
+    pub differs: bool,
 }
 
 impl Picture {
-    /// What can be seen of a finding with its reproducer.
-    #[must_use]
-    pub fn of(finding: &FindingSummary) -> Self {
-        match workloads::read_case(Path::new(&finding.reproducer)) {
-            Ok(file) => Images::of(finding, &file.case).map_or_else(Self::None, Self::Images),
-            Err(error) => Self::None(format!("the reproducer cannot be read: {error}")),
-        }
-    }
-
     pub(super) fn html(&self) -> Markup {
         match self {
             Self::None(why) => html! { p.soft { "No picture: " (why) "." } },
@@ -74,48 +52,6 @@ impl Picture {
 }
 
 impl Images {
-    /// # Errors
-    /// Why there is nothing to show.
-    fn of(finding: &FindingSummary, case: &AnyCase) -> Result<Self, String> {
-        let case = splat_case(case).ok_or("the case has no image")?;
-        let scene = case.scene.map(f64::from);
-        let size = [scene.width, scene.height];
-        if finding.camera >= scene.cameras.len() {
-            return Err(format!("the case has no camera {}", finding.camera));
-        }
-        if scene.width as usize * scene.height as usize > MOST_PIXELS {
-            return Err(format!("{} x {} pixels are too many for a page", size[0], size[1]));
-        }
-        let projected = project_scene(&scene, finding.camera, &case.convention)
-            .map_err(|error| error.to_string())?;
-        if projected.splats.channels != 3 {
-            return Err(format!("the image has {} channels", projected.splats.channels));
-        }
-        let raster = rasterize::<f64>(&projected.view(&scene, finding.camera, &case.convention));
-        let png = |colors: &[f64]| {
-            image::encode(size[0], size[1], colors).map_err(|problem| problem.to_string())
-        };
-        let oracle = raster.render_colors;
-        let mut images = vec![("the oracle's image", png(&oracle)?)];
-        let wrong = |element: &&ElementSummary| element.output == "render_colors";
-        if finding.outside.iter().any(|element| wrong(&element)) {
-            let mut kernel = oracle.clone();
-            for element in finding.outside.iter().filter(wrong) {
-                let at = place(&element.index, size).and_then(|at| kernel.get_mut(at));
-                if let (Some(at), Some(value)) = (at, float(&element.value)) {
-                    // A picture shows numbers only.
-                    *at = if value.is_nan() { 0.0 } else { value };
-                }
-            }
-            let differ: Vec<_> = kernel.iter().zip(&oracle).map(|(k, o)| 0.5 + k - o).collect();
-            images.push(("the kernel's image", png(&kernel)?));
-            images.push(("kernel minus oracle, grey is 0", png(&differ)?));
-        }
-        let differing = gaussians(finding);
-        let ellipses = ellipses(&projected.splats, &differing);
-        Ok(Self { size, images, ellipses })
-    }
-
     fn html(&self) -> Markup {
         let [width, height] = self.size;
         let red = self.ellipses.iter().filter(|ellipse| ellipse.differs).count();
@@ -145,53 +81,6 @@ fn data_uri(png: &[u8]) -> String {
     format!("data:image/png;base64,{}", BASE64_STANDARD.encode(png))
 }
 
-/// Where a channel of a pixel is in an image of three channels.
-fn place(index: &[usize], [width, _]: [u32; 2]) -> Option<usize> {
-    let [y, x, channel] = *index else { return None };
-    y.checked_mul(width as usize)?.checked_add(x)?.checked_mul(3)?.checked_add(channel)
-}
-
-/// The Gaussians with an element outside its bound.
-fn gaussians(finding: &FindingSummary) -> BTreeSet<usize> {
-    let stage = Stage::all().find(|stage| stage.name == finding.stage);
-    let of_gaussian = |element: &&ElementSummary| {
-        let mut outputs = stage.iter().flat_map(|stage| stage.outputs);
-        let port = outputs.find(|port| port.name == element.output);
-        port.is_some_and(|port| port.shape.first() == Some(&Dim::Symbol("N")))
-    };
-    let elements = finding.outside.iter().filter(of_gaussian);
-    elements.filter_map(|element| element.index.first().copied()).collect()
-}
-
-/// Those that differ, and if they are few all others too.
-fn ellipses(splats: &Splats<f64>, differing: &BTreeSet<usize>) -> Vec<Ellipse> {
-    let all = splats.means2d.len();
-    let shown = (0..all).filter(|id| all <= MOST_ELLIPSES || differing.contains(id));
-    let mut ellipses: Vec<_> = shown
-        .filter_map(|id| {
-            let differs = differing.contains(&id);
-            ellipse(id, splats.means2d[id], splats.conics[id], differs)
-        })
-        .collect();
-    // Those that differ lie above.
-    ellipses.sort_by_key(|ellipse| ellipse.differs);
-    ellipses
-}
-
-/// The ellipse at [`SIGMAS`] standard deviations of a Gaussian with the inverse covariance
-/// (a b; b c): its half axes are SIGMAS / sqrt(eigenvalue), and tan(2 angle) = 2b / (a - c). None where the
-/// conic is not positive definite, as that of a culled Gaussian.
-fn ellipse(id: usize, center: [f64; 2], [a, b, c]: [f64; 3], differs: bool) -> Option<Ellipse> {
-    let (middle, half) = ((a + c) / 2.0, ((a - c) / 2.0).hypot(b));
-    let eigenvalues = [middle + half, middle - half];
-    if !eigenvalues.iter().all(|&value| value > 0.0 && value.is_finite()) {
-        return None;
-    }
-    let axes = eigenvalues.map(|value| SIGMAS / value.sqrt());
-    let angle = 0.5 * (2.0 * b).atan2(a - c).to_degrees();
-    Some(Ellipse { id, center, axes, angle, differs })
-}
-
 impl Ellipse {
     fn svg(&self) -> Markup {
         let Self { id, center: [x, y], axes: [rx, ry], angle, differs } = self;
@@ -202,23 +91,5 @@ impl Ellipse {
                 ry=(format!("{ry:.3}")) transform=(turn) fill="none" stroke=(color) stroke-width="1.5"
                 vector-effect="non-scaling-stroke" { title { "Gaussian " (id) } }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ellipses_have_the_axes_of_their_gaussians() {
-        // Standard deviations 3 and 2 along the axes: a = 1/9, c = 1/4.
-        let one = ellipse(7, [4.0, 5.0], [1.0 / 9.0, 0.0, 0.25], true).expect("it is one");
-        let mut axes = one.axes;
-        axes.sort_by(f64::total_cmp);
-        assert_eq!(axes, [4.0, 6.0], "two standard deviations");
-        assert_eq!(one.angle.abs(), 90.0, "the first axis is the shorter one, which is vertical");
-        let turned = ellipse(0, [0.0; 2], [0.625, 0.375, 0.625], false).expect("it is one");
-        assert_eq!((turned.axes, turned.angle), ([2.0, 4.0], 45.0), "eigenvalues 1 and 1/4");
-        assert_eq!(ellipse(0, [0.0; 2], [0.0; 3], false), None, "a culled Gaussian has none");
     }
 }

@@ -20,15 +20,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use splatcheck_reference::grid::{Encoding, Grid, Profile};
+use splatcheck_reference::grid::{Encoding, Grid};
 
 use super::case::{Case, LevelTable};
 use super::fields::{self, encoding_of, fields, refused};
 use super::growth::{self, GrowthCase};
+use super::head::{KEYS, check_notes, hazards, joined};
 use super::text::AnyText;
 use super::{NAME, text};
 use crate::io::container::{self, Container, Entry, need_only};
-use crate::io::error::{InputError, Problem, quoted};
+use crate::io::error::{InputError, Problem};
 use crate::io::read::{self, is_text};
 use crate::io::write::write_file;
 use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
@@ -36,8 +37,6 @@ use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 /// Extensions of the files that hold a case.
 pub const EXTENSIONS: [&str; 2] = ["safetensors", text::EXTENSION];
 const TENSORS: [&str; 6] = ["positions", "table", "scales", "resolutions", "offsets", "v_features"];
-/// Keys beside those of the fields.
-pub(super) const KEYS: [&str; 5] = [WORKLOAD_KEY, "name", "purpose", "hazards", Profile::FIELD];
 
 /// A case and what its file carries beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,17 +129,6 @@ pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
     Ok(CaseFile { case, notes })
 }
 
-/// Numbers of hazards, as in `3,5`.
-pub(super) fn hazards(text: &str) -> Result<Vec<u8>, Problem> {
-    let numbers = text.split(',').map(str::trim).filter(|number| !number.is_empty());
-    let parsed = numbers.map(|number| {
-        number.parse().ok().filter(|number| (1..=20).contains(number)).ok_or_else(|| {
-            Problem::new("hazards", quoted(text), "give numbers from 1 to 20, as in 3,5")
-        })
-    });
-    parsed.collect()
-}
-
 /// The fields and the level table of positions with so many numbers and entries with so many.
 fn grid(container: &Container<'_>, sizes: [usize; 2]) -> Result<Grid, Problem> {
     let scales = container.need_tensor("scales")?.numbers(&[None])?;
@@ -160,19 +148,6 @@ fn finite(name: &str, numbers: Vec<f32>) -> Result<Vec<f32>, Problem> {
         Some(at) => Err(Problem::new(format!("{name}[{at}]"), numbers[at], "must be finite")),
         None => Ok(numbers),
     }
-}
-
-/// The same numbers as text.
-pub(super) fn joined(hazards: &[u8]) -> String {
-    let numbers: Vec<String> = hazards.iter().map(u8::to_string).collect();
-    numbers.join(",")
-}
-
-/// That all keys are those of notes.
-pub(super) fn check_notes(notes: &BTreeMap<String, String>) -> Result<(), Problem> {
-    let Some(key) = notes.keys().find(|key| !key.starts_with(NOTE_PREFIX)) else { return Ok(()) };
-    let advice = format!("the keys of notes start with {NOTE_PREFIX}");
-    Err(Problem::new("the key", quoted(key), advice))
 }
 
 /// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].

@@ -8,9 +8,9 @@ pub mod generator;
 #[cfg(test)]
 mod tests;
 pub mod text;
+pub(super) mod traits;
 
 use super::case::place;
-use super::space;
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::io::error::{Problem, quoted};
@@ -126,7 +126,7 @@ impl crate::workload::Case for GrowthCase {
     }
 
     fn traits(&self, _view: usize) -> Result<Traits, CaseError> {
-        Ok(space::traits_of_growth(self))
+        Ok(traits::traits(self))
     }
 
     fn views_of(&self, stage: Stage) -> usize {

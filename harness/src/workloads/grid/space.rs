@@ -1,12 +1,11 @@
 //! The ways in which cases of grid encodings differ.
 
 use super::case::Case;
-use super::growth::GrowthCase;
+use super::growth::traits::{CEIL, DECIDED, OPEN};
 use crate::case_space::{Axis, Side, Traits, near_powers};
-use splatcheck_reference::arithmetic::Cuda;
 use splatcheck_reference::grid::{
-    Crowded, DenseStride, EntriesRule, Hash, Interpolation, Lattice, LevelBounds, Outside,
-    PositionOffset, RightCorner, ScaleRule, Skew, levels,
+    Crowded, DenseStride, EntriesRule, Hash, Interpolation, Lattice, Outside, PositionOffset,
+    RightCorner, ScaleRule, Skew,
 };
 
 const POINTS: &str = "points";
@@ -19,9 +18,6 @@ const PLACES: &str = "positions";
 const NEGATIVE: &str = "negative";
 const INSIDE: &str = "inside";
 const BEYOND: &str = "beyond 1";
-const CEIL: &str = "resolutions of a level table";
-const DECIDED: &str = "decided";
-const OPEN: &str = "left open by roundings";
 
 /// Powers of two about which there are numbers of points: warps and workgroups.
 const POWERS: [u32; 3] = [4, 5, 8];
@@ -50,21 +46,6 @@ fields! {
     Crowded: crowded,
     Outside: outside,
     Skew: skew
-}
-
-/// Whether roundings decide what a level table has.
-fn ceil_of(case: &GrowthCase) -> &'static str {
-    let open = |level: &LevelBounds<Cuda>| level.resolutions.is_none_or(|[low, high]| low != high);
-    if levels::<Cuda>(&case.growth).iter().any(open) { OPEN } else { DECIDED }
-}
-
-/// What a case of a level table has.
-pub(super) fn traits_of_growth(case: &GrowthCase) -> Traits {
-    Traits::from([
-        (CEIL.to_owned(), ceil_of(case).to_owned()),
-        (ScaleRule::FIELD.to_owned(), case.growth.scale_rule.to_string()),
-        (EntriesRule::FIELD.to_owned(), case.growth.entries_rule.to_string()),
-    ])
 }
 
 /// Every way in which cases differ.

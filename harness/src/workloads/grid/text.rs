@@ -25,11 +25,11 @@
 //!
 //! Every number is an f32, rounded once from its decimal text. The case's name is the file's.
 
-use super::NAME;
 use super::case::{Case, LevelTable};
 use super::fields::{self, encoding_of, refused};
 use super::growth::text::GROWTH;
 use super::growth::{self, GrowthCase};
+use super::head::head;
 use crate::io::error::Problem;
 use crate::io::toml_node::{self, Node, Table};
 use crate::workload::WORKLOAD_KEY;
@@ -81,23 +81,6 @@ pub(super) fn parse_any(text: &str, name: &str) -> Result<AnyText, Problem> {
     }
 }
 
-/// The purpose and the hazards of a case of this workload.
-pub(super) fn head(top: &Table<'_>) -> Result<(String, Vec<u8>), Problem> {
-    let workload = top.need(WORKLOAD_KEY)?;
-    if workload.string()? != NAME {
-        return Err(workload.problem(format!("this is read as a case of '{NAME}'")));
-    }
-    let purpose = top.need("purpose")?;
-    if purpose.string()?.trim().is_empty() {
-        return Err(purpose.problem("say in one line what the case is there to catch"));
-    }
-    let hazards = match top.get("hazards") {
-        Some(node) => node.items()?.map(|item| hazard(&item)).collect::<Result<_, _>>()?,
-        None => Vec::new(),
-    };
-    Ok((purpose.string()?.to_owned(), hazards))
-}
-
 /// A case of points.
 fn points(top: &Table<'_>, name: &str) -> Result<Case, Problem> {
     top.allow(&[&KEYS, &fields::ALL])?;
@@ -123,12 +106,6 @@ fn points(top: &Table<'_>, name: &str) -> Result<Case, Problem> {
 
 fn items<'a>(top: &Table<'a>, key: &str) -> Result<Vec<Node<'a>>, Problem> {
     top.get(key).map_or_else(|| Ok(Vec::new()), |node| Ok(node.items()?.collect()))
-}
-
-fn hazard(node: &Node<'_>) -> Result<u8, Problem> {
-    let number: u8 = node.whole()?;
-    let known = (1..=20).contains(&number);
-    known.then_some(number).ok_or_else(|| node.problem("give numbers from 1 to 20"))
 }
 
 /// The fields and the levels.

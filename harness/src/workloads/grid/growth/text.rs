@@ -21,7 +21,7 @@ use crate::io::error::Problem;
 use crate::io::toml_node::Table;
 use crate::workload::WORKLOAD_KEY;
 use crate::workloads::grid::fields::{TableRules, profile};
-use crate::workloads::grid::text::head;
+use crate::workloads::grid::head::head;
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, Profile, ScaleRule};
 
 /// The table that only such a case has.

@@ -92,7 +92,10 @@ fn metadata_faults_are_named() {
     expect(key("alpha_max", "high"), "alpha_max is 'high': expected a decimal");
     expect(key("alpha_max", "1"), "alpha_max is 1.0: must be between");
     expect(key("tile_size", "8"), "tile_size is 8: only 16 is supported");
-    expect(key("clamp_gradient", "none"), "clamp_gradient is 'none': expected inria or exact");
+    expect(
+        key("clamp_gradient", "none"),
+        "clamp_gradient is 'none': expected inria, exact or clamped",
+    );
     expect(key("antialiased", "yes"), "antialiased is 'yes': expected false or true");
     expect(key("hazards", "3;5"), "hazards is '3;5': expected numbers between commas");
     expect(key("hazards", "21"), "hazards is 21: hazards are numbered");

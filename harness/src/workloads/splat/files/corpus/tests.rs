@@ -138,7 +138,11 @@ fn faults_of_the_header_name_line_and_field() {
     expect("inria", "brush", "two.toml:3: convention is 'brush': expected inria or gsplat");
     expect("\"0x3f7d70a4\"", "0x3f7d70a4", "two.toml:4: alpha_max is 0x");
     expect("\"0x3f7d70a4\"", "1.5", "two.toml: alpha_max is 1.5: must be between 0 and 1");
-    expect("\"exact\"", "\"x\"", "two.toml:5: clamp_gradient is 'x': expected inria or exact");
+    expect(
+        "\"exact\"",
+        "\"x\"",
+        "two.toml:5: clamp_gradient is 'x': expected inria, exact or clamped",
+    );
     expect("alpha_max", "alphamax", "two.toml:4: key is 'alphamax': expected purpose, hazards,");
     expect("width = 2", "width = 0", "two.toml: width is 0: must be 1 to 16384");
     expect("width = 2", "width = 2.5", "two.toml:6: width is 2.5: expected a whole number");

@@ -1,0 +1,25 @@
+//! What a case of a level table has, of the ways in which cases differ.
+
+use super::GrowthCase;
+use crate::case_space::Traits;
+use splatcheck_reference::arithmetic::Cuda;
+use splatcheck_reference::grid::{EntriesRule, LevelBounds, ScaleRule, levels};
+
+pub(in crate::workloads::grid) const CEIL: &str = "resolutions of a level table";
+pub(in crate::workloads::grid) const DECIDED: &str = "decided";
+pub(in crate::workloads::grid) const OPEN: &str = "left open by roundings";
+
+/// Whether roundings decide what a level table has.
+fn ceil_of(case: &GrowthCase) -> &'static str {
+    let open = |level: &LevelBounds<Cuda>| level.resolutions.is_none_or(|[low, high]| low != high);
+    if levels::<Cuda>(&case.growth).iter().any(open) { OPEN } else { DECIDED }
+}
+
+/// What a case of a level table has.
+pub(super) fn traits(case: &GrowthCase) -> Traits {
+    Traits::from([
+        (CEIL.to_owned(), ceil_of(case).to_owned()),
+        (ScaleRule::FIELD.to_owned(), case.growth.scale_rule.to_string()),
+        (EntriesRule::FIELD.to_owned(), case.growth.entries_rule.to_string()),
+    ])
+}
