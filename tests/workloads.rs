@@ -39,7 +39,8 @@ fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
     for workload in workloads::all() {
         let folder = tempfile::tempdir().expect("a folder");
         let name = workload.name();
-        let args = ["fuzz", "--workload", name, "--engine", "emulator", "--cases", "130", "--out"];
+        let args =
+            ["fuzz", "-v", "--workload", name, "--engine", "emulator", "--cases", "130", "--out"];
         let whole = say(folder.path(), &[&args[..], &["whole"]].concat());
         assert_eq!(whole.code, Some(0), "{whole:?}");
         is_of(workload.as_ref(), None, &whole);
@@ -48,7 +49,7 @@ fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
             let part = say(folder.path(), &[&args[..], &[&part, "--shard", shard]].concat());
             assert_eq!(part.code, Some(0), "{part:?}");
         }
-        let joined = say(folder.path(), &["merge", "1-2", "2-2", "-o", "joined"]);
+        let joined = say(folder.path(), &["merge", "-v", "1-2", "2-2", "-o", "joined"]);
         assert_eq!((joined.code, &joined.out), (whole.code, &whole.out), "{}", joined.err);
         let result = |name: &str| fs::read(folder.path().join(name).join("result.json"));
         assert_eq!(result("joined").expect("there"), result("whole").expect("there"), "{name}");
@@ -58,7 +59,7 @@ fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
 #[test]
 fn fuzz_draws_from_all_workloads() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (words, json) = (["fuzz", "--workload", "all", "--engine", "emulator"], "all.json");
+    let (words, json) = (["fuzz", "-v", "--workload", "all", "--engine", "emulator"], "all.json");
     let said = say(
         folder.path(),
         &[&words[..], &["--cases", "40", "--out", "o", "--json", json]].concat(),
@@ -84,20 +85,8 @@ fn check_judges_random_cases_of_any_workload() {
     let folder = tempfile::tempdir().expect("a folder");
     for workload in workloads::all() {
         let name = workload.name();
-        let said = say(
-            folder.path(),
-            &[
-                "check",
-                "--workload",
-                name,
-                "--engine",
-                "emulator",
-                "--reduction",
-                "atomic",
-                "--cases",
-                "6",
-            ],
-        );
+        let words = ["check", "-v", "--workload", name, "--engine", "emulator", "--cases", "6"];
+        let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat());
         assert_eq!(said.code, Some(0), "{said:?}");
         is_of(workload.as_ref(), Some(Reduction::Atomic), &said);
     }
@@ -110,7 +99,7 @@ fn check_and_replay_know_whose_case_a_file_holds() {
         let file = format!("{}.safetensors", workload.name());
         let case = workload.random(4, 2).current();
         case.write(&folder.path().join(&file), &Notes::new()).expect("a legal case");
-        for command in [&["check", "--case"][..], &["replay"]] {
+        for command in [&["check", "-v", "--case"][..], &["replay", "-v"]] {
             let said = say(folder.path(), &[command, &[&file, "--engine", "emulator"]].concat());
             assert_eq!(said.code, Some(0), "{said:?}");
             is_of(workload.as_ref(), None, &said);
