@@ -79,8 +79,8 @@ fn a_right_program_agrees_on_the_corpus_and_on_random_cases() {
     let corpus = corpus.to_str().expect("a plain name");
     let said = say(folder.path(), &[&words[..], &["--corpus", corpus]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
-    let heading = "rasterize_backward is ";
-    assert!(said.out.starts_with(heading), "which program, by which bounds: {said:?}");
+    let heading = "\nrasterize_backward is ";
+    assert!(said.out.contains(heading), "which program, by which bounds: {said:?}");
     assert!(
         said.out.contains("arithmetic ieee; formulation behind (3dgs); bounds for sums in any")
     );
@@ -376,7 +376,7 @@ fn a_program_of_the_whole_way_is_judged_by_the_bounds_of_the_oracle_command() {
     let words = ["check", "-v", "--command", &right, "--level", "full", "--model", "cuda"];
     let said = say(folder.path(), &[&words[..], &["--corpus", corpus, "--cases", "12"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("render_backward is "), "{said:?}");
+    assert!(said.out.contains("\nrender_backward is "), "{said:?}");
     assert_eq!(counts(&said)[0], 17, "a run for each case: {said:?}");
     let left_out = "render_backward: v_backgrounds: the program's outputs have none";
     assert!(said.out.contains(left_out), "what was not compared: {said:?}");
