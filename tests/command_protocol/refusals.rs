@@ -1,7 +1,7 @@
 //! Programs that answer badly, or not at all, and options that do not go with one.
 
 use super::{SMALL, command, corpus, counts, mirror, python, reproducer, scene};
-use splatcheck_tests::{root, say};
+use splatcheck_tests::say;
 use std::fs;
 
 /// What the program's answer to its third request is, and what the report says of it.
