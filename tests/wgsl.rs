@@ -243,8 +243,8 @@ fn a_reduction_names_tighter_bounds() {
         said.out
     );
     let ratio = |said: &Said| {
-        let rows = said.out.lines().filter(|line| line.starts_with(&format!("{engine} ")));
-        rows.last()
+        let mut rows = said.out.lines().filter(|line| line.starts_with(&format!("{engine} ")));
+        rows.next_back()
             .and_then(|row| row.split_whitespace().last())
             .expect("a ratio")
             .parse::<f64>()
