@@ -99,10 +99,16 @@ fn check_and_replay_know_whose_case_a_file_holds() {
         let file = format!("{}.safetensors", workload.name());
         let case = workload.random(4, 2).current();
         case.write(&folder.path().join(&file), &Notes::new()).expect("a legal case");
+        // A workload may have cases of several kinds, each with stages of its own.
+        let jobs = case.jobs_of(0, &|_| true).expect("a legal case");
+        let own: Vec<_> = jobs.iter().map(|job| job.stage.name).collect();
+        assert!(!own.is_empty(), "{name} has stages", name = workload.name());
         for command in [&["check", "-v", "--case"][..], &["replay", "-v"]] {
             let said = say(folder.path(), &[command, &[&file, "--engine", "emulator"]].concat());
             assert_eq!(said.code, Some(0), "{said:?}");
-            is_of(workload.as_ref(), None, &said);
+            for (name, there) in stages_of(&said) {
+                assert_eq!(there, own.contains(&name), "{name}: {said:?}");
+            }
         }
     }
 }
