@@ -40,7 +40,7 @@ fn field<T: FromStr<Err = UnknownSetting>>(
 }
 
 /// The program whose fields hold where a case says nothing.
-pub(super) fn profile(
+fn profile(
     text: Texts<'_, '_>,
     located: impl Fn(Problem, &str) -> Problem + Copy,
 ) -> Result<Profile, Problem> {
@@ -75,12 +75,12 @@ pub(super) struct TableRules {
 }
 
 impl TableRules {
-    /// As [`encoding_of`], with a profile's values for absent ones.
+    /// As [`encoding_of`].
     pub(super) fn read(
         text: Texts<'_, '_>,
         located: impl Fn(Problem, &str) -> Problem + Copy,
-        profile: Profile,
     ) -> Result<Self, Problem> {
+        let profile = profile(text, located)?;
         let stride = (DenseStride::FIELD, profile.encoding().dense_stride);
         Ok(Self {
             dense_stride: field(text, located, stride)?,

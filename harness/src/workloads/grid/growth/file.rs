@@ -1,8 +1,8 @@
 //! A case of the stage `levels` as a `.safetensors` file.
 //!
 //! Tensors of one number each: `ratio` (F32), `coarsest`, `levels`, `most_entries`, `dimensions` and `features`
-//! (U32). Metadata: `workload` = `grid`; optional, and tiny-cuda-nn's where absent, `dense_stride`, `scale_rule` and
-//! `entries_rule`; `name`, `purpose`, `hazards` and notes as in a case of points.
+//! (U32). Metadata: `workload` = `grid`; optional `profile`, tiny-cuda-nn's where absent, and its own where absent
+//! `dense_stride`, `scale_rule` and `entries_rule`; `name`, `purpose`, `hazards` and notes as in a case of points.
 
 use super::GrowthCase;
 use crate::io::container::{self, Container, Entry, need_only};
@@ -12,7 +12,7 @@ use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 use crate::workloads::grid::NAME;
 use crate::workloads::grid::fields::TableRules;
 use crate::workloads::grid::head::{KEYS, check_notes, hazards, joined};
-use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, Profile, ScaleRule};
+use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub(in crate::workloads::grid) fn parse(
     };
     let text = |key: &str| Ok(container.text(key));
     let TableRules { dense_stride, scale_rule, entries_rule } =
-        TableRules::read(&text, |problem, _| problem, Profile::TinyCudaNn)?;
+        TableRules::read(&text, |problem, _| problem)?;
     let levels = whole("levels")?;
     let case = GrowthCase {
         name: container.text("name").unwrap_or(default_name).to_owned(),

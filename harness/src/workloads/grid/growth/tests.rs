@@ -2,6 +2,7 @@
 
 use super::generator::{KINDS, LEVEL_TABLES, draw};
 use super::*;
+use crate::io::container::{self, Entry};
 use crate::judge::{OutputBound, judge};
 use crate::verdict::Tally;
 use crate::workload::Case as _;
@@ -24,10 +25,9 @@ fn table(case: &GrowthCase, more: &[u32]) -> Tensors {
     let more = more.iter().chain(std::iter::repeat(&0));
     let resolutions: Vec<u32> =
         bounds.iter().zip(more).map(|(level, more)| vertices(level.resolution) + more).collect();
-    let entries: Vec<u32> = resolutions
-        .iter()
-        .map(|&r| case.growth.entries(case.dense_stride, case.sizes(), r))
-        .collect();
+    let sizes = case.sizes.map(|size| size as usize);
+    let entries: Vec<u32> =
+        resolutions.iter().map(|&r| case.growth.entries(case.dense_stride, sizes, r)).collect();
     let mut offsets = vec![0];
     offsets.extend(entries.iter().scan(0, |sum, entries| {
         *sum += entries;
@@ -119,6 +119,33 @@ fn a_case_is_written_and_read_and_made_smaller() {
     assert_eq!(read, AnyCaseFile::Growth(case.clone(), notes), "the same");
     let small = smaller(&knife_edge(), &mut |case| case.growth.levels > 2);
     assert_eq!((small.growth.levels, small.sizes[0]), (3, 1), "as few as fail");
+}
+
+#[test]
+fn a_file_has_its_profiles_rules() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.safetensors");
+    let metadata = [("workload", "grid"), ("profile", "torch-ngp"), ("scale_rule", "floor")];
+    let metadata = metadata.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
+    let whole = |name, number: u32| Entry::new(name, vec![1], vec![number]);
+    let bytes = container::encode_parts(
+        &metadata,
+        &[
+            &Entry::new(file::RATIO, vec![1], vec![2.0_f32]),
+            &whole("coarsest", 16),
+            &whole("levels", 8),
+            &whole("most_entries", 524_288),
+            &whole("dimensions", 3),
+            &whole("features", 2),
+        ],
+    );
+    std::fs::write(&path, bytes.expect("encoded")).expect("written");
+    let AnyCaseFile::Growth(case, _) = read_any(&path).expect("it is a case") else {
+        panic!("it has no points")
+    };
+    assert_eq!(case.dense_stride, DenseStride::ResolutionPlusOne, "torch-ngp's");
+    assert_eq!(case.growth.entries_rule, EntriesRule::CapThenRound, "torch-ngp's");
+    assert_eq!(case.growth.scale_rule, ScaleRule::Floor, "its own");
 }
 
 const TEXT: &str = "workload = \"grid\"\npurpose = \"why\"\nprofile = \"torch-ngp\"\ndimensions = 3\n\

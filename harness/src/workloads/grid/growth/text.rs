@@ -20,7 +20,7 @@ use super::GrowthCase;
 use crate::io::error::Problem;
 use crate::io::toml_node::Table;
 use crate::workload::WORKLOAD_KEY;
-use crate::workloads::grid::fields::{TableRules, profile};
+use crate::workloads::grid::fields::TableRules;
 use crate::workloads::grid::head::head;
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, Profile, ScaleRule};
 
@@ -52,9 +52,7 @@ pub(in crate::workloads::grid) fn parse(
         Some(node) => node.located(problem),
         None => problem,
     };
-    let profile = profile(&text, located)?;
-    let TableRules { dense_stride, scale_rule, entries_rule } =
-        TableRules::read(&text, located, profile)?;
+    let TableRules { dense_stride, scale_rule, entries_rule } = TableRules::read(&text, located)?;
     let node = top.need(GROWTH)?;
     let growth = node.table()?;
     growth.allow(&[&GROWTH_KEYS])?;
