@@ -1,17 +1,19 @@
 //! `splatcheck report`: a run as a page that needs nothing besides itself.
 
 use serde_json::Value;
-use splatcheck_tests::{Said, root, say};
+use splatcheck_tests::{root, say};
 use std::fs;
 use std::path::Path;
 
-/// A kernel that is wrong on purpose, judged on a case; its report as JSON.
-fn wrong(folder: &Path, mutant: &str, entry: &str, case: &str) -> Said {
+/// A kernel that leaves out pairs whose alpha is at the cut, judged on such a case; its report as JSON.
+fn wrong(folder: &Path) {
     let path = |below: &str| root().join(below).display().to_string();
-    let program = path(&format!("tests/mutants/splat/ptx/{mutant}"));
-    let case = path(&format!("corpora/splat/{case}.toml"));
-    let args = ["ptx", &program, "--kernel", entry, "--case", &case, "--json", "run.json"];
-    say(folder, &args)
+    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
+    let program = path(&format!("tests/mutants/splat/ptx/{ptx}"));
+    let case = path("corpora/splat/opacity-at-the-cut.toml");
+    let kernel = ["ptx", &program, "--kernel", "rasterize_backward_atomic"];
+    let said = say(folder, &[&kernel[..], &["--case", &case, "--json", "run.json"]].concat());
+    assert_eq!(said.code, Some(1), "{said:?}");
 }
 
 /// The page of a run.
@@ -52,9 +54,7 @@ fn says_the_same(html: &str, json: &Value) {
 #[test]
 fn a_finding_is_shown_with_its_explanation_numbers_and_pictures() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
-    let said = wrong(folder.path(), ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    wrong(folder.path());
     let json = fs::read_to_string(folder.path().join("run.json")).expect("it was written");
     let json: Value = serde_json::from_str(&json).expect("JSON");
     let html = page(folder.path(), &["run.json"]);
@@ -134,6 +134,9 @@ fn what_is_no_run_is_refused_and_nothing_is_written() {
     write("foreign.json", "{\"tests\": 3}");
     write("bytes.json", "\u{0}");
     write("traffic.json", "[{\"stage\": 3}]");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let check = ["check", "--engine", "emulator", "--case", &case, "--json", "whole.json"];
+    assert_eq!(say(here, &check).code, Some(0), "it agrees");
     fs::create_dir(here.join("empty")).expect("made");
     fs::create_dir(here.join("damaged")).expect("made");
     write("damaged/result.json", "{}");
@@ -144,6 +147,7 @@ fn what_is_no_run_is_refused_and_nothing_is_written() {
         (&["bytes.json"], &["bytes.json"]),
         (&["empty"], &["empty", "result.json", "--json"]),
         (&["damaged"], &["result.json"]),
+        (&["whole.json", "--traffic", "traffic.json"], &["traffic.json", "'splatcheck traffic"]),
         (&["foreign.json", "-o", "page.pdf"], &["--output", "html"]),
     ] {
         let said = say(here, &[&["report"], args].concat());
@@ -159,9 +163,7 @@ fn what_is_no_run_is_refused_and_nothing_is_written() {
 #[test]
 fn a_report_that_somebody_changed_costs_no_more_than_the_picture() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
-    let said = wrong(folder.path(), ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    wrong(folder.path());
     let file = folder.path().join("run.json");
     let json: Value = serde_json::from_slice(&fs::read(&file).expect("written")).expect("JSON");
     let changed = |change: &dyn Fn(&mut Value)| {
@@ -182,9 +184,7 @@ fn a_report_that_somebody_changed_costs_no_more_than_the_picture() {
 #[test]
 fn a_reproducer_that_is_gone_costs_the_picture_alone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
-    let said = wrong(folder.path(), ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    wrong(folder.path());
     fs::remove_dir_all(folder.path().join("splatcheck-out")).expect("it was written");
     let html = page(folder.path(), &["run.json"]);
     assert!(html.contains("No picture: the reproducer cannot be read"), "and why");
@@ -207,9 +207,7 @@ fn a_browser_shows_the_page() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
-    let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
-    let said = wrong(here, ptx, "rasterize_backward_atomic", "opacity-at-the-cut");
-    assert_eq!(said.code, Some(1), "{said:?}");
+    wrong(here);
     page(here, &["run.json"]);
     let output = std::process::Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"])

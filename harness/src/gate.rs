@@ -53,7 +53,7 @@ fn reduction_of(finding: &Finding) -> &'static str {
 }
 
 /// Engine, stage and reduction in words.
-fn place(engine: &str, stage: &str, reduction: &str) -> String {
+pub(crate) fn place(engine: &str, stage: &str, reduction: &str) -> String {
     match reduction {
         "-" => format!("{engine}: {stage}"),
         reduction => format!("{engine}: {stage}, {reduction}"),

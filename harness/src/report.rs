@@ -57,24 +57,20 @@ impl<'a> Report<'a> {
     pub fn text(&self, detail: Detail) -> String {
         let Self { reports, missing, files, about, notes } = *self;
         let mut text = verdict_line(reports, missing);
-        let lines =
-            |lines: &[String]| -> String { lines.iter().map(|line| format!("{line}\n")).collect() };
-        match detail {
-            Detail::Verdict => {}
-            Detail::Engines => {
-                text += &lines(about);
-                text += &format!("\n{}", rows::engines(reports));
-                text += &rows::by_threshold(reports);
-                text += &left_out::grouped(reports, missing);
-                text += &lines(notes);
-            }
+        let below = match detail {
+            Detail::Verdict => None,
+            Detail::Engines => Some((String::new(), left_out::grouped(reports, missing))),
             Detail::Rows => {
-                text += &lines(about);
-                text += &format!("\n{}\n{}", rows::engines(reports), verdicts(reports));
-                text += &rows::by_threshold(reports);
-                text += &left_out::all(reports, missing);
-                text += &lines(notes);
+                let rows = format!("\n{}", verdicts(reports));
+                Some((rows, left_out::all(reports, missing)))
             }
+        };
+        if let Some((rows, left_out)) = below {
+            about.iter().for_each(|line| text += &format!("{line}\n"));
+            text += &format!("\n{}{rows}", rows::engines(reports));
+            text += &rows::by_threshold(reports);
+            text += &left_out;
+            notes.iter().for_each(|line| text += &format!("{line}\n"));
         }
         for (report, files) in reports.iter().zip(files) {
             for (finding, file) in report.findings.iter().zip(files) {
@@ -88,7 +84,7 @@ impl<'a> Report<'a> {
 /// One line with the worst verdict.
 fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
     let verdict = EngineReport::worst(reports);
-    let runs: u64 = reports.iter().map(rows::runs).sum();
+    let runs: u64 = reports.iter().map(EngineReport::runs).sum();
     let elements: u64 =
         reports.iter().flat_map(|r| r.rows.values()).map(|row| row.tally.elements()).sum();
     let given_up = reports.iter().filter(|r| r.given_up.is_some()).map(|r| r.id.as_str());

@@ -165,9 +165,14 @@ impl Difference {
     /// The output and the index as they are written in Python.
     #[must_use]
     pub fn place(&self) -> String {
-        let index: Vec<String> = self.element.iter().map(ToString::to_string).collect();
-        format!("{}[{}]", self.output, index.join(", "))
+        place(&self.output, &self.element)
     }
+}
+
+/// An element of an output as it is written in Python.
+pub(crate) fn place(output: &str, index: &[usize]) -> String {
+    let index: Vec<String> = index.iter().map(ToString::to_string).collect();
+    format!("{output}[{}]", index.join(", "))
 }
 
 impl fmt::Display for Difference {

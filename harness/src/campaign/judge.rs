@@ -287,7 +287,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         self.report.row(entry.job.stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
             let fault = Fault::Difference(difference.clone());
-            self.found(entry, setting, (fault, tally.outside.clone()));
+            self.found(entry, setting, (fault, &tally.outside));
         }
     }
 
@@ -304,7 +304,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }
-        self.found(entry, setting, (Fault::Engine(error), Vec::new()));
+        self.found(entry, setting, (Fault::Engine(error), &[]));
     }
 
     /// Keeps the first finding of each kind, made small, and counts the others.
@@ -312,7 +312,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         &mut self,
         entry: Entry<'_>,
         setting: Option<Setting>,
-        (fault, outside): (Fault, Vec<Difference>),
+        (fault, outside): (Fault, &[Difference]),
     ) {
         let Entry { item, job } = entry;
         let class = self.hooks.policy.class(item.case.as_ref());
@@ -331,7 +331,7 @@ impl<'a, 'm> Judge<'a, 'm> {
             setting,
             key,
             fault,
-            outside,
+            outside: outside.to_vec(),
             case: Arc::clone(&item.case),
             view: item.view,
             runs: 1,

@@ -161,6 +161,12 @@ impl EngineReport {
         })
     }
 
+    /// How many runs it made.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.rows.values().flat_map(|row| row.runs.values()).sum()
+    }
+
     /// The worst verdict of all runs.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

@@ -8,11 +8,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Deserialize;
-use splatcheck_gpu::Setting;
 
 use super::exit::{CliError, Outcome};
 use super::paths;
+use super::traffic::part::Part;
+use crate::coverage::Coverage;
 use crate::fuzz::{RESULT, Results};
 use crate::gate::{Evidence, Gate, Summary};
 use crate::io::write::write_file;
@@ -59,9 +59,7 @@ impl ReportArgs {
 }
 
 /// A folder with the result of a campaign.
-fn of_campaign(
-    folder: &Path,
-) -> Result<(Summary, BTreeMap<String, crate::coverage::Coverage>), CliError> {
+fn of_campaign(folder: &Path) -> Result<(Summary, BTreeMap<String, Coverage>), CliError> {
     if !folder.join(RESULT).is_file() {
         return Err(CliError::new(format!(
             "{}: it has no {RESULT}: a fuzz with --cases writes one, any run writes a report with \
@@ -92,53 +90,13 @@ fn text_of(option: &str, file: &Path) -> Result<String, CliError> {
         .map_err(|error| CliError::caused(format!("cannot read {}", file.display()), error))
 }
 
-/// An image's or a level's counts, of what `traffic --json` writes.
-#[derive(Deserialize)]
-struct Part {
-    stage: String,
-    view: Option<String>,
-    points: Option<String>,
-    level: Option<usize>,
-    settings: Vec<Row>,
-}
-
-#[derive(Deserialize)]
-struct Row {
-    #[serde(flatten)]
-    setting: Setting,
-    operations: u64,
-}
-
 /// A chart for each part: each reduction's operations on memory, as a share of those of `atomic`.
 fn curves(file: &Path) -> Result<Vec<Curves>, CliError> {
     let parts: Vec<Part> = serde_json::from_str(&text_of("--traffic", file)?).map_err(|error| {
         let what = format!("{}: not what 'splatcheck traffic --json' writes", file.display());
         CliError::caused(what, error)
     })?;
-    Ok(parts.into_iter().map(Part::curves).collect())
-}
-
-impl Part {
-    fn curves(self) -> Curves {
-        let Self { stage, view, points, level, settings } = self;
-        let atomic = |row: &&Row| row.setting.reduction == splatcheck_gpu::Reduction::Atomic;
-        let all = settings.iter().find(atomic).map_or(1, |row| row.operations.max(1));
-        let mut lines: BTreeMap<&str, Vec<(u32, f64)>> = BTreeMap::new();
-        for row in settings.iter().filter(|row| row.setting.reduction.has_threshold()) {
-            #[expect(clippy::cast_precision_loss, reason = "a picture")]
-            let share = row.operations as f64 / all as f64;
-            let line = lines.entry(row.setting.reduction.name()).or_default();
-            line.push((row.setting.threshold, share));
-        }
-        let lines = lines.into_iter().map(|(name, points)| (name.to_owned(), points)).collect();
-        let place = match (view, level, points) {
-            (Some(view), ..) => view,
-            (None, Some(level), Some(points)) => format!("level {level}, {points}"),
-            (None, Some(level), None) => format!("level {level}"),
-            (None, None, _) => String::new(),
-        };
-        Curves { title: format!("{stage} {place}").trim().to_owned(), lines }
-    }
+    Ok(parts.iter().map(Part::curves).collect())
 }
 
 /// Carries out the plan.

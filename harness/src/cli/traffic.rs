@@ -2,7 +2,7 @@
 //! encodings, counted without a GPU.
 
 mod options;
-mod part;
+pub(super) mod part;
 
 use std::io::Write;
 

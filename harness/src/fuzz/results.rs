@@ -62,8 +62,7 @@ impl Results {
             let needs = generator(self.plan.workload(), name).map_or(&[][..], |g| g.needs);
             notes.push(format!("NOT EXERCISED: {name}: there is no {}", needs.join(", ")));
         }
-        let runs: u64 =
-            self.reports.iter().flat_map(|r| r.rows.values()).flat_map(|r| r.runs.values()).sum();
+        let runs: u64 = self.reports.iter().map(EngineReport::runs).sum();
         let part = match self.shard {
             Shard::WHOLE => String::new(),
             part => format!(" of part {part}"),

@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 use super::{Conclusion, Gate, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding, Limited, Place, Row};
 use crate::engines::Missing;
-use crate::verdict::Difference;
+use crate::verdict::{Difference, place};
 use splatcheck_gpu::{Reduction, Stage};
 
 /// The whole campaign. Numbers that JSON cannot write are the texts `NaN`, `inf` and `-inf`.
@@ -203,6 +203,12 @@ impl Summary {
 }
 
 impl EngineSummary {
+    /// How many runs it made.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.rows.iter().flat_map(|row| row.runs.values()).sum()
+    }
+
     fn new(gate: &Gate, report: &EngineReport, files: &[String]) -> Self {
         let findings = report.findings.iter().zip(files);
         Self {
@@ -307,8 +313,7 @@ impl ElementSummary {
     /// The output and the index as they are written in Python.
     #[must_use]
     pub fn place(&self) -> String {
-        let index: Vec<String> = self.index.iter().map(ToString::to_string).collect();
-        format!("{}[{}]", self.output, index.join(", "))
+        place(&self.output, &self.index)
     }
 
     fn new(difference: &Difference) -> Self {

@@ -33,8 +33,7 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
     terms.rules.colors_not_negative = check.word("colors", file.colors.as_ref(), "not-negative")?;
     let mut levels = BTreeMap::new();
     for level in Level::ALL {
-        let (_, written) = table(&file, level);
-        if let Some(written) = written {
+        if let Some(written) = table(&file, level) {
             levels.insert(level, check.level(level, written.get_ref())?);
         }
     }
@@ -55,15 +54,15 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
     })
 }
 
-/// The name of a level's table, and what it says.
-fn table(file: &File, level: Level) -> (&'static str, Option<&Spanned<text::Level>>) {
+/// What a level's table says.
+fn table(file: &File, level: Level) -> Option<&Spanned<text::Level>> {
     let written = match level {
         Level::Raster => &file.raster,
         Level::Project => &file.projection,
         Level::ProjectBackward => &file.projection_backward,
         Level::Full => &file.full,
     };
-    (name_of(level), written.as_ref())
+    written.as_ref()
 }
 
 /// The name of a level's table: `project` is what the preset is one of.

@@ -2,6 +2,7 @@
 
 use crate::campaign::EngineReport;
 use crate::engines::Missing;
+use crate::gate::place;
 use splatcheck_gpu::{Reduction, Stage};
 use std::fmt::Write as _;
 
@@ -137,35 +138,29 @@ fn of_engine(report: &EngineReport) -> Vec<LeftOut> {
     if let Some(reason) = &report.given_up {
         add(Kind::GivenUp, format!("{id} was given up"), reason.clone());
     }
-    for (&(stage, reduction), reason) in &report.unsupported {
-        add(Kind::NoKernel, format!("{id}: {}", place(stage, reduction)), reason.clone());
+    let at = |&(stage, reduction): &(Stage, Option<Reduction>)| {
+        place(id, stage.name, reduction.map_or("-", Reduction::name))
+    };
+    for (key, reason) in &report.unsupported {
+        add(Kind::NoKernel, at(key), reason.clone());
     }
-    for (&(stage, reduction), limited) in &report.limited {
-        add(Kind::Limited, format!("{id}: {}", place(stage, reduction)), limited.to_string());
+    for (key, limited) in &report.limited {
+        add(Kind::Limited, at(key), limited.to_string());
     }
-    for (&(stage, reduction), row) in &report.rows {
-        let name = format!("{id}: {}", place(stage, reduction));
+    for (key, row) in &report.rows {
         if let Some(element) = &row.tally.without_bound {
             let elements = row.tally.inconclusive;
             let why =
                 format!("{elements} elements have no finite bound, such as {}", element.place());
-            add(Kind::Inconclusive, name, why);
+            add(Kind::Inconclusive, at(key), why);
         }
     }
     let unbounded = report.rows.iter().filter(|(_, row)| row.tally.unbounded > 0);
-    all.extend(unbounded.map(|(&(stage, reduction), row)| LeftOut {
+    all.extend(unbounded.map(|(key, row)| LeftOut {
         kind: Kind::NotCompared,
-        name: format!("{id}: {}", place(stage, reduction)),
+        name: at(key),
         why: "rounding decides whether the kernel has to compute them".to_owned(),
         elements: row.tally.unbounded,
     }));
     all
-}
-
-/// Stage and reduction in words.
-fn place(stage: Stage, reduction: Option<Reduction>) -> String {
-    match reduction {
-        Some(reduction) => format!("{stage}, {reduction}"),
-        None => stage.to_string(),
-    }
 }

@@ -111,9 +111,9 @@ impl Page {
 
 /// The verdict in a line, what it rests on, and why the build stops.
 fn verdict(summary: &Summary) -> Markup {
-    let rows = || summary.engines.iter().flat_map(|engine| &engine.rows);
-    let runs: u64 = rows().flat_map(|row| row.runs.values()).sum();
-    let elements: u64 = rows().map(|row| row.elements).sum();
+    let runs: u64 = summary.engines.iter().map(EngineSummary::runs).sum();
+    let rows = summary.engines.iter().flat_map(|engine| &engine.rows);
+    let elements: u64 = rows.map(|row| row.elements).sum();
     let engines = summary.engines.len();
     html! {
         header {
@@ -206,7 +206,7 @@ fn engines(summary: &Summary) -> Markup {
                             td { (engine.id) }
                             td { (engine.adapter) }
                             td { (engine.lane_width) }
-                            td { (engine.rows.iter().flat_map(|row| row.runs.values()).sum::<u64>()) }
+                            td { (engine.runs()) }
                             @for verdict in ["agree", "disagree", "inconclusive", "not exercised"] {
                                 td { (count(verdict)) }
                             }

@@ -18,7 +18,7 @@ pub(super) fn engines(reports: &[EngineReport]) -> String {
         let largest = report.rows.values().filter_map(largest_ratio).reduce(f64::max);
         let mut cells = vec![
             report.id.clone(),
-            runs(report).to_string(),
+            report.runs().to_string(),
             count(Verdict::Disagree).to_string(),
             count(Verdict::Inconclusive).to_string(),
             largest.map_or_else(|| "-".to_owned(), ratio_text),
@@ -27,11 +27,6 @@ pub(super) fn engines(reports: &[EngineReport]) -> String {
         rows.push(cells);
     }
     table(&rows)
-}
-
-/// How many runs an engine made.
-pub(super) fn runs(report: &EngineReport) -> u64 {
-    report.rows.values().flat_map(|row| row.runs.values()).sum()
 }
 
 /// Error / bound as people read it: two digits near 1, powers of ten beside it.

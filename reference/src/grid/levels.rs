@@ -68,6 +68,14 @@ pub struct LevelBounds<M> {
     pub resolutions: Option<[u64; 2]>,
 }
 
+impl<M> LevelBounds<M> {
+    /// Whether roundings decide the resolution.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.resolutions.is_none_or(|[low, high]| low != high)
+    }
+}
+
 /// What an axis has grown to over the reals, `N_min` b^l, but for the roundings of f64.
 fn grown(growth: &Growth, level: u8) -> f64 {
     let power = (0..level).fold(1.0, |power, _| power * f64::from(growth.ratio));
@@ -107,10 +115,9 @@ fn bounded_grown<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
     power * Bounded::from_f64(growth.coarsest.into())
 }
 
-/// Bounds of a level's scale. A floor that roundings leave open has either of two whole numbers, and
+/// Bounds of a level's scale from those of what an axis has grown to. A floor that roundings leave open has either of two whole numbers, and
 /// the bound holds what lies between as well.
-fn bounded_scale<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
-    let grown = bounded_grown::<M>(growth, level);
+fn bounded_scale<M: Model>(growth: &Growth, level: u8, grown: Bounded<M>) -> Bounded<M> {
     let exact = scale(growth, level);
     let reach = match growth.scale_rule {
         ScaleRule::MinusOne => grown - Bounded::from_f64(1.0),
@@ -128,14 +135,15 @@ fn bounded_scale<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
 #[must_use]
 pub fn levels<M: Model>(growth: &Growth) -> Vec<LevelBounds<M>> {
     let one = |level| {
-        let scale = bounded_scale::<M>(growth, level);
+        let grown = bounded_grown::<M>(growth, level);
+        let scale = bounded_scale(growth, level, grown);
         // The ends of what is exact are rounded outwards as well.
         let exact = scale.radius() == 0.0;
         let ends = match growth.scale_rule {
             _ if exact => [scale.value(); 2],
             ScaleRule::MinusOne => scale.ends(),
             // The ball about the scale also holds what lies on the other side of it.
-            ScaleRule::Floor => bounded_grown::<M>(growth, level).ends().map(f64::floor),
+            ScaleRule::Floor => grown.ends().map(f64::floor),
         };
         let resolutions = (scale.radius() < f64::INFINITY).then(|| ends.map(resolution));
         LevelBounds { scale, resolution: resolution(scale.value()), resolutions }

@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
+use crate::report::page::Curves;
 use crate::traffic::{Counts, Traffic};
 
 /// Thresholds in the tables; the file has all.
 const SHOWN: [u32; 3] = [0, 8, 16];
 
 /// Whose counts they are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "stage")]
-pub(super) enum Place {
+pub(in crate::cli) enum Place {
     /// `rasterize_backward` of one camera.
     #[serde(rename = "rasterize_backward")]
     Splats { view: String },
@@ -25,7 +26,7 @@ pub(super) enum Place {
 }
 
 /// What one setting sends.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Row {
     #[serde(flatten)]
     setting: Setting,
@@ -40,8 +41,8 @@ struct Row {
 }
 
 /// One image's or level's counts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Part {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::cli) struct Part {
     #[serde(flatten)]
     pub(super) place: Place,
     /// Steps of warps by how many rows their lanes add to.
@@ -103,9 +104,29 @@ impl Part {
         self.settings.iter().find(|row| row.setting == setting)
     }
 
-    fn share(&self, row: &Row) -> String {
+    /// A row's operations, as a share of those of `atomic`; `None` where that has none.
+    fn share_of_atomic(&self, row: &Row) -> Option<f64> {
         let all = self.row(Reduction::Atomic, 0).map_or(0, |row| row.operations);
-        if all == 0 { "-".to_owned() } else { digits(row.operations as f64 / all as f64) }
+        (all > 0).then(|| row.operations as f64 / all as f64)
+    }
+
+    fn share(&self, row: &Row) -> String {
+        self.share_of_atomic(row).map_or_else(|| "-".to_owned(), digits)
+    }
+
+    /// The share of `atomic`'s operations by threshold, a line for each reduction that has one.
+    pub(in crate::cli) fn curves(&self) -> Curves {
+        let mut lines: BTreeMap<&str, Vec<(u32, f64)>> = BTreeMap::new();
+        for row in self.settings.iter().filter(|row| row.setting.reduction.has_threshold()) {
+            let line = lines.entry(row.setting.reduction.name()).or_default();
+            line.extend(self.share_of_atomic(row).map(|share| (row.setting.threshold, share)));
+        }
+        let lines = lines.into_iter().map(|(name, points)| (name.to_owned(), points)).collect();
+        let title = match &self.place {
+            Place::Splats { view } => format!("rasterize_backward {view}"),
+            Place::Level { points, level, .. } => format!("grid_backward level {level}, {points}"),
+        };
+        Curves { title, lines }
     }
 
     /// Every reduction at its best and at some thresholds.

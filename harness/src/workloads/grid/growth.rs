@@ -45,9 +45,10 @@ pub struct GrowthCase {
 }
 
 impl GrowthCase {
-    /// d and F.
-    fn sizes(&self) -> [usize; 2] {
-        self.sizes.map(|size| size as usize)
+    /// Entries of a level with so many vertices on an axis.
+    fn entries(&self, vertices: u32) -> i64 {
+        let sizes = self.sizes.map(|size| size as usize);
+        self.growth.entries(self.dense_stride, sizes, vertices).into()
     }
 
     /// What a device gets.

@@ -39,6 +39,19 @@ pub struct SplatGradients<S> {
     pub v_background: Vec<S>,
 }
 
+impl<S: Copy> SplatGradients<S> {
+    /// The same numbers over another scalar.
+    pub fn map<R>(&self, mut f: impl FnMut(S) -> R) -> SplatGradients<R> {
+        SplatGradients {
+            v_means2d: self.v_means2d.iter().map(|v| v.map(&mut f)).collect(),
+            v_conics: self.v_conics.iter().map(|v| v.map(&mut f)).collect(),
+            v_opacities: self.v_opacities.iter().map(|&v| f(v)).collect(),
+            v_colors: self.v_colors.iter().map(|&v| f(v)).collect(),
+            v_background: self.v_background.iter().map(|&v| f(v)).collect(),
+        }
+    }
+}
+
 /// Numbers per pair besides the colour's D.
 pub(crate) const GEOMETRY: usize = 6;
 

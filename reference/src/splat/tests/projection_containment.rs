@@ -26,7 +26,7 @@ fn outputs<S: Scalar>(
     convention: &Convention,
     v: &SplatGradients<f32>,
 ) -> Outputs<S> {
-    let v = lifted(v);
+    let v = v.map(Scalar::from_f32);
     let scene = scene.map(S::from_f32);
     let size = [scene.width, scene.height];
     let lens = Lens::new(&scene.cameras[camera], size, convention);
@@ -115,17 +115,6 @@ fn perturbed_camera<S: Scalar>(
     let lens = Lens::<S>::new(&scene.cameras[camera], [scene.width, scene.height], convention);
     let forward = project_splats(&scene.gaussians, &lens, convention);
     (forward, backward::project::project(&scene.gaussians, &lens, v, convention))
-}
-
-pub(super) fn lifted<S: Scalar>(v: &SplatGradients<f32>) -> SplatGradients<S> {
-    let row = |x: &[f32]| x.iter().map(|&x| S::from_f32(x)).collect::<Vec<S>>();
-    SplatGradients {
-        v_means2d: row(v.v_means2d.as_flattened()).as_chunks().0.to_vec(),
-        v_conics: row(v.v_conics.as_flattened()).as_chunks().0.to_vec(),
-        v_opacities: row(&v.v_opacities),
-        v_colors: row(&v.v_colors),
-        v_background: Vec::new(),
-    }
 }
 
 /// All numbers of one Gaussian.
@@ -220,7 +209,7 @@ fn check_stages<M: Model>(
         known.cameras.iter().map(|camera| Lens::new(camera, size, convention)).collect();
     let forward: Vec<_> =
         lenses.iter().map(|lens| bounds::project(&known.gaussians, lens, convention)).collect();
-    let gradients: Vec<_> = v.iter().map(lifted::<Bounded<M>>).collect();
+    let gradients: Vec<_> = v.iter().map(|v| v.map(Bounded::<M>::from_f32)).collect();
     let sums = bounds::project_backward(&known.gaussians, &lenses, &gradients, convention);
     let in_f32 = scene.map(Perturbed::<M>::from_f32);
     let mut culled = [0; 2];
@@ -228,7 +217,9 @@ fn check_stages<M: Model>(
         for seed in 0..8_u8 {
             perturb(u64::from(seed), luck);
             let found: Vec<_> = (0..3)
-                .map(|camera| perturbed_camera(&in_f32, camera, &lifted(&v[camera]), convention))
+                .map(|camera| {
+                    perturbed_camera(&in_f32, camera, &v[camera].map(Scalar::from_f32), convention)
+                })
                 .collect();
             let place = format!("{layout:?}, {}, {luck:?}, seed {seed}", M::TABLE.name);
             for (bounds, (found, _)) in forward.iter().zip(&found) {

@@ -14,7 +14,7 @@ use crate::splat::spelled::{self, CovarianceIn, PRACTISED, Spelling};
 use crate::splat::synthetic::Random;
 use crate::splat::tests::containment::{Observed, Ratios, conclude};
 use crate::splat::tests::projection_containment::{
-    OneCamera, check_backward, check_forward, lifted, random_gradients,
+    OneCamera, check_backward, check_forward, random_gradients,
 };
 use crate::splat::tests::roundoff::FROM_F32;
 use crate::splat::tests::scenes::{COUNT, Layout, scene};
@@ -60,7 +60,7 @@ impl Case {
         let lenses = self.lenses(&scene, ExtraRoundings::NONE);
         let one = |(lens, v): (&Lens<S>, &SplatGradients<f32>)| {
             let forward = spelled::project(spelling, &scene.gaussians, lens, &self.convention);
-            let v = lifted(v);
+            let v = v.map(Scalar::from_f32);
             let backward =
                 spelled::project_backward(spelling, &scene.gaussians, lens, &v, &self.convention);
             (forward, backward)
@@ -77,7 +77,7 @@ impl Case {
         let lenses = self.lenses(&scene, extra);
         let (g, convention) = (&scene.gaussians, &self.convention);
         let forward = lenses.iter().map(|lens| bounds::project(g, lens, convention)).collect();
-        let v: Vec<_> = self.v.iter().map(lifted).collect();
+        let v: Vec<_> = self.v.iter().map(|v| v.map(Scalar::from_f32)).collect();
         (forward, bounds::project_backward(g, &lenses, &v, convention))
     }
 }
@@ -108,7 +108,7 @@ fn every_spelling_has_the_oracles_numbers_in_f64() {
                 let oracle = backward::project::project(
                     &scene.gaussians,
                     lens,
-                    &lifted(v),
+                    &v.map(Scalar::from_f32),
                     &case.convention,
                 );
                 let quats = theirs.v_quats.iter().zip(&oracle.v_quats);

@@ -13,11 +13,8 @@ use std::sync::Arc;
 pub(super) fn expect<M: Model>(case: &GrowthCase) -> Expectation {
     let bounds = levels::<M>(&case.growth);
     let count = bounds.len();
-    let resolutions: Vec<_> = bounds.iter().map(|level| whole(level.resolution)).collect();
-    let (sizes, stride) = (case.sizes(), case.dense_stride);
-    let vertices = |&r: &i64| u32::try_from(r).unwrap_or(u32::MAX);
-    let of_level = |r: &i64| i64::from(case.growth.entries(stride, sizes, vertices(r)));
-    let entries: Vec<_> = resolutions.iter().map(of_level).collect();
+    let vertices = |level: &LevelBounds<M>| u32::try_from(level.resolution).unwrap_or(u32::MAX);
+    let entries: Vec<_> = bounds.iter().map(|level| case.entries(vertices(level))).collect();
     let offsets = sums(entries.iter().copied());
     let output = |name, count, bound| Output { name, shape: vec![count], bound };
     let follows = |oracle, rule: Arc<dyn Rule>| OutputBound::Follows(Follows { oracle, rule });
@@ -27,8 +24,7 @@ pub(super) fn expect<M: Model>(case: &GrowthCase) -> Expectation {
         output("entries", count, follows(entries, Arc::new(OfResolutions(case.clone())))),
         output("offsets", count + 1, follows(offsets, Arc::new(OfEntries))),
     ];
-    let open = |level: &&LevelBounds<M>| level.resolutions.is_none_or(|[low, high]| low != high);
-    let undecided = bounds.iter().filter(open).count() as u64;
+    let undecided = bounds.iter().filter(|level| level.is_open()).count() as u64;
     let rows = Rows { count: 1, outputs, terms: None, presence: None, open: Vec::new() };
     Expectation { model: M::TABLE, undecided, rows: vec![rows] }
 }
@@ -80,10 +76,8 @@ struct OfResolutions(GrowthCase);
 
 impl Rule for OfResolutions {
     fn of(&self, outputs: &Tensors) -> Option<Vec<i64>> {
-        let Self(case) = self;
-        let entries = |&r: &u32| case.growth.entries(case.dense_stride, case.sizes(), r);
         let own = outputs.u32("resolutions").ok()?;
-        Some(own.iter().map(|r| i64::from(entries(r))).collect())
+        Some(own.iter().map(|&r| self.0.entries(r)).collect())
     }
 }
 

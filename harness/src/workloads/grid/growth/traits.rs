@@ -11,8 +11,7 @@ pub(in crate::workloads::grid) const OPEN: &str = "left open by roundings";
 
 /// Whether roundings decide what a level table has.
 fn ceil_of(case: &GrowthCase) -> &'static str {
-    let open = |level: &LevelBounds<Cuda>| level.resolutions.is_none_or(|[low, high]| low != high);
-    if levels::<Cuda>(&case.growth).iter().any(open) { OPEN } else { DECIDED }
+    if levels::<Cuda>(&case.growth).iter().any(LevelBounds::is_open) { OPEN } else { DECIDED }
 }
 
 /// What a case of a level table has.

@@ -110,7 +110,8 @@ impl ImageStage {
         &self,
     ) -> ProjectionGradientBounds {
         let gaussians = self.gaussians.map(Bounded::<Extra<M>>::from_f32);
-        let gradients: Vec<_> = self.gradients.iter().map(lifted).collect();
+        let gradients: Vec<_> =
+            self.gradients.iter().map(|camera| camera.map(Bounded::from_f32)).collect();
         bounds::project_backward(&gaussians, &self.lenses(), &gradients, &self.convention)
     }
 
@@ -125,16 +126,5 @@ impl ImageStage {
             ..Lens::new(&camera.map(S::from_f32), self.size, &self.convention)
         };
         self.cameras.iter().map(lens).collect()
-    }
-}
-
-fn lifted<S: Scalar>(of: &SplatGradients<f32>) -> SplatGradients<S> {
-    let all = |values: &[f32]| values.iter().map(|&x| S::from_f32(x)).collect();
-    SplatGradients {
-        v_means2d: of.v_means2d.iter().map(|row| row.map(S::from_f32)).collect(),
-        v_conics: of.v_conics.iter().map(|row| row.map(S::from_f32)).collect(),
-        v_opacities: all(&of.v_opacities),
-        v_colors: all(&of.v_colors),
-        v_background: Vec::new(),
     }
 }
