@@ -86,12 +86,11 @@ impl<'a> Hypothesis<'a> {
         Self { of_outputs, ..self }
     }
 
-    /// The same of a kernel that does not return these outputs.
+    /// The same fault of a kernel of which other outputs are expected.
     #[must_use]
-    pub fn without(self, left_out: &'a [&'static str]) -> Self {
+    pub fn map(self, change: impl FnOnce(Expectation) -> Expectation + 'a) -> Self {
         let Self { predict, .. } = self;
-        let predict = Box::new(move || predict().map(|all| all.without(left_out)));
-        Self { predict, ..self }
+        Self { predict: Box::new(move || predict().map(change)), ..self }
     }
 
     /// The fault in words.

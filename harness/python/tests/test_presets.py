@@ -66,6 +66,13 @@ def test_a_numpy_kernel_in_the_projects_layout(preset, module, function, bug, op
     assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
 
 
+def test_a_field_of_the_convention_is_named_where_gradients_are_by_logits(monkeypatch):
+    right = kernel("brush", "rasterize_bwd", monkeypatch)
+    wrong = splatcheck.check(lambda x, meta: right(x, meta, "sampled at corners"), preset="brush", count=5)
+    assert wrong.verdict == "disagree", wrong
+    assert "the convention's field pixel_center (where in a pixel it is sampled) is 0.0" in str(wrong), wrong
+
+
 @pytest.mark.parametrize("preset", ["gsplat-1.5", "gsplat-main"])
 @pytest.mark.parametrize(("level", "module", "function", "bug", "words"), PROJECTIONS)
 def test_a_projection_that_knows_the_size_of_the_image(preset, level, module, function, bug, words, monkeypatch):

@@ -3,11 +3,12 @@
 
 use super::Preset;
 use crate::case_space::Traits;
+use crate::diagnosis::Hypothesis;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Expectation, OutputBound};
 use crate::layout::{KernelKind, Tensor};
 use crate::scatter_step::Scatter;
-use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes, Oracle};
+use crate::workload::{AnyCase, Case, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
 use crate::workloads::splat::level::Level;
 use crate::workloads::splat::on_image::{self, Kernel};
 use crate::workloads::splat::splat_case;
@@ -130,9 +131,9 @@ impl Case for OfPreset {
 #[derive(Debug)]
 struct ByLogits(Job);
 
-impl Oracle for ByLogits {
-    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        let mut expectation = self.0.expectation(arithmetic).clone();
+impl ByLogits {
+    /// The expected outputs with the gradients by opacities made those by logits.
+    fn by_logits(&self, mut expectation: Expectation) -> Expectation {
         let opacities = self.0.inputs.f32("opacities").unwrap_or_default();
         for rows in &mut expectation.rows {
             let terms = rows.terms.as_ref();
@@ -145,6 +146,17 @@ impl Oracle for ByLogits {
             }
         }
         expectation
+    }
+}
+
+impl Oracle for ByLogits {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        self.by_logits(self.0.expectation(arithmetic).clone())
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        let all = self.0.hypotheses(run).into_iter();
+        all.map(|hypothesis| hypothesis.map(|all| self.by_logits(all))).collect()
     }
 
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {

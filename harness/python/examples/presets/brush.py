@@ -27,13 +27,14 @@ def one_tile(x, grads, bounds, pixels, bug):
     ys, xs = pixels
     out, v_out, background = x["out_img"][pixels], x["v_output"][pixels], x["background"]
     final_t, v = 1 - out[..., 3], v_out[..., :3]
+    center = f32(0) if bug == "sampled at corners" else f32(0.5)
     rest = out[..., :3] - final_t[..., None] * background
     v_final = (v_out[..., 3] - (background * v).sum(axis=-1)) * final_t
     t, going = np.ones_like(final_t), np.ones(final_t.shape, bool)
     for g in x["compact_gid_from_isect"][slice(*bounds)]:
         mx, my, a, b, c, *color, opacity = x["projected"][g]
         color = np.maximum(f32(color), f32(0))
-        dx, dy = mx - (xs.astype(f32) + f32(0.5)), my - (ys.astype(f32) + f32(0.5))
+        dx, dy = mx - (xs.astype(f32) + center), my - (ys.astype(f32) + center)
         sigma = f32(0.5) * (a * dx * dx + c * dy * dy) + b * dx * dy
         full = opacity * np.exp(-sigma)
         alpha = np.minimum(ALPHA_MAX, full)

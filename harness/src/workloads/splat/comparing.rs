@@ -131,7 +131,7 @@ impl Oracle for OfSome {
 
     fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
         let all = self.job.hypotheses(run).into_iter();
-        all.map(|hypothesis| hypothesis.without(&self.left_out)).collect()
+        all.map(|hypothesis| hypothesis.map(|all| all.without(&self.left_out))).collect()
     }
 
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
