@@ -161,6 +161,21 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
         }
     }
 
+    /// The entries of all corners, in the order of their numbers.
+    #[inline(always)]
+    pub(super) fn entries(&self, level: &Level, encoding: &Encoding, entries: &mut [u32]) {
+        match (encoding.lattice, encoding.interpolation) {
+            (Lattice::Cubic, Interpolation::Linear | Interpolation::Smoothstep) => {
+                level.entries_of_cube(&self.sides, entries);
+            }
+            (Lattice::Simplex, _) | (Lattice::Cubic, Interpolation::Nearest) => {
+                for (corner, entry) in entries.iter_mut().enumerate() {
+                    *entry = level.entry(self.vertex(corner, encoding));
+                }
+            }
+        }
+    }
+
     /// The weights of all corners, in the order of their numbers.
     #[inline(always)]
     pub(super) fn weights(&self, encoding: &Encoding, mut visit: impl FnMut(usize, S)) {

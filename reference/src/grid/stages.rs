@@ -8,6 +8,7 @@ use super::encoding::{Encoding, Outside};
 use super::table::{Grid, Level};
 use crate::arithmetic::{Dual, Scalar, Truth};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Points that one thread does together: their features stay in its cache from level to level.
 pub(super) const PART: usize = 4096;
@@ -107,27 +108,35 @@ pub fn forward<S: Scalar, I: Input<S>>(grid: &Grid, positions: &[I], table: &[I]
     check_table(grid, table);
     let row = grid.levels().len() * grid.features();
     let mut features = vec![S::default(); points * row];
-    let parts = features.par_chunks_mut(PART * row);
-    parts.zip(positions.par_chunks(PART * grid.dimensions())).for_each(|(features, positions)| {
-        forward_part(grid, positions, table, features);
-    });
+    let together = (LINE / (grid.features() * size_of::<S>())).max(1);
+    for first in (0..grid.levels().len()).step_by(together) {
+        let levels = first..(first + together).min(grid.levels().len());
+        let parts = features.par_chunks_mut(PART * row);
+        let parts = parts.zip(positions.par_chunks(PART * grid.dimensions()));
+        parts.for_each(|(features, positions)| {
+            forward_part(grid, levels.clone(), (positions, table), features);
+        });
+    }
     features
 }
 
-/// The features of a part of the points: level by level, since a level's entries are what the cache
-/// keeps.
+/// Bytes of a cache line. As many levels as fill one with a point's features are done for all points
+/// before the next: their entries are what the cache keeps, and each line of features is written once.
+const LINE: usize = 64;
+
+/// The features of a part of the points on these levels.
 fn forward_part<S: Scalar, I: Input<S>>(
     grid: &Grid,
-    positions: &[I],
-    table: &[I],
+    levels: Range<usize>,
+    (positions, table): (&[I], &[I]),
     features: &mut [S],
 ) {
     let row = grid.levels().len() * grid.features();
     let mut corners = Corners::new(grid);
-    for (l, level) in grid.levels().iter().enumerate() {
-        let blocks = positions.chunks(BLOCK * grid.dimensions());
-        for (positions, features) in blocks.zip(features.chunks_mut(BLOCK * row)) {
-            corners.find(level, positions);
+    let blocks = positions.chunks(BLOCK * grid.dimensions());
+    for (positions, features) in blocks.zip(features.chunks_mut(BLOCK * row)) {
+        for l in levels.clone() {
+            corners.find(&grid.levels()[l], positions);
             with_size!(grid.features(), F in [1 2 4 8] => {
                 let places = (features.as_chunks_mut::<F>().0, l, grid.levels().len());
                 interpolate(&corners, table.as_chunks::<F>().0, places);
@@ -140,9 +149,20 @@ fn forward_part<S: Scalar, I: Input<S>>(
 fn interpolate<S: Scalar, I: Input<S>, const F: usize>(
     corners: &Corners<S>,
     table: &[[I; F]],
+    places: (&mut [[S; F]], usize, usize),
+) {
+    with_size!(corners.count, C in [1 2 3 4 5 8 16] => {
+        interpolate_between::<S, I, F, C>(corners, table, places);
+    });
+}
+
+/// The same between `C` corners.
+fn interpolate_between<S: Scalar, I: Input<S>, const F: usize, const C: usize>(
+    corners: &Corners<S>,
+    table: &[[I; F]],
     (features, l, levels): (&mut [[S; F]], usize, usize),
 ) {
-    for (point, entries, weights) in corners.of_points() {
+    for (point, entries, weights) in corners.of_points::<C>() {
         let mut sums = [S::default(); F];
         for (&entry, &weight) in entries.iter().zip(weights) {
             for (sum, x) in sums.iter_mut().zip(&table[entry as usize]) {
@@ -213,10 +233,7 @@ impl<S: Scalar> Corners<S> {
             return;
         };
         let at = self.points.len() * self.count;
-        let entries = &mut self.entries[at..][..self.count];
-        for (corner, entry) in entries.iter_mut().enumerate() {
-            *entry = level.entry(cell.vertex(corner, &encoding));
-        }
+        cell.entries(&level, &encoding, &mut self.entries[at..][..self.count]);
         let weights = &mut self.weights[at..][..self.count];
         cell.weights(
             &encoding,
@@ -228,9 +245,9 @@ impl<S: Scalar> Corners<S> {
 
     /// The points that have a cell, with the entries and weights of their corners.
     #[inline(always)]
-    fn of_points(&self) -> impl Iterator<Item = (usize, &[u32], &[S])> {
-        let entries = self.entries.chunks_exact(self.count);
-        let weights = self.weights.chunks_exact(self.count);
+    fn of_points<const C: usize>(&self) -> impl Iterator<Item = (usize, &[u32; C], &[S; C])> {
+        let entries = self.entries.as_chunks().0.iter();
+        let weights = self.weights.as_chunks().0.iter();
         self.points.iter().zip(entries.zip(weights)).map(|(&p, (e, w))| (p, e, w))
     }
 }
@@ -289,11 +306,23 @@ fn backward_level<S: Scalar, I: Input<S>>(
 /// Adds what a block's points contribute to the entries of a level, which begin with number `first`.
 fn add_gradients<S: Scalar, I: Input<S>, const F: usize>(
     corners: &Corners<S>,
+    places: (&[[I; F]], usize, usize),
+    v_entries: &mut [[S; F]],
+    first: u32,
+) {
+    with_size!(corners.count, C in [1 2 3 4 5 8 16] => {
+        add_to_corners::<S, I, F, C>(corners, places, v_entries, first);
+    });
+}
+
+/// The same to `C` corners each.
+fn add_to_corners<S: Scalar, I: Input<S>, const F: usize, const C: usize>(
+    corners: &Corners<S>,
     (v_features, l, levels): (&[[I; F]], usize, usize),
     v_entries: &mut [[S; F]],
     first: u32,
 ) {
-    for (point, entries, weights) in corners.of_points() {
+    for (point, entries, weights) in corners.of_points::<C>() {
         let v = v_features[point * levels + l].map(I::lift);
         for (&entry, &weight) in entries.iter().zip(weights) {
             for (sum, v) in v_entries[(entry - first) as usize].iter_mut().zip(v) {
@@ -383,9 +412,7 @@ pub(super) fn corner_rows<S: Scalar, const D: usize>(
     cell: &Cell<S, D>,
     width: usize,
 ) -> [usize; MOST_CORNERS] {
-    let mut rows = [0; MOST_CORNERS];
-    for (corner, row) in rows.iter_mut().enumerate().take(corners_of_cell(encoding, D)) {
-        *row = level.entry(cell.vertex(corner, encoding)) as usize * width;
-    }
-    rows
+    let mut entries = [0; MOST_CORNERS];
+    cell.entries(level, encoding, &mut entries[..corners_of_cell(encoding, D)]);
+    entries.map(|entry| entry as usize * width)
 }

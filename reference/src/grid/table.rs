@@ -3,6 +3,7 @@
 use super::encoding::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, RightCorner, Skew,
 };
+use std::array::from_fn;
 
 /// The factors of [`Hash::Prime`] by axis.
 const PRIMES: [u32; MOST_DIMENSIONS] = [1, 2_654_435_761, 805_459_861, 3_674_653_429];
@@ -153,6 +154,46 @@ impl Level {
             }
         };
         self.offset + self.within(number)
+    }
+
+    /// The entries of a cube's corners, of which bit j of the number says on which side of axis j it lies:
+    /// [`Self::entry`] of each, with each side's product taken once.
+    #[inline(always)]
+    pub(super) fn entries_of_cube<const D: usize>(
+        &self,
+        sides: &[[u32; 2]; D],
+        entries: &mut [u32],
+    ) {
+        let entries = &mut entries[..1 << D];
+        let side = |corner: usize, j: usize| corner >> j & 1;
+        match self.layout {
+            Layout::Linear { stride } => {
+                let mut factor = 1_u32;
+                let products = sides.map(|axis| {
+                    let products = axis.map(|v| v.wrapping_mul(factor));
+                    factor = factor.wrapping_mul(stride);
+                    products
+                });
+                for (corner, entry) in entries.iter_mut().enumerate() {
+                    let sum =
+                        (0..D).fold(0_u32, |sum, j| sum.wrapping_add(products[j][side(corner, j)]));
+                    *entry = self.offset + self.within(sum);
+                }
+            }
+            Layout::Prime => {
+                let products: [[u32; 2]; D] =
+                    from_fn(|j| sides[j].map(|v| v.wrapping_mul(PRIMES[j])));
+                for (corner, entry) in entries.iter_mut().enumerate() {
+                    let hash = (0..D).fold(0, |hash, j| hash ^ products[j][side(corner, j)]);
+                    *entry = self.offset + self.within(hash);
+                }
+            }
+            Layout::Rolling => {
+                for (corner, entry) in entries.iter_mut().enumerate() {
+                    *entry = self.entry(from_fn::<_, D, _>(|j| sides[j][side(corner, j)]));
+                }
+            }
+        }
     }
 
     /// `number` modulo the entries, which of a dense level's vertices is itself, without the division.
