@@ -145,33 +145,36 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
         order
     }
 
-    /// The vertex of a corner: of a cube bit j of `corner` is the side of axis j, of a simplex the
-    /// first `corner` axes of the order are on the right.
+    /// The vertex of a corner.
     #[inline(always)]
     pub(super) fn vertex(&self, corner: usize, encoding: &Encoding) -> [u32; D] {
+        self.of_corner(&self.sides, corner, encoding)
+    }
+
+    /// The entries of all corners, in the order of their numbers. Each side's product is taken once.
+    #[inline(always)]
+    pub(super) fn entries(&self, level: &Level, encoding: &Encoding, entries: &mut [u32]) {
+        let products = from_fn(|j| self.sides[j].map(|side| level.product(j, side)));
+        let all = |corner| self.of_corner(&products, corner, encoding);
         match encoding.lattice {
-            Lattice::Cubic => from_fn(|j| self.sides[j][corner >> j & 1]),
-            Lattice::Simplex => {
-                let mut vertex = self.sides.map(|[left, _]| left);
-                for &axis in &self.order[..corner] {
-                    vertex[axis] = self.sides[axis][1];
-                }
-                vertex
-            }
+            // The usual number of corners, as one that the compiler knows.
+            Lattice::Cubic if entries.len() == 1 << D => level.entries(all, &mut entries[..1 << D]),
+            Lattice::Cubic | Lattice::Simplex => level.entries(all, entries),
         }
     }
 
-    /// The entries of all corners, in the order of their numbers.
+    /// Of each axis what its left or right side has, as the corner lies: of a cube bit j of `corner` is the
+    /// side of axis j, of a simplex the first `corner` axes of the order are on the right.
     #[inline(always)]
-    pub(super) fn entries(&self, level: &Level, encoding: &Encoding, entries: &mut [u32]) {
-        match (encoding.lattice, encoding.interpolation) {
-            (Lattice::Cubic, Interpolation::Linear | Interpolation::Smoothstep) => {
-                level.entries_of_cube(&self.sides, entries);
-            }
-            (Lattice::Simplex, _) | (Lattice::Cubic, Interpolation::Nearest) => {
-                for (corner, entry) in entries.iter_mut().enumerate() {
-                    *entry = level.entry(self.vertex(corner, encoding));
+    fn of_corner(&self, sides: &[[u32; 2]; D], corner: usize, encoding: &Encoding) -> [u32; D] {
+        match encoding.lattice {
+            Lattice::Cubic => from_fn(|j| sides[j][corner >> j & 1]),
+            Lattice::Simplex => {
+                let mut chosen = sides.map(|[left, _]| left);
+                for &axis in &self.order[..corner] {
+                    chosen[axis] = sides[axis][1];
                 }
+                chosen
             }
         }
     }

@@ -138,26 +138,17 @@ fn forward_part<S: Scalar, I: Input<S>>(
         for l in levels.clone() {
             corners.find(&grid.levels()[l], positions);
             with_size!(grid.features(), F in [1 2 4 8] => {
-                let places = (features.as_chunks_mut::<F>().0, l, grid.levels().len());
-                interpolate(&corners, table.as_chunks::<F>().0, places);
+                with_size!(corners.count, C in [1 2 3 4 5 8 16] => {
+                    let places = (features.as_chunks_mut().0, l, grid.levels().len());
+                    interpolate::<S, I, F, C>(&corners, table.as_chunks().0, places);
+                });
             });
         }
     }
 }
 
 /// The features of a block's points on a level: of `levels` rows of a point that of number `l`.
-fn interpolate<S: Scalar, I: Input<S>, const F: usize>(
-    corners: &Corners<S>,
-    table: &[[I; F]],
-    places: (&mut [[S; F]], usize, usize),
-) {
-    with_size!(corners.count, C in [1 2 3 4 5 8 16] => {
-        interpolate_between::<S, I, F, C>(corners, table, places);
-    });
-}
-
-/// The same between `C` corners.
-fn interpolate_between<S: Scalar, I: Input<S>, const F: usize, const C: usize>(
+fn interpolate<S: Scalar, I: Input<S>, const F: usize, const C: usize>(
     corners: &Corners<S>,
     table: &[[I; F]],
     (features, l, levels): (&mut [[S; F]], usize, usize),
@@ -296,27 +287,17 @@ fn backward_level<S: Scalar, I: Input<S>>(
     for (positions, v_features) in blocks.zip(v_features.chunks(BLOCK * row)) {
         corners.find(level, positions);
         with_size!(grid.features(), F in [1 2 4 8] => {
-            let places = (v_features.as_chunks::<F>().0, l, grid.levels().len());
-            let v_entries = v_entries.as_chunks_mut::<F>().0;
-            add_gradients(&corners, places, v_entries, level.offset);
+            with_size!(corners.count, C in [1 2 3 4 5 8 16] => {
+                let places = (v_features.as_chunks().0, l, grid.levels().len());
+                let v_entries = v_entries.as_chunks_mut().0;
+                add_gradients::<S, I, F, C>(&corners, places, v_entries, level.offset);
+            });
         });
     }
 }
 
 /// Adds what a block's points contribute to the entries of a level, which begin with number `first`.
-fn add_gradients<S: Scalar, I: Input<S>, const F: usize>(
-    corners: &Corners<S>,
-    places: (&[[I; F]], usize, usize),
-    v_entries: &mut [[S; F]],
-    first: u32,
-) {
-    with_size!(corners.count, C in [1 2 3 4 5 8 16] => {
-        add_to_corners::<S, I, F, C>(corners, places, v_entries, first);
-    });
-}
-
-/// The same to `C` corners each.
-fn add_to_corners<S: Scalar, I: Input<S>, const F: usize, const C: usize>(
+fn add_gradients<S: Scalar, I: Input<S>, const F: usize, const C: usize>(
     corners: &Corners<S>,
     (v_features, l, levels): (&[[I; F]], usize, usize),
     v_entries: &mut [[S; F]],

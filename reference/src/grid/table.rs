@@ -31,15 +31,19 @@ pub struct Level {
     layout: Layout,
 }
 
-/// How a vertex becomes a number, before that is taken modulo the level's entries.
+/// How a vertex becomes a number, before that is taken modulo the level's entries: each coordinate times the
+/// factor of its axis, joined; all in 32-bit unsigned integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
-    /// The sum of `v_j stride^j`, axis 0 fastest.
-    Linear { stride: u32 },
-    /// See [`Hash::Prime`].
-    Prime,
-    /// See [`Hash::Rolling`].
-    Rolling,
+struct Layout {
+    factors: [u32; MOST_DIMENSIONS],
+    joined: Joined,
+}
+
+/// How the products of the axes become one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Joined {
+    Sum,
+    Xor,
 }
 
 /// A level table and fields that contradict themselves or each other.
@@ -142,57 +146,33 @@ impl Level {
     #[inline(always)]
     #[must_use]
     pub fn entry<const D: usize>(&self, vertex: [u32; D]) -> u32 {
-        let number = match self.layout {
-            Layout::Linear { stride } => {
-                vertex.iter().rev().fold(0_u32, |sum, &v| sum.wrapping_mul(stride).wrapping_add(v))
-            }
-            Layout::Prime => {
-                vertex.iter().zip(PRIMES).fold(0, |hash, (v, prime)| hash ^ v.wrapping_mul(prime))
-            }
-            Layout::Rolling => {
-                vertex.iter().fold(0_u32, |key, &v| key.wrapping_add(v).wrapping_mul(ROLLING))
-            }
-        };
-        self.offset + self.within(number)
+        let mut entry = [0];
+        self.entries(|_| from_fn::<_, D, _>(|j| self.product(j, vertex[j])), &mut entry);
+        entry[0]
     }
 
-    /// The entries of a cube's corners, of which bit j of the number says on which side of axis j it lies:
-    /// [`Self::entry`] of each, with each side's product taken once.
+    /// A coordinate times the factor of its axis.
     #[inline(always)]
-    pub(super) fn entries_of_cube<const D: usize>(
+    pub(super) fn product(&self, axis: usize, coordinate: u32) -> u32 {
+        coordinate.wrapping_mul(self.layout.factors[axis])
+    }
+
+    /// [`Self::entry`] of many vertices, by their numbers, from the products of their coordinates.
+    #[inline(always)]
+    pub(super) fn entries<const D: usize>(
         &self,
-        sides: &[[u32; 2]; D],
+        products: impl Fn(usize) -> [u32; D],
         entries: &mut [u32],
     ) {
-        let entries = &mut entries[..1 << D];
-        let side = |corner: usize, j: usize| corner >> j & 1;
-        match self.layout {
-            Layout::Linear { stride } => {
-                let mut factor = 1_u32;
-                let products = sides.map(|axis| {
-                    let products = axis.map(|v| v.wrapping_mul(factor));
-                    factor = factor.wrapping_mul(stride);
-                    products
-                });
-                for (corner, entry) in entries.iter_mut().enumerate() {
-                    let sum =
-                        (0..D).fold(0_u32, |sum, j| sum.wrapping_add(products[j][side(corner, j)]));
-                    *entry = self.offset + self.within(sum);
-                }
-            }
-            Layout::Prime => {
-                let products: [[u32; 2]; D] =
-                    from_fn(|j| sides[j].map(|v| v.wrapping_mul(PRIMES[j])));
-                for (corner, entry) in entries.iter_mut().enumerate() {
-                    let hash = (0..D).fold(0, |hash, j| hash ^ products[j][side(corner, j)]);
-                    *entry = self.offset + self.within(hash);
-                }
-            }
-            Layout::Rolling => {
-                for (corner, entry) in entries.iter_mut().enumerate() {
-                    *entry = self.entry(from_fn::<_, D, _>(|j| sides[j][side(corner, j)]));
-                }
-            }
+        let numbered = entries.iter_mut().enumerate();
+        let entry = |number| self.offset + self.within(number);
+        match self.layout.joined {
+            Joined::Sum => numbered.for_each(|(i, to)| {
+                *to = entry(products(i).into_iter().fold(0, u32::wrapping_add));
+            }),
+            Joined::Xor => numbered.for_each(|(i, to)| {
+                *to = entry(products(i).into_iter().fold(0, |hash, product| hash ^ product));
+            }),
         }
     }
 
@@ -209,6 +189,16 @@ impl Level {
     }
 }
 
+/// `first`, `first ratio`, `first ratio^2` and so on, in 32 bits.
+fn powers(first: u32, ratio: u32) -> [u32; MOST_DIMENSIONS] {
+    let mut next = first;
+    from_fn(|_| {
+        let power = next;
+        next = power.wrapping_mul(ratio);
+        power
+    })
+}
+
 /// A level's layout, and whether it is dense, which is decided in integers that do not overflow.
 fn layout(encoding: &Encoding, dimensions: usize, resolution: u32, entries: u32) -> (Layout, bool) {
     let stride = match encoding.dense_stride {
@@ -222,9 +212,14 @@ fn layout(encoding: &Encoding, dimensions: usize, resolution: u32, entries: u32)
     let counted = dense || encoding.crowded == Crowded::Tiled;
     let layout = match (stride.filter(|_| counted), encoding.hash) {
         #[expect(clippy::cast_possible_truncation, reason = "tiled levels count in 32 bits")]
-        (Some(stride), _) => Layout::Linear { stride: stride as u32 },
-        (None, Hash::Prime) => Layout::Prime,
-        (None, Hash::Rolling) => Layout::Rolling,
+        (Some(stride), _) => Layout { factors: powers(1, stride as u32), joined: Joined::Sum },
+        (None, Hash::Prime) => Layout { factors: PRIMES, joined: Joined::Xor },
+        (None, Hash::Rolling) => {
+            // (..(v_0 R + v_1) R + ..) R: axis j is multiplied d - j times.
+            let mut factors = powers(ROLLING, ROLLING);
+            factors[..dimensions].reverse();
+            Layout { factors, joined: Joined::Sum }
+        }
     };
     (layout, dense)
 }
