@@ -4,6 +4,7 @@
 //! Campaigns, fuzzing, reports, coverage and minimization see nothing else, and so know no workload.
 //! The workloads themselves are in [`crate::workloads`], a folder each.
 
+mod changed;
 mod draw;
 
 pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, Turns};
@@ -292,15 +293,6 @@ impl Job {
     ) -> Result<Self, TensorError> {
         let sizes = stage.sizes(&inputs)?;
         Ok(Self { stage, inputs, sizes, lanes, oracle, expectations: Default::default() })
-    }
-
-    /// The same job with another oracle, which is made from this one's.
-    #[must_use]
-    pub(crate) fn under(self, oracle: impl FnOnce(Self) -> Box<dyn Oracle>) -> Self {
-        let (inputs, sizes) = (self.inputs.clone(), self.sizes.clone());
-        let (stage, lanes) = (self.stage, self.lanes);
-        let expectations = Default::default();
-        Self { stage, inputs, sizes, lanes, oracle: oracle(self), expectations }
     }
 
     /// What a conforming kernel may return, computed once for each arithmetic.

@@ -3,17 +3,15 @@
 
 use super::Preset;
 use crate::case_space::Traits;
-use crate::diagnosis::Hypothesis;
 use crate::io::InputError;
-use crate::judge::{Arithmetic, Expectation, OutputBound};
+use crate::judge::{Expectation, OutputBound};
 use crate::layout::{KernelKind, Tensor};
-use crate::scatter_step::Scatter;
-use crate::workload::{AnyCase, Case, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
+use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes};
 use crate::workloads::splat::level::Level;
 use crate::workloads::splat::on_image::{self, Kernel};
 use crate::workloads::splat::splat_case;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
-use splatcheck_gpu::{EngineError, Stage, Tensors};
+use splatcheck_gpu::{Stage, Tensors};
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,12 +74,12 @@ impl Case for OfPreset {
                 jobs.extend(self.projected(level)?);
             }
         }
-        let by_logits = |level: Level| {
+        let has_logits = |level: Level| {
             level == Level::Raster
                 && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))
         };
-        let judged = |job: Job| match Level::of(job.stage).is_some_and(by_logits) {
-            true => job.under(|job| Box::new(ByLogits(job))),
+        let judged = |job: Job| match Level::of(job.stage).is_some_and(has_logits) {
+            true => job.expecting(by_logits),
             false => job,
         };
         Ok(jobs.into_iter().map(judged).collect())
@@ -127,39 +125,18 @@ impl Case for OfPreset {
     }
 }
 
-/// A raster job whose gradients by opacities are those by their logits.
-#[derive(Debug)]
-struct ByLogits(Job);
-
-impl ByLogits {
-    /// The expected outputs with the gradients by opacities made those by logits.
-    fn by_logits(&self, mut expectation: Expectation) -> Expectation {
-        let opacities = self.0.inputs.f32("opacities").unwrap_or_default();
-        for rows in &mut expectation.rows {
-            let terms = rows.terms.as_ref();
-            let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
-            for output in rows.outputs.iter_mut().filter(|output| output.name == "v_opacities") {
-                let OutputBound::Sum(elements) = &mut output.bound else { continue };
-                for (row, (element, &opacity)) in elements.iter_mut().zip(opacities).enumerate() {
-                    *element = element.by_logit(opacity, count(row), &expectation.model);
-                }
+/// What is expected of a raster job, with the gradients by opacities made those by their logits.
+fn by_logits(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
+    let opacities = inputs.f32("opacities").unwrap_or_default();
+    for rows in &mut expectation.rows {
+        let terms = rows.terms.as_ref();
+        let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
+        for output in rows.outputs.iter_mut().filter(|output| output.name == "v_opacities") {
+            let OutputBound::Sum(elements) = &mut output.bound else { continue };
+            for (row, (element, &opacity)) in elements.iter_mut().zip(opacities).enumerate() {
+                *element = element.by_logit(opacity, count(row), &expectation.model);
             }
         }
-        expectation
     }
-}
-
-impl Oracle for ByLogits {
-    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        self.by_logits(self.0.expectation(arithmetic).clone())
-    }
-
-    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
-        let all = self.0.hypotheses(run).into_iter();
-        all.map(|hypothesis| hypothesis.map(|all| self.by_logits(all))).collect()
-    }
-
-    fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
-        self.0.scatter(lane_width)
-    }
+    expectation
 }

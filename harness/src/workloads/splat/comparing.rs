@@ -7,16 +7,11 @@ use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
-use splatcheck_gpu::{EngineError, Stage, Tensors};
+use splatcheck_gpu::{Stage, Tensors};
 
 use crate::case_space::Traits;
-use crate::diagnosis::Hypothesis;
 use crate::io::{InputError, Problem};
-use crate::judge::{Arithmetic, Expectation};
-use crate::scatter_step::Scatter;
-use crate::workload::{
-    AnyCase, Case, CaseError, CaseId, FailedRun, Job, NOTE_PREFIX, Notes, Oracle,
-};
+use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 
 /// The key of the note, behind [`NOTE_PREFIX`], that names a reproducer's outputs.
 const NOTE: &str = "left_out";
@@ -71,10 +66,11 @@ impl Case for Without {
     }
 
     fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let of_some =
-            |job| -> Box<dyn Oracle> { Box::new(OfSome { job, left_out: self.left_out.clone() }) };
-        let jobs = self.case.jobs_of(view, wanted)?.into_iter();
-        Ok(jobs.map(|job| job.under(of_some)).collect())
+        let of_some = |job: Job| {
+            let left_out = self.left_out.clone();
+            job.expecting(move |_, all| all.without(&left_out))
+        };
+        Ok(self.case.jobs_of(view, wanted)?.into_iter().map(of_some).collect())
     }
 
     fn views_of(&self, stage: Stage) -> usize {
@@ -117,32 +113,11 @@ impl Case for Without {
     }
 }
 
-/// A job of which some outputs are not compared.
-#[derive(Debug)]
-struct OfSome {
-    job: Job,
-    left_out: Vec<&'static str>,
-}
-
-impl Oracle for OfSome {
-    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        self.job.expectation(arithmetic).clone().without(&self.left_out)
-    }
-
-    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
-        let all = self.job.hypotheses(run).into_iter();
-        all.map(|hypothesis| hypothesis.map(|all| all.without(&self.left_out))).collect()
-    }
-
-    fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
-        self.job.scatter(lane_width)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::io::source_tree::folder;
+    use crate::judge::Arithmetic;
     use crate::workloads::splat::files::corpus::read_any_case;
     use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 
