@@ -7,6 +7,7 @@ use super::float::flushed;
 use super::ir::{Atomic, AtomicOp, SINK, Space};
 use super::mix::mix;
 use super::race::Record;
+use super::rare::narrow::add_pairs;
 use super::registers::{Active, Bits, LANES, Registers};
 
 /// `atom` and `red`: the lanes go one after the other, ascending or as the schedule says. Each
@@ -142,7 +143,7 @@ macro_rules! combined {
     ($op:expr, $old:expr, $operand:expr, $swap:expr, $add_float:expr) => {{
         let (old, operand, swap) = ($old, $operand, $swap);
         match $op {
-            AtomicOp::AddFloat => $add_float,
+            AtomicOp::AddFloat | AtomicOp::AddPair(_) => $add_float,
             AtomicOp::Add => old.wrapping_add(operand),
             AtomicOp::Increment => {
                 if old >= operand {
@@ -182,5 +183,11 @@ pub(crate) use combined;
 /// The new value of a word.
 #[inline(always)]
 fn combine(op: AtomicOp, space: Space, old: u32, operand: u32, swap: u32) -> u32 {
-    combined!(op, old, operand, swap, add_float(space, old, operand))
+    let sum = |old, operand| {
+        if let AtomicOp::AddPair(format) = op {
+            return add_pairs(format, old, operand);
+        }
+        add_float(space, old, operand)
+    };
+    combined!(op, old, operand, swap, sum(old, operand))
 }

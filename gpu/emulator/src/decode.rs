@@ -9,6 +9,7 @@ mod assemble;
 mod control;
 mod convert;
 mod data;
+mod narrow;
 mod operands;
 mod rare;
 mod unread;

@@ -13,12 +13,12 @@ use super::parse::ParseError;
 pub use super::parse::Space;
 pub(super) use arithmetic::{
     Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
-    FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, Rounding, Setp, WordTernary, WordType,
-    WordUnary,
+    FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, NarrowFormat, Rounding, Setp,
+    WordTernary, WordType, WordUnary,
 };
 pub(super) use rare::{
-    Convert, Double, Extract, File, Half, Number, Permutation, Place, Rare, RareOp, Saturation,
-    Test, Wave,
+    Convert, Double, Extract, File, Half, Narrow, NarrowClamp, NarrowOp, Number, Permutation,
+    Place, Rare, RareOp, Saturation, Test, Wave,
 };
 
 /// Index of a register or constant among those of its width.
@@ -153,6 +153,8 @@ pub(super) struct Transfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOp {
     AddFloat,
+    /// Two floats of 16 bits in a word, each by itself.
+    AddPair(NarrowFormat),
     Add,
     /// `old >= operand ? 0 : old + 1`.
     Increment,

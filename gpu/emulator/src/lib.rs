@@ -54,7 +54,7 @@
 //! types: [`RunError`].
 //!
 //! # What is not modelled
-//! Recursion and indirect calls, textures, tensor cores, f16 arithmetic, clusters, accesses that
+//! Recursion and indirect calls, textures, tensor cores, functions of f16, clusters, accesses that
 //! acquire or release by themselves; time (clocks count the launch's instructions); writes to module
 //! variables last for one launch; loads that are satisfied early.
 

@@ -3,6 +3,7 @@
 mod bits;
 mod convert;
 mod double;
+pub(super) mod narrow;
 
 use super::float::approximate::ApproximationMode;
 use super::float::wave::wave;
@@ -98,6 +99,13 @@ fn evaluator(op: RareOp, mode: ApproximationMode) -> Box<dyn Fn(Sources) -> u64>
         RareOp::Convert(convert) => Box::new(move |[a, ..]| convert::convert(convert, a)),
         RareOp::Double(op) => Box::new(move |sources| double::evaluate(op, sources)),
         RareOp::Half(half) => Box::new(move |sources| half_operation(half, sources)),
+        RareOp::Narrow(op) => Box::new(move |sources| narrow::evaluate(op, sources)),
+        RareOp::SetNarrow { comparison, flush, format, packed } => {
+            Box::new(move |sources| narrow::set((format, packed), (comparison, flush), sources))
+        }
+        RareOp::ConvertPair { format, rounding } => {
+            Box::new(move |[a, b, ..]| narrow::pair(format, rounding, a, b))
+        }
         RareOp::MulWideHalf { signed } => Box::new(move |[a, b, ..]| mul_wide_half(signed, a, b)),
         RareOp::Permute(mode) => {
             Box::new(move |[a, b, c, _]| bits::permute(mode, word(a), word(b), word(c)).into())

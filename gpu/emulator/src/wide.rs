@@ -329,6 +329,12 @@ pub(super) fn set_predicate(r: &mut Registers, on: &Active, setp: &Setp) {
             let (words, poison) = pair(&r.words, setp);
             (float_bits(comparison, words, true), poison)
         }
+        Compared::Narrow { format, flush } => {
+            let (words, poison) = pair(&r.words, setp);
+            let single = |x: u32| super::rare::narrow::single(format, flush, x.into()).to_bits();
+            let [a, b] = words.map(|all| all.map(single));
+            (float_bits(comparison, [&a, &b], false), poison)
+        }
         Compared::Unsigned => {
             let (words, poison) = pair(&r.words, setp);
             (ordered(words, |x| x, comparison), poison)

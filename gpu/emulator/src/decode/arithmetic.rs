@@ -2,10 +2,11 @@
 
 use super::super::ir::{
     Approximation, Arithmetic, B64Count, B64Unary, Boolean, Compared, Comparison, FloatBinary,
-    FloatFlags, FloatUnary, InstructionClass, IntegerBinary, Op, Rounding, Setp, WordTernary,
-    WordUnary,
+    FloatFlags, FloatUnary, InstructionClass, IntegerBinary, NarrowFormat, Op, Rounding, Setp,
+    WordTernary, WordUnary,
 };
 use super::super::parse::{Class, Parsed};
+use super::narrow::narrow_type;
 use super::operands::{Decoded, Decoder};
 
 pub(super) const ROUNDINGS: [(&str, Rounding); 4] = [
@@ -63,7 +64,13 @@ impl Decoder<'_, '_> {
                     self.double()?
                 }
                 "pred" => self.predicate_logic()?,
-                kind => self.integer(kind)?,
+                kind => match narrow_type(kind) {
+                    Some(source) => {
+                        class = InstructionClass::Float;
+                        self.narrow(source)?
+                    }
+                    None => self.integer(kind)?,
+                },
             }
         };
         Ok((Op::Arithmetic(op), class))
@@ -343,6 +350,8 @@ impl Decoder<'_, '_> {
         let compared = match kind {
             "f32" => Compared::Float { flush },
             "f64" => Compared::Double,
+            "f16" => Compared::Narrow { format: NarrowFormat::F16, flush },
+            "bf16" => Compared::Narrow { format: NarrowFormat::Bf16, flush },
             "s16" => Compared::Signed16,
             "u16" | "b16" => Compared::Unsigned16,
             "s32" => Compared::Signed,
@@ -351,7 +360,7 @@ impl Decoder<'_, '_> {
             "u64" | "b64" => Compared::Unsigned64,
             _ => return Err(self.unknown()),
         };
-        let float = matches!(kind, "f32" | "f64");
+        let float = matches!(kind, "f32" | "f64" | "f16" | "bf16");
         let mut comparison = self.take_one(&COMPARISONS);
         if comparison.is_none() && kind.starts_with('u') {
             comparison = self.take_one(&UNSIGNED_COMPARISONS);
@@ -359,7 +368,10 @@ impl Decoder<'_, '_> {
         let comparison = comparison.ok_or_else(|| self.unknown())?;
         let ordered = (comparison as u8) < Comparison::Equ as u8;
         let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
-        if (flush && kind != "f32") || !ordered && !float || kind.starts_with('b') && !equality {
+        if (flush && !matches!(kind, "f32" | "f16"))
+            || !ordered && !float
+            || !float && kind.starts_with('b') && !equality
+        {
             return Err(self.unknown());
         }
         let combine = match self.take_one(&BOOLEANS) {

@@ -6,6 +6,7 @@ use super::super::ir::{
 };
 use super::super::parse::{Class, Operand, Parsed, Register};
 use super::arithmetic::ROUNDINGS;
+use super::narrow::narrow_type;
 use super::operands::Decoder;
 
 fn number(name: &str) -> Option<Number> {
@@ -51,8 +52,11 @@ struct Rounds {
 impl Decoder<'_, '_> {
     /// What has an instruction of its own in the interpreter's loop gets it; all else is [`Convert`].
     pub(super) fn cvt(&mut self) -> Parsed<Arithmetic> {
-        self.expect_operands(2)?;
         let [from, to] = [self.take_type()?, self.take_type()?];
+        if let (Some((format, true)), "f32") = (narrow_type(to), from) {
+            return self.convert_pair(format);
+        }
+        self.expect_operands(2)?;
         let (Some(from), Some(to)) = (number(from), number(to)) else { return Err(self.unknown()) };
         let (flags, integral) = (self.float_flags(), self.integral_rounding());
         let rounds = Rounds { integral, last_place: self.take_one(&ROUNDINGS), flags };

@@ -2,8 +2,8 @@
 
 use super::super::ir::{
     Address, Arithmetic, Atomic, AtomicOp, B64Unary, Base, Control, InstructionClass,
-    IntegerBinary, Memory, Op, RareControl, RareMemory, SINK, Scope, Slot, Space, SpecialRegister,
-    Transfer, WordUnary,
+    IntegerBinary, Memory, NarrowFormat, Op, RareControl, RareMemory, SINK, Scope, Slot, Space,
+    SpecialRegister, Transfer, WordUnary,
 };
 use super::super::parse::{Class, Operand, Parsed, Problem, Register};
 use super::super::rare_memory::window;
@@ -96,9 +96,11 @@ impl<'a> Decoder<'_, 'a> {
             }
             ("b32", Operand::Vector(parts), _) if parts.len() == 2 => self.unpack16(parts),
             ("b32", _, Operand::Vector(parts)) if parts.len() == 2 => self.pack16(parts),
-            ("u16" | "s16" | "b16" | "u32" | "s32" | "b32" | "f32" | "f16" | "bf16", ..) => {
-                Ok(Arithmetic::WordUnary(WordUnary::Move, self.to_word(0)?, self.word(1)?))
-            }
+            (
+                "u16" | "s16" | "b16" | "u32" | "s32" | "b32" | "f32" | "f16" | "bf16" | "f16x2"
+                | "bf16x2",
+                ..,
+            ) => Ok(Arithmetic::WordUnary(WordUnary::Move, self.to_word(0)?, self.word(1)?)),
             ("u64" | "s64" | "b64" | "f64", ..) => {
                 Ok(Arithmetic::B64Unary(B64Unary::Move, self.to_b64(0)?, self.b64(1)?))
             }
@@ -292,7 +294,11 @@ impl<'a> Decoder<'_, 'a> {
         if self.has_parts() {
             self.drop_cache_hints();
         }
-        if count > 1 && (b64 || op != AtomicOp::AddFloat || space != Space::Global) {
+        if count > 1
+            && (b64
+                || !matches!(op, AtomicOp::AddFloat | AtomicOp::AddPair(_))
+                || space != Space::Global)
+        {
             return Err(self.unknown());
         }
         let compare = op == AtomicOp::CompareExchange;
@@ -332,6 +338,13 @@ impl<'a> Decoder<'_, 'a> {
         ]);
         match (name, kind) {
             (Some("add"), "f32" | "f64") => Ok(AtomicOp::AddFloat),
+            // Sums of f16 and bf16 keep subnormals, and the opcode says so (PTX ISA 8.4, "atom").
+            (Some("add"), "f16x2") if self.take("noftz") => {
+                Ok(AtomicOp::AddPair(NarrowFormat::F16))
+            }
+            (Some("add"), "bf16x2") if self.take("noftz") => {
+                Ok(AtomicOp::AddPair(NarrowFormat::Bf16))
+            }
             (Some("add"), "u32" | "s32" | "u64" | "s64") => Ok(AtomicOp::Add),
             (Some("inc"), "u32") => Ok(AtomicOp::Increment),
             (Some("dec"), "u32") => Ok(AtomicOp::Decrement),

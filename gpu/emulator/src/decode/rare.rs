@@ -7,6 +7,7 @@ use super::super::ir::{
 };
 use super::super::parse::{Class, Operand, Parsed};
 use super::arithmetic::COMPARISONS;
+use super::narrow::narrow_type;
 use super::operands::{Decoded, Decoder};
 
 /// Operand widths, of the destination first.
@@ -16,7 +17,7 @@ use File::{B64, Predicate, Word};
 
 impl<'a> Decoder<'_, 'a> {
     /// An operation whose operands are of these widths.
-    fn rare_op(&mut self, op: RareOp, widths: Widths<'_>) -> Parsed<Arithmetic> {
+    pub(super) fn rare_op(&mut self, op: RareOp, widths: Widths<'_>) -> Parsed<Arithmetic> {
         self.expect_operands(widths.len())?;
         let slot = match widths[0] {
             Word => self.to_word(0)?,
@@ -74,6 +75,10 @@ impl<'a> Decoder<'_, 'a> {
                 self.rare_op(RareOp::Wave { op, flush }, &[Word; 2])
             }
             ("set", "f32") => self.set(),
+            ("set", kind) => match narrow_type(kind) {
+                Some(source) => self.set_narrow(source),
+                None => Err(self.unknown()),
+            },
             ("testp", "f32" | "f64") => self.test(kind == "f64"),
             ("isspacep", _) => {
                 let space = self.take_space().ok_or_else(|| self.unknown())?;

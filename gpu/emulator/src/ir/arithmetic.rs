@@ -296,6 +296,18 @@ pub(crate) enum Compared {
     },
     /// f64.
     Double,
+    /// f16 or bf16, in the lower halves of words.
+    Narrow {
+        format: NarrowFormat,
+        flush: bool,
+    },
+}
+
+/// The two types of floats of 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NarrowFormat {
+    F16,
+    Bf16,
 }
 
 /// Boolean operations on predicates.

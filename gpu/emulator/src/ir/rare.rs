@@ -2,7 +2,7 @@
 //! fields, and conversions of every kind. They are executed one lane after the other, out of the loop
 //! that the others are in.
 
-use super::{Comparison, IntegerBinary, Rounding, Slot, Space};
+use super::{Comparison, IntegerBinary, NarrowFormat, Rounding, Slot, Space};
 
 /// Registers of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,19 @@ pub(crate) enum RareOp {
     Convert(Convert),
     Double(Double),
     Half(Half),
+    Narrow(Narrow),
+    /// `set.cmp.type.type` of f16, bf16 or pairs of them.
+    SetNarrow {
+        comparison: Comparison,
+        flush: bool,
+        format: NarrowFormat,
+        packed: bool,
+    },
+    /// cvt of two f32 to the halves of a word.
+    ConvertPair {
+        format: NarrowFormat,
+        rounding: Rounding,
+    },
     /// mul.wide.s16 and mul.wide.u16.
     MulWideHalf {
         signed: bool,
@@ -132,6 +145,43 @@ pub(crate) enum Double {
     Max,
 }
 
+/// Arithmetic on f16 and bf16, rounded to nearest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Narrow {
+    pub(crate) op: NarrowOp,
+    pub(crate) format: NarrowFormat,
+    /// Two numbers in the halves of a word.
+    pub(crate) packed: bool,
+    pub(crate) flush: bool,
+    pub(crate) clamp: Option<NarrowClamp>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NarrowOp {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Negate,
+    Abs,
+    /// Whether what is not a number is passed on (`.NaN`).
+    Min {
+        nan: bool,
+    },
+    Max {
+        nan: bool,
+    },
+}
+
+/// What becomes of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NarrowClamp {
+    /// To 0..=1, what is not a number to 0.
+    Saturate,
+    /// Negative ones to 0.
+    Relu,
+}
+
 /// Operations on 16-bit integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Half {
@@ -168,6 +218,31 @@ pub(crate) enum Number {
     Bf16,
     F32,
     F64,
+}
+
+impl NarrowFormat {
+    pub(crate) fn number(self) -> Number {
+        match self {
+            Self::F16 => Number::F16,
+            Self::Bf16 => Number::Bf16,
+        }
+    }
+
+    /// The bits of the exponent, which are those of infinity.
+    pub(crate) fn exponent(self) -> u64 {
+        match self {
+            Self::F16 => 0x7c00,
+            Self::Bf16 => 0x7f80,
+        }
+    }
+
+    /// The bits of 1.
+    pub(crate) fn one(self) -> u64 {
+        match self {
+            Self::F16 => 0x3c00,
+            Self::Bf16 => 0x3f80,
+        }
+    }
 }
 
 impl Number {

@@ -161,8 +161,9 @@ fn way_round(what: &str) -> Option<&'static str> {
              access relaxed and put a fence beside it",
         ),
         _ if has("f16") || has("f16x2") || has("bf16") || has("bf16x2") => Some(
-            "There is no half-precision arithmetic: in a build for this test, convert to f32, \
-             compute and convert back",
+            "Of f16 and bf16 there are sums, products, fma, comparisons and conversions, no \
+             functions, and atomics on pairs alone: in a build for this test, compute in f32 and \
+             convert back, or add to a pair",
         ),
         _ => None,
     }

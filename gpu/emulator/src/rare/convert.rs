@@ -160,7 +160,7 @@ pub(super) fn value_of(number: Number, bits: u64) -> f64 {
 }
 
 /// A number rounded once to a type, as its bits.
-fn bits_of(value: f64, number: Number, rounding: Rounding) -> u64 {
+pub(super) fn bits_of(value: f64, number: Number, rounding: Rounding) -> u64 {
     let (precision, least) = format(number);
     if number == Number::F64 {
         return if value.is_nan() { NAN } else { value.to_bits() };
