@@ -4,8 +4,10 @@
 //! Symbols: `N` points of `d` numbers, `L` levels, `E` entries of `F` features. What the kernels compute
 //! is in docs/src/grid.md; the fields in which published encodings differ are numbers ([`FIELDS`]).
 
+mod cell;
 mod check;
 mod levels;
+mod per_key;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -234,6 +236,7 @@ static BACKWARD: StageSpec = StageSpec {
             Reduction::Segmented,
             Reduction::Subgroup,
             Reduction::Block,
+            Reduction::PerKey,
         ],
         rows: "E",
         rows_of_workgroup: BLOCK_ROWS as usize,
@@ -248,7 +251,7 @@ static BACKWARD: StageSpec = StageSpec {
         backward_steps,
     ),
     ptx: Ptx { buffers: BACKWARD_BUFFERS },
-    own_launches: &[],
+    own_launches: &[per_key::LAUNCHES],
     check: check::check,
 };
 
@@ -335,6 +338,9 @@ fn backward_input_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
 fn backward_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
     let run = &LoopRun { lanes: run.size("N"), ..*run };
     let Some(setting) = run.setting else { return Ok(0) };
+    if setting.reduction == Reduction::PerKey {
+        return per_key::loop_steps_of_points(run);
+    }
     let values = u64::from(WGSL_VALUES);
     let each = over(values, 0)
         .saturating_add(setting.keyed_steps(run, values))
