@@ -41,6 +41,7 @@ pub mod schedule;
 pub mod schedules;
 mod sharpness;
 pub mod traffic;
+pub mod train;
 mod trials;
 pub mod wgsl;
 
@@ -129,6 +130,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         Command::Completions(typed) => help::completions(typed.shell, out),
         Command::Man => help::man(out),
         Command::Traffic(typed) => traffic::run(&typed.resolve()?, out),
+        Command::Train(typed) => {
+            let discovery = engines_unless(typed.oracle_alone())?;
+            train::run(&typed.resolve(&discovery)?, out)
+        }
         Command::Schedules(typed) => schedules::run(&typed.resolve()?, out),
         Command::Mutants(typed) if typed.generate.is_some() => {
             generated::run(&typed.resolve_generated()?, out)

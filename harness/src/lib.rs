@@ -13,7 +13,7 @@
 //! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
 //! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
 //! kernels' own instructions. [`diagnosis`] says what a kernel that disagrees may have got wrong.
-//! [`mutants`] judges the judges. A kernel of the user's own is a [`user_kernel`]; with parameters of its
+//! [`mutants`] judges the judges; [`train`] shows what gradients come to in training. A kernel of the user's own is a [`user_kernel`]; with parameters of its
 //! own it comes with a launch [`manifest`]; one in Rust is judged by its own tests ([`kernel`]). [`presets`] say what public projects' kernels look like, by
 //! the words of [`layout`]. [`cli`] is the command `splatcheck`, which nothing imports.
 //!
@@ -47,6 +47,7 @@ pub mod scatter_step;
 pub mod table;
 pub mod threads;
 pub mod traffic;
+pub mod train;
 pub mod user_kernel;
 pub mod user_wgsl;
 pub mod verdict;

@@ -81,6 +81,8 @@ pub enum Command {
     Wgsl(Box<super::wgsl::WgslArgs>),
     /// Count what the reductions send to memory, of splats and of grid encodings
     Traffic(super::traffic::TrafficArgs),
+    /// Fit Gaussians to a picture or a scene with each kernel's gradients, PSNR by step
+    Train(super::train::TrainArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
     /// Run kernels made wrong on purpose and say what notices them

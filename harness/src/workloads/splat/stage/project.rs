@@ -4,7 +4,8 @@ mod spelled;
 
 use crate::workloads::splat::case::Case;
 use splatcheck_gpu::{
-    Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients, ProjectInputs,
+    Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
+    ProjectInputs, RasterGradients,
 };
 use splatcheck_reference::arithmetic::{Bounded, ExtraRoundings, Model, Scalar};
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
@@ -49,6 +50,17 @@ impl ProjectStage {
             inputs.v_colors.extend(gradients.v_colors);
         }
         Ok(Self { convention, inputs, size: Some([scene.width, scene.height]) })
+    }
+
+    /// The stages of a case with one camera, whose rasterization's gradients another program computed.
+    #[must_use]
+    pub fn after(case: &Case, gradients: RasterGradients) -> Self {
+        let convention = case.convention.rounded_to_f32();
+        let scene = &case.scene;
+        let RasterGradients { v_means2d, v_conics, v_opacities, v_colors } = gradients;
+        let project = project_inputs(scene, &convention);
+        let inputs = ProjectBackwardInputs { project, v_means2d, v_conics, v_opacities, v_colors };
+        Self { convention, inputs, size: Some([scene.width, scene.height]) }
     }
 
     /// The stages from what a device gets: the convention's fields that they do not read are those

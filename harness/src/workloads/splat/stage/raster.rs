@@ -116,6 +116,12 @@ impl RasterStage {
         }
     }
 
+    /// The rendered colours `[H,W,D]`; empty for a stage that was made of arrays.
+    #[must_use]
+    pub fn render_colors(&self) -> &[f32] {
+        &self.render_colors
+    }
+
     /// The rendered opacities `[H,W]`: one minus the transmittances, as the walk forward rounds it.
     fn render_alphas(&self) -> Vec<f32> {
         if let Some(own) = &self.own_alphas {

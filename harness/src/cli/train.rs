@@ -1,0 +1,117 @@
+//! `splatcheck train`: fits Gaussians to a picture or a scene with the gradients of each engine's kernels.
+
+mod options;
+mod report;
+
+use std::io::Write;
+
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+use splatcheck_gpu::{Engine, EngineError, Setting, Support};
+
+use super::exit::{CliError, Outcome};
+use super::output::progress_bar;
+use crate::engines::{EngineProcess, Found, Limits, Program};
+use crate::io::write::write_file;
+use crate::table::table;
+use crate::train::backward::{OnEngine, Oracle};
+use crate::train::fit::{Curve, End, Fit};
+use crate::train::plot::plot;
+use crate::train::start::start;
+pub use options::{TrainArgs, TrainPlan};
+use report::{Report, Run};
+
+/// Carries out the plan.
+///
+/// # Errors
+/// See [`CliError`]; an engine that gave no result is one, after everything else was written.
+pub fn run(plan: &TrainPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
+    let fit = Fit {
+        target: plan.target.clone(),
+        start: start(&plan.target, plan.gaussians, plan.seed),
+        steps: plan.steps,
+        loss: plan.loss,
+    };
+    let runs = 1 + plan.engines.iter().map(|found| plan.settings(found).len()).sum::<usize>();
+    let bar = progress_bar((runs * plan.steps) as u64);
+    let done = || bar.inc(1);
+    let oracle = Run::new("oracle".to_owned(), None, fit.run(&mut Oracle, &done));
+    let mut all = vec![oracle];
+    for found in &plan.engines {
+        let settings = plan.settings(found);
+        let mut engine = open(found);
+        for setting in settings {
+            let curve = match &mut engine {
+                Ok(engine) => of_engine(&fit, engine, setting, &done),
+                Err(error) => nothing(error.clone()),
+            };
+            all.push(Run::new(found.spec.id().to_owned(), Some(setting), curve));
+        }
+    }
+    bar.finish_and_clear();
+    let report = Report { plan, runs: all };
+    writeln!(out, "{}\n", report.title())?;
+    out.write_all(table(&report.rows()).as_bytes())?;
+    if plan.engines.is_empty() && !plan.oracle_alone {
+        writeln!(
+            out,
+            "\nNOT EXERCISED: no engine on this machine ('splatcheck devices' says why)"
+        )?;
+    }
+    report.write_files()?;
+    out.flush()?;
+    conclude(&report.runs)
+}
+
+fn open(found: &Found) -> Result<EngineProcess, EngineError> {
+    let program = Program::find().map_err(|error| EngineError::Unavailable(error.to_string()))?;
+    EngineProcess::start(found.spec.clone(), program, Limits::default())
+}
+
+fn of_engine(fit: &Fit, engine: &mut EngineProcess, setting: Setting, done: &dyn Fn()) -> Curve {
+    match engine.supports(RASTERIZE_BACKWARD, Some(setting.reduction)) {
+        Support::Yes => fit.run(&mut OnEngine { engine, setting }, done),
+        Support::No(what) => {
+            let adapter = engine.info().adapter.clone();
+            nothing(EngineError::Missing { adapter, what })
+        }
+    }
+}
+
+/// A run that did not begin.
+fn nothing(error: EngineError) -> Curve {
+    Curve { psnr: Vec::new(), end: End::Failed { step: 0, error }, seconds: 0.0 }
+}
+
+/// A run that ends at a number that is not finite disagrees with the oracle, whose numbers are. How far
+/// apart two curves may lie nobody says.
+fn conclude(runs: &[Run]) -> Result<Outcome, CliError> {
+    let Some((oracle, others)) = runs.split_first() else { return Ok(Outcome::Agree) };
+    if let Some(words) = oracle.stopped() {
+        return Err(CliError::new(format!("the oracle's own run ended early: {words}")));
+    }
+    for run in others {
+        if let End::Failed { error, .. } = &run.curve.end
+            && !matches!(error, EngineError::Missing { .. })
+        {
+            return Err(CliError::caused(format!("{} gave no result", run.name()), error.clone()));
+        }
+    }
+    let finite = |run: &Run| !matches!(run.curve.end, End::NotFinite { .. });
+    Ok(if others.iter().all(finite) { Outcome::Agree } else { Outcome::Disagree })
+}
+
+impl Report<'_> {
+    /// Writes what was asked for.
+    fn write_files(&self) -> Result<(), CliError> {
+        if let Some(file) = &self.plan.json {
+            let text = serde_json::to_string_pretty(&self.json()).map_err(CliError::of)?;
+            write_file(file, (text + "\n").as_bytes()).map_err(CliError::of)?;
+        }
+        if let Some(file) = &self.plan.plot {
+            let curves: Vec<_> = self.runs.iter().map(|run| (run.name(), &run.curve)).collect();
+            let svg = plot(&self.title(), &curves).map_err(CliError::of)?;
+            write_file(file, svg.as_bytes()).map_err(CliError::of)?;
+        }
+        Ok(())
+    }
+}

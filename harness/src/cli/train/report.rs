@@ -1,0 +1,145 @@
+//! What became of the runs, as a table and as JSON.
+
+use serde::Serialize;
+use splatcheck_gpu::{Reduction, Setting};
+
+use super::TrainPlan;
+use crate::train::fit::{Curve, End};
+use crate::train::loss::Loss;
+
+/// One run.
+pub(super) struct Run {
+    engine: String,
+    setting: Option<Setting>,
+    pub(super) curve: Curve,
+}
+
+impl Run {
+    pub(super) fn new(engine: String, setting: Option<Setting>, curve: Curve) -> Self {
+        Self { engine, setting, curve }
+    }
+
+    /// Engine and setting.
+    pub(super) fn name(&self) -> String {
+        match self.setting {
+            Some(setting) => format!("{} {setting}", self.engine),
+            None => self.engine.clone(),
+        }
+    }
+
+    /// Why it ended before its last step, if it did.
+    pub(super) fn stopped(&self) -> Option<String> {
+        match &self.curve.end {
+            End::Done => None,
+            End::NotFinite { step, what } => {
+                Some(format!("step {step}: the gradient of {what} is not finite"))
+            }
+            End::Failed { step, error } => Some(format!("step {step}: {error}")),
+        }
+    }
+}
+
+/// All runs of a plan, the oracle's first.
+pub(super) struct Report<'p> {
+    pub(super) plan: &'p TrainPlan,
+    pub(super) runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReportJson<'p> {
+    target: &'p str,
+    /// Width and height of each image.
+    views: Vec<[u32; 2]>,
+    gaussians: usize,
+    steps: usize,
+    loss: Loss,
+    seed: u64,
+    runs: Vec<RunJson<'p>>,
+}
+
+#[derive(Serialize)]
+struct RunJson<'p> {
+    engine: &'p str,
+    reduction: Option<Reduction>,
+    threshold: Option<u32>,
+    /// Before each step and after the last; null where the image is exactly the target.
+    psnr: &'p [f64],
+    seconds: f64,
+    /// dB.
+    largest_difference: Option<f64>,
+    stopped: Option<String>,
+}
+
+impl Report<'_> {
+    pub(super) fn title(&self) -> String {
+        let TrainPlan { name, target, gaussians, steps, seed, .. } = self.plan;
+        let [width, height] = target.views.first().map_or([0; 2], |view| view.size);
+        let views = match target.views.len() {
+            1 => String::new(),
+            views => format!(", {views} views"),
+        };
+        format!(
+            "{name}, {width}x{height}{views}: {gaussians} Gaussians, {steps} steps, seed {seed}"
+        )
+    }
+
+    /// How far a run's PSNR is from the oracle's.
+    fn farthest(&self, run: &Run) -> Option<f64> {
+        let oracle = self.runs.first()?;
+        run.setting.and_then(|_| run.curve.farthest(&oracle.curve))
+    }
+
+    pub(super) fn rows(&self) -> Vec<Vec<String>> {
+        let head = [
+            "engine",
+            "reduction",
+            "PSNR at the start",
+            "at the end",
+            "seconds",
+            "largest difference from the oracle",
+        ];
+        let row = |run: &Run| {
+            let decibels = |psnr: Option<&f64>| {
+                psnr.map_or_else(|| "-".to_owned(), |psnr| format!("{psnr:.2} dB"))
+            };
+            let far = self.farthest(run).map(|far| format!("{far:.1e} dB"));
+            vec![
+                run.engine.clone(),
+                run.setting.map_or_else(|| "-".to_owned(), |setting| setting.to_string()),
+                decibels(run.curve.psnr.first()),
+                decibels(run.curve.psnr.last()),
+                format!("{:.1}", run.curve.seconds),
+                far.unwrap_or_else(|| "-".to_owned()),
+                run.stopped().map_or_else(String::new, |why| format!("STOPPED at {why}")),
+            ]
+        };
+        let head = head.map(str::to_owned).to_vec();
+        std::iter::once(head).chain(self.runs.iter().map(row)).collect()
+    }
+
+    pub(super) fn json(&self) -> ReportJson<'_> {
+        ReportJson {
+            target: &self.plan.name,
+            views: self.plan.target.views.iter().map(|view| view.size).collect(),
+            gaussians: self.plan.gaussians,
+            steps: self.plan.steps,
+            loss: self.plan.loss,
+            seed: self.plan.seed,
+            runs: self.runs.iter().map(|run| self.run_json(run)).collect(),
+        }
+    }
+
+    fn run_json<'a>(&self, run: &'a Run) -> RunJson<'a> {
+        let Run { engine, setting, curve } = run;
+        let threshold = setting.filter(|setting| setting.reduction.has_threshold());
+        RunJson {
+            engine,
+            reduction: setting.map(|setting| setting.reduction),
+            threshold: threshold.map(|setting| setting.threshold),
+            psnr: &curve.psnr,
+            seconds: curve.seconds,
+            largest_difference: self.farthest(run),
+            stopped: run.stopped(),
+        }
+    }
+}
