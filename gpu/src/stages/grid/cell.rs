@@ -71,7 +71,10 @@ pub(super) fn terms(inputs: &Tensors) -> Result<Vec<Term>, TensorError> {
     let mut terms = Vec::new();
     for (l, level) in levels.iter().enumerate() {
         for (point, position) in positions.chunks_exact(dimensions.max(1)).enumerate() {
-            if fields.zero_outside && position.iter().any(|&x| x < 0.0 || x > 1.0) {
+            // What is not a number is on neither side, as in the other kernels.
+            let below = position.iter().any(|&x| x < 0.0);
+            let beyond = position.iter().any(|&x| x > 1.0);
+            if fields.zero_outside && (below || beyond) {
                 continue;
             }
             let cell = fields.locate(level, position);
