@@ -4,6 +4,7 @@
 //! record of settings, the launch, the reductions, and the kernels' files.
 
 pub mod grid;
+mod per_key;
 pub mod probe;
 pub mod scatter;
 pub mod splat;

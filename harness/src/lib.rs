@@ -13,8 +13,9 @@
 //! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
 //! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
 //! kernels' own instructions. [`diagnosis`] says what a kernel that disagrees may have got wrong.
-//! [`mutants`] judges the judges; [`train`] shows what gradients come to in training. A kernel of the user's own is a [`user_kernel`]; with parameters of its
-//! own it comes with a launch [`manifest`]; one in Rust is judged by its own tests ([`kernel`]). [`presets`] say what public projects' kernels look like, by
+//! [`mutants`] judges the judges; [`train`] shows what gradients come to in training. A kernel of the
+//! user's own is a [`user_kernel`]; with parameters of its own it comes with a launch [`manifest`]; one in
+//! Rust is judged by its own tests ([`kernel`]). [`presets`] say what public projects' kernels look like, by
 //! the words of [`layout`]. [`cli`] is the command `splatcheck`, which nothing imports.
 //!
 //! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named

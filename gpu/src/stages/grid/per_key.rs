@@ -5,11 +5,12 @@
 
 use super::cell::terms;
 use super::{BLOCK_ROWS, E, F, NAME, V_FEATURES};
-use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::reduction::Reduction;
 use crate::stage::{
-    Buffer, Buffers, Dim, Keyed, Launch, LoopRun, OwnLaunches, Param, Port, Ptx, Reductions,
-    StageSpec, Text, Value, Wgsl, over,
+    Buffer, Buffers, Dim, Keyed, LoopRun, OwnLaunches, Param, Port, Ptx, Reductions, StageSpec,
+    Text, Value, Wgsl,
 };
+use crate::stages::per_key::{LAUNCH, lists, loop_steps as steps};
 use crate::stages::starts;
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
@@ -19,17 +20,16 @@ pub(super) const LAUNCHES: OwnLaunches =
 /// The lists: `row_offsets` [E+1], where each entry's begins, and of each addition, entry by entry, the row
 /// of gradients (`sources` [M]) and the weight (`weights` [M]).
 fn invert(inputs: &Tensors) -> Result<Tensors, TensorError> {
-    let mut terms = terms(inputs)?;
-    // Stable: what is added to one entry stays in its order.
-    terms.sort_by_key(|term| term.row);
+    let terms = terms(inputs)?;
     let rows: Vec<u32> = terms.iter().map(|term| term.row).collect();
-    let offsets = starts(&rows, inputs.u32("entries")?[0] as usize);
-    let sources = terms.iter().map(|term| term.source).collect();
-    let weights = terms.iter().map(|term| term.weight).collect();
+    let (offsets, order) = lists(&rows, inputs.u32("entries")?[0] as usize);
+    let ordered = || order.iter().map(|&place| &terms[place as usize]);
+    let sources = ordered().map(|term| term.source).collect();
+    let weights = ordered().map(|term| term.weight).collect();
     let mut derived = Tensors::new();
     derived.array("row_offsets", &[offsets.len()], Data::U32(offsets))?;
-    derived.array("sources", &[terms.len()], Data::U32(sources))?;
-    derived.array("weights", &[terms.len()], Data::F32(weights))?;
+    derived.array("sources", &[order.len()], Data::U32(sources))?;
+    derived.array("weights", &[order.len()], Data::F32(weights))?;
     Ok(derived)
 }
 
@@ -67,10 +67,7 @@ static PER_KEY: StageSpec = StageSpec {
         rows: "E",
         rows_of_workgroup: BLOCK_ROWS as usize,
     }),
-    launch: Launch {
-        workgroup_size: WORKGROUP_SIZE,
-        workgroups: |sizes| [sizes.get("E").div_ceil(WORKGROUP_SIZE as usize).max(1), 1],
-    },
+    launch: LAUNCH,
     params: &PARAMS,
     compiled_for: None,
     wgsl: Wgsl {
@@ -87,20 +84,13 @@ static PER_KEY: StageSpec = StageSpec {
 };
 
 fn loop_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
-    Ok(steps_of_lists(run, run.inputs.u32("row_offsets")?))
+    Ok(steps(run.size("F"), run.inputs.u32("row_offsets")?))
 }
 
 /// The same from the stage's inputs.
 pub(super) fn loop_steps_of_points(run: &LoopRun<'_>) -> Result<u64, TensorError> {
     let rows: Vec<u32> = terms(run.inputs)?.iter().map(|term| term.row).collect();
-    Ok(steps_of_lists(run, &starts(&rows, run.sizes.get("E"))))
-}
-
-/// For each feature the additions of the longest list, and one step more, as lavapipe makes for a loop in
-/// a loop.
-fn steps_of_lists(run: &LoopRun<'_>, offsets: &[u32]) -> u64 {
-    let longest = offsets.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
-    over(run.size("F"), over(u64::from(longest.unwrap_or(0)), 0).saturating_add(1))
+    Ok(steps(run.size("F"), &starts(&rows, run.sizes.get("E"))))
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! The reduction `per-key`: a lane for each row, which walks the list of the row's elements. The host makes
-//! the lists, sorted by row, as a stable sort by key gives them; which library sorts is not judged.
+//! the lists, sorted by row.
 //!
 //! Symbols as in [`super`]: `N` elements, `V` values, `E` rows; `M` elements with a key.
 
 use super::{BLOCK_ROWS, E, INITIAL, NAME, PARAMS, V, VALUES};
-use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::reduction::Reduction;
 use crate::stage::{
-    Buffer, Buffers, Dim, Keyed, Launch, LoopRun, OwnLaunches, Port, Ptx, Reductions, StageSpec,
-    Text, Wgsl, over,
+    Buffer, Buffers, Dim, Keyed, LoopRun, OwnLaunches, Port, Ptx, Reductions, StageSpec, Text, Wgsl,
 };
+use crate::stages::per_key::{LAUNCH, lists, loop_steps as steps};
 use crate::stages::starts;
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
@@ -20,16 +20,8 @@ fn invert(inputs: &Tensors) -> Result<Tensors, TensorError> {
     let keys = inputs.u32("keys")?;
     // The rows are counted by the array that has one entry for each.
     let rows = inputs.get("initial")?.shape().first().copied().unwrap_or(0);
-    let offsets = starts(keys, rows);
-    let mut next = offsets.clone();
-    let mut order = vec![0; offsets.last().map_or(0, |&end| end as usize)];
-    for (element, &key) in (0_u32..).zip(keys) {
-        // An element without a key is in no list.
-        if let Some(place) = next[..rows].get_mut(key as usize) {
-            order[*place as usize] = element;
-            *place += 1;
-        }
-    }
+    // An element without a key is in no list.
+    let (offsets, order) = lists(keys, rows);
     let mut derived = Tensors::new();
     derived.array("offsets", &[offsets.len()], Data::U32(offsets))?;
     derived.array("order", &[order.len()], Data::U32(order))?;
@@ -62,10 +54,7 @@ static PER_KEY: StageSpec = StageSpec {
         rows: "E",
         rows_of_workgroup: BLOCK_ROWS as usize,
     }),
-    launch: Launch {
-        workgroup_size: WORKGROUP_SIZE,
-        workgroups: |sizes| [sizes.get("E").div_ceil(WORKGROUP_SIZE as usize).max(1), 1],
-    },
+    launch: LAUNCH,
     params: &PARAMS,
     compiled_for: None,
     wgsl: Wgsl {
@@ -82,19 +71,12 @@ static PER_KEY: StageSpec = StageSpec {
 };
 
 fn loop_steps(run: &LoopRun<'_>) -> Result<u64, TensorError> {
-    Ok(steps_of_lists(run, run.inputs.u32("offsets")?))
+    Ok(steps(run.size("V"), run.inputs.u32("offsets")?))
 }
 
 /// The same from the stage's inputs.
 pub(super) fn loop_steps_of_keys(run: &LoopRun<'_>) -> Result<u64, TensorError> {
-    Ok(steps_of_lists(run, &starts(run.inputs.u32("keys")?, run.sizes.get("E"))))
-}
-
-/// For each value the elements of the longest list, and one step more: lavapipe makes 304 for a list of
-/// 300 elements of one value, where the loops alone ask for 303.
-fn steps_of_lists(run: &LoopRun<'_>, offsets: &[u32]) -> u64 {
-    let longest = offsets.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
-    over(run.size("V"), over(u64::from(longest.unwrap_or(0)), 0).saturating_add(1))
+    Ok(steps(run.size("V"), &starts(run.inputs.u32("keys")?, run.sizes.get("E"))))
 }
 
 #[cfg(test)]

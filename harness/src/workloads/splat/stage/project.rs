@@ -35,8 +35,7 @@ impl ProjectStage {
     pub fn new(case: &Case) -> Result<Self, TooManyPairs> {
         let convention = case.convention.rounded_to_f32();
         let scene = &case.scene;
-        let mut inputs = ProjectBackwardInputs {
-            project: project_inputs(scene, &convention),
+        let mut all = RasterGradients {
             v_means2d: Vec::new(),
             v_conics: Vec::new(),
             v_opacities: Vec::new(),
@@ -44,15 +43,15 @@ impl ProjectStage {
         };
         for camera in 0..scene.cameras.len() {
             let gradients = splat_gradients(scene, camera, &convention)?;
-            inputs.v_means2d.extend(gradients.v_means2d);
-            inputs.v_conics.extend(gradients.v_conics);
-            inputs.v_opacities.extend(gradients.v_opacities);
-            inputs.v_colors.extend(gradients.v_colors);
+            all.v_means2d.extend(gradients.v_means2d);
+            all.v_conics.extend(gradients.v_conics);
+            all.v_opacities.extend(gradients.v_opacities);
+            all.v_colors.extend(gradients.v_colors);
         }
-        Ok(Self { convention, inputs, size: Some([scene.width, scene.height]) })
+        Ok(Self::after(case, all))
     }
 
-    /// The stages of a case with one camera, whose rasterization's gradients another program computed.
+    /// The stages of a case whose rasterization's gradients, camera by camera, are known.
     #[must_use]
     pub fn after(case: &Case, gradients: RasterGradients) -> Self {
         let convention = case.convention.rounded_to_f32();
