@@ -7,7 +7,7 @@
 mod changed;
 mod draw;
 
-pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, Turns};
+pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, SOME_TURNS, Turns};
 
 use crate::case_space::{Axis, Traits};
 use crate::diagnosis::{self, Diagnosis, Hypothesis};
@@ -80,6 +80,10 @@ pub trait Workload: fmt::Debug + Send + Sync {
     /// The case of these two numbers, named `GENERATOR-seed-index`; `None` where what it is made from
     /// is not on this machine ([`Generator::needs`]), or the generator is another workload's.
     fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree>;
+
+    /// A case of each kind that takes turns in a generator, of those that are promised and cheap; none of a
+    /// generator without kinds, of which a few cases stand for all.
+    fn of_each_kind(&self, seed: u64) -> Vec<AnyCase>;
 
     /// Number `index` of the random cases that `check` judges beside its corpus.
     fn random(&self, seed: u64, index: u64) -> CaseTree;

@@ -9,6 +9,9 @@ use proptest::strategy::ValueTree;
 use splatcheck_gpu::Stage;
 use std::sync::Arc;
 
+/// Turns of a generator that stand for its kinds where these are more than it says, since it steers.
+pub const SOME_TURNS: u64 = 50;
+
 /// A generator of cases.
 #[derive(Clone, Copy, Debug)]
 pub struct Generator {

@@ -1,7 +1,7 @@
 //! Cases that mutants of the kernels of this repository are tried on beside the classes.
 //!
 //! The classes have the first few cases of each generator, which are not all kinds of those that take
-//! turns. The main job has each change of the convention and each cheap size once: so has the pool.
+//! turns. The pool has one of each kind that is cheap.
 //! Then a few cases whose numbers 8 or 16 bits do not hold, in lists, images and loops. They cost as much
 //! as all others together, and are kept for the mutants that they are made for: those that cut a
 //! result to so many bits.
@@ -12,14 +12,11 @@ use crate::workloads;
 use splatcheck_emulator::WARP;
 use std::collections::BTreeSet;
 
-/// Random cases that the main job draws where nobody says how many.
-const RANDOM: u64 = 200;
-
 /// Another seed than the classes', so that no two cases have one name.
 const SEED: u64 = 1;
 
 /// The wide cases: a workload, a generator, and its turn.
-const WIDE: [(&str, &str, u64); 17] = [
+const WIDE: [(&str, &str, u64); 31] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
     // The same the other way round.
@@ -54,6 +51,21 @@ const WIDE: [(&str, &str, u64); 17] = [
     ("splat", "sizes", 33),
     // 65,537 values of an element.
     ("scatter", "sizes", 59),
+    // One of each kind.
+    ("grid", "wide", 0),
+    ("grid", "wide", 1),
+    ("grid", "wide", 2),
+    ("grid", "wide", 3),
+    ("grid", "wide", 4),
+    ("grid", "wide", 5),
+    ("grid", "wide", 6),
+    ("grid", "wide", 7),
+    ("grid", "wide", 8),
+    ("grid", "wide", 9),
+    ("grid", "wide", 10),
+    ("grid", "wide", 11),
+    ("grid", "wide", 12),
+    ("grid", "wide", 13),
 ];
 
 /// The cases.
@@ -73,18 +85,11 @@ impl Pool {
     pub(super) fn of(names: &BTreeSet<&str>) -> Result<Self, CaseError> {
         let mut pool = Self::default();
         for workload in workloads::all().iter().filter(|one| names.contains(one.name())) {
-            pool.common.push(first_views("main job", kinds(workload.as_ref()))?);
+            pool.common.push(first_views("kinds", workload.of_each_kind(SEED))?);
             pool.wide.push(first_views("wide numbers", wide(workload.as_ref()))?);
         }
         Ok(pool)
     }
-}
-
-/// The main job's cases that are no random scenes: those are the classes' first generator.
-fn kinds(workload: &dyn Workload) -> Vec<AnyCase> {
-    let random = workload.generators().first().map(|first| first.name);
-    let is_kind = |case: &AnyCase| case.id().is_some_and(|id| Some(id.generator) != random);
-    (0..RANDOM).map(|index| workload.random(SEED, index).current()).filter(is_kind).collect()
 }
 
 fn wide(workload: &dyn Workload) -> Vec<AnyCase> {
@@ -99,6 +104,8 @@ fn wide(workload: &dyn Workload) -> Vec<AnyCase> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::{Promise, Turns};
+    use crate::workloads::{grid, scatter};
     use std::collections::BTreeMap;
 
     /// Sizes beyond 8 and 16 bits that the wide cases have.
@@ -114,7 +121,8 @@ mod tests {
     fn the_wide_cases_are_those_that_they_are_said_to_be() {
         let splat = wide(workloads::find("splat").expect("there").as_ref());
         let scatter = wide(workloads::find("scatter").expect("there").as_ref());
-        assert_eq!(splat.len() + scatter.len(), WIDE.len(), "one for each");
+        let grid = wide(workloads::find("grid").expect("there").as_ref());
+        assert_eq!(splat.len() + scatter.len() + grid.len(), WIDE.len(), "one for each");
         let mut had = BTreeSet::new();
         for case in &splat {
             had.extend(case.traits(0).expect("few pairs"));
@@ -126,14 +134,34 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_the_main_job_is_there() {
-        let pool = Pool::of(&BTreeSet::from(["splat"])).expect("all cases have jobs");
-        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    fn every_kind_is_there() {
+        let of_splats = kinds("splat");
+        assert_eq!(
+            of_splats.keys().copied().collect::<Vec<_>>(),
+            ["fields", "sizes"],
+            "generators"
+        );
+        assert!(of_splats["fields"] >= 45 && of_splats["sizes"] >= 19, "{of_splats:?}");
+        let of_grids = kinds("grid");
+        let quick = grid::generators::ALL.iter().filter(|row| row.generator.turns != Turns::Seldom);
+        for row in quick.filter(|row| row.generator.promise == Promise::Every) {
+            assert!(of_grids[row.generator.name] as u64 >= row.kinds, "{}", row.generator.name);
+        }
+        assert_eq!(of_grids["levels"] as u64, grid::growth::generator::KINDS, "level tables");
+        for row in scatter::generators::ALL {
+            let had = kinds("scatter")[row.generator.name];
+            assert!(had as u64 >= row.kinds, "{}", row.generator.name);
+        }
+    }
+
+    /// How many cases of each generator a workload's pool has.
+    fn kinds(name: &str) -> BTreeMap<&'static str, usize> {
+        let pool = Pool::of(&BTreeSet::from([name])).expect("all cases have jobs");
+        let mut kinds = BTreeMap::new();
         for trial in pool.common.iter().flat_map(|class| &class.trials) {
             let id = trial.item.case.id().expect("it is drawn");
             *kinds.entry(id.generator).or_default() += 1;
         }
-        assert_eq!(kinds.keys().copied().collect::<Vec<_>>(), ["fields", "sizes"], "generators");
-        assert!(kinds["fields"] >= 45 && kinds["sizes"] >= 19, "{kinds:?}");
+        kinds
     }
 }

@@ -7,7 +7,7 @@ use super::growth::generator::LEVEL_TABLES;
 use super::{growth, space};
 use crate::case_space::Axis;
 use crate::io::InputError;
-use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Promise, Workload};
+use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, SOME_TURNS, Workload};
 use proptest::strategy::Just;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,16 +37,14 @@ impl Workload for Grids {
     }
 
     /// Every fifth case is a level table. Of the others the first generator has every other one, and the
-    /// rest take turns.
+    /// rest take turns, but for those whose cases take long.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         if index % 5 == 4 {
             let case: AnyCase = Arc::new(growth::generator::draw(index / 5, seed, index));
             return Box::new(Just(case));
         }
         let place = index - index / 5;
-        let promised =
-            |row: &&'static super::generators::Row| row.generator.promise != Promise::Nothing;
-        let others: Vec<_> = ALL.iter().filter(promised).skip(1).collect();
+        let others: Vec<_> = ALL.iter().filter(|row| row.is_quick()).skip(1).collect();
         let (turn, count) = (place / 2, others.len() as u64);
         let (row, turn) = if place.is_multiple_of(2) {
             (&ALL[0], turn)
@@ -55,6 +53,16 @@ impl Workload for Grids {
         };
         let case: AnyCase = Arc::new(row.draw(turn, seed, index));
         Box::new(Just(case))
+    }
+
+    fn of_each_kind(&self, seed: u64) -> Vec<AnyCase> {
+        let points = ALL.iter().filter(|row| row.is_quick()).flat_map(|row| {
+            (0..row.kinds.max(SOME_TURNS))
+                .map(move |turn| Arc::new(row.draw(turn, seed, turn)) as AnyCase)
+        });
+        let tables = (0..growth::generator::KINDS)
+            .map(|turn| Arc::new(growth::generator::draw(turn, seed, turn)) as AnyCase);
+        points.chain(tables).collect()
     }
 
     fn axes(&self) -> Vec<Axis> {

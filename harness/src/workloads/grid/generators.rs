@@ -15,6 +15,7 @@ mod sizes;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod wide;
 
 use super::NAME;
 use super::case::{Case, LevelTable};
@@ -111,6 +112,18 @@ pub const ALL: &[Row] = &[
     ),
     Row {
         generator: Generator {
+            name: "wide",
+            hazards: &[7, 17],
+            purpose: "more than 65,536 points, vertices, entries, features and terms of one entry",
+            promise: Promise::Every,
+            turns: Turns::Seldom,
+            needs: &[],
+        },
+        kinds: wide::KINDS,
+        plan: wide::plan,
+    },
+    Row {
+        generator: Generator {
             name: "lost",
             hazards: &[6],
             purpose: "positions that are not finite or beyond all cells: nothing is promised but that no \
@@ -185,6 +198,12 @@ fn together(encoding: Encoding) -> Encoding {
 }
 
 impl Row {
+    /// Whether its cases are promised and cheap enough for the main job.
+    pub(super) fn is_quick(&self) -> bool {
+        let Generator { promise, turns, .. } = self.generator;
+        promise != Promise::Nothing && turns != Turns::Seldom
+    }
+
     /// The case of these two numbers, named `NAME-seed-index`, of the kind whose turn it is, for CUDA's
     /// warps.
     #[must_use]

@@ -5,7 +5,7 @@ use super::generators::{ALL, find};
 use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
-use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Workload};
+use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, SOME_TURNS, Workload};
 use proptest::strategy::Just;
 use splatcheck_gpu::stages::scatter::NAME;
 use std::path::Path;
@@ -37,6 +37,14 @@ impl Workload for Scatter {
         let row = &ALL[usize::try_from(index % count).unwrap_or(0)];
         let case: AnyCase = Arc::new(row.draw(index / count, seed, index));
         Box::new(Just(case))
+    }
+
+    fn of_each_kind(&self, seed: u64) -> Vec<AnyCase> {
+        let all = ALL.iter().flat_map(|row| {
+            (0..row.kinds.max(SOME_TURNS))
+                .map(move |turn| Arc::new(row.draw(turn, seed, turn)) as AnyCase)
+        });
+        all.collect()
     }
 
     fn axes(&self) -> Vec<Axis> {

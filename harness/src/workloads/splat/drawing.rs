@@ -17,6 +17,12 @@ use splatcheck_reference::splat::convention::Profile;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The generator of random scenes.
+const TYPICAL: &str = "typical";
+
+/// Random cases that have every kind among them.
+const EVERY_KIND: u64 = 200;
+
 /// Splat rendering, its cases drawn under one profile, or under both where none is named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Splat(pub Option<Profile>);
@@ -53,6 +59,12 @@ impl Workload for Splat {
         Some(Box::new(Drawn(find(generator.name)?.draw(draw, seed, index)?)))
     }
 
+    /// Those of the main job: every change of a field, and every size that is cheap.
+    fn of_each_kind(&self, seed: u64) -> Vec<AnyCase> {
+        let is_kind = |case: &AnyCase| case.id().is_some_and(|id| id.generator != TYPICAL);
+        (0..EVERY_KIND).map(|index| self.random(seed, index).current()).filter(is_kind).collect()
+    }
+
     /// Mostly random scenes; one in four has a field of its convention changed. Of the first ones, one in
     /// eight has sizes about powers of two, each that is cheap once: two hundred have all of them, and
     /// every change.
@@ -61,7 +73,7 @@ impl Workload for Splat {
         let (name, turn) = match index % 8 {
             1 | 5 => ("fields", index / 4),
             7 if index / 8 < CHEAP_SIZES => ("sizes", index / 8),
-            _ => ("typical", index),
+            _ => (TYPICAL, index),
         };
         let draw = generators::Draw { profile, lane_width: 32, turn };
         let drawn = find(name).and_then(|row| row.draw(draw, seed, index));

@@ -33,7 +33,8 @@ fn coordinate(scale: f32, offset: f32, dice: &mut Dice) -> f32 {
     special[dice.below(12) as usize]
 }
 
-/// Each coordinate is on a border of its own.
+/// Each coordinate of every other point is on a border of its own; of the points between them one coordinate
+/// is, so that this alone decides, or all are equal, so that no axis comes first.
 pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     let scale = at(&SCALES, turn);
     let position_offset = at(PositionOffset::ALL, turn / 3);
@@ -45,12 +46,23 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
         outside: at(Outside::ALL, turn / 6),
         ..Encoding::default()
     };
-    let d = at(&[1_usize, 2, 3, 2], turn);
+    let d = at(&[1_usize, 2, 3, 4], turn);
     let offset = match position_offset {
         PositionOffset::Half => 0.5,
         PositionOffset::Zero => 0.0,
     };
-    let positions = (0..40 * d).map(|_| coordinate(scale, offset, dice)).collect();
+    let mut positions = Vec::new();
+    for point in 0..48 {
+        let inside = 0.5 + 0.4 * dice.value();
+        for axis in 0..d {
+            positions.push(match point % 4 {
+                0 | 2 => coordinate(scale, offset, dice),
+                1 if point / 4 % d == axis => coordinate(scale, offset, dice),
+                1 => 0.5 + 0.4 * dice.value(),
+                _ => inside,
+            });
+        }
+    }
     let r = if scale > 10.0 { 16 } else { 5 };
     let entries = if d < 3 { r * r } else { 150 };
     Plan::new(encoding, [d, at(&[2, 1], turn)], &[(scale, r, entries)], positions)

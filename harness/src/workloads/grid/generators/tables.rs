@@ -2,10 +2,10 @@
 
 use super::{Plan, at};
 use crate::dice::Dice;
-use splatcheck_reference::grid::{Crowded, DenseStride, Encoding, Hash};
+use splatcheck_reference::grid::{Crowded, DenseStride, Encoding, Hash, Interpolation};
 
 /// Dimensions, vertices of an axis, entries.
-const TABLES: [(usize, u32, u32); 17] = [
+const TABLES: [(usize, u32, u32); 23] = [
     // As many entries as vertices, one more, one less.
     (2, 4, 16),
     (2, 4, 17),
@@ -27,6 +27,14 @@ const TABLES: [(usize, u32, u32); 17] = [
     (3, 1625, 64),
     (4, 256, 100),
     (4, 257, 64),
+    // As many entries as vertices in four dimensions, one more, one less, and few more than in three.
+    (4, 2, 16),
+    (4, 2, 17),
+    (4, 2, 15),
+    (4, 3, 81),
+    (4, 3, 30),
+    // With one vertex more the stride is 2^32.
+    (4, u32::MAX, 64),
 ];
 
 /// Kinds of cases.
@@ -39,6 +47,7 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     let encoding = Encoding {
         hash: at(Hash::ALL, turn / 2),
         crowded: at(Crowded::ALL, round),
+        interpolation: at(&[Interpolation::Linear, Interpolation::Smoothstep], turn / 2),
         dense_stride: at(&[DenseStride::Resolution, DenseStride::ResolutionPlusOne], round / 2),
         ..Encoding::default()
     };

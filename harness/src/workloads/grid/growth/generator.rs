@@ -25,7 +25,7 @@ type Numbers = (u32, u32, f32, u8, u32);
 const MOST: u32 = u32::MAX - 7;
 
 /// Tables that are known by hand.
-const TABLES: [Numbers; 14] = [
+const TABLES: [Numbers; 18] = [
     // The last scale is 2047, or one ulp beside it.
     (3, 16, 2.0, 8, 1 << 19),
     // r^d is 2^32, which 32 bits take for 0, and just below.
@@ -45,24 +45,35 @@ const TABLES: [Numbers; 14] = [
     (4, 1, 1.0, 3, 1),
     (3, 128, 1.0, 2, 1 << 21),
     (1, 2, 1.0, 255, 3),
+    // A line whose vertices pass 8 bits, and 16.
+    (1, 300, 1.3, 4, 1 << 20),
+    (1, 70_000, 1.5, 3, 1 << 30),
+    // Ratios between which NVIDIA's log2f takes the next exponent.
+    (2, 16, f32::from_bits(0x3FB5_5552), 6, 1 << 20),
+    (2, 16, f32::from_bits(0x3FB5_5553), 6, 1 << 20),
 ];
 
-/// Kinds of cases: the known tables, and as many that are drawn, by every rule.
-pub const KINDS: u64 = 2 * TABLES.len() as u64 * 3;
+/// Kinds of cases: the known tables, and as many that are drawn, by all rules that turns bring together.
+pub const KINDS: u64 = 2 * TABLES.len() as u64 * 15;
+
+/// What a table may have entries for, compared with its vertices: fewer by one, as many, more by one, and more
+/// by what 8 or 16 bits take for none.
+const BESIDE: [u32; 5] = [0, 1, 2, 1 + (1 << 8), 1 + (1 << 16)];
 
 /// A table with about as many vertices as it may have entries.
 fn beside_the_border(dice: &mut Dice) -> Numbers {
     let d = 1 + dice.below(4);
     let coarsest = 1 + dice.below(40);
     let vertices = coarsest.pow(d);
-    let most = (vertices + dice.below(3)).saturating_sub(1).max(1);
+    let beside = BESIDE[dice.below(5) as usize];
+    let most = (vertices + beside).saturating_sub(1).max(1);
     (d, coarsest, 1.0, 1 + u8::from(dice.coin()), most)
 }
 
 /// A table of any numbers.
 fn any(dice: &mut Dice) -> Numbers {
-    // From 1 to 2.
-    let ratio = 1.5 + 0.5 * dice.value();
+    // From 1 to 2, of any bits.
+    let ratio = f32::from_bits(1.0_f32.to_bits() | dice.below(1 << 23));
     let levels = u8::try_from(1 + dice.below(12)).unwrap_or(1);
     (1 + dice.below(4), 1 + dice.below(64), ratio, levels, 1 + dice.below(1 << 20))
 }
