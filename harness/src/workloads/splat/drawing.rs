@@ -17,6 +17,9 @@ use splatcheck_reference::splat::convention::Profile;
 use std::path::Path;
 use std::sync::Arc;
 
+/// How many of the main job's cases are of each generator of larger scenes.
+const LARGE: u64 = 3;
+
 /// Splat rendering, its cases drawn under one profile, or under both where none is named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Splat(pub Option<Profile>);
@@ -54,13 +57,18 @@ impl Workload for Splat {
     }
 
     /// Mostly random scenes; one in four has a field of its convention changed. Of the first ones, one in
-    /// eight has sizes about powers of two, each that is cheap once: two hundred have all of them, and
-    /// every change.
+    /// eight has sizes about powers of two, each that is cheap once, then some that are larger: two hundred
+    /// have all of them, and every change.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         let profile = self.profile(seed, index);
         let (name, turn) = match index % 8 {
             1 | 5 => ("fields", index / 4),
-            7 if index / 8 < CHEAP_SIZES => ("sizes", index / 8),
+            7 => match index / 8 {
+                turn @ 0..CHEAP_SIZES => ("sizes", turn),
+                turn if turn - CHEAP_SIZES < LARGE => ("crowds", turn - CHEAP_SIZES),
+                turn if turn - CHEAP_SIZES < 2 * LARGE => ("wide", turn - CHEAP_SIZES - LARGE),
+                _ => ("typical", index),
+            },
             _ => ("typical", index),
         };
         let draw = generators::Draw { profile, lane_width: 32, turn };
