@@ -6,6 +6,7 @@ use splatcheck::cli::fuzz::{FuzzPlan, Limit, judge};
 use splatcheck::cli::gate::{GateArgs, GatePlan};
 use splatcheck::cli::merge::{self, MergeArgs};
 use splatcheck::cli::output::OutputArgs;
+use splatcheck::engines::Limits;
 use splatcheck::fuzz::{Plan, REPORT, RESULT};
 use splatcheck::report::Detail;
 use splatcheck::workloads::splat::Splat;
@@ -34,6 +35,7 @@ fn fuzz(defect: Defect, shard: &str, seed: u64, out: &Path) {
         gate: GatePlan::default(),
         detail: Detail::default(),
         command: None,
+        limits: Limits::default(),
     };
     let contender = Contender {
         id: "mirror".to_owned(),
