@@ -13,7 +13,7 @@ use crate::verdict::{Tally, Verdict};
 use crate::workload::Job;
 use failed::Failed;
 use splatcheck_gpu::reduction::InMemory;
-use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
+use splatcheck_gpu::{EngineError, Setting, Stage, Support};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -184,7 +184,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn apart(&mut self, entries: &[Entry<'_>], error: EngineError) {
         let before = self.faults;
         let (id, count) = (&self.report.id, entries.len());
-        if !error.is_a_limit() && self.report.info.kind != EngineKind::Emulator {
+        if !error.is_a_limit() {
             // It may have taken the whole time limit, and what comes now may take as long.
             tracing::warn!(
                 "engine {id}: {error}; the {count} jobs of the request follow one by one"
@@ -327,10 +327,6 @@ impl<'a, 'm> Judge<'a, 'm> {
         // Other bits come from an engine that works.
         let works = matches!(error, EngineError::NotDeterministic(_));
         self.faults_in_a_row = if works { 0 } else { self.faults_in_a_row + 1 };
-        if !self.repeats(&Fault::Engine(error.clone())) {
-            let (id, stage) = (&self.report.id, entry.job.stage);
-            tracing::warn!("engine {id}: {stage}: {error}");
-        }
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }

@@ -51,6 +51,10 @@ impl Judge<'_, '_> {
             return;
         }
         self.known.insert(key.clone(), self.report.findings.len());
+        if let Fault::Engine(error @ (EngineError::Device(_) | EngineError::Ended(_))) = &fault {
+            // At once: the end of the campaign may be hours away.
+            tracing::warn!("engine {}: {}: {error}", self.report.id, job.stage);
+        }
         let mut finding = Finding {
             engine: self.report.id.clone(),
             emulation: self.report.emulation,
@@ -89,7 +93,7 @@ impl Judge<'_, '_> {
 
     /// Whether the same run fails again, at no harm: a device's fault may cost its process, but the
     /// emulator's is that of the kernel, and a refused answer that of the program.
-    pub(super) fn repeats(&self, fault: &Fault) -> bool {
+    fn repeats(&self, fault: &Fault) -> bool {
         match fault {
             Fault::Difference(_) => true,
             Fault::Engine(EngineError::Device(_) | EngineError::NotDeterministic(_)) => {
