@@ -5,6 +5,7 @@ use splatcheck::campaign::{
 };
 use splatcheck::cli::fuzz::{self, FuzzPlan, Limit};
 use splatcheck::cli::gate::GatePlan;
+use splatcheck::engines::Limits;
 use splatcheck::fuzz::{Plan, Shard};
 use splatcheck::gate::{Evidence, Gate, Summary, junit};
 use splatcheck::report::Detail;
@@ -210,6 +211,7 @@ fn fuzzed(defect: Defect) -> String {
         gate: GatePlan::default(),
         detail: Detail::default(),
         command: None,
+        limits: Limits::default(),
     };
     let contender = Contender {
         id: "mirror".to_owned(),

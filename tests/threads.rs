@@ -26,8 +26,13 @@ fn folder(test: &str) -> Option<tempfile::TempDir> {
     let program = folder.path().join("splatcheck");
     fs::copy(splatcheck().get_program(), &program).expect("there is room");
     fs::set_permissions(&program, all()).expect("it is ours");
-    let case = root().join("corpora/splat/tile-corner.toml");
-    fs::copy(case, folder.path().join("case.toml")).expect("there is room");
+    let copies = [
+        ("corpora/splat/tile-corner.toml", "case.toml"),
+        ("gpu/tests/kernels/own_backward.ptx", "kernel.ptx"),
+    ];
+    for (from, to) in copies {
+        fs::copy(root().join(from), folder.path().join(to)).expect("there is room");
+    }
     Some(folder)
 }
 
@@ -75,7 +80,10 @@ fn what_takes_more_threads_says_so() {
     let Some(folder) = folder("what_takes_more_threads_says_so") else { return };
     for words in [
         "check --case case.toml --engine emulator",
-        "fuzz --cases 2 --engine emulator --out .",
+        "fuzz --cases 2 --engine emulator --jobs 4 --out .",
+        "ptx kernel.ptx --kernel own_backward --case case.toml --schedules 3 --jobs 4",
+        "cases --count 2 --out made",
+        "traffic --points 64",
         "check --case case.toml --command cat",
         "devices",
     ] {

@@ -20,16 +20,13 @@ mod previous;
 mod weigh;
 mod words;
 
+use crate::effort::Effort;
 use crate::judge::Expectation;
 use measured::Measured;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{Setting, TensorError, Tensors};
 use std::fmt;
-use std::time::{Duration, Instant};
 use weigh::{Candidate, Reach, conclude};
-
-/// Time after which no further hypothesis is computed: a scene of a million pairs takes a second for each.
-const TIME: Duration = Duration::from_secs(10);
 
 /// What a kernel with one fault returns, in words and as what the oracle would have to say of it.
 pub struct Hypothesis<'a> {
@@ -107,6 +104,9 @@ pub struct Diagnosis {
     pub headline: String,
     /// More, a line each: which others the data fit as well.
     pub others: Vec<String>,
+    /// Which outputs of the case are wrong, and which are right; not where it was told from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<String>,
     /// Whether some hypothesis explains every element outside its bounds.
     pub explained: bool,
     /// Everything that explains it, the best first: what another failing run may tell apart.
@@ -147,12 +147,14 @@ impl Diagnosis {
 
     fn without_fit(headline: String, others: Vec<String>) -> Self {
         let (explained, fits) = (false, Vec::new());
-        Self { headline, others, explained, fits, runs: 1, left_out: 0, larger: None }
+        let outputs = None;
+        Self { headline, others, outputs, explained, fits, runs: 1, left_out: 0, larger: None }
     }
 
     /// All lines, the best hypothesis first.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.headline.as_str()).chain(self.others.iter().map(String::as_str))
+        let more = self.outputs.iter().chain(&self.others).map(String::as_str);
+        std::iter::once(self.headline.as_str()).chain(more)
     }
 
     /// Whether the diagnosis of another failing run of the same kind may make it better.
@@ -173,8 +175,8 @@ impl Diagnosis {
             words::of_fits(&mut self);
         } else if by_roundings(&self) {
             // Wide bounds hold much by chance, and did not hold this.
-            let (runs, larger) = (self.runs, self.larger);
-            self = Self { runs, larger, ..other.clone() };
+            let (runs, larger, outputs) = (self.runs, self.larger, self.outputs);
+            self = Self { runs, larger, outputs, ..other.clone() };
             self.others.extend(self.larger.as_deref().map(words::of_larger));
         } else {
             self.others.push(format!("another failing case is another thing: {}", other.headline));
@@ -223,8 +225,8 @@ impl fmt::Display for Diagnosis {
 }
 
 /// Tests the hypotheses on checked outputs of a run, in their order: the simplest first; where the same kernel
-/// returned others just `before` for the same inputs, that it has added to those, too. `None` where no element
-/// lies outside its bounds.
+/// returned others just `before` for the same inputs, that it has added to those, too. To compute one costs
+/// `cost` words ([`Effort`]), and of a large case not all are. `None` where no element lies outside its bounds.
 ///
 /// # Errors
 /// [`TensorError`] for an output that is missing.
@@ -232,7 +234,7 @@ pub fn diagnose(
     right: &Expectation,
     (before, outputs): (Option<&Tensors>, &Tensors),
     run: (Option<Setting>, u32),
-    mut hypotheses: Vec<Hypothesis<'_>>,
+    (mut hypotheses, cost): (Vec<Hypothesis<'_>>, usize),
 ) -> Result<Option<Diagnosis>, TensorError> {
     hypotheses.retain(|one| {
         let is_there = |name: &&str| outputs.find(name).is_some();
@@ -243,7 +245,8 @@ pub fn diagnose(
         return Ok(None);
     }
     if measured.all_are_nan() {
-        return Ok(Some(words::not_numbers(&measured)));
+        let outputs = Some(words::right_and_wrong(&measured));
+        return Ok(Some(Diagnosis { outputs, ..words::not_numbers(&measured) }));
     }
     let weighed = |of: &Expectation, words: String, of_roundings: bool| {
         let may = measured.predicted(of, outputs, run)?;
@@ -260,13 +263,13 @@ pub fn diagnose(
             .into_iter()
             .map(|(what, may)| Candidate::weighed(what, false, &measured, &may)),
     );
-    let (until, tried) = (Instant::now() + TIME, candidates.len() + hypotheses.len());
+    let (mut effort, tried) = (Effort::default(), candidates.len() + hypotheses.len());
     let (mut left_out, mut explained) = (0, candidates.iter().any(Candidate::explains_by_columns));
     for Hypothesis { words, of_roundings, of_many, predict, .. } in hypotheses {
         if of_many && explained {
             continue;
         }
-        if Instant::now() > until {
+        if !effort.spend(cost) {
             left_out += 1;
             continue;
         }
@@ -275,7 +278,9 @@ pub fn diagnose(
         explained |= candidate.explains_by_columns();
         candidates.push(candidate);
     }
-    Ok(Some(conclude(&measured, candidates, (tried, left_out))))
+    let diagnosis = conclude(&measured, candidates, (tried, left_out));
+    let outputs = Some(words::right_and_wrong(&measured));
+    Ok(Some(Diagnosis { outputs, ..diagnosis }))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub use recording::Recording;
 
 use crate::campaign::once::once;
 use crate::campaign::{Fault, Finding, Item, Place};
+use crate::effort::Effort;
 use crate::engines::Emulation;
 use crate::user_kernel::UserKernel;
 use crate::workload::{CaseError, Job};
@@ -22,10 +23,6 @@ use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Setting};
 use std::mem::discriminant;
-use std::time::{Duration, Instant};
-
-/// Time granted to the reduction of one trace.
-const TIME: Duration = Duration::from_secs(10);
 
 /// One job under one setting, with the emulator opened for it.
 struct Rerun<'a> {
@@ -145,18 +142,20 @@ pub fn record(
     Ok(recording)
 }
 
-/// As few decisions of each launch as still give the same failure, those of the last launch first.
+/// As few decisions of each launch as still give the same failure, those of the last launch first: as far as
+/// the effort goes, an attempt costing the job and a word for each decision.
 fn fewer(
     rerun: &mut Rerun<'_>,
     mut traces: Vec<Trace>,
     same: &dyn Fn(&Fault) -> bool,
 ) -> Vec<Trace> {
-    let until = Instant::now() + TIME;
+    let mut effort = Effort::default();
+    let cost = rerun.job.words() + traces.iter().map(Vec::len).sum::<usize>();
     for number in (0..traces.len()).rev() {
         let mut all = traces.clone();
         traces[number] = shrink(&traces[number], |less| {
             all[number].clone_from(less);
-            Instant::now() < until && rerun.failure(Some(&all)).as_ref().is_some_and(same)
+            effort.spend(cost) && rerun.failure(Some(&all)).as_ref().is_some_and(same)
         });
     }
     traces

@@ -333,6 +333,17 @@ mod tests {
     }
 
     #[test]
+    fn a_short_campaign_has_many_channels() {
+        let plan = Plan::new(splat("inria"), 1, &[]);
+        let channels = |index| {
+            let case = plan.tree(index)?.current();
+            Some(splat_case(&case)?.scene.channels())
+        };
+        let most = (0..100).filter_map(channels).max();
+        assert!(most > Some(16), "{most:?} in the first hundred cases");
+    }
+
+    #[test]
     fn names_lead_back_to_their_cases_and_no_others_do() {
         let plan = Plan::new(splat("gsplat"), 9, &[]);
         for index in 0..50 {

@@ -14,6 +14,7 @@ pub use expectation::{
 
 use crate::verdict::Tally;
 pub(crate) use expectation::Element;
+use splatcheck_gpu::engine::POISON;
 use splatcheck_gpu::stage::{Sizes, StageSpec};
 use splatcheck_gpu::{Data, DeviceInfo, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::ElementBound;
@@ -191,7 +192,8 @@ pub(crate) fn walk<'e>(
                     if same.is_some_and(|same| same[place] == words[place]) {
                         continue;
                     }
-                    let element = Element { output, open, place, value: number(data, place) };
+                    let (value, unwritten) = (number(data, place), words[place] == POISON);
+                    let element = Element { output, open, place, value, unwritten };
                     let meant = match (&output.bound, sum) {
                         (OutputBound::Interval(bounds), _) => {
                             Meant::Within(left_out.unwrap_or(bounds[place]))

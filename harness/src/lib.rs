@@ -30,6 +30,7 @@ pub mod cli;
 pub mod coverage;
 pub mod diagnosis;
 mod dice;
+pub mod effort;
 pub mod emulated;
 pub mod engines;
 pub mod fuzz;

@@ -29,10 +29,7 @@ pub fn prepare() {
         None | Some(0) => thread::available_parallelism().map_or(1, usize::from),
         Some(wanted) => wanted.min(rayon::max_num_threads()),
     };
-    let mut waiting = waiting(wanted);
-    if waiting.len() < wanted {
-        waiting.truncate(waiting.len() / 2);
-    }
+    let waiting = share(wanted);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(waiting.len().max(1));
     let pool = if waiting.is_empty() { pool.use_current_thread() } else { pool };
     // The pool takes threads that live already: one that it started itself might not be had any more.
@@ -49,6 +46,40 @@ fn handing(
         let thread = waiting.next().ok_or(io::ErrorKind::WouldBlock)?;
         thread.send(work).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
+}
+
+/// Threads for work that any number of them can do, this one alone if there is no other.
+#[derive(Debug)]
+pub struct Pool(Option<rayon::ThreadPool>);
+
+impl Pool {
+    /// So many threads, or where there are fewer, half of those.
+    #[must_use]
+    pub fn of(wanted: usize) -> Self {
+        let waiting = share(wanted.min(rayon::max_num_threads()));
+        if waiting.is_empty() {
+            return Self(None);
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(waiting.len());
+        Self(pool.spawn_handler(handing(waiting)).build().ok())
+    }
+
+    /// Does the work on these threads; without any, on this one and on rayon's own pool.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}
+
+/// As many threads as are wanted, or where there are fewer, half of those: engines need some as well.
+fn share(wanted: usize) -> Vec<Sender<rayon::ThreadBuilder>> {
+    let mut waiting = waiting(wanted);
+    if waiting.len() < wanted {
+        waiting.truncate(waiting.len() / 2);
+    }
+    waiting
 }
 
 /// Up to so many threads, alive at the same time; each waits for the work that rayon has for it and ends
@@ -93,5 +124,8 @@ mod tests {
             rayon::ThreadPoolBuilder::new().num_threads(3).spawn_handler(handing(waiting(3)));
         let pool = pool.build().expect("three were started");
         assert_eq!(pool.broadcast(|_| thread::current().id()).len(), 3, "each does its part");
+        assert_eq!(Pool::of(2).install(rayon::current_num_threads), 2, "as many as are wanted");
+        let here = thread::current().id();
+        assert_eq!(Pool(None).install(|| thread::current().id()), here, "this one alone");
     }
 }

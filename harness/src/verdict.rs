@@ -152,6 +152,14 @@ pub struct Difference {
     /// For a sum: how many terms it has, and the sum of their magnitudes.
     #[serde(with = "sum")]
     pub sum: Option<(u64, f64)>,
+    /// Whether the kernel left there what the harness had put there.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unwritten: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Difference {
@@ -177,12 +185,17 @@ pub(crate) fn place(output: &str, index: &[usize]) -> String {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.unwritten {
+            return write!(f, "{} was not written, oracle {:e}", self.place(), self.oracle);
+        }
+        write!(f, "{} = {:e}, oracle {:e}", self.place(), self.value, self.oracle)?;
+        let share = self.value / self.oracle;
+        if share.is_finite() {
+            write!(f, ", value / oracle {share:.4}")?;
+        }
         write!(
             f,
-            "{} = {:e}, oracle {:e}, error {:.3e} is {:.3e} times the bound {:.3e}",
-            self.place(),
-            self.value,
-            self.oracle,
+            ", error {:.3e} is {:.3e} times the bound {:.3e}",
             (self.value - self.oracle).abs(),
             self.ratio(),
             self.bound
@@ -308,10 +321,21 @@ impl Tally {
 mod tests {
     use super::*;
 
+    fn difference() -> Difference {
+        Difference {
+            output: "v_means2d".into(),
+            element: vec![3, 1],
+            value: 9.0,
+            oracle: 10.0,
+            bound: 0.01,
+            sum: Some((10, 10.0)),
+            unwritten: false,
+        }
+    }
+
     fn compared(value: f64, oracle: f64, bound: f64) -> Tally {
         let mut tally = Tally::default();
-        let difference =
-            || Difference { output: "x".into(), element: vec![0], value, oracle, bound, sum: None };
+        let difference = || Difference { value, oracle, bound, sum: None, ..difference() };
         tally.compare(oracle.abs(), difference, value, oracle, bound);
         tally
     }
@@ -348,16 +372,16 @@ mod tests {
 
     #[test]
     fn a_difference_says_how_many_terms_are_lost() {
-        let difference = Difference {
-            output: "v_means2d".into(),
-            element: vec![3, 1],
-            value: 9.0,
-            oracle: 10.0,
-            bound: 0.01,
-            sum: Some((10, 10.0)),
-        };
-        let text = difference.to_string();
+        let text = difference().to_string();
         assert!(text.contains("v_means2d[3, 1] = 9e0"), "where: {text}");
+        assert!(text.contains("oracle 1e1, value / oracle 0.9000, error"), "a factor: {text}");
         assert!(text.contains("worth 1.00 terms"), "how much: {text}");
+        let none = Difference { oracle: 0.0, ..difference() }.to_string();
+        assert!(none.contains("oracle 0e0, error"), "nothing is no factor of 0: {none}");
+        let unwritten = Difference { unwritten: true, ..difference() };
+        assert_eq!(unwritten.to_string(), "v_means2d[3, 1] was not written, oracle 1e1");
+        let text = serde_json::to_string(&unwritten).expect("plain data");
+        let again: Difference = serde_json::from_str(&text).expect("what was written");
+        assert_eq!(again, unwritten, "a joined report says it too");
     }
 }

@@ -342,6 +342,13 @@ impl Job {
                 .is_ok_and(|steps| device.loop_limit.may_cut(steps))
     }
 
+    /// What a run costs, whatever the machine: the words of the inputs, lists of pairs among them, and a word
+    /// for each lane.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.inputs.iter().fold(self.lanes, |all, (_, tensor)| all + tensor.words().len())
+    }
+
     /// Why a setting's reduction is not for the job; `None` where it is.
     #[must_use]
     pub fn is_beyond(&self, setting: Option<Setting>) -> Option<String> {
@@ -376,7 +383,7 @@ impl Job {
         let before = before.filter(|before| check(before).is_ok());
         let hypotheses = self.oracle.hypotheses(run);
         let run = (run.setting, run.lane_width);
-        diagnosis::diagnose(right, (before, outputs), run, hypotheses)
+        diagnosis::diagnose(right, (before, outputs), run, (hypotheses, self.words()))
     }
 
     /// See [`Oracle::hypotheses`].

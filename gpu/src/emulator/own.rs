@@ -135,11 +135,14 @@ impl OwnKernel {
 
 /// Whether an entry point takes the stage's blocks.
 fn fits_a_block(entry: &str, max_threads: Option<[u32; 3]>) -> Result<(), OwnKernelError> {
-    match max_threads.map(|sizes| sizes.iter().product::<u32>()) {
-        Some(threads) if threads < WORKGROUP_SIZE => {
+    let Some(sizes) = max_threads else { return Ok(()) };
+    // Three numbers of 32 bits: a source may say any.
+    let threads = sizes.iter().map(|&side| u128::from(side)).product::<u128>();
+    match u32::try_from(threads) {
+        Ok(threads) if threads < WORKGROUP_SIZE => {
             Err(OwnKernelError::Threads { entry: entry.to_owned(), threads })
         }
-        Some(_) | None => Ok(()),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -198,5 +201,8 @@ mod tests {
             refused(&small, "mine").contains("128 threads a block, the stage has 256"),
             "block"
         );
+        let vast = program(&parameters(), ".maxntid 65536, 65536, 1");
+        let kernel = OwnKernel::new(Interface::Standard, vast, "mine".to_owned());
+        assert!(kernel.is_ok(), "2^32 threads are enough, and 0 in 32 bits: {kernel:?}");
     }
 }

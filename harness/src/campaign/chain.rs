@@ -10,7 +10,7 @@ use super::Item;
 use super::once::{judged, outputs_of};
 use crate::verdict::Verdict;
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{Engine, Stage};
+use splatcheck_gpu::{Engine, EngineError, Stage};
 
 /// Whose forward outputs are the inputs of backward stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,16 +56,26 @@ pub(super) const NO_FORWARD: &str =
     "--chain own: the engine's own forward pass gave no result that agrees";
 
 /// The jobs of these stages that go on from the engine's own forward pass, with what that gives for the
-/// item; `None` where it gives nothing, or nothing that agrees.
-pub(super) fn after_own(engine: &mut dyn Engine, item: &Item, stages: &[Stage]) -> Option<Item> {
-    let forward = stages.iter().find_map(|&stage| item.case.forward_of(stage))?;
-    let job = item.job(forward)?;
-    let outputs = outputs_of(engine, job, None).ok()?;
-    let tally = judged(engine, job, None, &outputs, None).ok()?;
+/// item; `None` where that does not agree, or there is none.
+///
+/// # Errors
+/// The forward stage, and why the engine gave nothing.
+pub(super) fn after_own(
+    engine: &mut dyn Engine,
+    item: &Item,
+    stages: &[Stage],
+) -> Result<Option<Item>, (Stage, EngineError)> {
+    let forward = stages.iter().find_map(|&stage| item.case.forward_of(stage));
+    let Some((forward, job)) = forward.and_then(|stage| Some((stage, item.job(stage)?))) else {
+        return Ok(None);
+    };
+    let failed = |error| (forward, error);
+    let outputs = outputs_of(engine, job, None).map_err(failed)?;
+    let tally = judged(engine, job, None, &outputs, None).map_err(failed)?;
     if tally.verdict() != Verdict::Agree {
-        return None;
+        return Ok(None);
     }
-    let case = item.case.after(item.view, &outputs)?;
     let wanted = |stage| stages.contains(&stage) && item.case.forward_of(stage) == Some(forward);
-    Item::of(case, item.view, &wanted).ok()
+    let after = item.case.after(item.view, &outputs);
+    Ok(after.and_then(|case| Item::of(case, item.view, &wanted).ok()))
 }

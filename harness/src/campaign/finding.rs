@@ -18,6 +18,22 @@ pub enum Fault {
     Engine(EngineError),
 }
 
+impl Fault {
+    /// What kind of failure it is: of which output, where there is one.
+    pub(super) fn kind(&self) -> String {
+        match self {
+            Self::Difference(difference) => {
+                let kind = if difference.value.is_finite() { "wrong" } else { "not finite" };
+                format!("{} {kind}", difference.output)
+            }
+            Self::Engine(EngineError::NotDeterministic(_)) => "other bits".to_owned(),
+            Self::Engine(EngineError::Refused(_)) => "refused answer".to_owned(),
+            Self::Engine(EngineError::Ended(_)) => "ended".to_owned(),
+            Self::Engine(_) => "no result".to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -85,17 +101,7 @@ impl Finding {
         class: &str,
     ) -> String {
         let reduction = setting.map_or("-", |setting| setting.reduction.name());
-        let what = match fault {
-            Fault::Difference(difference) => {
-                let kind = if difference.value.is_finite() { "wrong" } else { "not finite" };
-                format!("{} {kind}", difference.output)
-            }
-            Fault::Engine(EngineError::NotDeterministic(_)) => "other bits".to_owned(),
-            Fault::Engine(EngineError::Refused(_)) => "refused answer".to_owned(),
-            Fault::Engine(EngineError::Ended(_)) => "ended".to_owned(),
-            Fault::Engine(_) => "no result".to_owned(),
-        };
-        format!("{stage} {reduction} {what} {class}")
+        format!("{stage} {reduction} {} {class}", fault.kind())
     }
 
     /// Whether the machine failed, and not a kernel.
@@ -104,20 +110,24 @@ impl Finding {
         matches!(&self.fault, Fault::Engine(error) if error.is_of_the_machine())
     }
 
-    /// The name of its reproducer, without an extension.
+    /// The name of its reproducer, without an extension: no two findings of a campaign have the same.
     #[must_use]
     pub fn file_stem(&self) -> String {
         let setting = self.setting.map_or_else(String::new, |setting| {
             format!("-{}-t{}", setting.reduction, setting.threshold)
         });
-        let what = match &self.fault {
-            Fault::Difference(difference) => &*difference.output,
+        let what: &str = match &self.fault {
+            Fault::Difference(difference) if difference.value.is_finite() => &*difference.output,
+            Fault::Difference(difference) => &format!("{}-not-finite", difference.output),
             Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits",
             Fault::Engine(EngineError::Refused(_)) => "refused",
             Fault::Engine(EngineError::Ended(_)) => "ended",
             Fault::Engine(_) => "fault",
         };
-        let stem = format!("{}-{}{setting}-{what}-{}", self.engine, self.stage, self.case.name());
+        // A stage that takes all views has jobs of the first alone.
+        let view = if self.view == 0 { String::new() } else { format!("-v{}", self.view) };
+        let (engine, stage, case) = (&self.engine, self.stage, self.case.name());
+        let stem = format!("{engine}-{stage}{setting}-{what}-{case}{view}");
         stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
     }
 }

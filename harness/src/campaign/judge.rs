@@ -1,20 +1,20 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
+mod failed;
+
 use super::chain::{NO_FORWARD, after_own};
-use super::once::{once, outputs_of_one_run};
+use super::once::once;
 use super::run_stage::{Runs, tallies};
 use super::{
     Chain, Contender, Diagnoses, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited,
 };
-use crate::diagnosis::Diagnosis;
 use crate::judge::Arithmetic;
-use crate::verdict::{Difference, Tally, Verdict};
-use crate::workload::{FailedRun, Job};
+use crate::verdict::{Tally, Verdict};
+use crate::workload::Job;
+use failed::Failed;
 use splatcheck_gpu::reduction::InMemory;
-use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage, Support};
+use splatcheck_gpu::{EngineError, Setting, Stage, Support};
 use std::collections::BTreeMap;
-use std::mem::discriminant;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs with more lanes (pixels or Gaussians) are made one setting a request: a software device
@@ -29,6 +29,8 @@ pub(super) struct Judge<'a, 'm> {
     hooks: Hooks<'m>,
     pub(super) report: EngineReport,
     known: BTreeMap<String, usize>,
+    /// What failed in the stage that is run now.
+    failed: Vec<Failed>,
     faults: u64,
     faults_in_a_row: u32,
 }
@@ -52,6 +54,8 @@ struct Settings {
 /// A job of an item.
 #[derive(Clone, Copy)]
 struct Entry<'i> {
+    /// The place of the item in the chunk.
+    place: usize,
     item: &'i Item,
     job: &'i Job,
 }
@@ -59,8 +63,8 @@ struct Entry<'i> {
 impl<'a, 'm> Judge<'a, 'm> {
     pub(super) fn new(contender: Contender<'a>, hooks: Hooks<'m>) -> Self {
         let report = EngineReport::new(&contender, hooks.chain);
-        let known = BTreeMap::new();
-        Self { contender, hooks, report, known, faults: 0, faults_in_a_row: 0 }
+        let (known, failed) = (BTreeMap::new(), Vec::new());
+        Self { contender, hooks, report, known, failed, faults: 0, faults_in_a_row: 0 }
     }
 
     /// Runs the small jobs of a chunk in one request a stage; large ones, and all where that fails,
@@ -75,15 +79,16 @@ impl<'a, 'm> Judge<'a, 'm> {
         let own = self.after_own(items);
         for stage in self.contender.stages.clone() {
             let mut entries = Vec::with_capacity(items.len());
-            for (i, item) in items.iter().enumerate() {
+            for (place, item) in items.iter().enumerate() {
                 let Some(job) = item.job(stage) else { continue };
                 let chained = !own.is_empty() && item.case.forward_of(stage).is_some();
-                let after = if chained { own[i].as_ref() } else { Some(item) };
-                match after.and_then(|item| Some(Entry { item, job: item.job(stage)? })) {
+                let after = if chained { own[place].as_ref() } else { Some(item) };
+                match after.and_then(|item| Some(Entry { place, item, job: item.job(stage)? })) {
                     Some(entry) => entries.push(entry),
-                    None => self.without_forward(Entry { item, job }),
+                    None => self.without_forward(Entry { place, item, job }),
                 }
             }
+            let all = entries.clone();
             let (large, small): (Vec<_>, Vec<_>) =
                 entries.into_iter().partition(|entry| entry.job.lanes > LARGE);
             if self.report.given_up.is_some() {
@@ -92,6 +97,7 @@ impl<'a, 'm> Judge<'a, 'm> {
                 self.apart(&small, error);
             }
             large.iter().for_each(|&entry| self.one_by_one(entry));
+            self.note_failed(&all);
         }
     }
 
@@ -117,8 +123,22 @@ impl<'a, 'm> Judge<'a, 'm> {
         if self.hooks.chain == Chain::Oracle {
             return Vec::new();
         }
-        let Contender { engine, stages, .. } = &mut self.contender;
-        items.iter().map(|item| after_own(engine.as_mut(), item, stages)).collect()
+        let mut all = Vec::with_capacity(items.len());
+        for (place, item) in items.iter().enumerate() {
+            let Contender { engine, stages, .. } = &mut self.contender;
+            let own = after_own(engine.as_mut(), item, stages).unwrap_or_else(|(stage, error)| {
+                let job = item.job(stage).filter(|_| !error.is_a_limit());
+                if let Some(job) = job {
+                    // The stage itself is run again, and may not fail again.
+                    let entry = Entry { place, item, job };
+                    self.note_fault(entry, None, error);
+                    self.note_failed(&[entry]);
+                }
+                None
+            });
+            all.push(own);
+        }
+        all
     }
 
     /// What has no forward pass to go on from is not exercised.
@@ -163,12 +183,18 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// same: a kernel that ends its process now and then is no right one.
     fn apart(&mut self, entries: &[Entry<'_>], error: EngineError) {
         let before = self.faults;
+        let (id, count) = (&self.report.id, entries.len());
+        if !error.is_a_limit() {
+            // It may have taken the whole time limit, and what comes now may take as long.
+            tracing::warn!(
+                "engine {id}: {error}; the {count} jobs of the request follow one by one"
+            );
+        }
         entries.iter().for_each(|&entry| self.one_by_one(entry));
         let first = entries.first().filter(|_| self.faults == before && !error.is_a_limit());
         let Some(&first) = first else { return };
         let Settings { short, .. } = self.settings(first);
         let Some(&setting) = short.first() else { return };
-        let count = entries.len();
         let error = match error {
             EngineError::Device(what) => EngineError::Device(format!(
                 "{what} (in a request for {count} jobs, this one the first; each by itself did not fail)"
@@ -240,7 +266,7 @@ impl<'a, 'm> Judge<'a, 'm> {
     fn exercised(&self, entry: Entry<'_>, settings: &[Option<Setting>]) {
         if entry.job.stage.accumulates() {
             let settings: Vec<_> = settings.iter().flatten().copied().collect();
-            let Entry { item, job } = entry;
+            let Entry { item, job, .. } = entry;
             let (case, view) = (item.case.as_ref(), item.view);
             let run = Exercised { case, view, job, settings: &settings };
             self.hooks.observer.exercised(&self.report.id, self.report.info.lane_width, run);
@@ -286,8 +312,8 @@ impl<'a, 'm> Judge<'a, 'm> {
         self.hooks.observer.done(1);
         self.report.row(entry.job.stage, setting).add(tally, setting);
         if let Some(difference) = &tally.worst {
-            let fault = Fault::Difference(difference.clone());
-            self.found(entry, setting, (fault, &tally.outside));
+            let (fault, outside) = (Fault::Difference(difference.clone()), tally.outside.clone());
+            self.failed.push(Failed { place: entry.place, setting, fault, outside });
         }
     }
 
@@ -304,146 +330,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         if self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }
-        self.found(entry, setting, (Fault::Engine(error), &[]));
-    }
-
-    /// Keeps the first finding of each kind, made small, and counts the others.
-    fn found(
-        &mut self,
-        entry: Entry<'_>,
-        setting: Option<Setting>,
-        (fault, outside): (Fault, &[Difference]),
-    ) {
-        let Entry { item, job } = entry;
-        let class = self.hooks.policy.class(item.case.as_ref());
-        let key = Finding::key(job.stage, setting, &fault, &class);
-        if let Some(&index) = self.known.get(&key) {
-            self.report.findings[index].runs += 1;
-            self.refine(index, (job, setting));
-            return;
-        }
-        self.known.insert(key.clone(), self.report.findings.len());
-        let mut finding = Finding {
-            engine: self.report.id.clone(),
-            emulation: self.report.emulation,
-            lane_width: self.report.info.lane_width,
-            stage: job.stage,
-            setting,
-            key,
-            fault,
-            outside: outside.to_vec(),
-            case: Arc::clone(&item.case),
-            view: item.view,
-            runs: 1,
-            diagnosis: None,
-            notes: Vec::new(),
-            places: Vec::new(),
-        };
-        // Before it is made smaller: whoever kills the process in the meantime loses nothing.
-        self.hooks.observer.found(&finding, false);
-        finding.diagnosis = self.diagnose(job, &finding);
-        if self.repeats(&finding.fault) {
-            self.shrink(item, &mut finding);
-            let [larger, small] =
-                [&item.case, &finding.case].map(|case| case.describe(job.stage, item.view));
-            if larger != small {
-                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(larger));
-            }
-            self.hooks.observer.found(&finding, true);
-        }
-        self.report.findings.push(finding);
-    }
-
-    /// Whether the same run fails again, at no harm: a device's fault may cost its process, but the
-    /// emulator's is that of the kernel, and a refused answer that of the program.
-    fn repeats(&self, fault: &Fault) -> bool {
-        match fault {
-            Fault::Difference(_) => true,
-            Fault::Engine(EngineError::Device(_) | EngineError::NotDeterministic(_)) => {
-                self.report.info.kind == EngineKind::Emulator
-            }
-            // A program that answered goes on; one that ended takes its time to start again.
-            Fault::Engine(EngineError::Refused(_)) => true,
-            Fault::Engine(_) => false,
-        }
-    }
-
-    /// What the kernel may have got wrong, where that is asked.
-    fn diagnose(&mut self, job: &Job, finding: &Finding) -> Option<Diagnosis> {
-        let tells = match &finding.fault {
-            Fault::Difference(_) => true,
-            // A program whose outputs nobody clears may add to what it left there.
-            Fault::Engine(EngineError::NotDeterministic(_)) => {
-                self.report.info.kind == EngineKind::Command
-            }
-            Fault::Engine(_) => false,
-        };
-        let asked = tells && self.hooks.diagnoses != Diagnoses::None;
-        asked.then(|| self.diagnosed(job, finding.setting)).flatten()
-    }
-
-    /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
-    /// smaller one tells less. Nothing where it is right when it runs again.
-    fn diagnosed(&mut self, job: &Job, setting: Option<Setting>) -> Option<Diagnosis> {
-        let engine = self.contender.engine.as_mut();
-        // Of other engines the harness clears the outputs.
-        let before = match self.report.info.kind {
-            EngineKind::Command => Some(outputs_of_one_run(engine, job, setting).ok()?),
-            EngineKind::Emulator | EngineKind::Wgpu | EngineKind::Cuda => None,
-        };
-        let outputs = outputs_of_one_run(engine, job, setting).ok()?;
-        let run = FailedRun {
-            arithmetic: Arithmetic::of(&self.report.info),
-            setting,
-            lane_width: self.report.info.lane_width,
-        };
-        job.diagnose_after(run, before.as_ref(), &outputs).ok()?
-    }
-
-    /// Lets another failing run of a kind tell hypotheses apart.
-    fn refine(&mut self, index: usize, (job, setting): (&Job, Option<Setting>)) {
-        let finding = &self.report.findings[index];
-        let asked = self.hooks.diagnoses == Diagnoses::Together;
-        if !asked || !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
-            return;
-        }
-        let other = self.diagnosed(job, setting);
-        if let (Some(other), Some(diagnosis)) = (other, &mut self.report.findings[index].diagnosis)
-        {
-            *diagnosis = diagnosis.clone().refined(&other);
-        }
-    }
-
-    /// Replaces the finding's case by a smaller one that still fails in the same way.
-    fn shrink(&mut self, item: &Item, finding: &mut Finding) {
-        let minimize = self.hooks.minimize;
-        let (stage, setting, view) = (finding.stage, finding.setting, finding.view);
-        let kind = discriminant(&finding.fault);
-        let mut smallest = None;
-        minimize(item, &mut |case| {
-            let forward = case.forward_of(stage).filter(|_| self.hooks.chain == Chain::Own);
-            let wanted = |of| of == stage || Some(of) == forward;
-            let Ok(mut item) = Item::of(Arc::clone(case), view, &wanted) else { return false };
-            if forward.is_some() {
-                let own = after_own(self.contender.engine.as_mut(), &item, &[stage]);
-                let Some(own) = own else { return false };
-                item = own;
-            }
-            let Some(job) = item.job(stage) else { return false };
-            let (fault, outside) = match once(self.contender.engine.as_mut(), job, setting) {
-                Ok(tally) => (tally.worst.map(Fault::Difference), tally.outside),
-                Err(error) => (Some(Fault::Engine(error)), Vec::new()),
-            };
-            match fault.filter(|fault| discriminant(fault) == kind && self.repeats(fault)) {
-                Some(fault) => {
-                    smallest = Some((item.case, fault, outside));
-                    true
-                }
-                None => false,
-            }
-        });
-        if let Some((case, fault, outside)) = smallest {
-            (finding.case, finding.fault, finding.outside) = (case, fault, outside);
-        }
+        let (fault, outside) = (Fault::Engine(error), Vec::new());
+        self.failed.push(Failed { place: entry.place, setting, fault, outside });
     }
 }

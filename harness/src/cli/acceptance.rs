@@ -319,6 +319,7 @@ fn check(
 ) -> Result<Check, CliError> {
     let check = CheckPlan {
         command: None,
+        limits: Limits::default(),
         engines,
         named: true,
         discovery: discovery.clone(),

@@ -20,7 +20,7 @@ use super::schedule::{EmulationArgs, ScheduleArgs};
 use super::schedules::SchedulesArgs;
 use crate::campaign::Chain;
 use crate::engines::repeated::Repeats;
-use crate::engines::{Discovery, Found};
+use crate::engines::{Discovery, Found, Limits};
 use crate::report::Detail;
 use crate::workload::Workload;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
@@ -327,6 +327,8 @@ pub struct CheckPlan {
     pub chain: Chain,
     /// The program that is judged in the place of engines.
     pub command: Option<CommandPlan>,
+    /// What each engine's process is granted.
+    pub limits: Limits,
 }
 
 /// A checked `render`.
@@ -394,6 +396,7 @@ impl CheckArgs {
         workload: Arc<dyn Workload>,
         discovery: &Discovery,
     ) -> Result<CheckPlan, CliError> {
+        let limits = self.command.program.limits();
         let command = self.command.clone().resolve(
             self.jobs.unwrap_or(1).into(),
             workload.as_ref(),
@@ -452,6 +455,7 @@ impl CheckArgs {
             repeats,
             chain: self.chain.resolve(),
             command,
+            limits,
         })
     }
 }

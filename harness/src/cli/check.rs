@@ -70,11 +70,12 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     let mut reports = Vec::new();
     let lots = at_once(&plan.engines)?;
     let program = Program::find().map_err(CliError::of)?;
+    let granted = (&program, plan.limits);
     for engines in lots {
         let settings = |found: &Found| plan.settings(found.info.lane_width);
         let start = |found: &Found| match &plan.repeats {
-            Some(repeats) => expect::contender(found, &program, settings(found), repeats),
-            None => contender(found, &program, settings(found)),
+            Some(repeats) => expect::contender(found, granted, settings(found), repeats),
+            None => contender(found, granted, settings(found)),
         };
         let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
         bar.inc_length(cases.runs(&contenders, policy));

@@ -14,9 +14,9 @@ use splatcheck_reference::splat::Formulation;
 use super::exit::CliError;
 use super::formulation::{Asked, Judged, Judging, Trial, asked, judge_in};
 use crate::campaign::{Contender, EngineReport, Fault, Policy};
-use crate::engines::Lent;
 use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants};
 use crate::engines::repeated::{Repeated, Repeats};
+use crate::engines::{Lent, Limits};
 use crate::fuzz::Plan;
 use crate::judge::Arithmetic;
 use crate::presets::Preset;
@@ -212,7 +212,8 @@ pub struct ProgramArgs {
     /// page docs/src/program.md has an example
     #[arg(long, value_name = "COMMAND")]
     pub command: Option<CommandLine>,
-    /// Time in which your program must answer, seconds; then it is killed and started again [default: 60]
+    /// Time in which your program, or an engine, must answer, seconds; then it is killed and started again
+    /// [default: 60 for a program; for an engine 120, and 10 for every MiB of its inputs]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub timeout: Option<Duration>,
 }
@@ -237,6 +238,12 @@ impl ProgramArgs {
     pub fn grants(&self) -> Grants {
         let usual = Grants::default();
         Grants { answer: self.timeout.unwrap_or(usual.answer), ..usual }
+    }
+
+    /// What an engine's process is granted.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.timeout.map_or_else(Limits::default, Limits::of_requests)
     }
 }
 
@@ -307,10 +314,10 @@ impl CommandArgs {
         engines: &[(&str, bool)],
     ) -> Result<Option<CommandPlan>, CliError> {
         let Some(line) = self.program.command.clone() else {
-            if self.contract.is_given() || self.program.timeout.is_some() {
+            if self.contract.is_given() {
                 return Err(CliError::new(
-                    "--preset, --level, --model, --formulation, --extra-roundings and --timeout are a program's: \
-                     name it with --command",
+                    "--preset, --level, --model, --formulation and --extra-roundings are a program's: name it \
+                     with --command",
                 ));
             }
             return Ok(None);

@@ -8,7 +8,7 @@ use super::exit::CliError;
 use super::schedule::ScheduleArgs;
 use crate::campaign::{Contender, Fault, Finding};
 use crate::engines::repeated::{Repeated, Repeats};
-use crate::engines::{Emulation, Found, Order, Program};
+use crate::engines::{Emulation, Found, Limits, Order, Program};
 use crate::user_kernel::UserKernel;
 use crate::workload::{NOTE_PREFIX, Notes};
 
@@ -94,12 +94,12 @@ pub(super) fn emulator(
 /// Why the engine does not start.
 pub(super) fn contender(
     found: &Found,
-    program: &Program,
+    granted: (&Program, Limits),
     settings: Vec<Setting>,
     repeats: &Repeats,
 ) -> Result<Contender<'static>, CliError> {
     let Some(emulation) = found.emulation() else {
-        let contender = super::contender::contender(found, program, settings)?;
+        let contender = super::contender::contender(found, granted, settings)?;
         let engine = Box::new(Repeated::device(contender.engine, repeats));
         return Ok(Contender { engine, ..contender });
     };

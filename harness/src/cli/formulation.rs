@@ -44,6 +44,20 @@ pub(super) enum Trial<'a> {
     Cases(&'a [(AnyCase, usize)]),
 }
 
+/// What a kernel's bounds hold for, in a line of the report. A sum of a few terms, such as alpha's gradient,
+/// has other roundings where they are grouped otherwise; a sum over pixels is bounded in any order.
+pub(super) fn grouping(has_formulations: bool) -> &'static str {
+    match has_formulations {
+        true => {
+            "bounds hold for the formulation's terms in the oracle's grouping, and for sums over pixels in any \
+             order; where your source groups terms otherwise, count its roundings (--extra-roundings)"
+        }
+        false => {
+            "bounds hold for the oracle's grouping of the terms, and for sums over pixels or Gaussians in any order"
+        }
+    }
+}
+
 /// Reads `--formulation`.
 ///
 /// # Errors

@@ -22,12 +22,13 @@ use super::output::OutputArgs;
 use super::paths;
 use crate::campaign::merge::add_report;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
-use crate::engines::{Discovery, Found, Missing, Program, Team};
+use crate::engines::{Discovery, Found, Limits, Missing, Program, Team};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
 use crate::minimize::shrink;
 use crate::report::Detail;
+use crate::threads::Pool;
 use crate::workload::{AnyCase, Generator, Workload, generator};
 use watcher::Watcher;
 
@@ -162,6 +163,8 @@ pub struct FuzzPlan {
     pub detail: Detail,
     /// The program that is judged in the place of engines.
     pub command: Option<CommandPlan>,
+    /// What each engine's process is granted.
+    pub limits: Limits,
 }
 
 impl FuzzArgs {
@@ -202,6 +205,7 @@ impl FuzzArgs {
             ("--engine", !self.engine.is_empty()),
             ("--chain", self.chain.chain != ChainName::Oracle),
         ];
+        let limits = self.command.program.limits();
         let command = self.command.resolve(self.jobs.into(), workload.as_ref(), &engines)?;
         let workload = under(workload, self.convention)?;
         let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
@@ -235,6 +239,7 @@ impl FuzzArgs {
             gate: self.gate.resolve()?,
             detail: self.shown.detail(),
             command,
+            limits,
         })
     }
 }
@@ -286,13 +291,14 @@ fn start(
     found: &Found,
     program: &Program,
 ) -> Result<Contender<'static>, CliError> {
-    let first = contender(found, program, Setting::all(found.info.lane_width))?;
+    let granted = (program, fuzz.limits);
+    let first = contender(found, granted, Setting::all(found.info.lane_width))?;
     if found.info.kind != EngineKind::Emulator {
         return Ok(first);
     }
     // The emulator uses one core: as many processes of it as there are jobs.
     let others = (1..fuzz.jobs)
-        .map(|_| Ok(contender(found, program, Vec::new())?.engine))
+        .map(|_| Ok(contender(found, granted, Vec::new())?.engine))
         .collect::<Result<_, CliError>>()?;
     Ok(Contender { engine: Box::new(Team::new(first.engine, others)), ..first })
 }
@@ -323,8 +329,7 @@ impl FuzzPlan {
         contenders: Vec<Contender<'_>>,
         hooks: Hooks<'_>,
     ) -> Result<Vec<EngineReport>, CliError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build();
-        let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
+        let pool = Pool::of(self.jobs);
         let run = || run_in_chunks((CHUNK, self.share), cases, contenders, hooks);
         pool.install(run).map_err(CliError::of)
     }

@@ -14,7 +14,6 @@ pub(super) use subject::OneStage;
 pub use subject::{Subject, SubjectArgs};
 
 use std::io::Write;
-use std::iter;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,7 +29,7 @@ use super::chain::ChainArgs;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
-use super::formulation::{Asked, Judging, Trial, asked, judge_in};
+use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::output::{OutputArgs, progress_of};
 use super::schedule::ScheduleArgs;
@@ -43,6 +42,7 @@ use crate::engines::{Emulation, Order, Team};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::{Manifest, Symbols};
 use crate::report::{Detail, Report};
+use crate::threads::Pool;
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
@@ -309,8 +309,7 @@ pub(super) fn roundings(
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs).build();
-    let pool = pool.map_err(|error| CliError::caused("cannot start the threads", error))?;
+    let pool = Pool::of(plan.jobs);
     if plan.observe_only {
         return observe::run(plan, &pool, out);
     }
@@ -332,8 +331,11 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         false => String::new(),
     };
     let heading = format!("{heading}{formulation}; chain oracle");
-    let about: Vec<_> =
-        iter::once(heading).chain(plan.repeats.as_ref().map(expect::described)).collect();
+    let grouping = grouping(plan.kernel.has_formulations()).to_owned();
+    let about: Vec<_> = [heading, grouping]
+        .into_iter()
+        .chain(plan.repeats.as_ref().map(expect::described))
+        .collect();
     let outputs = plan.kernel.manifest().and_then(Manifest::left_out_in_words);
     let notes: Vec<_> =
         judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();

@@ -66,6 +66,8 @@ pub struct ReplayPlan {
     pub discovery: Discovery,
     /// The program that was named, and what it is granted.
     pub program: Option<(CommandLine, Grants)>,
+    /// What each engine's process is granted.
+    pub limits: Limits,
     /// How much is printed.
     pub detail: Detail,
 }
@@ -84,12 +86,10 @@ impl ReplayArgs {
             Some(discovery.select(&self.engine).map_err(CliError::of)?)
         };
         let grants = self.program.grants();
-        if self.program.command.is_none() && self.program.timeout.is_some() {
-            return Err(CliError::new("--timeout is a program's: name it with --command"));
-        }
+        let limits = self.program.limits();
         let program = self.program.command.map(|line| (line, grants));
         let detail = self.shown.detail();
-        Ok(ReplayPlan { file, engines, discovery: discovery.clone(), program, detail })
+        Ok(ReplayPlan { file, engines, discovery: discovery.clone(), program, limits, detail })
     }
 }
 
@@ -206,13 +206,14 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         return replay_trace::run((&recording, told), run, &item, out);
     }
     let program = Program::find().map_err(CliError::of)?;
+    let granted = (&program, plan.limits);
     let noted = Noted::new(&notes)?;
     let contenders = recorded
         .engines(plan)?
         .iter()
         .map(|found| match &noted {
-            None => recorded.contender(found, &program),
-            Some(noted) => recorded.repeated(found, &program, noted, &case),
+            None => recorded.contender(found, granted),
+            Some(noted) => recorded.repeated(found, granted, noted, &case),
         })
         .collect::<Result<Vec<_>, _>>()?;
     if contenders.is_empty() {
@@ -360,12 +361,12 @@ impl Recorded {
     fn repeated(
         &self,
         found: &Found,
-        program: &Program,
+        granted: (&Program, Limits),
         noted: &Noted,
         case: &AnyCase,
     ) -> Result<Contender<'static>, CliError> {
         let settings = self.settings(found)?;
-        let mut contender = expect::contender(found, program, settings, &noted.repeats)?;
+        let mut contender = expect::contender(found, granted, settings, &noted.repeats)?;
         if let (Some(kernel), Some(emulation)) = (&noted.kernel, found.emulation()) {
             let item = Item::new(Arc::clone(case), self.camera).map_err(CliError::of)?;
             let (stage, setting) = self.run(&item, true)?;
@@ -378,8 +379,12 @@ impl Recorded {
     }
 
     /// An engine with the recorded stage and setting; with all of them for a plain case.
-    fn contender(&self, found: &Found, program: &Program) -> Result<Contender<'static>, CliError> {
-        let mut contender = contender(found, program, self.settings(found)?)?;
+    fn contender(
+        &self,
+        found: &Found,
+        granted: (&Program, Limits),
+    ) -> Result<Contender<'static>, CliError> {
+        let mut contender = contender(found, granted, self.settings(found)?)?;
         self.only_its_stage(&mut contender);
         Ok(contender)
     }

@@ -26,6 +26,7 @@ use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
 use crate::report::finding_text;
+use crate::threads::Pool;
 use crate::workload::{Workload, views};
 use crate::workloads::splat::Splat;
 use coverage::Coverage;
@@ -163,8 +164,7 @@ impl SchedulesArgs {
 /// See [`CliError`]; cells that were not covered are one too.
 pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let items = items(plan)?;
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(plan.jobs).build();
-    let threads = threads.map_err(|error| CliError::caused("cannot start threads", error))?;
+    let threads = Pool::of(plan.jobs);
     let bar = progress_bar(plan.rounds.len() as u64);
     let start = Instant::now();
     let round = |round: &Round| {

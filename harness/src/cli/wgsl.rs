@@ -5,7 +5,6 @@ mod engines;
 pub(super) use engines::Started;
 
 use std::io::Write;
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +17,7 @@ use splatcheck_reference::splat::Formulation;
 use super::command::seconds;
 use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
-use super::formulation::{Asked, Judging, Trial, asked, judge_in};
+use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::output::{OutputArgs, progress_of};
 use super::paths;
@@ -171,7 +170,6 @@ impl WgslArgs {
         }
         let lanes = engines.iter().map(|found| found.info.lane_width).min().unwrap_or(1);
         let setting = self.reduced.setting(lanes)?;
-        let usual = Limits::default();
         Ok(WgslPlan {
             file: self.file,
             kernel,
@@ -183,7 +181,7 @@ impl WgslArgs {
             setting,
             reduced,
             repeats,
-            limits: Limits { request: self.timeout.unwrap_or(usual.request), ..usual },
+            limits: self.timeout.map_or_else(Limits::default, Limits::of_requests),
             jobs: self.jobs,
             out: paths::writable_folder("--out", &self.out)?,
             gate: self.gate.resolve()?,
@@ -220,7 +218,9 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let files = write_all(&plan.out, &reports, &user)?;
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let repeats = plan.repeats.as_ref();
-    let about: Vec<_> = iter::once(plan.heading(judged.formulation))
+    let grouping = grouping(manifest.kind.has_formulations()).to_owned();
+    let about: Vec<_> = [plan.heading(judged.formulation), grouping]
+        .into_iter()
         .chain(repeats.map(|repeats| format!("expecting equal bits of {} runs", repeats.runs)))
         .collect();
     let outputs = manifest.left_out_in_words();

@@ -72,10 +72,8 @@ fn sentence(measured: &Measured, candidate: &Candidate) -> String {
     }
 }
 
-fn time_is_up(left_out: usize) -> Option<String> {
-    (left_out > 0).then(|| {
-        format!("{left_out} hypotheses were not tested: the case is large, and the time was up")
-    })
+fn not_tested(left_out: usize) -> Option<String> {
+    (left_out > 0).then(|| format!("{left_out} hypotheses were not tested: the case is large"))
 }
 
 /// Which case a diagnosis is of, where a smaller one is shown.
@@ -129,7 +127,7 @@ pub(super) fn of_fits(diagnosis: &mut Diagnosis) {
             ));
         }
     }
-    lines.extend(time_is_up(*left_out));
+    lines.extend(not_tested(*left_out));
     lines.extend(larger.as_deref().map(of_larger));
     (diagnosis.headline, diagnosis.others, diagnosis.explained) = (headline, lines, true);
 }
@@ -177,12 +175,11 @@ pub(super) fn none(
         "no known fault: none of {} hypotheses explains it{closest}",
         tried - left_out.min(tried)
     );
-    let lines = [right_and_wrong(measured)].into_iter().chain(time_is_up(left_out));
-    Diagnosis::without_fit(headline, lines.collect())
+    Diagnosis::without_fit(headline, not_tested(left_out).into_iter().collect())
 }
 
 /// Which outputs are wrong, and which are not: where to look, when nothing else is known.
-fn right_and_wrong(measured: &Measured) -> String {
+pub(super) fn right_and_wrong(measured: &Measured) -> String {
     let (wrong, right): (Vec<_>, Vec<_>) =
         measured.parts.iter().partition(|part| part.outside().next().is_some());
     let shares = wrong.into_iter().map(|part| {

@@ -24,22 +24,40 @@ use super::spec::EngineSpec;
 pub struct Limits {
     /// Time to open the device and to measure it.
     pub open: Duration,
-    /// Time to answer one frame.
+    /// Time to answer one frame, whatever its size: kernels are compiled in it.
     pub request: Duration,
+    /// More of it for every MiB of the frame.
+    pub per_mib: Duration,
     /// Aimed-at size of a frame, bytes. A single job may exceed it, up to
     /// [`MAX_FRAME`].
     pub frame_bytes: usize,
 }
 
 impl Default for Limits {
-    /// 30 s to open, 240 s and 64 MiB a frame: a software device takes tens of seconds for a trained
-    /// scene.
+    /// 30 s to open; for a frame 120 s, in which software devices also compile their kernels, and 10 s for
+    /// each MiB of it.
     fn default() -> Self {
         Self {
             open: Duration::from_secs(30),
-            request: Duration::from_secs(240),
+            request: Duration::from_secs(120),
+            per_mib: Duration::from_secs(10),
             frame_bytes: 64 << 20,
         }
+    }
+}
+
+impl Limits {
+    /// So long for a frame, whatever its size.
+    #[must_use]
+    pub fn of_requests(request: Duration) -> Self {
+        Self { request, per_mib: Duration::ZERO, ..Self::default() }
+    }
+
+    /// The time to answer a frame of so many bytes.
+    fn of_frame(&self, bytes: usize) -> Duration {
+        #[expect(clippy::cast_precision_loss, reason = "seconds need no more")]
+        let mib = bytes as f64 / f64::from(1 << 20);
+        self.request + self.per_mib.mul_f64(mib)
     }
 }
 
@@ -83,7 +101,8 @@ impl EngineProcess {
             Some(running) => running,
             None => self.reopen()?,
         };
-        let (running, answer) = exchange(running, &self.spec, request, frame, self.limits.request)?;
+        let limit = self.limits.of_frame(frame.len());
+        let (running, answer) = exchange(running, &self.spec, request, frame, limit)?;
         self.running = Some(running);
         answer
     }

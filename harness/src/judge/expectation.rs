@@ -370,6 +370,8 @@ pub(crate) struct Element<'a> {
     pub(super) open: bool,
     pub(crate) place: usize,
     pub(crate) value: f64,
+    /// Whether it is what the harness had put there before the kernel ran.
+    pub(crate) unwritten: bool,
 }
 
 impl Element<'_> {
@@ -381,6 +383,7 @@ impl Element<'_> {
             oracle,
             bound,
             sum,
+            unwritten: self.unwritten,
         }
     }
 

@@ -41,7 +41,7 @@ impl Device {
     ) -> Result<Self, EngineError> {
         let mut spec = found.spec.clone();
         spec.env.extend(patch.map(|patch| (MUTANT.to_owned(), patch.into())));
-        let limits = Limits { request: Duration::from_secs(60), ..Limits::default() };
+        let limits = Limits::of_requests(Duration::from_secs(60));
         let engine = EngineProcess::start(spec, program.clone(), limits)?;
         let (stage, settings) = stage_of(&kernel, engine.info().lane_width)?;
         Ok(Self { engine, stage, settings })

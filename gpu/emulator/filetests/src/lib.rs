@@ -20,6 +20,7 @@
 //! an argument of 8 bytes takes an integer as u64. A launch has [`DYNAMIC_SHARED`] bytes of dynamic
 //! shared memory.
 
+pub mod damage;
 mod expectation;
 mod number;
 mod tolerance;

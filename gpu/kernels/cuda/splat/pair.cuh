@@ -11,8 +11,8 @@
 // (hazard 7).
 //
 // Non-finite inputs (hazard 18): a pair whose power or alpha is NaN is skipped like one that is too
-// faint; all comparisons are written so that NaN fails them. Infinite colours and gradients give
-// infinite or NaN gradients of their own Gaussians.
+// faint; all comparisons are written so that NaN fails them. Of infinite colours and gradients, which
+// also reach the gradients of Gaussians in front, nothing is promised.
 #pragma once
 #include "warp.cuh"
 

@@ -2,7 +2,7 @@
 // Gaussian is written, zeros where it is culled, so that none is ever read as poison (hazard 19).
 #include "splat/project.cuh"
 
-// The colour seen from the camera: given directly, or max(0, harmonics + 0.5). A NaN stays one.
+// The colour seen from the camera: given directly, or max(0, harmonics + 0.5).
 __device__ inline void write_color(
     const Params& params,
     const Camera& camera,

@@ -138,7 +138,7 @@ __device__ inline float compensation(const Projection& p) {
     return ratio > 0.0f ? sqrtf(ratio) : 0.0f;
 }
 
-// Projects a Gaussian: 1, or 0 where it is culled by depth or has no area, and for NaN. Not a bool,
+// Projects a Gaussian: 1, or 0 where it is culled by depth or has no area. Not a bool,
 // which would become 16-bit arithmetic where it lives across a branch.
 __device__ inline unsigned project_one(
     const Gaussian& g,

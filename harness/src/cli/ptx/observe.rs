@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use rayon::ThreadPool;
 use rayon::prelude::*;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD_REPLAY;
 use splatcheck_gpu::{Data, EngineError, Stage, Tensors, Work};
@@ -17,6 +16,7 @@ use crate::emulated::{lines_at_fault, places_of};
 use crate::engines::Emulation;
 use crate::gate::{Evidence, sarif};
 use crate::manifest::{Manifest, Symbols};
+use crate::threads::Pool;
 use crate::user_kernel::{self, Observe, UserProgram};
 use crate::workload::views;
 
@@ -59,11 +59,7 @@ struct Seen {
 ///
 /// # Errors
 /// See [`CliError`]; a launch that does not fit the kernel is one too.
-pub(super) fn run(
-    plan: &PtxPlan,
-    pool: &ThreadPool,
-    out: &mut dyn Write,
-) -> Result<Outcome, CliError> {
+pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let stage = plan.kernel.stage(formulation(plan));
     let given = given(plan, stage)?;
     let runs: Vec<_> = plan

@@ -19,7 +19,7 @@ fn spec() -> EngineSpec {
 
 fn quick() -> Limits {
     let time = Duration::from_millis(300);
-    Limits { open: time, request: time, frame_bytes: 64 << 20 }
+    Limits { open: time, ..Limits::of_requests(time) }
 }
 
 /// A job without a setting.
@@ -55,6 +55,14 @@ fn a_hang_is_killed() {
     let text = failure("echo thinking >&2; exec sleep 1000", quick());
     assert!(text.contains("no answer within 0.3 s: killed"), "unhelpful: {text}");
     assert!(text.ends_with("thinking"), "unhelpful: {text}");
+}
+
+#[test]
+fn a_large_frame_has_more_time() {
+    let limits = Limits::default();
+    assert_eq!(limits.of_frame(0), Duration::from_secs(120), "a small one");
+    assert_eq!(limits.of_frame(3 << 20), Duration::from_secs(150), "10 s for each MiB");
+    assert_eq!(quick().of_frame(64 << 20), quick().request, "a time that was typed is that time");
 }
 
 #[test]

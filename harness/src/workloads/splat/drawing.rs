@@ -17,11 +17,14 @@ use splatcheck_reference::splat::convention::Profile;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The generator of random scenes.
-const TYPICAL: &str = "typical";
+/// The generators of the main job whose kinds take turns, and are cheap.
+const OF_KINDS: [&str; 2] = ["fields", "sizes"];
 
 /// Random cases that have every kind among them.
 const EVERY_KIND: u64 = 200;
+
+/// How many of the main job's cases are of each generator of larger scenes.
+const LARGE: u64 = 3;
 
 /// Splat rendering, its cases drawn under one profile, or under both where none is named.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,19 +64,24 @@ impl Workload for Splat {
 
     /// Those of the main job: every change of a field, and every size that is cheap.
     fn of_each_kind(&self, seed: u64) -> Vec<AnyCase> {
-        let is_kind = |case: &AnyCase| case.id().is_some_and(|id| id.generator != TYPICAL);
+        let is_kind = |case: &AnyCase| case.id().is_some_and(|id| OF_KINDS.contains(&id.generator));
         (0..EVERY_KIND).map(|index| self.random(seed, index).current()).filter(is_kind).collect()
     }
 
     /// Mostly random scenes; one in four has a field of its convention changed. Of the first ones, one in
-    /// eight has sizes about powers of two, each that is cheap once: two hundred have all of them, and
-    /// every change.
+    /// eight has sizes about powers of two, each that is cheap once, then some that are larger: two hundred
+    /// have all of them, and every change.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         let profile = self.profile(seed, index);
         let (name, turn) = match index % 8 {
             1 | 5 => ("fields", index / 4),
-            7 if index / 8 < CHEAP_SIZES => ("sizes", index / 8),
-            _ => (TYPICAL, index),
+            7 => match index / 8 {
+                turn @ 0..CHEAP_SIZES => ("sizes", turn),
+                turn if turn - CHEAP_SIZES < LARGE => ("crowds", turn - CHEAP_SIZES),
+                turn if turn - CHEAP_SIZES < 2 * LARGE => ("wide", turn - CHEAP_SIZES - LARGE),
+                _ => ("typical", index),
+            },
+            _ => ("typical", index),
         };
         let draw = generators::Draw { profile, lane_width: 32, turn };
         let drawn = find(name).and_then(|row| row.draw(draw, seed, index));

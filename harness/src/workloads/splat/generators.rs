@@ -114,6 +114,8 @@ macro_rules! generators {
 pub const ALL: &[Row] = generators! {
     "typical" [] Every Seldom |d| Some(typical::typical(d.profile).boxed()),
         "a random scene";
+    "channels" [7] Every Seldom |d| Some(shapes::channels(d)),
+        "every number of channels from 1 to 32";
     "lanes" [1, 2, 3, 4, 6, 8] Every Steering |d| Some(lanes::lanes(d)),
         "an exact number of contributing lanes from an exact leader on, at both ends of a batch and within";
     "finish" [2, 12] Every Often |d| Some(lanes::finish(d)),
@@ -126,8 +128,6 @@ pub const ALL: &[Row] = generators! {
         "images that do not fill their tiles, whole warps outside";
     "poison" [4, 5] Every Often |d| Some(lanes::poison(d)),
         "lanes that do not contribute hold gradients that overflow";
-    "channels" [7] Every Seldom |d| Some(shapes::channels(d)),
-        "every number of channels from 1 to 32";
     "cameras" [9, 20] Every Seldom |d| Some(shapes::cameras(d)),
         "several cameras add to the same Gaussians";
     "beside" [14] Every Seldom |d| Some(typical::beside(d.profile).boxed()),
@@ -158,6 +158,8 @@ pub const ALL: &[Row] = generators! {
         "tiles, lists, Gaussians and cameras on both sides of powers of two up to 2^16";
     "wide" [10] Every Seldom |d| Some(wide::wide(d)),
         "numbers of pixels, Gaussians and places in lists that 8 or 16 bits do not hold";
+    "crowds" [9, 10, 20] Every Seldom |d| Some(typical::crowds(d)),
+        "hundreds of Gaussians before several turned cameras, depths and quaternions of every magnitude";
     "ones" [15] Every Often |d| Some(numbers::ones(d)),
         "sums that are exactly 1, -1 and 0";
     "colors" [16] Every Often |d| Some(colors::colors(d)),

@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::chained;
-use super::files::case_file;
+use super::files::{case_file, overrides};
 use super::formulated::kernels_have;
 use super::jobs::{project_jobs, raster_jobs};
 use super::minimize::reduce;
@@ -14,6 +14,7 @@ use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
+use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
 use std::fmt::Display;
@@ -101,7 +102,8 @@ impl crate::workload::Case for Case {
         } else {
             format!("camera {view}")
         };
-        format!("{} Gaussians, {width}x{height} pixels, {camera}", gaussians.len())
+        let rules = rules(&self.convention);
+        format!("{} Gaussians, {width}x{height} pixels, {camera}, {rules}", gaussians.len())
     }
 
     fn forward_of(&self, stage: Stage) -> Option<Stage> {
@@ -127,4 +129,11 @@ impl crate::workload::Case for Case {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// The convention in force: its profile, and the fields that are not the profile's.
+pub(super) fn rules(convention: &Convention) -> String {
+    let changed = overrides::differing(convention).into_iter();
+    let changed: String = changed.map(|(key, value)| format!(", {key} {value}")).collect();
+    format!("convention {}{changed}", convention.profile.name())
 }

@@ -217,9 +217,10 @@ impl crate::workload::Case for Whole {
     fn describe(&self, _: Stage, _: usize) -> String {
         let Scene { width, height, cameras, gaussians, .. } = &self.case.scene;
         format!(
-            "{} Gaussians, {width}x{height} pixels, {} camera(s)",
+            "{} Gaussians, {width}x{height} pixels, {} camera(s), {}",
             gaussians.len(),
-            cameras.len()
+            cameras.len(),
+            super::judged::rules(&self.case.convention)
         )
     }
 

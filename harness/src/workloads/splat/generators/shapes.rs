@@ -22,10 +22,11 @@ pub(super) fn partial(draw: Draw) -> BoxedStrategy<Case> {
         .boxed()
 }
 
-/// Every number of channels from 1 to 32, one a turn.
+/// Every number of channels from 1 to 32, one a turn: 32 first, then far ones in a row, so that a short
+/// campaign has many and few. 13 and 32 have no common divisor.
 pub(super) fn channels(draw: Draw) -> BoxedStrategy<Case> {
     let all = u64::from(splatcheck_gpu::stages::splat::MAX_CHANNELS);
-    let channels = usize::try_from(draw.turn % all).unwrap_or(0) + 1;
+    let channels = usize::try_from((draw.turn % all * 13 + all - 1) % all).unwrap_or(0) + 1;
     (strips(1..6), random_loss(), any::<u64>())
         .prop_map(move |(marks, loss, seed)| {
             let sheet = Sheet { channels, loss, colors: (seed, 1.0), ..Sheet::new(marks) };

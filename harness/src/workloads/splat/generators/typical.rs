@@ -151,25 +151,31 @@ fn lens() -> impl Strategy<Value = [[f32; 2]; 2]> {
     (focal, principal).prop_map(<[_; 2]>::from)
 }
 
-/// One to four cameras: the first, and some beside it, turned a little and each with a lens of its
-/// own. Most scenes have one.
+/// One to four cameras: the first, and some beside it. Most scenes have one.
 fn eyes(first: impl Strategy<Value = Eye>) -> impl Strategy<Value = Vec<Eye>> {
-    let turned = prop::array::uniform4(-0.1f32..0.1);
-    let moved = prop::array::uniform3(-0.25f32..0.25);
-    let beside = (turned, moved, lens());
     let others = prop_oneof![
         3 => Just(Vec::new()).boxed(),
-        1 => prop::collection::vec(beside, 1..=3).boxed(),
+        1 => prop::collection::vec(beside_first(), 1..=3).boxed(),
     ];
-    (first, others).prop_map(|(first, others)| {
-        let beside = others.into_iter().map(|(turned, moved, [focal, principal])| Eye {
-            quat: from_fn(|i| first.quat[i] + turned[i]),
-            translation: from_fn(|i| first.translation[i] + moved[i]),
-            focal,
-            principal,
-        });
-        std::iter::once(first.clone()).chain(beside).collect()
-    })
+    (first, others).prop_map(with_others)
+}
+
+/// A camera beside another: how it is turned and moved, and its lens.
+type Beside = ([f32; 4], [f32; 3], [[f32; 2]; 2]);
+
+fn beside_first() -> impl Strategy<Value = Beside> {
+    (prop::array::uniform4(-0.1f32..0.1), prop::array::uniform3(-0.25f32..0.25), lens())
+}
+
+/// The first camera and those beside it, turned a little and each with a lens of its own.
+fn with_others((first, others): (Eye, Vec<Beside>)) -> Vec<Eye> {
+    let beside = others.into_iter().map(|(turned, moved, [focal, principal])| Eye {
+        quat: from_fn(|i| first.quat[i] + turned[i]),
+        translation: from_fn(|i| first.translation[i] + moved[i]),
+        focal,
+        principal,
+    });
+    std::iter::once(first.clone()).chain(beside).collect()
 }
 
 fn palette() -> impl Strategy<Value = Palette> {
@@ -306,6 +312,21 @@ pub(super) fn typical(profile: Profile) -> impl Strategy<Value = Case> {
     draft([side(), side()], eye(), blobs).prop_map(move |draft| draft.into_case(profile))
 }
 
+/// Several workgroups of Gaussians before three or four turned cameras, at depths over eleven powers of two,
+/// with quaternions of lengths over forty; harmonics of degree 2 and 3 by turns.
+pub(super) fn crowds(draw: Draw) -> BoxedStrategy<Case> {
+    let depth = (-2.0f32..9.0).prop_map(exp2);
+    let narrow = (-2.0f32..1.5).prop_map(exp2);
+    let long = |(blob, length): (Blob, f32)| Blob { quat: blob.quat.map(|x| x * length), ..blob };
+    let blob = (blob_at(-0.1f32..1.1, depth, narrow), (-20.0f32..20.0).prop_map(exp2));
+    let blobs = prop::collection::vec(blob.prop_map(long), 520..=600);
+    let eyes = (eye(), prop::collection::vec(beside_first(), 2..=3)).prop_map(with_others);
+    let palette = Palette::Harmonics([9, 16][usize::try_from(draw.turn % 2).unwrap_or(0)]);
+    (draft([Just(48), Just(33)], eye(), blobs), eyes)
+        .prop_map(move |(draft, eyes)| Draft { eyes, palette, ..draft }.into_case(draw.profile))
+        .boxed()
+}
+
 /// Gaussians on both sides of the limits of x/z and y/z, wide enough to reach the image from there,
 /// and at the near plane itself.
 ///
@@ -368,8 +389,9 @@ fn plain() -> Eye {
 
 #[cfg(test)]
 mod tests {
-    use crate::workloads::splat::generators::draw;
+    use crate::workloads::splat::generators::{Draw, draw, find};
     use crate::workloads::splat::stage::RasterStage;
+    use splatcheck_reference::splat::Colors;
     use splatcheck_reference::splat::convention::Profile;
 
     #[test]
@@ -378,6 +400,41 @@ mod tests {
         assert_eq!(a, b, "drawing is not deterministic");
         let c = draw(Profile::Inria, 7, 4).current();
         assert_ne!(a.scene, c.scene, "another index gives the same scene");
+    }
+
+    /// The quotient of the largest and the smallest of these.
+    fn spread(numbers: impl Iterator<Item = f32> + Clone) -> f32 {
+        numbers.clone().fold(0.0, f32::max) / numbers.fold(f32::INFINITY, f32::min)
+    }
+
+    #[test]
+    fn a_crowd_is_large_in_every_way() {
+        for (turn, harmonics) in [(0, 9), (1, 16)] {
+            let draw = Draw { profile: Profile::Inria, lane_width: 32, turn };
+            let row = find("crowds").expect("there");
+            let case = row.draw(draw, 3, turn).expect("made from nothing").current();
+            let (gaussians, cameras) = (&case.scene.gaussians, &case.scene.cameras);
+            assert!(gaussians.len() > 512, "{} are two workgroups or less", gaussians.len());
+            let Colors::Harmonics { coefficients, .. } = gaussians.colors else {
+                panic!("direct colours")
+            };
+            assert_eq!(coefficients, harmonics, "of degree 2 and 3 by turns");
+            let [_, _, [a, b, c, d], _] = cameras[0].viewmat;
+            let depths = gaussians.means.iter().map(|[x, y, z]| a * x + b * y + c * z + d);
+            assert!(spread(depths) > 1024.0, "depths over ten powers of two");
+            let lengths =
+                gaussians.quats.iter().map(|q| q.iter().map(|x| x * x).sum::<f32>().sqrt());
+            assert!(spread(lengths) > 1e9, "quaternions of all lengths");
+            assert!(cameras.len() > 2 && cameras[0].fx != cameras[1].fx, "lenses of their own");
+            assert_ne!(cameras[0].viewmat, cameras[1].viewmat, "turned");
+            for camera in 0..cameras.len() {
+                let stage = RasterStage::new(&case, camera).expect("few pairs");
+                assert!(
+                    stage.inputs.last_ids.iter().any(|&id| id >= 0),
+                    "camera {camera} is blind"
+                );
+            }
+        }
     }
 
     #[test]

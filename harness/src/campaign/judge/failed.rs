@@ -1,0 +1,214 @@
+//! What failed, made a finding: the first of each kind, diagnosed and made small.
+
+use super::{Entry, Judge};
+use crate::campaign::chain::after_own;
+use crate::campaign::once::{once, outputs_of_one_run};
+use crate::campaign::{Chain, Diagnoses, Fault, Finding, Item};
+use crate::diagnosis::Diagnosis;
+use crate::effort::Effort;
+use crate::judge::Arithmetic;
+use crate::verdict::{Difference, Tally};
+use crate::workload::{FailedRun, Job};
+use splatcheck_gpu::{EngineError, EngineKind, Setting};
+use std::mem::take;
+use std::sync::Arc;
+
+/// A run that failed.
+pub(super) struct Failed {
+    /// The place of its item in the chunk.
+    pub(super) place: usize,
+    pub(super) setting: Option<Setting>,
+    pub(super) fault: Fault,
+    pub(super) outside: Vec<Difference>,
+}
+
+impl Judge<'_, '_> {
+    /// Makes findings of what failed in a stage, in the order of the cases: which run is the first of its kind
+    /// must not depend on what else was in its request.
+    pub(super) fn note_failed(&mut self, entries: &[Entry<'_>]) {
+        let mut failed = take(&mut self.failed);
+        failed.sort_by_key(|one| one.place);
+        for Failed { place, setting, fault, outside } in failed {
+            if let Some(&entry) = entries.iter().find(|entry| entry.place == place) {
+                self.found(entry, setting, (fault, outside));
+            }
+        }
+    }
+
+    /// Keeps the first finding of each kind, made small, and counts the others.
+    fn found(
+        &mut self,
+        entry: Entry<'_>,
+        setting: Option<Setting>,
+        (fault, outside): (Fault, Vec<Difference>),
+    ) {
+        let Entry { item, job, .. } = entry;
+        let class = self.hooks.policy.class(item.case.as_ref());
+        let key = Finding::key(job.stage, setting, &fault, &class);
+        if let Some(&index) = self.known.get(&key) {
+            self.report.findings[index].runs += 1;
+            self.refine(index, (job, setting));
+            return;
+        }
+        self.known.insert(key.clone(), self.report.findings.len());
+        if let Fault::Engine(error @ (EngineError::Device(_) | EngineError::Ended(_))) = &fault {
+            // At once: the end of the campaign may be hours away.
+            tracing::warn!("engine {}: {}: {error}", self.report.id, job.stage);
+        }
+        let mut finding = Finding {
+            engine: self.report.id.clone(),
+            emulation: self.report.emulation,
+            lane_width: self.report.info.lane_width,
+            stage: job.stage,
+            setting,
+            key,
+            fault,
+            outside,
+            case: Arc::clone(&item.case),
+            view: item.view,
+            runs: 1,
+            diagnosis: None,
+            notes: Vec::new(),
+            places: Vec::new(),
+        };
+        // Before it is made smaller: whoever kills the process in the meantime loses nothing.
+        self.hooks.observer.found(&finding, false);
+        match self.diagnose(job, &finding) {
+            Ok(diagnosis) => finding.diagnosis = diagnosis,
+            Err(error) => {
+                finding.notes.push(format!("no diagnosis, the run for it failed: {error}"))
+            }
+        }
+        if self.repeats(&finding.fault) {
+            self.shrink(item, &mut finding);
+            let [larger, small] =
+                [&item.case, &finding.case].map(|case| case.describe(job.stage, item.view));
+            if larger != small {
+                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(larger));
+            }
+            self.hooks.observer.found(&finding, true);
+        }
+        self.report.findings.push(finding);
+    }
+
+    /// Whether the same run fails again, at no harm: a device's fault may cost its process, but the
+    /// emulator's is that of the kernel, and a refused answer that of the program.
+    fn repeats(&self, fault: &Fault) -> bool {
+        match fault {
+            Fault::Difference(_) => true,
+            Fault::Engine(EngineError::Device(_) | EngineError::NotDeterministic(_)) => {
+                self.report.info.kind == EngineKind::Emulator
+            }
+            // A program that answered goes on; one that ended takes its time to start again.
+            Fault::Engine(EngineError::Refused(_)) => true,
+            Fault::Engine(_) => false,
+        }
+    }
+
+    /// What the kernel may have got wrong, where that is asked.
+    fn diagnose(&mut self, job: &Job, finding: &Finding) -> Result<Option<Diagnosis>, EngineError> {
+        let tells = match &finding.fault {
+            Fault::Difference(_) => true,
+            // A program whose outputs nobody clears may add to what it left there.
+            Fault::Engine(EngineError::NotDeterministic(_)) => {
+                self.report.info.kind == EngineKind::Command
+            }
+            Fault::Engine(_) => false,
+        };
+        let asked = tells && self.hooks.diagnoses != Diagnoses::None;
+        if asked { self.diagnosed(job, finding.setting) } else { Ok(None) }
+    }
+
+    /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
+    /// smaller one tells less. Nothing where it is right when it runs again.
+    fn diagnosed(
+        &mut self,
+        job: &Job,
+        setting: Option<Setting>,
+    ) -> Result<Option<Diagnosis>, EngineError> {
+        let engine = self.contender.engine.as_mut();
+        // Of other engines the harness clears the outputs.
+        let before = match self.report.info.kind {
+            EngineKind::Command => Some(outputs_of_one_run(engine, job, setting)?),
+            EngineKind::Emulator | EngineKind::Wgpu | EngineKind::Cuda => None,
+        };
+        let outputs = outputs_of_one_run(engine, job, setting)?;
+        let run = FailedRun {
+            arithmetic: Arithmetic::of(&self.report.info),
+            setting,
+            lane_width: self.report.info.lane_width,
+        };
+        Ok(job.diagnose_after(run, before.as_ref(), &outputs)?)
+    }
+
+    /// Lets another failing run of a kind tell hypotheses apart.
+    fn refine(&mut self, index: usize, (job, setting): (&Job, Option<Setting>)) {
+        let finding = &self.report.findings[index];
+        let asked = self.hooks.diagnoses == Diagnoses::Together;
+        if !asked || !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
+            return;
+        }
+        let other = self.diagnosed(job, setting).ok().flatten();
+        if let (Some(other), Some(diagnosis)) = (other, &mut self.report.findings[index].diagnosis)
+        {
+            *diagnosis = diagnosis.clone().refined(&other);
+        }
+    }
+
+    /// Replaces the finding's case by a smaller one that still fails in the same way: in the same output, as far
+    /// as the effort goes.
+    fn shrink(&mut self, item: &Item, finding: &mut Finding) {
+        let minimize = self.hooks.minimize;
+        let (stage, setting, view) = (finding.stage, finding.setting, finding.view);
+        let kind = finding.fault.kind();
+        let (mut smallest, mut effort, mut other) = (None, Effort::default(), None);
+        minimize(item, &mut |case| {
+            if effort.is_spent() {
+                return false;
+            }
+            let forward = case.forward_of(stage).filter(|_| self.hooks.chain == Chain::Own);
+            let wanted = |of| of == stage || Some(of) == forward;
+            let Ok(mut item) = Item::of(Arc::clone(case), view, &wanted) else { return false };
+            if forward.is_some() {
+                let own = after_own(self.contender.engine.as_mut(), &item, &[stage]);
+                let Ok(Some(own)) = own else { return false };
+                item = own;
+            }
+            let Some(job) = item.job(stage) else { return false };
+            effort.spend(job.words());
+            let (faults, outside) = match once(self.contender.engine.as_mut(), job, setting) {
+                Ok(tally) => (differences(&tally), tally.outside),
+                Err(error) => (vec![Fault::Engine(error)], Vec::new()),
+            };
+            if let [Fault::Engine(error)] = &faults[..]
+                && !error.is_a_limit()
+                && faults[0].kind() != kind
+            {
+                other.get_or_insert(error.clone());
+            }
+            let mut same = faults.into_iter().filter(|fault| fault.kind() == kind);
+            match same.next().filter(|fault| self.repeats(fault)) {
+                Some(fault) => {
+                    smallest = Some((item.case, fault, outside));
+                    true
+                }
+                None => false,
+            }
+        });
+        if let Some((case, fault, outside)) = smallest {
+            (finding.case, finding.fault, finding.outside) = (case, fault, outside);
+        }
+        if let Some(error) = other {
+            let words = "another run failed while the case was made smaller";
+            finding.notes.push(format!("{words}: {error}"));
+        }
+    }
+}
+
+/// What a run has wrong, the worst first.
+fn differences(tally: &Tally) -> Vec<Fault> {
+    let mut all: Vec<_> = tally.worst.iter().chain(&tally.outside).cloned().collect();
+    // Of equals the first stays so, whatever else is there.
+    all.sort_by(|one, other| other.ratio().total_cmp(&one.ratio()));
+    all.into_iter().map(Fault::Difference).collect()
+}
