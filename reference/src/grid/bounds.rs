@@ -9,13 +9,14 @@
 //! A program may add up a sum's terms in any order; see [`ElementBound`]. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
+pub mod gate;
 mod keys;
 mod possible;
 
 use super::cell::{Cell, skewed};
 use super::encoding::Encoding;
 use super::stages::{
-    PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
+    Input, PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
 };
 use super::table::{Grid, Level, MOST_FEATURES};
 use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Truth};
@@ -244,7 +245,8 @@ fn forward_part<M: Model, const D: usize>(
     Bounds { elements, undecided }
 }
 
-/// Bounds of the positions' gradients, `[N,d]`: see [`super::backward_input`].
+/// Bounds of the positions' gradients, `[N,d]`: see [`super::backward_input`]. The features' may be bounded
+/// themselves.
 ///
 /// # Panics
 /// For arrays that do not fit the grid.
@@ -253,7 +255,7 @@ pub fn backward_input<M: Model>(
     grid: &Grid,
     positions: &[f32],
     table: &[f32],
-    v_features: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
 ) -> Bounds<M> {
     check_table(grid, table);
     check_gradients(grid, points(grid, positions), v_features);
@@ -270,7 +272,7 @@ fn input_part<M: Model, const D: usize>(
     grid: &Grid,
     positions: &[[f32; D]],
     table: &[f32],
-    v_features: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
 ) -> Bounds<M> {
     let (levels, width, mut undecided) = (grid.levels(), grid.features(), Undecided::default());
     let mut elements = Vec::with_capacity(positions.len() * D);
@@ -293,25 +295,29 @@ fn slopes<M: Model, const D: usize>(
     level: &Level,
     cell: &Cell<Bounded<M>, D>,
     table: &[f32],
-    v_features: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
 ) -> [Sum; D] {
     let rows = corner_rows(encoding, level, cell, v_features.len());
     let mut sums = [Sum::default(); D];
     cell.slopes(level, encoding, |axis, corners, weight| {
         for (f, &v) in v_features.iter().enumerate() {
             let [left, right] = corners.map(|corner| Bounded::from_f32(table[rows[corner] + f]));
-            sums[axis].add(weight * (Bounded::from_f32(v) * (right - left)));
+            sums[axis].add(weight * (v.lift() * (right - left)));
         }
     });
     sums
 }
 
-/// Bounds of the entries' gradients, `[E,F]`: see [`super::backward`].
+/// Bounds of the entries' gradients, `[E,F]`: see [`super::backward`]. The features' may be bounded themselves.
 ///
 /// # Panics
 /// For arrays that do not fit the grid.
 #[must_use]
-pub fn backward<M: Model>(grid: &Grid, positions: &[f32], v_features: &[f32]) -> TableBounds {
+pub fn backward<M: Model>(
+    grid: &Grid,
+    positions: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
+) -> TableBounds {
     check_gradients(grid, points(grid, positions), v_features);
     let entries = grid.entries();
     let mut elements = vec![ElementBound::default(); entries * grid.features()];
@@ -346,7 +352,7 @@ impl LevelSums<'_> {
         grid: &Grid,
         l: usize,
         positions: &[[f32; D]],
-        v_features: &[f32],
+        v_features: &[impl Input<Bounded<M>>],
     ) -> Undecided {
         let (level, encoding) = (&grid.levels()[l], grid.encoding());
         let (mut undecided, mut unknown) = (Undecided::default(), false);
@@ -377,11 +383,16 @@ impl LevelSums<'_> {
         undecided
     }
 
-    fn add<M: Model>(&mut self, entry: usize, weight: Bounded<M>, v_features: &[f32]) {
+    fn add<M: Model>(
+        &mut self,
+        entry: usize,
+        weight: Bounded<M>,
+        v_features: &[impl Input<Bounded<M>>],
+    ) {
         let mut any = false;
         let sums = &mut self.elements[entry * self.width..][..self.width];
         for (sum, &v) in sums.iter_mut().zip(v_features) {
-            let term = weight * Bounded::from_f32(v);
+            let term = weight * v.lift();
             any |= term.magnitude() != 0.0;
             sum.add(term);
         }

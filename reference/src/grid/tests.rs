@@ -3,6 +3,7 @@
 mod bounded;
 mod containment;
 mod derivatives;
+mod gate;
 mod identities;
 mod known;
 mod levels;
