@@ -6,7 +6,11 @@
 //! a result is continuous the cells differ by little (features of hats), where it jumps (features of
 //! nearest, slopes of linear) by the jump.
 //!
-//! A program may add up a sum's terms in any order; see [`ElementBound`]. Of a point without a cell
+//! A program may add up a sum's terms in any order; see [`ElementBound`]. A slope's term is a product of a level's
+//! scale, S'(t), the sides' weights, a gradient and a difference of entries: programs multiply these in
+//! any order, and some of them sums of terms in place of terms (tiny-cuda-nn keeps dy/dx, which its
+//! backward pass multiplies by the gradients). A term passes as many products in each, but one that is
+//! exact in one order may round in another: [`Sum::add_product`] counts those. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
 pub mod gate;
@@ -93,6 +97,8 @@ struct Sum {
     element: ElementBound,
     /// Terms other than 0.
     terms: u64,
+    /// The most products on the way of a term that are exact here and may round in another order.
+    uncounted: u64,
 }
 
 impl Sum {
@@ -100,6 +106,7 @@ impl Sum {
     const UNKNOWN: Self = Self {
         element: ElementBound { value: f64::NAN, magnitude: f64::INFINITY, radius: f64::INFINITY },
         terms: 1,
+        uncounted: 0,
     };
 
     fn add<M: Model>(&mut self, term: Bounded<M>) {
@@ -107,8 +114,15 @@ impl Sum {
         self.element.add(term);
     }
 
+    /// Adds a term that a program may multiply in another order, of which `exact` products round nothing here.
+    fn add_product<M: Model>(&mut self, term: Bounded<M>, exact: u64) {
+        self.add(term);
+        self.uncounted = self.uncounted.max(exact);
+    }
+
     fn add_sum(&mut self, other: &Self) {
         self.terms += other.terms;
+        self.uncounted = self.uncounted.max(other.uncounted);
         self.element.add_sum(&other.element);
     }
 
@@ -121,18 +135,22 @@ impl Sum {
         Self {
             element: ElementBound { magnitude: a.magnitude.max(b.magnitude), radius, ..a },
             terms: self.terms.max(other.terms),
+            uncounted: self.uncounted.max(other.uncounted),
         }
     }
 
     /// What a lane may have, whose registers flush only where the model's do.
     fn total<M: Model>(mut self) -> Bounded<M> {
         let registers = ArithmeticModel { atomics_may_flush: M::TABLE.may_flush, ..M::TABLE };
-        if self.terms <= 1 {
-            // Nothing is added up.
+        let alone = self.terms <= 1;
+        // Nothing is added up; and of a product that is exact, so is every product of some of its factors.
+        if alone && (self.uncounted == 0 || self.element.radius == 0.0) {
             return Bounded::new(self.element.value, self.element.radius);
         }
         self.element.finish(self.terms);
-        let radius = self.element.tolerance(self.terms - 1, self.terms, &registers);
+        // Each product is one more rounding on the way of a term, as an addition is.
+        let depth = self.terms.saturating_sub(1) + self.uncounted;
+        let radius = self.element.tolerance(depth, self.terms, &registers);
         Bounded::new(self.element.value, radius)
     }
 }
@@ -299,10 +317,16 @@ fn slopes<M: Model, const D: usize>(
 ) -> [Sum; D] {
     let rows = corner_rows(encoding, level, cell, v_features.len());
     let mut sums = [Sum::default(); D];
+    let is_exact = |x: Bounded<M>| u64::from(x.radius() == 0.0);
+    // A product with a fraction that is not exact rounds.
+    let some_exact = cell.fractions().iter().any(|&t| is_exact(t) == 1);
+    let of_weight = if some_exact { cell.products_of_slope(encoding) } else { 0 };
     cell.slopes(level, encoding, |axis, corners, weight| {
         for (f, &v) in v_features.iter().enumerate() {
             let [left, right] = corners.map(|corner| Bounded::from_f32(table[rows[corner] + f]));
-            sums[axis].add(weight * (v.lift() * (right - left)));
+            let by_gradient = v.lift() * (right - left);
+            let term = weight * by_gradient;
+            sums[axis].add_product(term, of_weight + is_exact(by_gradient) + is_exact(term));
         }
     });
     sums

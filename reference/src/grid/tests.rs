@@ -7,6 +7,7 @@ mod gate;
 mod identities;
 mod known;
 mod levels;
+mod spelled;
 
 use super::*;
 use crate::splat::synthetic::Random;
