@@ -1,15 +1,6 @@
 // Stage `grid_gate`: one lane per point, one row of workgroups per level. The point's features are multiplied by
 // its gate, the mask at the point.
 
-// Mirrors `PARAMS` in gpu/src/stages/grid/gate.rs.
-struct Params {
-    // Number of points N, of levels L and of features F.
-    points: u32,
-    levels: u32,
-    features: u32,
-    padding: u32,
-}
-
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn grid_gate(
     @builtin(global_invocation_id) id: vec3<u32>,

@@ -2,15 +2,6 @@
 // the features did; the gate's own is the sum of features times gradients, which only this lane adds up. The
 // mask's entries get it by `grid_backward`, as those of any grid.
 
-// Mirrors `PARAMS` in gpu/src/stages/grid/gate.rs.
-struct Params {
-    // Number of points N, of levels L and of features F.
-    points: u32,
-    levels: u32,
-    features: u32,
-    padding: u32,
-}
-
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn grid_gate_backward(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x < params.points {

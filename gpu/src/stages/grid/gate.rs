@@ -18,6 +18,9 @@ static PARAMS: [Param; 4] = [
     Param { name: "padding", value: Value::Unused(1) },
 ];
 
+/// Text in front of both kernels.
+const SHARED: &[&str] = &[include_str!("../../../kernels/wgsl/grid/gate.wgsl")];
+
 /// The mask at the points.
 const GATES: Port = Port::read("gates", Dtype::F32, &[N]);
 const FEATURES: Port = Port::read("features", Dtype::F32, &[N, L, F]);
@@ -38,7 +41,7 @@ pub(super) static FORWARD: StageSpec = StageSpec {
     compiled_for: None,
     wgsl: Wgsl {
         buffers: FORWARD_BUFFERS,
-        shared: &[],
+        shared: SHARED,
         kernel: include_str!("../../../kernels/wgsl/grid/grid_gate.wgsl"),
         own: &[],
         constants: |_, _| Vec::new(),
@@ -70,7 +73,7 @@ pub(super) static BACKWARD: StageSpec = StageSpec {
     compiled_for: None,
     wgsl: Wgsl {
         buffers: BACKWARD_BUFFERS,
-        shared: &[],
+        shared: SHARED,
         kernel: include_str!("../../../kernels/wgsl/grid/grid_gate_backward.wgsl"),
         own: &[],
         constants: |_, _| Vec::new(),

@@ -12,7 +12,7 @@ const NUMBERS: [fn(usize, &mut Dice) -> f32; 4] = [
     // Shut but for rounding.
     |_, dice| f32::MIN_POSITIVE * dice.value(),
     // Large features through small gates.
-    |entry, dice| if entry.is_multiple_of(3) { 1e18 } else { 1e-18 } * dice.value(),
+    |entry, dice| if entry.is_multiple_of(3) { 1e15 } else { 1e-15 } * dice.value(),
 ];
 
 /// Cells of the mask's axes that points lie in: all in one, in two by turns, and anywhere.
