@@ -4,6 +4,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 use splatcheck::workloads::grid::case::Case;
 use splatcheck::workloads::grid::case_file::write_case;
+use splatcheck::workloads::grid::gate::Gate;
 use splatcheck_reference::arithmetic::{Cuda, Model};
 use splatcheck_reference::grid::{self, Encoding, Grid, bounds};
 use splatcheck_reference::splat::synthetic::Random;
@@ -27,6 +28,7 @@ fn case() -> Case {
         table: draw(160),
         v_features: draw(160),
         grid,
+        gate: None,
     }
 }
 
@@ -95,6 +97,32 @@ fn a_result_has_the_librarys_numbers_and_bounds() {
         ("dense_stride", "resolution"),
     ] {
         assert_eq!(metadata.get(key).map(String::as_str), Some(text), "{key}");
+    }
+}
+
+#[test]
+fn a_gated_case_has_results_through_its_gate_and_those_of_its_mask() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mask_grid = Gate::grid(Encoding::default(), 2, (2.0, 3, 9)).expect("it fits");
+    let gate = Gate { grid: mask_grid, mask: (1..10_u8).map(|m| 1.0 / f32::from(m)).collect() };
+    let case = Case { gate: Some(gate), ..case() };
+    let said = oracle(folder.path(), &case, &["--bounds", "--model", "cuda"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    assert!(said.out.lines().any(|line| line.starts_with("v_mask")), "{}", said.out);
+    let (tensors, _) = result(folder.path());
+    let gated = case.gated().expect("it has a gate");
+    let gradients = gated.gradients::<f64>(&case.v_features);
+    let bounds = gated.gradient_bounds::<Cuda>(&case.v_features);
+    let expected: [(&str, &[usize], Vec<f64>); 5] = [
+        ("features", &[40, 2, 2], gated.features()),
+        ("v_table", &[80, 2], gradients.v_table),
+        ("v_positions", &[40, 2], gradients.v_positions),
+        ("v_mask", &[9], gradients.v_mask),
+        ("bound_v_mask", &[9], bounds.v_mask.tolerances(&Cuda::TABLE)),
+    ];
+    assert_eq!(tensors.len(), 8, "four results with their bounds");
+    for (name, shape, numbers) in expected {
+        assert_eq!(tensors[name], (shape.to_vec(), numbers), "{name}");
     }
 }
 

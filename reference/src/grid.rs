@@ -26,6 +26,7 @@
 pub mod bounds;
 mod cell;
 mod encoding;
+pub mod gate;
 mod levels;
 mod profile;
 mod stages;

@@ -6,6 +6,7 @@
 
 mod cell;
 mod check;
+mod gate;
 mod levels;
 mod per_key;
 #[cfg(test)]
@@ -52,10 +53,16 @@ pub const GRID_BACKWARD_INPUT: Stage = Stage::of(&BACKWARD_INPUT);
 /// The level table that the others read.
 pub const LEVELS: Stage = Stage::of(&levels::LEVELS);
 
+/// The features behind a gate.
+pub const GRID_GATE: Stage = Stage::of(&gate::FORWARD);
+/// The gradients of the features before a gate, and of the gate.
+pub const GRID_GATE_BACKWARD: Stage = Stage::of(&gate::BACKWARD);
+
 pub use levels::{MOST_LEVELS, TABLE_FIELDS};
 
 /// Every stage.
-pub static STAGES: [&StageSpec; 4] = [&levels::LEVELS, &FORWARD, &BACKWARD, &BACKWARD_INPUT];
+pub static STAGES: [&StageSpec; 6] =
+    [&levels::LEVELS, &FORWARD, &BACKWARD, &BACKWARD_INPUT, &gate::FORWARD, &gate::BACKWARD];
 
 /// The stages of points, which have a level table.
 pub const OF_POINTS: [Stage; 3] = [GRID_FORWARD, GRID_BACKWARD, GRID_BACKWARD_INPUT];

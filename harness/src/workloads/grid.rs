@@ -6,6 +6,7 @@ pub mod case_file;
 mod drawing;
 mod expectation;
 mod fields;
+pub mod gate;
 pub mod generators;
 pub mod growth;
 mod head;

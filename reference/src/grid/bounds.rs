@@ -6,16 +6,21 @@
 //! a result is continuous the cells differ by little (features of hats), where it jumps (features of
 //! nearest, slopes of linear) by the jump.
 //!
-//! A program may add up a sum's terms in any order; see [`ElementBound`]. Of a point without a cell
+//! A program may add up a sum's terms in any order; see [`ElementBound`]. A slope's term is a product of a level's
+//! scale, S'(t), the sides' weights, a gradient and a difference of entries: programs multiply these in
+//! any order, and some of them sums of terms in place of terms (tiny-cuda-nn keeps dy/dx, which its
+//! backward pass multiplies by the gradients). A term passes as many products in each, but one that is
+//! exact in one order may round in another: [`Sum::add_product`] counts those. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
+pub mod gate;
 mod keys;
 mod possible;
 
 use super::cell::{Cell, skewed};
 use super::encoding::Encoding;
 use super::stages::{
-    PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
+    Input, PART, by_level, check_gradients, check_table, corner_rows, is_outside, points, with_size,
 };
 use super::table::{Grid, Level, MOST_FEATURES};
 use crate::arithmetic::{ArithmeticModel, Bounded, ElementBound, Model, Scalar, Truth};
@@ -92,6 +97,8 @@ struct Sum {
     element: ElementBound,
     /// Terms other than 0.
     terms: u64,
+    /// The most products on the way of a term that are exact here and may round in another order.
+    uncounted: u64,
 }
 
 impl Sum {
@@ -99,6 +106,7 @@ impl Sum {
     const UNKNOWN: Self = Self {
         element: ElementBound { value: f64::NAN, magnitude: f64::INFINITY, radius: f64::INFINITY },
         terms: 1,
+        uncounted: 0,
     };
 
     fn add<M: Model>(&mut self, term: Bounded<M>) {
@@ -106,8 +114,15 @@ impl Sum {
         self.element.add(term);
     }
 
+    /// Adds a term that a program may multiply in another order, of which `exact` products round nothing here.
+    fn add_product<M: Model>(&mut self, term: Bounded<M>, exact: u64) {
+        self.add(term);
+        self.uncounted = self.uncounted.max(exact);
+    }
+
     fn add_sum(&mut self, other: &Self) {
         self.terms += other.terms;
+        self.uncounted = self.uncounted.max(other.uncounted);
         self.element.add_sum(&other.element);
     }
 
@@ -120,18 +135,22 @@ impl Sum {
         Self {
             element: ElementBound { magnitude: a.magnitude.max(b.magnitude), radius, ..a },
             terms: self.terms.max(other.terms),
+            uncounted: self.uncounted.max(other.uncounted),
         }
     }
 
     /// What a lane may have, whose registers flush only where the model's do.
     fn total<M: Model>(mut self) -> Bounded<M> {
         let registers = ArithmeticModel { atomics_may_flush: M::TABLE.may_flush, ..M::TABLE };
-        if self.terms <= 1 {
-            // Nothing is added up.
+        let alone = self.terms <= 1;
+        // Nothing is added up; and of a product that is exact, so is every product of some of its factors.
+        if alone && (self.uncounted == 0 || self.element.radius == 0.0) {
             return Bounded::new(self.element.value, self.element.radius);
         }
         self.element.finish(self.terms);
-        let radius = self.element.tolerance(self.terms - 1, self.terms, &registers);
+        // Each product is one more rounding on the way of a term, as an addition is.
+        let depth = self.terms.saturating_sub(1) + self.uncounted;
+        let radius = self.element.tolerance(depth, self.terms, &registers);
         Bounded::new(self.element.value, radius)
     }
 }
@@ -244,7 +263,8 @@ fn forward_part<M: Model, const D: usize>(
     Bounds { elements, undecided }
 }
 
-/// Bounds of the positions' gradients, `[N,d]`: see [`super::backward_input`].
+/// Bounds of the positions' gradients, `[N,d]`: see [`super::backward_input`]. The features' may be bounded
+/// themselves.
 ///
 /// # Panics
 /// For arrays that do not fit the grid.
@@ -253,7 +273,7 @@ pub fn backward_input<M: Model>(
     grid: &Grid,
     positions: &[f32],
     table: &[f32],
-    v_features: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
 ) -> Bounds<M> {
     check_table(grid, table);
     check_gradients(grid, points(grid, positions), v_features);
@@ -270,7 +290,7 @@ fn input_part<M: Model, const D: usize>(
     grid: &Grid,
     positions: &[[f32; D]],
     table: &[f32],
-    v_features: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
 ) -> Bounds<M> {
     let (levels, width, mut undecided) = (grid.levels(), grid.features(), Undecided::default());
     let mut elements = Vec::with_capacity(positions.len() * D);
@@ -293,25 +313,35 @@ fn slopes<M: Model, const D: usize>(
     level: &Level,
     cell: &Cell<Bounded<M>, D>,
     table: &[f32],
-    v_features: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
 ) -> [Sum; D] {
     let rows = corner_rows(encoding, level, cell, v_features.len());
     let mut sums = [Sum::default(); D];
+    let is_exact = |x: Bounded<M>| u64::from(x.radius() == 0.0);
+    // A product with a fraction that is not exact rounds.
+    let some_exact = cell.fractions().iter().any(|&t| is_exact(t) == 1);
+    let of_weight = if some_exact { cell.products_of_slope(encoding) } else { 0 };
     cell.slopes(level, encoding, |axis, corners, weight| {
         for (f, &v) in v_features.iter().enumerate() {
             let [left, right] = corners.map(|corner| Bounded::from_f32(table[rows[corner] + f]));
-            sums[axis].add(weight * (Bounded::from_f32(v) * (right - left)));
+            let by_gradient = v.lift() * (right - left);
+            let term = weight * by_gradient;
+            sums[axis].add_product(term, of_weight + is_exact(by_gradient) + is_exact(term));
         }
     });
     sums
 }
 
-/// Bounds of the entries' gradients, `[E,F]`: see [`super::backward`].
+/// Bounds of the entries' gradients, `[E,F]`: see [`super::backward`]. The features' may be bounded themselves.
 ///
 /// # Panics
 /// For arrays that do not fit the grid.
 #[must_use]
-pub fn backward<M: Model>(grid: &Grid, positions: &[f32], v_features: &[f32]) -> TableBounds {
+pub fn backward<M: Model>(
+    grid: &Grid,
+    positions: &[f32],
+    v_features: &[impl Input<Bounded<M>>],
+) -> TableBounds {
     check_gradients(grid, points(grid, positions), v_features);
     let entries = grid.entries();
     let mut elements = vec![ElementBound::default(); entries * grid.features()];
@@ -346,7 +376,7 @@ impl LevelSums<'_> {
         grid: &Grid,
         l: usize,
         positions: &[[f32; D]],
-        v_features: &[f32],
+        v_features: &[impl Input<Bounded<M>>],
     ) -> Undecided {
         let (level, encoding) = (&grid.levels()[l], grid.encoding());
         let (mut undecided, mut unknown) = (Undecided::default(), false);
@@ -377,11 +407,16 @@ impl LevelSums<'_> {
         undecided
     }
 
-    fn add<M: Model>(&mut self, entry: usize, weight: Bounded<M>, v_features: &[f32]) {
+    fn add<M: Model>(
+        &mut self,
+        entry: usize,
+        weight: Bounded<M>,
+        v_features: &[impl Input<Bounded<M>>],
+    ) {
         let mut any = false;
         let sums = &mut self.elements[entry * self.width..][..self.width];
         for (sum, &v) in sums.iter_mut().zip(v_features) {
-            let term = weight * Bounded::from_f32(v);
+            let term = weight * v.lift();
             any |= term.magnitude() != 0.0;
             sum.add(term);
         }

@@ -248,6 +248,17 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
         }
     }
 
+    /// How many products a weight of [`Self::slopes`] is.
+    pub(super) fn products_of_slope(&self, encoding: &Encoding) -> u64 {
+        let sides = D as u64 - 1;
+        match (encoding.lattice, encoding.interpolation) {
+            (Lattice::Simplex, _) | (Lattice::Cubic, Interpolation::Nearest) => 0,
+            (Lattice::Cubic, Interpolation::Linear) => sides,
+            // 6 t, (1 - t) times that, and the scale.
+            (Lattice::Cubic, Interpolation::Smoothstep) => sides + 3,
+        }
+    }
+
     /// scale S'(t).
     #[inline(always)]
     fn slope(&self, axis: usize, scale: S, encoding: &Encoding) -> S {

@@ -6,7 +6,7 @@
 use super::cell::{Cell, MOST_CORNERS, corners_of_cell, skewed};
 use super::encoding::{Encoding, Outside};
 use super::table::{Grid, Level};
-use crate::arithmetic::{Dual, Scalar, Truth};
+use crate::arithmetic::{Bounded, Dual, Model, Scalar, Truth};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -34,6 +34,13 @@ impl Input<Self> for f64 {
 }
 
 impl<const N: usize> Input<Self> for Dual<N> {
+    #[inline(always)]
+    fn lift(self) -> Self {
+        self
+    }
+}
+
+impl<M: Model> Input<Self> for Bounded<M> {
     #[inline(always)]
     fn lift(self) -> Self {
         self

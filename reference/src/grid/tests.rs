@@ -3,9 +3,11 @@
 mod bounded;
 mod containment;
 mod derivatives;
+mod gate;
 mod identities;
 mod known;
 mod levels;
+mod spelled;
 
 use super::*;
 use crate::splat::synthetic::Random;

@@ -28,6 +28,42 @@ pub(crate) fn inputs(stage: Stage, points: usize, offsets: &[u32], features: usi
     all
 }
 
+/// Points behind gates, with features on so many levels.
+pub(crate) fn gate_inputs(stage: Stage, [points, levels, features]: [usize; 3]) -> Tensors {
+    let mut all = Tensors::new();
+    for port in stage.inputs {
+        let all_features = vec![points, levels, features];
+        let shape = if port.name == "gates" { vec![points] } else { all_features };
+        let ones = Data::F32(vec![1.0; shape.iter().product()]);
+        all.array(port.name, &shape, ones).expect("the numbers fill the shape");
+    }
+    all
+}
+
+#[test]
+fn a_gate_is_one_of_each_point_and_its_features_are_there() {
+    for stage in [GRID_GATE, GRID_GATE_BACKWARD] {
+        let groups = |sizes| {
+            let sizes = stage.sizes(&gate_inputs(stage, sizes)).expect("they fit");
+            stage.workgroups(&sizes)
+        };
+        let rows = if stage == GRID_GATE { 3 } else { 1 };
+        assert_eq!(groups([257, 3, 2]), Ok([2, rows]), "{}", stage.name);
+        let good = gate_inputs(stage, [2, 3, 9]);
+        assert!(stage.check_inputs(&good).is_ok(), "{}: any number of features", stage.name);
+        for (sizes, expected) in [
+            ([2, 0, 1], "there are no levels, expected at least one"),
+            ([2, 1, 0], "there are no features, expected at least one"),
+        ] {
+            let said = stage.check_inputs(&gate_inputs(stage, sizes));
+            assert!(matches!(said, Err(EngineError::Input(text)) if text == expected), "{sizes:?}");
+        }
+        let mut wrong = good;
+        wrong.array("gates", &[3], Data::F32(vec![1.0; 3])).expect("three");
+        assert!(stage.check_inputs(&wrong).is_err(), "{}: a gate more than points", stage.name);
+    }
+}
+
 fn refused(inputs: &Tensors) -> String {
     match GRID_BACKWARD.check_inputs(inputs) {
         Err(EngineError::Input(text)) => text,

@@ -27,7 +27,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
     };
     let report = match (plan.scalar, plan.bounds) {
         (ScalarName::F32, _) => {
-            written(write_result(&plan.output, &case.grid, Outputs::<f32>::of(&case), None))?;
+            written(write_result(&plan.output, &case, Outputs::<f32>::of(&case), None))?;
             String::new()
         }
         (ScalarName::F64, model) => in_f64(plan, &case, model)?,
@@ -74,7 +74,7 @@ fn in_f64(plan: &OraclePlan, case: &Case, model: Option<ModelName>) -> Result<St
     });
     let report = radii.as_ref().map(|radii| report(case, &outputs, radii));
     let radii = radii.map(|radii| (radii.model, radii.outputs));
-    written(write_result(&plan.output, &case.grid, outputs, radii))?;
+    written(write_result(&plan.output, case, outputs, radii))?;
     Ok(report.unwrap_or_default())
 }
 
@@ -96,6 +96,9 @@ fn report(case: &Case, outputs: &Outputs<f64>, radii: &Radii) -> String {
         ("v_positions", &outputs.v_positions, &radii.outputs.v_positions),
     ] {
         rows.push(sharpness::row(name, &[values], &[bounds]));
+    }
+    if let (Some(values), Some(bounds)) = (&outputs.v_mask, &radii.outputs.v_mask) {
+        rows.push(sharpness::row("v_mask", &[values], &[bounds]));
     }
     sharpness::text(radii.model, &radii.undecided.named(), rows)
 }

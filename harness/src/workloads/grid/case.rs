@@ -1,5 +1,6 @@
 //! A case: points in a grid encoding, and why the case exists.
 
+use super::gate::Gate;
 use crate::io::error::Problem;
 use crate::workload::CaseId;
 use splatcheck_gpu::stage::Role;
@@ -27,8 +28,10 @@ pub struct Case {
     pub positions: Vec<f32>,
     /// `[E,F]`.
     pub table: Vec<f32>,
-    /// `[N,L,F]`: the loss's gradients by the features.
+    /// `[N,L,F]`: the loss's gradients by the features, behind the gate where there is one.
     pub v_features: Vec<f32>,
+    /// A mask by which the features are multiplied; `None` for an encoding by itself.
+    pub gate: Option<Gate>,
 }
 
 /// The level table as arrays.
@@ -99,10 +102,10 @@ impl Case {
                 return Err(Problem::new(what, found, format!("expected {expected}")));
             }
         }
-        Ok(())
+        self.gate.as_ref().map_or(Ok(()), Gate::validate)
     }
 
-    /// What a device gets for a stage.
+    /// What a device gets for a stage of grids, without the gate.
     ///
     /// # Errors
     /// [`TensorError`] where the arrays contradict each other.

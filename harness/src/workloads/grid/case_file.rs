@@ -3,7 +3,9 @@
 //! Tensors: `positions` `[N,d]` (F32; any numbers, d = 1 to 4), `table` `[E,F]` (F32, F = 1, 2, 4 or
 //! 8), the level table `scales` `[L]` (F32), `resolutions` `[L]` (U32) and `offsets` `[L+1]` (U32;
 //! level l has the entries from `offsets[l]` to `offsets[l + 1]`, the last offset is E), and the
-//! gradients to start from, `v_features` `[N,L,F]` (F32).
+//! gradients to start from, `v_features` `[N,L,F]` (F32). With a gate, all three of its mask: the entries
+//! `mask` `[M]` (F32), `mask_scale` `[1]` (F32) and `mask_resolution` `[1]` (U32); the gradients are then those of the
+//! features behind it.
 //!
 //! Metadata: `workload` = `grid`; optional the fields of [`Encoding`], which are those of tiny-cuda-nn's
 //! hash grids where absent: `lattice` = `cubic` or `simplex`, `hash` = `prime` or `rolling`, `interpolation` =
@@ -20,10 +22,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use splatcheck_reference::grid::{Encoding, Grid};
+use splatcheck_reference::grid::{Encoding, Grid, GridError};
 
 use super::case::{Case, LevelTable};
 use super::fields::{self, encoding_of, fields, refused};
+use super::gate::Gate;
 use super::growth::{self, GrowthCase};
 use super::head::{KEYS, check_notes, hazards, joined};
 use super::text::AnyText;
@@ -37,6 +40,8 @@ use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 /// Extensions of the files that hold a case.
 pub const EXTENSIONS: [&str; 2] = ["safetensors", text::EXTENSION];
 const TENSORS: [&str; 6] = ["positions", "table", "scales", "resolutions", "offsets", "v_features"];
+/// Those of a gate: all of them, or none.
+const OF_GATE: [&str; 3] = ["mask", "mask_scale", "mask_resolution"];
 
 /// A case and what its file carries beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +106,7 @@ pub fn read_any(file: &Path) -> Result<AnyCaseFile, InputError> {
 pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
     let container = container::parse(bytes)?;
     container.need_case_of(WORKLOAD_KEY, NAME)?;
-    container.need_only_tensors(&TENSORS)?;
+    container.need_only_tensors(&[&TENSORS[..], &OF_GATE].concat())?;
     let (notes, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
         container.metadata.clone().into_iter().partition(|(key, _)| key.starts_with(NOTE_PREFIX));
     need_only("the metadata key", others.keys(), &[&KEYS[..], &fields::ALL].concat())?;
@@ -124,6 +129,7 @@ pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
             "v_features",
             v_features.numbers(&[Some(points), Some(levels), Some(features)])?,
         )?,
+        gate: gate(&container, &grid)?,
         grid,
     };
     Ok(CaseFile { case, notes })
@@ -136,6 +142,28 @@ fn grid(container: &Container<'_>, sizes: [usize; 2]) -> Result<Grid, Problem> {
     let offsets = container.need_integers("offsets")?.integers(&[None])?;
     let levels = LevelTable { scales, resolutions, offsets };
     levels.grid(encoding(container)?, sizes).map_err(refused)
+}
+
+/// The gate, where the file has any of its tensors.
+fn gate(container: &Container<'_>, grid: &Grid) -> Result<Option<Gate>, Problem> {
+    if !OF_GATE.iter().any(|name| container.tensors.contains_key(*name)) {
+        return Ok(None);
+    }
+    let mask = finite("mask", container.need_tensor("mask")?.numbers(&[None])?)?;
+    let scale = container.need_tensor("mask_scale")?.numbers(&[Some(1)])?[0];
+    let resolution = container.need_integers("mask_resolution")?.integers(&[Some(1)])?[0];
+    let too_many =
+        |_| Problem::new("the number of values of mask", mask.len(), "give fewer than 2^32");
+    let entries = u32::try_from(mask.len()).map_err(too_many)?;
+    let level = (scale, resolution, entries);
+    let grid = Gate::grid(*grid.encoding(), grid.dimensions(), level).map_err(of_mask)?;
+    Ok(Some(Gate { grid, mask }))
+}
+
+/// What is wrong with the level of a mask.
+fn of_mask(error: GridError) -> Problem {
+    let [field, value, rule] = error.parts();
+    Problem::new(format!("of the mask, {field}"), value, rule)
 }
 
 fn encoding(container: &Container<'_>) -> Result<Encoding, Problem> {
@@ -188,10 +216,25 @@ pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, 
     let v_features = floats("v_features", &[points, levels, features], &case.v_features)?;
     let resolutions = Entry::new("resolutions", vec![levels], resolutions);
     let offsets = Entry::new("offsets", vec![levels + 1], offsets);
-    container::encode_parts(
-        &metadata,
-        &[&positions, &table, &scales, &resolutions, &offsets, &v_features],
-    )
+    let mut all: Vec<&dyn container::Part> =
+        vec![&positions, &table, &scales, &resolutions, &offsets, &v_features];
+    let gate = case.gate.as_ref().map(of_gate).transpose()?;
+    if let Some((mask, scale, resolution)) = &gate {
+        all.extend([mask as &dyn container::Part, scale, resolution]);
+    }
+    container::encode_parts(&metadata, &all)
+}
+
+/// The three tensors of a gate.
+fn of_gate(gate: &Gate) -> Result<(Entry<f32>, Entry<f32>, Entry<u32>), Problem> {
+    let LevelTable { scales, resolutions, .. } = LevelTable::of(&gate.grid);
+    let mask = Entry::new("mask", vec![gate.mask.len()], gate.mask.clone());
+    mask.check_size()?;
+    Ok((
+        mask,
+        Entry::new("mask_scale", vec![1], scales),
+        Entry::new("mask_resolution", vec![1], resolutions),
+    ))
 }
 
 #[cfg(test)]

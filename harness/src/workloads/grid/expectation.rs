@@ -5,6 +5,7 @@ use super::steps::Places;
 use crate::judge::{ByLane, Expectation, Output, OutputBound, Rows, Terms};
 use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
 use splatcheck_reference::grid::bounds::{self, Undecided};
+use splatcheck_reference::grid::gate::{AtGates, gated};
 
 /// How many comparisons roundings leave open.
 fn open(undecided: &Undecided) -> u64 {
@@ -52,6 +53,28 @@ pub(super) fn backward<M: Model>(case: &Case) -> Expectation {
         open: Vec::new(),
     };
     Expectation { model: M::TABLE, undecided: open(&bounds.undecided), rows: vec![rows] }
+}
+
+/// The features behind the gate.
+pub(super) fn gate<M: Model>(case: &Case) -> Expectation {
+    let at = case.at_gate().unwrap_or_default();
+    let shape = vec![case.points(), case.grid.levels().len(), case.grid.features()];
+    let products = gated::<Bounded<M>, f32>(&at.gates, &at.features);
+    let rows = vec![intervals("gated", shape, &products)];
+    Expectation { model: M::TABLE, undecided: 0, rows }
+}
+
+/// The gradients of the features and of the gates.
+pub(super) fn gate_backward<M: Model>(case: &Case) -> Expectation {
+    let at = case.at_gate().unwrap_or_default();
+    let shape = vec![case.points(), case.grid.levels().len(), case.grid.features()];
+    let AtGates { v_features, v_gates } =
+        bounds::gate::gated_backward::<M, f32>(&at.gates, &at.features, &case.v_features);
+    let rows = vec![
+        intervals("v_features", shape, &v_features),
+        intervals("v_gates", vec![case.points()], &v_gates),
+    ];
+    Expectation { model: M::TABLE, undecided: 0, rows }
 }
 
 /// Which lane has which entry at which step. A workgroup that is at a corner is taken for one by itself: it

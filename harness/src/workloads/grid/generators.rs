@@ -6,6 +6,7 @@
 
 mod borders;
 mod fields;
+mod gates;
 mod groups;
 mod lost;
 mod numbers;
@@ -19,6 +20,7 @@ mod wide;
 
 use super::NAME;
 use super::case::{Case, LevelTable};
+use super::gate::Gate;
 use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
 use splatcheck_reference::grid::{Crowded, DenseStride, Encoding};
@@ -110,6 +112,13 @@ pub const ALL: &[Row] = &[
         numbers::KINDS,
         numbers::plan,
     ),
+    often(
+        "gates",
+        &[1, 2, 5, 7],
+        "features behind a mask: a coarse grid whose entries all points share",
+        gates::KINDS,
+        gates::plan,
+    ),
     Row {
         generator: Generator {
             name: "wide",
@@ -158,6 +167,8 @@ struct Plan {
     entry: fn(usize, &mut Dice) -> f32,
     /// Of a feature's gradient, by the number of the point.
     gradient: fn(usize, &mut Dice) -> f32,
+    /// The level of a gate's mask: scale, vertices of an axis, entries.
+    mask: Option<(f32, u32, u32)>,
 }
 
 impl Plan {
@@ -173,7 +184,8 @@ impl Plan {
             table.add(scale, resolution, entries);
         }
         let (entry, gradient) = (any, any);
-        Self { encoding, dimensions, features, levels: table, positions, entry, gradient }
+        let mask = None;
+        Self { encoding, dimensions, features, levels: table, positions, entry, gradient, mask }
     }
 }
 
@@ -224,6 +236,11 @@ impl Row {
         let Plan { dimensions, features, positions, entry, gradient, .. } = plan;
         let grid = plan.levels.grid(together(plan.encoding), [dimensions, features]);
         let grid = grid.unwrap_or_else(|error| panic!("{id}: {error}"));
+        let gate = plan.mask.map(|level| {
+            let mask_grid = Gate::grid(*grid.encoding(), dimensions, level);
+            let grid = mask_grid.unwrap_or_else(|error| panic!("{id}: {error}"));
+            Gate { mask: (0..grid.entries()).map(|at| entry(at, dice)).collect(), grid }
+        });
         let row = grid.levels().len() * features;
         let gradients = positions.len() / dimensions * row;
         Case {
@@ -235,6 +252,7 @@ impl Row {
             v_features: (0..gradients).map(|at| gradient(at / row, dice)).collect(),
             grid,
             positions,
+            gate,
         }
     }
 }

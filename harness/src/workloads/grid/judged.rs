@@ -3,7 +3,8 @@
 
 use super::case::Case;
 use super::case_file;
-use super::expectation::{backward, backward_input, forward};
+use super::expectation::{backward, backward_input, forward, gate, gate_backward};
+use super::gate::is_of_gate;
 use super::minimize::smaller;
 use super::space;
 use super::steps::Steps;
@@ -12,7 +13,9 @@ use crate::io::InputError;
 use crate::judge::{Arithmetic, Expectation, under};
 use crate::scatter_step::Scatter;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
-use splatcheck_gpu::stages::grid::{GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD};
+use splatcheck_gpu::stages::grid::{
+    GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD, GRID_GATE, GRID_GATE_BACKWARD,
+};
 use splatcheck_gpu::{EngineError, Stage};
 use std::any::Any;
 use std::fmt::Display;
@@ -32,26 +35,38 @@ impl crate::workload::Case for Case {
         &self.hazards
     }
 
+    /// The encoding, and the mask of its gate.
     fn views(&self) -> usize {
-        1
+        1 + usize::from(self.gate.is_some())
     }
 
-    fn jobs_of(&self, _view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let case = Arc::new(self.clone());
-        let wanted = Pass::ALL.into_iter().filter(|pass| wanted(pass.stage()));
-        wanted.map(|pass| job(&case, pass)).collect()
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
+        if view >= self.views() {
+            return Ok(Vec::new());
+        }
+        let (whole, seen) = (Arc::new(self.clone()), Arc::new(self.seen(view)));
+        let here = |pass: &Pass| wanted(pass.stage()) && view < self.views_of(pass.stage());
+        let case = |pass: Pass| if is_of_gate(pass.stage()) { &whole } else { &seen };
+        Pass::ALL.into_iter().filter(here).map(|pass| job(case(pass), pass)).collect()
     }
 
-    fn traits(&self, _view: usize) -> Result<Traits, CaseError> {
-        Ok(space::traits(self))
+    fn traits(&self, view: usize) -> Result<Traits, CaseError> {
+        let seen = self.seen(view);
+        Ok(space::traits(&Self { gate: self.gate.clone(), ..seen }))
     }
 
+    /// The stages of gates have the encoding's view alone.
     fn views_of(&self, stage: Stage) -> usize {
-        usize::from(Pass::ALL.into_iter().any(|pass| pass.stage() == stage))
+        match Pass::ALL.into_iter().find(|pass| pass.stage() == stage) {
+            Some(Pass::Gate | Pass::GateBackward) => usize::from(self.gate.is_some()),
+            Some(Pass::Forward | Pass::Backward | Pass::BackwardInput) => self.views(),
+            None => 0,
+        }
     }
 
-    fn describe(&self, _stage: Stage, _view: usize) -> String {
-        let (points, grid) = (self.points(), &self.grid);
+    fn describe(&self, _stage: Stage, view: usize) -> String {
+        let grid = self.gate.as_ref().filter(|_| view > 0).map_or(&self.grid, |gate| &gate.grid);
+        let points = self.points();
         let [d, levels] = [grid.dimensions(), grid.levels().len()];
         let [entries, features] = [grid.entries(), grid.features()];
         format!(
@@ -82,16 +97,21 @@ enum Pass {
     Forward,
     Backward,
     BackwardInput,
+    Gate,
+    GateBackward,
 }
 
 impl Pass {
-    const ALL: [Self; 3] = [Self::Forward, Self::Backward, Self::BackwardInput];
+    const ALL: [Self; 5] =
+        [Self::Forward, Self::Backward, Self::BackwardInput, Self::Gate, Self::GateBackward];
 
     fn stage(self) -> Stage {
         match self {
             Self::Forward => GRID_FORWARD,
             Self::Backward => GRID_BACKWARD,
             Self::BackwardInput => GRID_BACKWARD_INPUT,
+            Self::Gate => GRID_GATE,
+            Self::GateBackward => GRID_GATE_BACKWARD,
         }
     }
 }
@@ -100,7 +120,11 @@ fn job(case: &Arc<Case>, pass: Pass) -> Result<Job, CaseError> {
     let failed =
         |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
     let stage = pass.stage();
-    let inputs = case.tensors(stage).map_err(|error| failed(&error))?;
+    let inputs = match case.at_gate().filter(|_| is_of_gate(stage)) {
+        Some(at) => case.gate_tensors(stage, &at),
+        None => case.tensors(stage),
+    };
+    let inputs = inputs.map_err(|error| failed(&error))?;
     // The oracle takes arrays as they are, which no engine has looked at yet.
     stage.check_inputs(&inputs).map_err(|error| failed(&error))?;
     let lanes = case.points() * case.grid.levels().len();
@@ -122,6 +146,8 @@ impl Oracle for OfCase {
             Pass::Forward => under!(arithmetic, forward(case)),
             Pass::Backward => under!(arithmetic, backward(case)),
             Pass::BackwardInput => under!(arithmetic, backward_input(case)),
+            Pass::Gate => under!(arithmetic, gate(case)),
+            Pass::GateBackward => under!(arithmetic, gate_backward(case)),
         }
     }
 
@@ -132,7 +158,7 @@ impl Oracle for OfCase {
                 Some(steps.map(|steps| Box::new(steps) as Box<dyn Scatter>))
             }
             // Each lane writes what is its own.
-            Pass::Forward | Pass::BackwardInput => None,
+            Pass::Forward | Pass::BackwardInput | Pass::Gate | Pass::GateBackward => None,
         }
     }
 }

@@ -4,9 +4,12 @@ use super::case::{Case, LevelTable};
 use crate::minimize::leave_out;
 use std::ops::Range;
 
-/// Shrinks a case for as long as it `fails`: fewer points, fewer levels, one feature.
+/// Shrinks a case for as long as it `fails`: no gate, fewer points, fewer levels, one feature.
 pub fn smaller(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
-    let best = leave_out(case, Case::points, without_points, fails);
+    let ungated = Some(Case { gate: None, ..case.clone() }).filter(|_| case.gate.is_some());
+    let open = ungated.filter(|case| fails(case));
+    let best = open.as_ref().unwrap_or(case);
+    let best = leave_out(best, Case::points, without_points, fails);
     let best = leave_out(&best, |case| case.grid.levels().len(), without_levels, fails);
     let mut features = (0..best.grid.features()).filter(|_| best.grid.features() > 1);
     let found = features.find_map(|f| Some(only_feature(&best, f)).filter(|case| fails(case)));

@@ -1,7 +1,8 @@
 //! What the oracle made of one case, as a `.safetensors` file.
 //!
 //! Tensors, all F64 or all F32 as they were computed: `features` `[N,L,F]`, `v_table` `[E,F]`,
-//! `v_positions` `[N,d]`. NaN stands where a point has no cell: see [`grid`].
+//! `v_positions` `[N,d]`; of a gated case also `v_mask` `[M]`, and then `features` are those behind the gate, as all
+//! gradients account for it. NaN stands where a point has no cell: see [`grid`].
 //!
 //! With bounds every tensor X has a `bound_X` of the same shape: how far an f32 program that conforms
 //! to an arithmetic model may lie from each number, whatever the order in which it adds. It is infinite
@@ -16,10 +17,12 @@ use std::path::Path;
 
 use splatcheck_reference::arithmetic::{Model, Scalar};
 use splatcheck_reference::grid::bounds::{self, Undecided};
-use splatcheck_reference::grid::{self, Grid, Input};
+use splatcheck_reference::grid::gate::Gradients;
+use splatcheck_reference::grid::{self, Input};
 
 use super::case::Case;
 use super::fields::fields;
+use super::gate::Gate;
 use crate::io::container::{self, Entry, Number};
 use crate::io::error::{InputError, Problem};
 use crate::io::write::write_file;
@@ -33,9 +36,11 @@ pub struct Outputs<S> {
     pub v_table: Vec<S>,
     /// `[N,d]`.
     pub v_positions: Vec<S>,
+    /// `[M]`: of a gate's mask; `None` where there is no gate.
+    pub v_mask: Option<Vec<S>>,
 }
 
-impl<S: Scalar> Outputs<S>
+impl<S: Scalar + Input<S>> Outputs<S>
 where
     f32: Input<S>,
 {
@@ -43,10 +48,16 @@ where
     #[must_use]
     pub fn of(case: &Case) -> Self {
         let Case { grid, positions, table, v_features, .. } = case;
+        if let Some(gated) = case.gated() {
+            let Gradients { v_table, v_mask, v_positions } = gated.gradients(v_features);
+            let features = gated.features();
+            return Self { features, v_table, v_positions, v_mask: Some(v_mask) };
+        }
         Self {
             features: grid::forward(grid, positions, table),
             v_table: grid::backward(grid, positions, v_features),
             v_positions: grid::backward_input(grid, positions, table, v_features),
+            v_mask: None,
         }
     }
 }
@@ -70,13 +81,25 @@ impl Radii {
         let radii = |bounds: bounds::Bounds<M>| -> Vec<f64> {
             bounds.elements.iter().map(|number| number.radius()).collect()
         };
-        let features = bounds::forward(grid, positions, table);
+        let (features, v_table, v_positions, v_mask) = match case.gated() {
+            Some(gated) => {
+                let Gradients { v_table, v_mask, v_positions } =
+                    gated.gradient_bounds::<M>(v_features);
+                (gated.feature_bounds(), v_table, v_positions, Some(v_mask))
+            }
+            None => (
+                bounds::forward(grid, positions, table),
+                bounds::backward::<M>(grid, positions, v_features),
+                bounds::backward_input(grid, positions, table, v_features),
+                None,
+            ),
+        };
         let undecided = features.undecided;
-        let entries = bounds::backward::<M>(grid, positions, v_features);
         let outputs = Outputs {
             features: radii(features),
-            v_table: entries.tolerances(&M::TABLE),
-            v_positions: radii(bounds::backward_input(grid, positions, table, v_features)),
+            v_table: v_table.tolerances(&M::TABLE),
+            v_positions: radii(v_positions),
+            v_mask: v_mask.map(|v_mask| v_mask.tolerances(&M::TABLE)),
         };
         Self { model: M::TABLE.name, outputs, undecided }
     }
@@ -88,11 +111,11 @@ impl Radii {
 /// Where an array's size is not the grid's, or the file cannot be written.
 pub fn write_result<S: Number>(
     file: &Path,
-    grid: &Grid,
+    case: &Case,
     outputs: Outputs<S>,
     radii: Option<(&'static str, Outputs<S>)>,
 ) -> Result<(), InputError> {
-    let bytes = encode(grid, outputs, radii).map_err(|problem| problem.in_file(file))?;
+    let bytes = encode(case, outputs, radii).map_err(|problem| problem.in_file(file))?;
     write_file(file, &bytes)
 }
 
@@ -101,16 +124,16 @@ pub fn write_result<S: Number>(
 /// # Errors
 /// As [`write_result`], without the file's name.
 pub fn encode<S: Number>(
-    grid: &Grid,
+    case: &Case,
     outputs: Outputs<S>,
     radii: Option<(&'static str, Outputs<S>)>,
 ) -> Result<Vec<u8>, Problem> {
-    let mut metadata = fields(grid.encoding());
+    let mut metadata = fields(case.grid.encoding());
     metadata.insert("scalar".to_owned(), S::DTYPE.to_lowercase());
-    let mut tensors: Vec<_> = tensors(grid, outputs).into();
+    let mut tensors = tensors(case, outputs);
     if let Some((model, radii)) = radii {
         metadata.insert("bounds".to_owned(), model.to_owned());
-        let bounds = self::tensors(grid, radii).into_iter();
+        let bounds = self::tensors(case, radii).into_iter();
         tensors.extend(bounds.map(|tensor| tensor.prefixed("bound_")));
     }
     for tensor in &tensors {
@@ -119,12 +142,16 @@ pub fn encode<S: Number>(
     container::encode(&metadata, &tensors)
 }
 
-fn tensors<S>(grid: &Grid, outputs: Outputs<S>) -> [Entry<S>; 3] {
+fn tensors<S>(case: &Case, outputs: Outputs<S>) -> Vec<Entry<S>> {
+    let (grid, points) = (&case.grid, case.points());
     let (d, width) = (grid.dimensions(), grid.features());
-    let points = outputs.v_positions.len() / d;
-    [
+    let mut all = vec![
         Entry::new("features", vec![points, grid.levels().len(), width], outputs.features),
         Entry::new("v_table", vec![grid.entries(), width], outputs.v_table),
         Entry::new("v_positions", vec![points, d], outputs.v_positions),
-    ]
+    ];
+    let of_mask = case.gate.as_ref().zip(outputs.v_mask);
+    let entries = |gate: &Gate| vec![gate.grid.entries()];
+    all.extend(of_mask.map(|(gate, v_mask)| Entry::new("v_mask", entries(gate), v_mask)));
+    all
 }

@@ -14,6 +14,9 @@ const FEATURES: &str = "features of an entry";
 const LEVELS: &str = "levels that are";
 const DENSE: &str = "dense";
 const CROWDED: &str = "crowded";
+const GATES: &str = "features";
+const GATED: &str = "behind a gate";
+const UNGATED: &str = "by themselves";
 const PLACES: &str = "positions";
 const NEGATIVE: &str = "negative";
 const INSIDE: &str = "inside";
@@ -57,6 +60,7 @@ pub(super) fn axes() -> Vec<Axis> {
         Axis::new(DIMENSIONS, 1..=4),
         Axis::new(FEATURES, [1, 2, 4, 8]),
         Axis::new(LEVELS, [DENSE, CROWDED]),
+        Axis::new(GATES, [GATED, UNGATED]),
         Axis::new(PLACES, [NEGATIVE, INSIDE, BEYOND]),
         Axis::new(CEIL, [DECIDED, OPEN]),
         Axis::new(ScaleRule::FIELD, ScaleRule::ALL),
@@ -70,6 +74,7 @@ pub(super) fn traits(case: &Case) -> Traits {
     let value = |axis: &str, value: String| (axis.to_owned(), value);
     let mut traits = field_traits(case);
     traits.extend(near_powers(case.points(), &POWERS).map(|side| value(POINTS, side)));
+    traits.insert(value(GATES, (if case.gate.is_some() { GATED } else { UNGATED }).to_owned()));
     traits.insert(value(DIMENSIONS, case.grid.dimensions().to_string()));
     traits.insert(value(FEATURES, case.grid.features().to_string()));
     for level in case.grid.levels() {

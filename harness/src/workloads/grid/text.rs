@@ -16,6 +16,12 @@
 //! resolution = 16
 //! entries = 256
 //!
+//! `[mask]`                                 # optional: a gate, whose one level this is
+//! scale = 3.0
+//! resolution = 4
+//! entries = 16
+//! values = [1.0, 0.5]                    # `[entries]`; optional: as for the table
+//!
 //! [[point]]                              # in the order of the lanes
 //! position = [0.5, "0x3b808081"]         # `[dimensions]`; the f32 of these bits
 //! v_features = [0.5, 1.0]                # `[levels, features]`; optional: as for the table
@@ -27,6 +33,7 @@
 
 use super::case::{Case, LevelTable};
 use super::fields::{self, encoding_of, refused};
+use super::gate::Gate;
 use super::growth::text::GROWTH;
 use super::growth::{self, GrowthCase};
 use super::head::head;
@@ -42,7 +49,7 @@ pub const EXTENSION: &str = "toml";
 const MAX_VALUES: usize = 1 << 24;
 const TOO_LARGE: &str = "a text case is small: make it smaller or a .safetensors";
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     WORKLOAD_KEY,
     "purpose",
     "hazards",
@@ -51,8 +58,12 @@ const KEYS: [&str; 9] = [
     "features",
     "table",
     "level",
+    MASK,
     "point",
 ];
+/// The table that only a gated case has.
+const MASK: &str = "mask";
+const MASK_KEYS: [&str; 4] = ["scale", "resolution", "entries", "values"];
 const LEVEL_KEYS: [&str; 3] = ["scale", "resolution", "entries"];
 const POINT_KEYS: [&str; 4] = ["position", "v_features", "repeat", "step"];
 
@@ -95,6 +106,7 @@ fn points(top: &Table<'_>, name: &str) -> Result<Case, Problem> {
         table: table(top, &grid)?,
         positions: Vec::new(),
         v_features: Vec::new(),
+        gate: gate(top, &grid)?,
         grid,
     };
     for point in &points {
@@ -145,6 +157,22 @@ fn table(top: &Table<'_>, grid: &Grid) -> Result<Vec<f32>, Problem> {
         return Err(node.problem(format!("expected entries x features = {words} numbers")));
     }
     Ok(numbers)
+}
+
+/// The mask of a gate, if there is one.
+fn gate(top: &Table<'_>, grid: &Grid) -> Result<Option<Gate>, Problem> {
+    let Some(node) = top.get(MASK) else { return Ok(None) };
+    let level = node.table()?;
+    level.allow(&[&MASK_KEYS])?;
+    let [resolution, entries] = ["resolution", "entries"].map(|key| level.need(key));
+    let level_of = (level.need("scale")?.number()?, resolution?.whole()?, entries?.whole()?);
+    let grid = Gate::grid(*grid.encoding(), grid.dimensions(), level_of);
+    let grid = grid.map_err(|error| node.located(refused(error)))?;
+    let words = within(grid.entries(), 1)?;
+    let mask = level.get("values").map_or_else(|| Ok(usual(0, words)), |node| node.numbers())?;
+    let gate = Gate { grid, mask };
+    gate.validate().map_err(|problem| node.located(problem))?;
+    Ok(Some(gate))
 }
 
 /// So many numbers from the one at this place on: odd multiples of 1/32 between -1 and 1, of which
@@ -207,6 +235,26 @@ mod tests {
         assert!(case.table.windows(2).all(|two| two[0] != two[1]), "neighbours differ");
         assert_eq!(case.v_features[4..8], [1.0, 2.0, 3.0, 4.0], "as given");
         assert!(case.v_features[..4].iter().all(|x| *x != 0.0 && x.abs() < 1.0), "as usual");
+    }
+
+    #[test]
+    fn a_gate_has_a_mask_of_one_level() {
+        let mask = "[mask]\nscale = 1.5\nresolution = 3\nentries = 9\n";
+        let text = TEXT.replace("[[level]]\nscale = 3.0", &format!("{mask}[[level]]\nscale = 3.0"));
+        let gate = parse(&text, "a").unwrap_or_else(|e| panic!("{e}")).gate.expect("it has one");
+        let level = &gate.grid.levels()[0];
+        assert_eq!((level.scale, level.resolution, level.dense), (1.5, 3, true), "its level");
+        assert_eq!(gate.grid.encoding().interpolation, Interpolation::Nearest, "the case's fields");
+        assert_eq!(gate.mask, usual(0, 9), "as usual");
+        for (from, to, expected) in [
+            ("entries = 9\n", "entries = 9\nvalues = [1.0]\n", "expected 9, one for each entry"),
+            ("scale = 1.5", "scale = -1.5", "must be finite and not negative"),
+            ("entries = 9\n", "", "entries"),
+            ("entries = 9\n", "entries = 9\nwidth = 1\n", "width"),
+        ] {
+            let error = parse(&text.replacen(from, to, 1), "a").expect_err(expected).to_string();
+            assert!(error.contains(expected), "wanted '{expected}', got '{error}'");
+        }
     }
 
     #[test]

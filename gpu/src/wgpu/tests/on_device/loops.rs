@@ -101,6 +101,10 @@ fn runs() -> Vec<(Stage, Tensors)> {
         all.push((stage, grid::tests::inputs(stage, 300, &[0, 8, 24], 8)));
         all.push((stage, grid::tests::inputs(stage, 33, &[0, 61], 1)));
     }
+    for stage in [grid::GRID_GATE, grid::GRID_GATE_BACKWARD] {
+        all.push((stage, grid::tests::gate_inputs(stage, [300, 2, 8])));
+        all.push((stage, grid::tests::gate_inputs(stage, [33, 16, 1])));
+    }
     for (length, channels) in [(1, 3), (300, 3), (33, 32)] {
         let backward = wide(length, channels);
         all.push((RASTERIZE, backward.raster.tensors().expect(tensors)));

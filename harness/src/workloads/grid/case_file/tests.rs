@@ -20,6 +20,7 @@ fn case() -> Case {
         positions: vec![0.25, f32::NAN, -0.0],
         table: (0..24_u8).map(f32::from).collect(),
         v_features: vec![1.0; 4],
+        gate: None,
     }
 }
 
@@ -41,6 +42,37 @@ fn what_is_written_is_read_back_with_the_same_bits() {
     assert_eq!((&*read.name, &*read.purpose), ("c", "why"), "the words");
     let refused = encode(&case(), &BTreeMap::new()).expect_err("half a point").to_string();
     assert!(refused.starts_with("the number of values of positions is 3"), "{refused}");
+}
+
+#[test]
+fn a_gate_is_written_and_read_whole_or_refused() {
+    let grid = Gate::grid(*case().grid.encoding(), 2, (1.5, 3, 9)).expect("it fits");
+    let gate = Some(Gate { grid, mask: (0..9_u8).map(f32::from).collect() });
+    let gated = Case { gate: gate.clone(), ..whole() };
+    let bytes = encode(&gated, &BTreeMap::new()).expect("it is right");
+    assert_eq!(parse(&bytes, "c").expect("it was written").case.gate, gate, "the same");
+    let short = |mask: Vec<f32>| {
+        let gate = gate.clone().map(|gate| Gate { mask, ..gate });
+        encode(&Case { gate, ..whole() }, &BTreeMap::new()).expect_err("it is short").to_string()
+    };
+    let expected = "the number of values of mask is 8: expected 9, one for each entry";
+    assert_eq!(short(vec![1.0; 8]), expected);
+    let mask = |mask: Vec<f32>, scale: f32| -> Vec<Box<dyn Part>> {
+        vec![
+            Box::new(Entry::new("mask", vec![mask.len()], mask)),
+            Box::new(Entry::new("mask_scale", vec![1], vec![scale])),
+            Box::new(Entry::new("mask_resolution", vec![1], vec![2_u32])),
+        ]
+    };
+    for (tensors, expected) in [
+        (mask(vec![1.0; 4], -1.0), "of the mask, scales[0] is -1"),
+        (mask(vec![], 1.0), "of the mask, offsets[1] is 0"),
+        (mask(vec![1.0, f32::NAN], 1.0), "mask[1] is NaN: must be finite"),
+        (mask(vec![1.0; 4], 1.0).into_iter().take(2).collect(), "mask_resolution"),
+    ] {
+        let refused = refusal(&[], tensors);
+        assert!(refused.contains(expected), "wanted '{expected}', got '{refused}'");
+    }
 }
 
 /// A file of these tensors and metadata, with those of a right case where they are not named.

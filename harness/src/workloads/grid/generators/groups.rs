@@ -8,7 +8,7 @@ use splatcheck_reference::grid::{Encoding, Interpolation, Outside, PositionOffse
 use splatcheck_reference::scatter::NO_KEY;
 
 /// Turns that meet every group of warps of four lanes.
-pub(super) const KINDS: u64 = 21;
+pub(super) const KINDS: u64 = 23;
 
 /// Vertices of the line: the rows of the sums, and the right end of the last cell.
 const VERTICES: u32 = 81;

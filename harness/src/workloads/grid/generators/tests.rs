@@ -3,7 +3,7 @@
 use super::*;
 use crate::judge::{Arithmetic, OutputBound};
 use crate::workload::Case as _;
-use splatcheck_gpu::stages::grid::OF_POINTS;
+use splatcheck_gpu::stages::grid::{GRID_GATE, GRID_GATE_BACKWARD, OF_POINTS};
 use std::collections::BTreeSet;
 
 /// Every kind of a generator's cases.
@@ -33,7 +33,11 @@ fn every_case_has_a_job_of_each_stage() {
     for case in ALL.iter().flat_map(kinds) {
         assert_eq!(case.validate(), Ok(()), "{}", case.name);
         let jobs = case.jobs(0).unwrap_or_else(|error| panic!("{error}"));
-        assert!(jobs.iter().map(|job| job.stage).eq(OF_POINTS));
+        let of_gate = [GRID_GATE, GRID_GATE_BACKWARD].into_iter().filter(|_| case.gate.is_some());
+        assert!(jobs.iter().map(|job| job.stage).eq(OF_POINTS.into_iter().chain(of_gate)));
+        let of_mask = case.jobs(1).unwrap_or_else(|error| panic!("{error}"));
+        let expected = OF_POINTS.into_iter().filter(|_| case.gate.is_some());
+        assert!(of_mask.iter().map(|job| job.stage).eq(expected), "{}: the mask", case.name);
     }
 }
 
@@ -43,7 +47,8 @@ fn what_is_promised_is_bounded() {
     for row in ALL {
         let mut infinite = 0;
         for case in kinds(row) {
-            for job in case.jobs(0).expect("a job of each stage") {
+            let jobs = (0..case.views()).flat_map(|view| case.jobs(view).expect("its stages"));
+            for job in jobs {
                 let expected = job.expectation(Arithmetic::Wgsl);
                 for output in expected.outputs() {
                     let unbounded = match &output.bound {
