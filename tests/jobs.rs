@@ -41,6 +41,35 @@ fn a_slurm_array_is_a_campaign() {
     joins(folder.path(), &["parts/1", "parts/2"], 5);
 }
 
+/// Under a real Slurm of two nodes: a part that is killed and one that is requeued leave nothing behind
+/// which the whole would show.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_real_slurm_may_kill_and_requeue_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // So many that a part takes seconds, and is met running.
+    let (cases, seed) = ("800", "3");
+    let jobs = root().join("tests/jobs");
+    let mut cluster = Command::new(jobs.join("slurm-cluster"));
+    cluster.arg(jobs.join("slurm-requeue"));
+    let output = run(&mut cluster, folder.path(), &[("CASES", cases), ("SEED", seed)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(77) {
+        println!("NOT EXERCISED: Slurm: {said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+    joins(folder.path(), &["parts/1", "parts/2"], 800);
+    let single =
+        ["fuzz", "--engine", "emulator", "--cases", cases, "--seed", seed, "--out", "single"];
+    let said = say(folder.path(), &single);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for file in ["report.txt", "result.json"] {
+        let read = |of: &str| std::fs::read(folder.path().join(of).join(file)).expect(file);
+        assert!(read("whole") == read("single"), "{file} of the whole is another than of one run");
+    }
+}
+
 /// The shell blocks of a file of `tests/jobs` that call splatcheck: what is indented below a `|`.
 fn blocks(name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join("tests/jobs").join(name)).expect("it is there");
