@@ -85,7 +85,7 @@ pub enum Command {
     Train(super::train::TrainArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
-    /// Run kernels made wrong on purpose and say what notices them
+    /// Run kernels made wrong on purpose and say what kills them
     Mutants(Box<MutantsArgs>),
     /// Judge generated cases until time is up
     Fuzz(Box<super::fuzz::FuzzArgs>),

@@ -1,5 +1,5 @@
 //! `splatcheck mutants --generate`: changes every kernel instruction by instruction and says which
-//! changes nobody notices.
+//! changes survive.
 
 use std::io::Write;
 use std::time::Instant;

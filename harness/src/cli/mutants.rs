@@ -1,4 +1,4 @@
-//! `splatcheck mutants`: runs kernels made wrong on purpose and says what noticed them.
+//! `splatcheck mutants`: runs kernels made wrong on purpose and says what kills them.
 
 use std::collections::BTreeSet;
 use std::io::Write;
