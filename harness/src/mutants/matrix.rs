@@ -24,7 +24,7 @@ pub enum Order {
     Lockstep,
     /// Random orders, by seed.
     Random,
-    /// Hostile orders, by seed.
+    /// Adversarial orders, by seed.
     Adversarial,
     /// As the device likes.
     Device,

@@ -3,7 +3,7 @@
 //! The matrix ([`super::matrix`]) goes through whole classes once for every seed. Here a killing case
 //! is found first, in lockstep with every setting, or where that shows nothing under one schedule of
 //! each kind; then that case runs under the setting that showed the mutant, with every seed of random
-//! and of hostile schedules. The right kernel runs beside it under the same schedules, and is not accused.
+//! and of adversarial schedules. The right kernel runs beside it under the same schedules, and is not accused.
 
 use super::Mutant;
 use super::class::{Class, Trial};
@@ -47,7 +47,7 @@ pub struct Shown {
     pub seeds: u32,
     /// Random schedules that showed it.
     pub random: u32,
-    /// Hostile schedules that showed it.
+    /// Adversarial schedules that showed it.
     pub adversarial: u32,
     /// Schedules of both kinds under which the right kernel was accused.
     pub false_alarms: u32,
