@@ -75,8 +75,8 @@ pub struct AcceptancePlan {
     pub engines: Vec<String>,
     /// Trained scenes.
     pub scenes: Vec<ScenePlan>,
-    /// Folder of named scenes; `None` if none was named and the default is not there.
-    pub corpus: Option<PathBuf>,
+    /// Folder of named scenes.
+    pub corpus: PathBuf,
 }
 
 /// How much is done.
@@ -128,10 +128,7 @@ impl AcceptanceArgs {
             size,
             engines: self.engine,
             scenes,
-            corpus: match self.corpus {
-                Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                None => paths::default_corpus(NAME),
-            },
+            corpus: paths::corpus(self.corpus.as_deref(), NAME)?,
         })
     }
 }
@@ -248,10 +245,6 @@ fn note_missing(acceptance: &mut Acceptance, plan: &AcceptancePlan) {
         let what =
             format!("engines that are not here: {} ('Devices' says why)", missing.join(", "));
         acceptance.not_exercised.push(what);
-    }
-    if plan.corpus.is_none() {
-        let what = "the corpus: no folder corpora/splat here (--corpus names another)";
-        acceptance.not_exercised.push(what.to_owned());
     }
     if plan.scenes.is_empty() {
         let what = "trained scenes: none was given (--scenes, or --ply with --cameras)";

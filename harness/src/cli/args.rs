@@ -283,8 +283,8 @@ pub struct EngineArgs {
 pub enum Subject {
     /// A corpus and random scenes.
     Campaign {
-        /// Folder of named scenes; `None` if none was named and the default is not there.
-        corpus: Option<PathBuf>,
+        /// Folder of named scenes.
+        corpus: PathBuf,
         /// Number of random scenes.
         cases: u32,
         /// Their seed.
@@ -429,10 +429,7 @@ impl CheckArgs {
                 Subject::Case(paths::readable_file("--case", &case)?)
             }
             _ => Subject::Campaign {
-                corpus: match self.corpus {
-                    Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                    None => paths::default_corpus(workload.name()),
-                },
+                corpus: paths::corpus(self.corpus.as_deref(), workload.name())?,
                 cases: self.cases,
                 seed: self.seed,
             },
