@@ -81,6 +81,8 @@ pub enum Command {
     Wgsl(Box<super::wgsl::WgslArgs>),
     /// Count what the reductions send to memory, of splats and of grid encodings
     Traffic(super::traffic::TrafficArgs),
+    /// Show which threshold is best: atomics, modelled and measured time, error / bound
+    Sweep(super::sweep::SweepArgs),
     /// Fit Gaussians to a picture or a scene with each kernel's gradients, PSNR by step
     Train(super::train::TrainArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
