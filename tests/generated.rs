@@ -1,4 +1,4 @@
-//! Mutants of every instruction: a fixed sample of ours is drawn and run, nobody notices anything about
+//! Mutants of every instruction: a fixed sample of ours is drawn and run, nothing accuses
 //! the kernels as they are, and a user's own kernel is changed as ours are.
 
 use splatcheck::mutants::class::{Class, classes};

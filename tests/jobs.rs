@@ -41,9 +41,38 @@ fn a_slurm_array_is_a_campaign() {
     joins(folder.path(), &["parts/1", "parts/2"], 5);
 }
 
-/// The shell blocks of a file of `tests/jobs` that call splatcheck: what is indented below a `|`.
-fn blocks(name: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join("tests/jobs").join(name)).expect("it is there");
+/// Under a real Slurm of two nodes: a part that is killed and one that is requeued leave nothing behind
+/// which the whole would show.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_real_slurm_may_kill_and_requeue_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // So many that a part takes seconds, and is met running.
+    let (cases, seed) = ("800", "3");
+    let jobs = root().join("tests/jobs");
+    let mut cluster = Command::new(jobs.join("slurm-cluster"));
+    cluster.arg(jobs.join("slurm-requeue"));
+    let output = run(&mut cluster, folder.path(), &[("CASES", cases), ("SEED", seed)]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(77) {
+        println!("NOT EXERCISED: Slurm: {said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stdout));
+    joins(folder.path(), &["parts/1", "parts/2"], 800);
+    let single =
+        ["fuzz", "--engine", "emulator", "--cases", cases, "--seed", seed, "--out", "single"];
+    let said = say(folder.path(), &single);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for file in ["report.txt", "result.json"] {
+        let read = |of: &str| std::fs::read(folder.path().join(of).join(file)).expect(file);
+        assert!(read("whole") == read("single"), "{file} of the whole is another than of one run");
+    }
+}
+
+/// The shell blocks of a file that call splatcheck: what is indented below a `|`.
+fn blocks(file: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(file)).expect("it is there");
     let indent = |line: &str| line.len() - line.trim_start().len();
     // A key behind the dash of a list's entry stands where the entry's other keys stand.
     let of_key =
@@ -61,7 +90,7 @@ fn blocks(name: &str) -> Vec<String> {
 #[test]
 fn an_indexed_kubernetes_job_is_a_campaign() {
     let folder = tempfile::tempdir().expect("a folder");
-    let blocks = blocks("kubernetes-job.yaml");
+    let blocks = blocks("tests/jobs/kubernetes-job.yaml");
     assert_eq!(blocks.len(), 1, "{blocks:?}");
     for index in ["0", "1"] {
         let variables = [
@@ -88,7 +117,7 @@ fn step(folder: &Path, block: &str, variables: &[(&str, &str)], code: i32) -> St
 #[test]
 fn the_github_workflow_is_a_campaign() {
     let folder = tempfile::tempdir().expect("a folder");
-    let blocks = blocks("github-actions.yml");
+    let blocks = blocks("tests/jobs/github-actions.yml");
     let [part, whole, mutants] = blocks.as_slice() else { panic!("{blocks:?}") };
     let options = [("FUZZ", "--engine emulator --cases 5 --seed 3")];
     for shard in ["1", "2"] {
@@ -111,7 +140,6 @@ fn the_github_workflow_is_a_campaign() {
 fn the_github_action_is_a_gate() {
     let blocks = blocks("action.yml");
     let [gate] = blocks.as_slice() else { panic!("{blocks:?}") };
-    let action = root().join("tests/jobs");
     let case = root().join("corpora/splat/one-pixel.toml");
     let check = format!("--engine emulator --reduction atomic --case {}", case.display());
     for (command, options, code) in [
@@ -122,12 +150,7 @@ fn the_github_action_is_a_gate() {
         ("render", "", 2),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
-        let variables = [
-            ("GITHUB_ACTION_PATH", action.to_str().expect("a plain name")),
-            ("COMMAND", command),
-            ("OPTIONS", options),
-            ("FAIL_ON", "inconclusive"),
-        ];
+        let variables = [("COMMAND", command), ("OPTIONS", options), ("FAIL_ON", "inconclusive")];
         step(folder.path(), gate, &variables, code);
         for file in ["splatcheck.json", "splatcheck.xml", "page.md"] {
             assert_eq!(

@@ -1,4 +1,4 @@
-//! Kernels made wrong on purpose die, and the right ones go through the same procedure unnoticed.
+//! Kernels made wrong on purpose die, and the right ones go through the same procedure without being accused.
 
 use splatcheck::mutants::class::{Class, classes};
 use splatcheck::mutants::matrix::{Budget, emulated};
@@ -84,6 +84,6 @@ fn die(mutants: &[Mutant], classes: &[Class], budget: Budget) {
     for mutant in equivalent {
         let name = &mutant.mutation.name;
         let killed: u32 = cells.iter().filter(|c| c.mutant == *name).map(|c| c.killed).sum();
-        assert_eq!(killed, 0, "{name} is said to be equivalent, but somebody noticed it");
+        assert_eq!(killed, 0, "{name} is said to be equivalent, but it was killed");
     }
 }

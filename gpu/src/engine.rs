@@ -329,9 +329,14 @@ pub trait Engine {
         _work: Work<'_>,
         _repeats: u32,
     ) -> Result<Timing, EngineError> {
-        let adapter = self.info().adapter.clone();
-        Err(EngineError::Missing { adapter, what: "a clock that times one kernel".to_owned() })
+        Err(no_clock(self.info()))
     }
+}
+
+/// What an engine without a clock says.
+pub(crate) fn no_clock(info: &DeviceInfo) -> EngineError {
+    let what = "a clock that times one kernel".to_owned();
+    EngineError::Missing { adapter: info.adapter.clone(), what }
 }
 
 /// Runs calls into a library and turns a panic of it into an error.

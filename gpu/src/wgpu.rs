@@ -14,6 +14,7 @@
 //! Faults of the device are errors, never panics: see `device`.
 
 mod adapter;
+mod clock;
 mod device;
 mod foreign;
 mod guard;
@@ -36,6 +37,7 @@ use crate::reduction::Reduction;
 use crate::stage::StageSpec;
 use crate::stages::Stage;
 use crate::tensor::Tensors;
+use crate::timing::Timing;
 use device::Gpu;
 use guard::Guard;
 use pipeline::Kernels;
@@ -131,5 +133,9 @@ impl Engine for WgpuEngine {
             let sizes = row.check_work(work, self.info.lane_width)?;
             no_panic("wgpu", || self.run_all(row, work, &sizes))
         })
+    }
+
+    fn time(&mut self, stage: Stage, work: Work<'_>, repeats: u32) -> Result<Timing, EngineError> {
+        self.time_all(stage, work, repeats)
     }
 }

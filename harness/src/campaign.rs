@@ -22,7 +22,7 @@ pub use hooks::{
     has_turn, smaller,
 };
 pub use item::Item;
-pub use rows::{EngineReport, Limited, Row};
+pub use rows::{EngineReport, Limited, Ratio, Row};
 pub(crate) use run_stage::{Runs, tallies};
 
 use crate::engines::Emulation;

@@ -40,6 +40,7 @@ pub mod scene;
 pub mod schedule;
 pub mod schedules;
 mod sharpness;
+pub mod sweep;
 pub mod traffic;
 pub mod train;
 mod trials;
@@ -129,6 +130,10 @@ pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
         }
         Command::Completions(typed) => help::completions(typed.shell, out),
         Command::Man => help::man(out),
+        Command::Sweep(typed) => {
+            let discovery = engines_unless(typed.counts_alone())?;
+            sweep::run(&typed.resolve(&discovery)?, out)
+        }
         Command::Traffic(typed) => traffic::run(&typed.resolve()?, out),
         Command::Train(typed) => {
             let discovery = engines_unless(typed.oracle_alone())?;

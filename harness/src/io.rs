@@ -5,6 +5,7 @@
 //! Every writer goes through [`mod@write`], so that a file is either the old one or the whole new one.
 //! The formats themselves belong to their workloads, as `workloads/splat/files`.
 
+pub mod built_in;
 pub(crate) mod container;
 pub mod error;
 pub(crate) mod notation;

@@ -46,6 +46,7 @@ pub mod mutants;
 pub mod presets;
 pub mod report;
 pub mod scatter_step;
+pub mod sweep;
 pub mod table;
 pub mod threads;
 pub mod traffic;

@@ -1,15 +1,15 @@
-//! The kill matrix: kernels made wrong on purpose, and what notices it.
+//! The kill matrix: kernels made wrong on purpose, and what kills them.
 //!
 //! A *mutant* is a patch of `tests/mutants` ([`splatcheck_gpu::mutation`]): CUDA's are compiled to PTX
 //! that is checked in and run on the emulator under its schedules ([`emulated`]); WGSL's are applied
-//! to the kernels' text by the child process of any other engine ([`device`]). What notices a mutant
+//! to the kernels' text by the child process of any other engine ([`device`]). What kills a mutant
 //! is one of the emulator's observers, the oracle, or the count of atomics. A mutant *dies* with the
-//! first case that somebody notices it on; one that nobody notices *survives*, which is an error of
+//! first case that kills it; one that nothing kills *survives*, which is an error of
 //! the harness unless the mutant is equivalent to the original, argued for in its patch.
 //!
 //! Cases come in *classes* ([`class`]): the corpus, ordered so that the cases that aim at the
 //! mutant's hazards come first, and each of the generators. The unchanged kernels go through the
-//! very same procedure and must not be noticed by anybody.
+//! very same procedure and must not be accused by anything.
 //! [`generated`] makes mutants of every instruction in place of those that somebody thought of.
 //! [`rates`] asks the cheaper question: on the first case that shows a mutant, how many seeds do.
 
@@ -133,7 +133,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, MutantsError> {
     Ok(paths)
 }
 
-/// What noticed a mutant.
+/// What killed a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catch {
     /// Who, in a word or two: an observer of the emulator, `counts`, `no result`, or the output that

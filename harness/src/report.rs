@@ -12,6 +12,7 @@ use crate::engines::Missing;
 use std::fmt::Write as _;
 use std::path::Path;
 
+pub(crate) use rows::ratio_text;
 pub use rows::verdicts;
 
 /// How much a report says.

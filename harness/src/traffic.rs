@@ -28,7 +28,7 @@
 //! left to a device: comparisons that rounding leaves open, and `block`'s sums that come out as
 //! exactly zero, which are not sent; its global atomics are therefore an upper bound.
 
-mod cost;
+pub mod cost;
 mod tally;
 
 use std::collections::BTreeMap;

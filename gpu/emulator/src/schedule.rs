@@ -71,7 +71,7 @@ impl Schedule {
         Self { policy: Policy::Random(seed), approximation }
     }
 
-    /// A hostile order; approximate instructions are perturbed by the same seed.
+    /// An adversarial order; approximate instructions are perturbed by the same seed.
     #[must_use]
     pub fn adversarial(seed: u64) -> Self {
         let approximation = ApproximationMode::Perturbed(seed);

@@ -210,6 +210,8 @@ pub(super) fn open(choice: &AdapterChoice, options: &Options) -> Result<Opened, 
     if float_atomics == FloatAtomics::Native {
         features |= Features::SHADER_FLOAT32_ATOMIC;
     }
+    // The clock: what has none can do everything else.
+    features |= adapter.features() & Features::TIMESTAMP_QUERY;
     let gpu = Gpu::open(adapter, features)?;
     Ok(Opened { gpu, info: adapter.get_info(), float_atomics })
 }

@@ -11,6 +11,7 @@ use wgpu::{
     ComputePassDescriptor, MapMode,
 };
 
+use super::clock::Stamps;
 use super::device::Gpu;
 use super::pipeline::Kernel;
 use crate::engine::{EngineError, POISON};
@@ -188,6 +189,8 @@ pub(super) struct Arenas {
     outputs: Option<Buffer>,
     readback: Option<Buffer>,
     poison: Option<Buffer>,
+    /// The time of each dispatch, milliseconds, while they are timed.
+    pub(super) times: Option<Vec<f32>>,
 }
 
 /// The buffers of one submission.
@@ -288,16 +291,19 @@ impl Arenas {
         }
         let bound = self.bind(gpu, &submission)?;
         let outputs = submission.outputs;
+        let timed = self.times.is_some();
+        let stamps = timed.then(|| Stamps::new(gpu, submission.dispatches.len())).transpose()?;
         let (sender, receiver) = std::sync::mpsc::channel();
         let index = gpu.scoped("a submission", || {
             gpu.queue.write_buffer(&bound.params, 0, &submission.params);
             gpu.queue.write_buffer(&bound.inputs, 0, &submission.inputs);
-            let commands = encode(gpu, &bound, &submission);
+            let commands = encode(gpu, &bound, &submission, stamps.as_ref());
             let index = gpu.queue.submit([commands.finish()]);
             bound.readback.slice(..outputs).map_async(MapMode::Read, move |result| {
                 // The receiver is gone only if this call has failed already.
                 let _ = sender.send(result);
             });
+            stamps.iter().for_each(Stamps::map);
             index
         })?;
         gpu.wait(index)?;
@@ -316,6 +322,9 @@ impl Arenas {
             read(dispatch, &view);
         }
         drop(view);
+        if let (Some(times), Some(stamps)) = (&mut self.times, &stamps) {
+            times.extend(stamps.milliseconds(gpu)?);
+        }
         gpu.scoped("reading back", || bound.readback.unmap())
     }
 }
@@ -343,8 +352,14 @@ fn bind_group(gpu: &Gpu, bound: &Bound, dispatch: &Dispatch) -> BindGroup {
     })
 }
 
-/// Poison, what sums start from, all dispatches in one pass, and the way back.
-fn encode(gpu: &Gpu, bound: &Bound, submission: &Submission) -> CommandEncoder {
+/// Poison, what sums start from, all dispatches in one pass, or in one each where they are timed, and the
+/// way back.
+fn encode(
+    gpu: &Gpu,
+    bound: &Bound,
+    submission: &Submission,
+    stamps: Option<&Stamps>,
+) -> CommandEncoder {
     let mut commands =
         gpu.device.create_command_encoder(&CommandEncoderDescriptor { label: Some("jobs") });
     let mut at = 0;
@@ -365,14 +380,26 @@ fn encode(gpu: &Gpu, bound: &Bound, submission: &Submission) -> CommandEncoder {
             ),
         }
     }
-    let mut pass = commands
-        .begin_compute_pass(&ComputePassDescriptor { label: Some("jobs"), timestamp_writes: None });
-    for dispatch in &submission.dispatches {
-        pass.set_pipeline(&dispatch.kernel.pipeline);
-        pass.set_bind_group(0, &bind_group(gpu, bound, dispatch), &[]);
-        pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
+    let mut pass = |dispatches: &[Dispatch], timestamp_writes| {
+        let descriptor = ComputePassDescriptor { label: Some("jobs"), timestamp_writes };
+        let mut pass = commands.begin_compute_pass(&descriptor);
+        for dispatch in dispatches {
+            pass.set_pipeline(&dispatch.kernel.pipeline);
+            pass.set_bind_group(0, &bind_group(gpu, bound, dispatch), &[]);
+            pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
+        }
+    };
+    match stamps {
+        None => pass(&submission.dispatches, None),
+        Some(stamps) => {
+            for (number, dispatch) in (0..).zip(submission.dispatches.chunks(1)) {
+                pass(dispatch, Some(stamps.of(number)));
+            }
+        }
     }
-    drop(pass);
+    if let Some(stamps) = stamps {
+        stamps.resolve(&mut commands);
+    }
     commands.copy_buffer_to_buffer(&bound.outputs, 0, &bound.readback, 0, submission.outputs);
     commands
 }

@@ -9,6 +9,9 @@ use crate::workloads::splat::floor::Work;
 /// (DISTWAR, arXiv 2401.05345, abstract).
 pub const PAPER: f64 = 2.44;
 
+/// The same at most.
+pub const PAPER_AT_MOST: f64 = 5.7;
+
 /// What an engine's clock said of a scene.
 #[derive(Clone, Debug)]
 pub struct EngineTimes {
@@ -116,6 +119,8 @@ pub struct Summary {
     /// Arithmetic mean over the scenes: how many times the best DISTWAR setting is faster than
     /// `atomic`.
     pub distwar: f64,
+    /// The largest of them.
+    pub distwar_at_most: f64,
     /// The same for the best reduction of all.
     pub overall: f64,
 }
@@ -134,7 +139,8 @@ impl Summary {
         let ratios = ratios.filter(|ratios| !ratios.is_empty())?;
         #[expect(clippy::cast_precision_loss, reason = "a number of scenes")]
         let mean = |k: usize| ratios.iter().map(|r| r[k]).sum::<f64>() / ratios.len() as f64;
-        Some(Self { scenes: ratios.len(), distwar: mean(0), overall: mean(1) })
+        let distwar_at_most = ratios.iter().map(|r| r[0]).fold(0.0, f64::max);
+        Some(Self { scenes: ratios.len(), distwar: mean(0), distwar_at_most, overall: mean(1) })
     }
 
     /// Whether the paper's figure is reached.
@@ -179,7 +185,8 @@ mod tests {
         assert_eq!(one.distwar().map(|(setting, _)| setting.threshold), Some(8), "sw-b");
         assert_eq!(two.distwar().map(|(setting, _)| setting.threshold), Some(4), "sw-s");
         let summary = Summary::of(&[&one, &two]).expect("two scenes");
-        assert_eq!(summary, Summary { scenes: 2, distwar: 2.5, overall: 3.0 }, "means");
+        let expected = Summary { scenes: 2, distwar: 2.5, distwar_at_most: 3.0, overall: 3.0 };
+        assert_eq!(summary, expected, "means");
         assert!(summary.reaches_the_paper() && summary.beats_both(), "{summary:?}");
         let alone = Summary::of(&[&two]).expect("one scene");
         assert!(!alone.reaches_the_paper() && !alone.beats_both(), "{alone:?}");

@@ -63,6 +63,12 @@ impl Row {
         }
     }
 
+    /// The largest error / bound of all elements that are not exact, if there is one.
+    #[must_use]
+    pub fn largest(&self) -> Option<f64> {
+        self.furthest.or(self.tally.sharpness.quantile(1.0))
+    }
+
     /// Runs with that verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> u64 {

@@ -75,8 +75,8 @@ pub struct AcceptancePlan {
     pub engines: Vec<String>,
     /// Trained scenes.
     pub scenes: Vec<ScenePlan>,
-    /// Folder of named scenes; `None` if none was named and the default is not there.
-    pub corpus: Option<PathBuf>,
+    /// Folder of named scenes.
+    pub corpus: PathBuf,
 }
 
 /// How much is done.
@@ -128,10 +128,7 @@ impl AcceptanceArgs {
             size,
             engines: self.engine,
             scenes,
-            corpus: match self.corpus {
-                Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                None => paths::default_corpus(NAME),
-            },
+            corpus: paths::corpus(self.corpus.as_deref(), NAME)?,
         })
     }
 }
@@ -249,10 +246,6 @@ fn note_missing(acceptance: &mut Acceptance, plan: &AcceptancePlan) {
             format!("engines that are not here: {} ('Devices' says why)", missing.join(", "));
         acceptance.not_exercised.push(what);
     }
-    if plan.corpus.is_none() {
-        let what = "the corpus: no folder corpora/splat here (--corpus names another)";
-        acceptance.not_exercised.push(what.to_owned());
-    }
     if plan.scenes.is_empty() {
         let what = "trained scenes: none was given (--scenes, or --ply with --cameras)";
         acceptance.not_exercised.push(what.to_owned());
@@ -344,16 +337,17 @@ fn check(
     Ok(Check { subject: name, reports, files })
 }
 
-/// Counts every scene, and times it on every engine that has a clock.
+/// Counts every scene, and times it on every engine that has a clock and is no driver in software, whose
+/// times say nothing of a GPU ('splatcheck sweep' takes them where they are asked for).
 fn measure_all(
     acceptance: &mut Acceptance,
     plan: &AcceptancePlan,
     cases: Vec<Case>,
 ) -> Result<(), CliError> {
     let program = Program::find().map_err(CliError::of)?;
-    let engines: Vec<Found> = acceptance.discovery.found.clone();
-    let mut lane_widths: Vec<u32> =
-        engines.iter().filter(|e| !e.is_software()).map(|e| e.info.lane_width).collect();
+    let (software, engines): (Vec<_>, Vec<_>) =
+        acceptance.discovery.found.iter().cloned().partition(|found| found.is_software());
+    let mut lane_widths: Vec<u32> = engines.iter().map(|e| e.info.lane_width).collect();
     lane_widths.push(NVIDIA_LANES);
     lane_widths.sort_unstable();
     lane_widths.dedup();
@@ -379,8 +373,18 @@ fn measure_all(
         acceptance.scenes.push(scene);
     }
     bar.finish_and_clear();
+    note_software(acceptance, &software);
     note_silent(acceptance, &silent);
     Ok(())
+}
+
+/// Says which engines are not timed because they run on the processor.
+fn note_software(acceptance: &mut Acceptance, software: &[Found]) {
+    let names: Vec<_> = software.iter().map(|found| found.spec.id()).collect();
+    if !names.is_empty() {
+        let what = format!("times on {}: these run on the processor", names.join(", "));
+        acceptance.not_exercised.push(what);
+    }
 }
 
 /// Says which engines gave no times: those without a clock, and those that failed.
@@ -396,7 +400,7 @@ fn note_silent(acceptance: &mut Acceptance, silent: &[(String, EngineError)]) {
         acceptance.faults.push(format!("timing on {id}: {error}"));
     }
     if acceptance.scenes.iter().all(|scene| scene.times.iter().all(|t| t.outcome.is_err())) {
-        let what = "speed against the paper's figure, and the floor: no engine here has a clock";
+        let what = "speed against the paper's figure, and the floor: no GPU here has a clock";
         acceptance.not_exercised.push(what.to_owned());
     }
 }

@@ -81,11 +81,13 @@ pub enum Command {
     Wgsl(Box<super::wgsl::WgslArgs>),
     /// Count what the reductions send to memory, of splats and of grid encodings
     Traffic(super::traffic::TrafficArgs),
+    /// Show which threshold is best: atomics, modelled and measured time, error / bound
+    Sweep(super::sweep::SweepArgs),
     /// Fit Gaussians to a picture or a scene with each kernel's gradients, PSNR by step
     Train(super::train::TrainArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
     Schedules(SchedulesArgs),
-    /// Run kernels made wrong on purpose and say what notices them
+    /// Run kernels made wrong on purpose and say what kills them
     Mutants(Box<MutantsArgs>),
     /// Judge generated cases until time is up
     Fuzz(Box<super::fuzz::FuzzArgs>),
@@ -283,8 +285,8 @@ pub struct EngineArgs {
 pub enum Subject {
     /// A corpus and random scenes.
     Campaign {
-        /// Folder of named scenes; `None` if none was named and the default is not there.
-        corpus: Option<PathBuf>,
+        /// Folder of named scenes.
+        corpus: PathBuf,
         /// Number of random scenes.
         cases: u32,
         /// Their seed.
@@ -432,10 +434,7 @@ impl CheckArgs {
                 Subject::Case(paths::readable_file("--case", &case)?)
             }
             _ => Subject::Campaign {
-                corpus: match self.corpus {
-                    Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-                    None => paths::default_corpus(workload.name()),
-                },
+                corpus: paths::corpus(self.corpus.as_deref(), workload.name())?,
                 cases: self.cases,
                 seed: self.seed,
             },

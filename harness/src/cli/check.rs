@@ -100,23 +100,8 @@ fn conclude(
     let missing = plan.discovery.in_vain(plan.named);
     let report = Report { about: &about, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    without_corpus(plans, out)?;
     let evidence = Evidence::new(reports, missing);
     plan.gate.conclude(&evidence, &files, out)
-}
-
-/// Says which corpus is not there.
-fn without_corpus(plans: &[CheckPlan], out: &mut dyn Write) -> Result<(), CliError> {
-    for plan in plans {
-        if let Subject::Campaign { corpus: None, .. } = plan.subject {
-            writeln!(
-                out,
-                "NOT EXERCISED: the corpus: no folder corpora/{} here (--corpus names another)",
-                plan.workload.name()
-            )?;
-        }
-    }
-    Ok(())
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which
@@ -164,9 +149,7 @@ impl Cases {
                 cases.filed = views.map(|case| Arc::new(case) as AnyCase).collect();
             }
             Subject::Campaign { corpus, cases: random, seed } => {
-                if let Some(folder) = corpus {
-                    cases.filed = cases.workload.read_corpus(folder).map_err(caused)?;
-                }
+                cases.filed = cases.workload.read_corpus(corpus).map_err(caused)?;
                 (cases.random, cases.seed) = (u64::from(*random), *seed);
             }
         }

@@ -82,13 +82,7 @@ impl CoverageArgs {
     pub fn resolve(self) -> Result<CoveragePlan, CliError> {
         let workload = under(self.workload, self.convention)?;
         let artifacts = chosen(workload.name(), &self.kernel)?;
-        let corpus = match self.corpus {
-            Some(folder) => Some(paths::readable_folder("--corpus", &folder)?),
-            None => paths::default_corpus(workload.name()),
-        };
-        if corpus.is_none() && self.cases == 0 {
-            return Err(CliError::new("--cases 0 and no corpus: there is nothing to run"));
-        }
+        let corpus = paths::corpus(self.corpus.as_deref(), workload.name())?;
         let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
         let unreachable = match &self.unreachable {
             Some(file) => read_unreachable(&paths::readable_file("--unreachable", file)?)?,

@@ -63,16 +63,10 @@ impl FormulationsArgs {
         let SceneArgs { ply, cameras, camera } = self.scene;
         let subject = match ply.zip(cameras) {
             Some((ply, cameras)) => Subject::Scene(resolve_scene(&ply, &cameras, camera)?),
-            None => Subject::Corpus(self.corpus.map_or_else(default_corpus, Ok)?),
+            None => Subject::Corpus(self.corpus.map_or_else(|| paths::default_corpus(NAME), Ok)?),
         };
         Ok(FormulationsPlan { subject, convention: self.convention })
     }
-}
-
-fn default_corpus() -> Result<PathBuf, CliError> {
-    paths::default_corpus(NAME).ok_or_else(|| {
-        CliError::new("there is no corpora/splat here: --corpus or --ply says what to measure on")
-    })
 }
 
 /// Carries out the plan.

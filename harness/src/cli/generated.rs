@@ -1,5 +1,5 @@
 //! `splatcheck mutants --generate`: changes every kernel instruction by instruction and says which
-//! changes nobody notices.
+//! changes survive.
 
 use std::io::Write;
 use std::time::Instant;
@@ -168,11 +168,11 @@ fn names(subjects: &[Subject]) -> Vec<&'static str> {
     names
 }
 
-/// The classes of cases of every workload; one without a corpus has those of its generators.
+/// The classes of cases of every workload.
 fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError> {
     let mut all = Vec::new();
     for name in names(subjects) {
-        all.extend(classes_of(name, paths::default_corpus(name).as_deref(), count)?);
+        all.extend(classes_of(name, &paths::default_corpus(name)?, count)?);
     }
     Ok(all)
 }
@@ -184,10 +184,10 @@ fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
     let judged = |case: AnyCase| kernel.judged(&case, formulation).unwrap_or(case);
     if own.cases.is_empty() {
         let workload = "splat";
-        let corpus = own.corpus.clone().or_else(|| paths::default_corpus(workload));
+        let corpus = own.corpus.clone().map_or_else(|| paths::default_corpus(workload), Ok)?;
         return match &own.manifest {
-            None => classes_of(workload, corpus.as_deref(), count),
-            Some(_) => classes_judged(workload, corpus.as_deref(), count, &judged),
+            None => classes_of(workload, &corpus, count),
+            Some(_) => classes_judged(workload, &corpus, count, &judged),
         };
     }
     let cases = own.cases.iter().map(|file| Ok(judged(read_case(file)?.case)));

@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Judge your own kernel", &["ptx", "wgsl", "check", "cases", "judge"]),
     ("Look for more", &["fuzz", "merge", "schedules", "replay", "report"]),
     ("Why believe it", &["mutants", "coverage", "formulations"]),
-    ("The oracle, and what kernels come to", &["oracle", "render", "traffic", "train"]),
+    ("The oracle, and what kernels come to", &["oracle", "render", "traffic", "sweep", "train"]),
     ("This machine", &["devices", "acceptance", "completions", "man"]),
 ];
 

@@ -1,4 +1,4 @@
-//! `splatcheck mutants`: runs kernels made wrong on purpose and says what noticed them.
+//! `splatcheck mutants`: runs kernels made wrong on purpose and says what kills them.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -67,10 +67,7 @@ fn classes_for(mutants: &[Mutant], count: u32) -> Result<Vec<Class>, CliError> {
     let names: BTreeSet<_> = mutants.iter().map(|mutant| mutant.workload.as_str()).collect();
     let mut all = Vec::new();
     for name in names {
-        let folder = paths::default_corpus(name).ok_or_else(|| {
-            CliError::new(format!("no folder corpora/{name} here, which mutants need"))
-        })?;
-        all.extend(classes_of(name, Some(&folder), count)?);
+        all.extend(classes_of(name, &paths::default_corpus(name)?, count)?);
     }
     Ok(all)
 }
@@ -78,7 +75,7 @@ fn classes_for(mutants: &[Mutant], count: u32) -> Result<Vec<Class>, CliError> {
 /// The classes of cases of a workload, with the corpus of a folder.
 pub(super) fn classes_of(
     workload: &str,
-    corpus: Option<&Path>,
+    corpus: &Path,
     count: u32,
 ) -> Result<Vec<Class>, CliError> {
     let (workload, corpus) = named_cases(workload, corpus)?;
@@ -88,7 +85,7 @@ pub(super) fn classes_of(
 /// The same of cases as a kernel is judged on them.
 pub(super) fn classes_judged(
     workload: &str,
-    corpus: Option<&Path>,
+    corpus: &Path,
     count: u32,
     judged: &dyn Fn(AnyCase) -> AnyCase,
 ) -> Result<Vec<Class>, CliError> {
@@ -99,13 +96,13 @@ pub(super) fn classes_judged(
 /// A workload with the cases of a folder.
 fn named_cases(
     workload: &str,
-    corpus: Option<&Path>,
+    corpus: &Path,
 ) -> Result<(Arc<dyn Workload>, Vec<AnyCase>), CliError> {
     let workload = workloads::find(workload)
         .map_err(|error| CliError::caused("cannot run the mutants", error))?;
-    let corpus = corpus.map(|folder| workload.read_corpus(folder)).transpose();
+    let corpus = workload.read_corpus(corpus);
     let corpus = corpus.map_err(|error| CliError::caused("cannot read the corpus", error))?;
-    Ok((workload, corpus.unwrap_or_default()))
+    Ok((workload, corpus))
 }
 
 /// Runs them all.

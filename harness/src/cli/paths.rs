@@ -100,10 +100,26 @@ pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(),
     )))
 }
 
-/// A workload's corpus in the working folder, else the one of the source tree that this program lies in.
-#[must_use]
-pub fn default_corpus(workload: &str) -> Option<PathBuf> {
-    source_tree::folder(&format!("corpora/{workload}"))
+/// The corpus that was named, or else the workload's own.
+///
+/// # Errors
+/// As [`readable_folder`] and [`default_corpus`].
+pub fn corpus(named: Option<&Path>, workload: &str) -> Result<PathBuf, CliError> {
+    match named {
+        Some(folder) => readable_folder("--corpus", folder),
+        None => default_corpus(workload),
+    }
+}
+
+/// A workload's corpus in the working folder, else the one of the source tree that this program lies in,
+/// else the one that is built in.
+///
+/// # Errors
+/// There is none: a workload of a later version.
+pub fn default_corpus(workload: &str) -> Result<PathBuf, CliError> {
+    let within = format!("corpora/{workload}");
+    let missing = || CliError::new(format!("no folder {within} here: --corpus names another"));
+    source_tree::folder(&within).ok_or_else(missing)
 }
 
 #[cfg(test)]

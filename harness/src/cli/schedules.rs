@@ -144,10 +144,9 @@ impl SchedulesArgs {
             let order = *order;
             (first..first + seeds).map(move |seed| Round::new(order, seed))
         };
-        let missing = || CliError::new("no folder corpora/splat here: --corpus names another");
         let corpus = match self.corpus {
             Some(folder) => folder,
-            None => paths::default_corpus(NAME).ok_or_else(missing)?,
+            None => paths::default_corpus(NAME)?,
         };
         Ok(SchedulesPlan {
             rounds: kinds.iter().flat_map(rounds).collect(),

@@ -1,7 +1,7 @@
 //! `splatcheck traffic`: what each reduction and threshold sends to memory, of splats and of grid
 //! encodings, counted without a GPU.
 
-mod options;
+pub(super) mod options;
 pub(super) mod part;
 
 use std::io::Write;

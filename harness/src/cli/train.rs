@@ -1,6 +1,6 @@
 //! `splatcheck train`: fits Gaussians to a picture or a scene with the gradients of each engine's kernels.
 
-mod options;
+pub(super) mod options;
 mod report;
 
 use std::io::Write;

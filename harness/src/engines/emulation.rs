@@ -23,7 +23,7 @@ pub enum Order {
     Lockstep,
     /// A random order from this seed, which also perturbs approximate instructions.
     Random(u64),
-    /// A hostile order from this seed, which also perturbs approximate instructions.
+    /// An adversarial order from this seed, which also perturbs approximate instructions.
     Adversarial(u64),
 }
 

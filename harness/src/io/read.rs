@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::built_in;
 use super::error::{InputError, Problem};
 
 /// The bytes of a regular file. Pipes and devices are refused: they have no size to check
@@ -16,6 +17,9 @@ pub(crate) fn bytes(file: &Path) -> Result<Vec<u8>, InputError> {
         source,
         advice: "check the path and its permissions".to_owned(),
     };
+    if let Some(bytes) = built_in::bytes(file) {
+        return Ok(bytes.to_vec());
+    }
     if !std::fs::metadata(file).map_err(failed)?.is_file() {
         return Err(Problem::new("the path", "not a regular file", "give a file").in_file(file));
     }
@@ -33,14 +37,15 @@ pub(crate) fn files(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, 
         source,
         advice: "give the folder of a corpus".to_owned(),
     };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let file = entry.map_err(failed)?.path();
-        if file.extension().is_some_and(|own| extensions.iter().any(|extension| own == *extension))
-        {
-            files.push(file);
-        }
-    }
+    let mut files: Vec<PathBuf> = match built_in::files(folder) {
+        Some(files) => files.collect(),
+        None => std::fs::read_dir(folder)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+            .map_err(failed)?,
+    };
+    files.retain(|file| {
+        file.extension().is_some_and(|own| extensions.iter().any(|extension| own == *extension))
+    });
     if files.is_empty() {
         let known: Vec<_> = extensions.iter().rev().map(|known| format!(".{known}")).collect();
         let advice = format!("a corpus is a folder of {} files", known.join(" or "));

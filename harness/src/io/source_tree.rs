@@ -1,8 +1,11 @@
 //! The source tree that this program was built in, found when it runs: no path of the machine that
-//! built it is part of the program, and a copy of it elsewhere finds nothing that is not there.
+//! built it is part of the program, and a copy of it elsewhere finds nothing that is not there, or what is
+//! [built in](super::built_in).
 
 use std::env;
 use std::path::{Path, PathBuf};
+
+use super::built_in;
 
 /// The folder by which the tree is known.
 const CORPUS: &str = "corpora/splat";
@@ -22,12 +25,13 @@ fn above(path: &Path) -> Option<PathBuf> {
 }
 
 /// A folder of the tree by its path within it: that of the working folder if there is one, so that
-/// whoever stands in a tree uses its files, else that of [`root`].
+/// whoever stands in a tree uses its files, else that of [`root`], else what is built in.
 #[must_use]
 pub fn folder(within: &str) -> Option<PathBuf> {
     let here = Some(PathBuf::new());
     let roots = [here, root()].into_iter().flatten();
-    roots.map(|root| root.join(within)).find(|folder| folder.is_dir())
+    let there = roots.map(|root| root.join(within)).find(|folder| folder.is_dir());
+    there.or_else(|| built_in::folder(within))
 }
 
 #[cfg(test)]

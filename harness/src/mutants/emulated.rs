@@ -76,7 +76,7 @@ impl Emulated {
         takes(&self.kernel, self.stage, trial)
     }
 
-    /// Runs a case under a schedule with every setting and says who noticed something first, and
+    /// Runs a case under a schedule with every setting and says what killed it first, and
     /// under which setting.
     ///
     /// # Errors

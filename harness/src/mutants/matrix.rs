@@ -24,7 +24,7 @@ pub enum Order {
     Lockstep,
     /// Random orders, by seed.
     Random,
-    /// Hostile orders, by seed.
+    /// Adversarial orders, by seed.
     Adversarial,
     /// As the device likes.
     Device,
@@ -66,7 +66,7 @@ pub struct Cell {
     pub class: &'static str,
     /// Times that the class was gone through: once, or once for each seed.
     pub runs: u32,
-    /// Runs in which somebody noticed the mutant.
+    /// Runs that killed the mutant.
     pub killed: u32,
     /// Cases up to the one that killed, for each run that did, sorted.
     pub cases_to_kill: Vec<u32>,
@@ -74,7 +74,7 @@ pub struct Cell {
     pub cases: u64,
     /// Seconds that all runs took.
     pub seconds: f64,
-    /// Who noticed it, and in how many runs.
+    /// What killed it, and in how many runs.
     pub caught_by: BTreeMap<String, u32>,
     /// The first catch in full: case, setting, words.
     pub example: Option<String>,

@@ -1,9 +1,9 @@
-//! How reliably a mutant is noticed on the first case that shows it, seed by seed.
+//! How reliably a mutant is killed on the first case that shows it, seed by seed.
 //!
 //! The matrix ([`super::matrix`]) goes through whole classes once for every seed. Here a killing case
 //! is found first, in lockstep with every setting, or where that shows nothing under one schedule of
 //! each kind; then that case runs under the setting that showed the mutant, with every seed of random
-//! and of hostile schedules. The right kernel runs beside it under the same schedules, unnoticed.
+//! and of adversarial schedules. The right kernel runs beside it under the same schedules, and is not accused.
 
 use super::Mutant;
 use super::class::{Class, Trial};
@@ -28,13 +28,13 @@ pub struct Rate {
     pub kernel: String,
     /// Why no input can tell it from the original, if that is so.
     pub equivalent: Option<String>,
-    /// Cases that were run until it was noticed, or all.
+    /// Cases that were run until it was killed, or all.
     pub cases: u32,
     /// The case and schedules that show it; `None` for a survivor.
     pub shown: Option<Shown>,
 }
 
-/// How a mutant is noticed on one case under one setting.
+/// How a mutant is killed on one case under one setting.
 #[derive(Clone, Debug, Serialize)]
 pub struct Shown {
     /// The class of the case.
@@ -47,11 +47,11 @@ pub struct Shown {
     pub seeds: u32,
     /// Random schedules that showed it.
     pub random: u32,
-    /// Hostile schedules that showed it.
+    /// Adversarial schedules that showed it.
     pub adversarial: u32,
-    /// Schedules of both kinds under which the right kernel was noticed.
+    /// Schedules of both kinds under which the right kernel was accused.
     pub false_alarms: u32,
-    /// Who noticed it.
+    /// What killed it.
     pub caught_by: BTreeSet<String>,
 }
 
@@ -114,7 +114,7 @@ pub fn summary(rates: &[Rate]) -> Summary {
 #[must_use]
 pub fn markdown(rates: &[Rate]) -> String {
     let mut text = "| mutant | hazards | kernel | cases | shown by | lockstep | random | \
-                    adversarial | noticed by |\n|---|---|---|---|---|---|---|---|---|\n"
+                    adversarial | killed by |\n|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for rate in rates {
         let hazards: Vec<_> = rate.hazards.iter().map(u8::to_string).collect();

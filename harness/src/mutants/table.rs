@@ -5,7 +5,7 @@ use super::matrix::{Cell, Order, UNCHANGED};
 use crate::table::table;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of the seeds that must notice a mutant which one seed notices: else it was luck.
+/// Share of the seeds that must kill a mutant which one seed kills: else it was luck.
 const RELIABLE: (u32, u32) = (19, 20);
 
 /// What the matrix comes to.
@@ -13,11 +13,11 @@ const RELIABLE: (u32, u32) = (19, 20);
 pub struct Summary {
     /// Mutants, without repetitions for their kernels.
     pub mutants: usize,
-    /// Kernels with the engine on which nobody noticed anything, though they are not equivalent.
+    /// Mutated kernels with the engine on which nothing killed them, though they are not equivalent.
     pub survivors: Vec<String>,
     /// Kernels that no kind of schedule shows in at least 19 of 20 seeds.
     pub luck: Vec<String>,
-    /// Right kernels that somebody noticed something about.
+    /// Right kernels that were accused.
     pub false_alarms: Vec<String>,
     /// Cases to kill of every kernel on every engine that killed it, by the quickest kind of
     /// schedule and class, sorted.
@@ -68,9 +68,9 @@ pub fn summary(mutants: &[Mutant], cells: &[Cell]) -> Summary {
         let label = format!("{mutant} ({kernel} on {engine})");
         let killed = cells.iter().any(|cell| cell.killed > 0);
         if mutant == UNCHANGED {
-            let noticed = cells.iter().filter_map(|cell| cell.example.as_ref());
+            let accused = cells.iter().filter_map(|cell| cell.example.as_ref());
             let alarm = |example: &String| format!("{label}: {example}");
-            summary.false_alarms.extend(noticed.map(alarm));
+            summary.false_alarms.extend(accused.map(alarm));
         } else if !killed && !is_equivalent(mutants, &mutant) {
             summary.survivors.push(label);
         } else if killed && !cells.iter().any(|cell| reliable(cell)) {
@@ -103,7 +103,7 @@ fn best<'c>(cells: &[&'c Cell], order: Order) -> Option<&'c Cell> {
     of.max_by_key(|cell| (cell.killed, std::cmp::Reverse(cell.median()))).copied()
 }
 
-/// Who noticed it in any run, most often first.
+/// What killed it in any run, most often first.
 fn caught_by(cells: &[&Cell]) -> String {
     let mut by: BTreeMap<&str, u32> = BTreeMap::new();
     for (who, runs) in cells.iter().flat_map(|cell| &cell.caught_by) {
@@ -115,7 +115,7 @@ fn caught_by(cells: &[&Cell]) -> String {
     if names.is_empty() { "nobody".to_owned() } else { names.join(", ") }
 }
 
-/// One line for every kernel on every engine: who noticed it, and for each kind of schedule the rate
+/// One line for every kernel on every engine: what killed it, and for each kind of schedule the rate
 /// and the median of cases on the class that shows it best.
 #[must_use]
 pub fn summary_table(mutants: &[Mutant], cells: &[Cell]) -> String {

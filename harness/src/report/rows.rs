@@ -15,7 +15,7 @@ pub(super) fn engines(reports: &[EngineReport]) -> String {
     let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
     for report in reports {
         let count = |verdict| -> u64 { report.rows.values().map(|row| row.count(verdict)).sum() };
-        let largest = report.rows.values().filter_map(largest_ratio).reduce(f64::max);
+        let largest = report.rows.values().filter_map(Row::largest).reduce(f64::max);
         let mut cells = vec![
             report.id.clone(),
             report.runs().to_string(),
@@ -30,13 +30,8 @@ pub(super) fn engines(reports: &[EngineReport]) -> String {
 }
 
 /// Error / bound as people read it: two digits near 1, powers of ten beside it.
-fn ratio_text(ratio: f64) -> String {
+pub(crate) fn ratio_text(ratio: f64) -> String {
     if (0.01..1000.0).contains(&ratio) { format!("{ratio:.2}") } else { format!("{ratio:.1e}") }
-}
-
-/// The largest error / bound of a row.
-fn largest_ratio(row: &Row) -> Option<f64> {
-    row.furthest.or(row.tally.sharpness.quantile(1.0))
 }
 
 /// One row for every engine, stage and reduction.
@@ -88,7 +83,7 @@ fn verdict_row(engine: &str, stage: &str, reduction: &str, row: &Row) -> Vec<Str
     cells.extend(counts.map(|count: u64| count.to_string()));
     cells.push(ratio(sharpness.quantile(0.5)));
     cells.push(ratio(sharpness.quantile(0.99)));
-    cells.push(ratio(largest_ratio(row)));
+    cells.push(ratio(row.largest()));
     cells
 }
 

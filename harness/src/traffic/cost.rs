@@ -3,9 +3,34 @@
 use std::collections::BTreeMap;
 
 use splatcheck_gpu::Setting;
-use splatcheck_gpu::reduction::{InRegisters, LaneHas, Sends};
+use splatcheck_gpu::reduction::{InRegisters, LaneHas, OfWorkgroup, Sends};
 
 use super::{Counts, Steps};
+
+/// What a warp's shuffle of one value costs, in atomic operations of one lane, where nothing else is said:
+/// the time of five scenes on an H100 (docs/src/traffic.md).
+pub const PRICE: f64 = 0.25;
+
+/// The modelled time of a setting, in atomic operations of one lane: operations on global memory and, at
+/// that price, shuffles. `None` where workgroups add up on their own or nothing is atomic, of which the
+/// model says nothing.
+#[must_use]
+pub fn modelled(
+    setting: Setting,
+    operations: u64,
+    shuffles: Option<u64>,
+    price: f64,
+) -> Option<f64> {
+    let alone = setting.reduction.row().of_workgroup == OfWorkgroup::Nothing;
+    let shuffles = shuffles.filter(|_| alone)?;
+    Some(operations as f64 + price * shuffles as f64)
+}
+
+/// The cheapest; of equal ones the last, which has the largest threshold.
+#[must_use]
+pub fn cheapest(costs: impl Iterator<Item = (Setting, f64)>) -> Option<(Setting, f64)> {
+    costs.reduce(|best, next| if next.1 <= best.1 { next } else { best })
+}
 
 impl Counts {
     /// Warp-wide shuffles of values that a setting's CUDA kernel makes to add up lanes: for each value of a

@@ -25,7 +25,7 @@ fn counts(stage: &RasterStage, lane_width: u32) -> Counts {
 }
 
 /// Overlapping Gaussians over partial tiles, more of them than a batch.
-fn crowd() -> RasterStage {
+pub(crate) fn crowd() -> RasterStage {
     let case = Case {
         name: "crowd".into(),
         id: None,

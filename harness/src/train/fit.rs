@@ -51,8 +51,9 @@ pub enum End {
 /// What became of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// PSNR over all views, dB: before each step, and after the last.
-    pub psnr: Vec<f64>,
+    /// PSNR over all views, dB, with the step before which it is: one every turn of the views, and one
+    /// after the last step.
+    pub psnr: Vec<(usize, f64)>,
     /// How it ended.
     pub end: End,
     /// What it took.
@@ -63,13 +64,15 @@ impl Curve {
     /// The largest difference from another run's PSNR at the same step, dB; `None` where no step is common.
     #[must_use]
     pub fn farthest(&self, other: &Self) -> Option<f64> {
-        self.differences(other).reduce(f64::max)
+        self.differences(other).map(|(_, difference)| difference).reduce(f64::max)
     }
 
-    /// The differences by step.
-    pub fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = f64> + 'a {
+    /// The differences with their steps.
+    pub fn differences<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (usize, f64)> + 'a {
         // The same image twice has no difference, also where its PSNR is infinite.
-        let of = |(a, b): (&f64, &f64)| if a == b { 0.0 } else { (a - b).abs() };
+        let of = |((step, a), (_, b)): (&(usize, f64), &(usize, f64))| {
+            (*step, if a == b { 0.0 } else { (a - b).abs() })
+        };
         self.psnr.iter().zip(&other.psnr).map(of)
     }
 }
@@ -80,7 +83,7 @@ impl Fit {
         let start = Instant::now();
         let mut parameters = self.start.clone();
         let mut adam = Adam::new(&parameters, extent(&parameters));
-        let mut curve = Vec::with_capacity(self.steps + 1);
+        let mut curve = Vec::new();
         let mut end = End::Done;
         for step in 0..self.steps {
             match self.gradients(step, &parameters, backward, &mut curve) {
@@ -99,26 +102,32 @@ impl Fit {
             done();
         }
         if end == End::Done {
-            match self.forward(&parameters) {
-                Ok((_, psnr)) => curve.push(psnr),
+            match self.all_views(&parameters) {
+                Ok((_, psnr)) => curve.push((self.steps, psnr)),
                 Err(error) => end = End::Failed { step: self.steps, error },
             }
         }
         Curve { psnr: curve, end, seconds: start.elapsed().as_secs_f64() }
     }
 
-    /// The gradients of one step by the parameters; its PSNR goes to `curve`.
+    /// The gradients of one step by the parameters. Where the turn of the views begins, all of them are
+    /// rendered, and their PSNR goes to `curve`.
     fn gradients(
         &self,
         step: usize,
         parameters: &Parameters,
         backward: &mut dyn Backward,
-        curve: &mut Vec<f64>,
+        curve: &mut Vec<(usize, f64)>,
     ) -> Result<Parameters, EngineError> {
-        let (mut rendered, psnr) = self.forward(parameters)?;
-        curve.push(psnr);
-        let turn = step % rendered.len();
-        let Rendered { mut case, mut raster } = rendered.swap_remove(turn);
+        let turn = step % self.target.views.len();
+        let Rendered { mut case, mut raster } = match turn {
+            0 => {
+                let (first, psnr) = self.all_views(parameters)?;
+                curve.push((step, psnr));
+                first
+            }
+            other => self.rendered(&self.target.views[other], parameters)?,
+        };
         let image = wide(raster.render_colors());
         let gradient = self.loss.gradient(&image, &self.target.views[turn].colors);
         #[expect(clippy::cast_possible_truncation, reason = "kernels are given f32")]
@@ -128,20 +137,26 @@ impl Fit {
         Ok(parameters.chain(backward.gradients(&case, &raster)?))
     }
 
-    /// Every view, and the PSNR over all of them.
-    fn forward(&self, parameters: &Parameters) -> Result<(Vec<Rendered>, f64), EngineError> {
-        let gaussians = parameters.gaussians();
+    /// The first view, and the PSNR over all of them.
+    fn all_views(&self, parameters: &Parameters) -> Result<(Rendered, f64), EngineError> {
         let mut squares = 0.0;
-        let mut rendered = Vec::with_capacity(self.target.views.len());
+        let mut first = None;
         for view in &self.target.views {
-            let case = self.case(view, gaussians.clone());
-            let raster = RasterStage::new(&case, 0);
-            let raster = raster.map_err(|error| EngineError::TooLarge(error.to_string()))?;
-            squares += Loss::L2.value(&wide(raster.render_colors()), &view.colors);
-            rendered.push(Rendered { case, raster });
+            let rendered = self.rendered(view, parameters)?;
+            squares += Loss::L2.value(&wide(rendered.raster.render_colors()), &view.colors);
+            first.get_or_insert(rendered);
         }
-        let psnr = psnr(squares / rendered.len() as f64);
-        Ok((rendered, psnr))
+        let psnr = psnr(squares / self.target.views.len() as f64);
+        let none = || EngineError::Input("there is no view to fit".to_owned());
+        Ok((first.ok_or_else(none)?, psnr))
+    }
+
+    /// One view.
+    fn rendered(&self, view: &View, parameters: &Parameters) -> Result<Rendered, EngineError> {
+        let case = self.case(view, parameters.gaussians());
+        let raster = RasterStage::new(&case, 0);
+        let raster = raster.map_err(|error| EngineError::TooLarge(error.to_string()))?;
+        Ok(Rendered { case, raster })
     }
 
     /// The Gaussians before one camera, without a loss.

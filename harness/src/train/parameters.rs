@@ -3,7 +3,7 @@
 
 use splatcheck_gpu::ProjectGradients;
 use splatcheck_reference::arithmetic::exp;
-use splatcheck_reference::splat::render::Gradients;
+use splatcheck_reference::splat::backward::project::ProjectionGradients;
 use splatcheck_reference::splat::{Colors, Gaussians};
 
 /// The parameters of N Gaussians, or a number for each of them (gradients, moments).
@@ -36,8 +36,8 @@ pub struct StageGradients {
     pub colors: Vec<f64>,
 }
 
-impl From<Gradients<f64>> for StageGradients {
-    fn from(all: Gradients<f64>) -> Self {
+impl From<ProjectionGradients<f64>> for StageGradients {
+    fn from(all: ProjectionGradients<f64>) -> Self {
         Self {
             means: all.v_means.into_flattened(),
             quats: all.v_quats.into_flattened(),

@@ -38,7 +38,8 @@ pub fn plot(title: &str, curves: &[(String, &Curve)]) -> Result<String, PlotErro
 
 /// The last step of any run, at least 1.
 fn last(curves: &[(String, &Curve)]) -> usize {
-    curves.iter().map(|(_, curve)| curve.psnr.len()).max().unwrap_or(0).saturating_sub(1).max(1)
+    let last = curves.iter().filter_map(|(_, curve)| curve.psnr.last()).map(|point| point.0);
+    last.max().unwrap_or(0).max(1)
 }
 
 fn psnr(area: &Area<'_>, title: &str, curves: &[(String, &Curve)]) -> Result<(), PlotError> {
@@ -50,7 +51,7 @@ fn psnr(area: &Area<'_>, title: &str, curves: &[(String, &Curve)]) -> Result<(),
         .build_cartesian_2d(0..last(curves), decibels(curves))?;
     chart.configure_mesh().light_line_style(WHITE).x_desc("step").y_desc("PSNR, dB").draw()?;
     for (number, (name, curve)) in curves.iter().enumerate() {
-        let points = curve.psnr.iter().copied().enumerate().filter(|point| point.1.is_finite());
+        let points = curve.psnr.iter().copied().filter(|point| point.1.is_finite());
         let (color, width) = style(number);
         chart.draw_series(LineSeries::new(points, color.stroke_width(width)))?.label(name).legend(
             move |(x, y)| PathElement::new([(x, y), (x + 14, y)], color.stroke_width(width)),
@@ -81,7 +82,7 @@ fn differences(area: &Area<'_>, curves: &[(String, &Curve)]) -> Result<(), PlotE
         .y_label_formatter(&|x| format!("{x:.0e}"))
         .draw()?;
     for (number, (_, curve)) in others.iter().enumerate() {
-        let points = curve.differences(oracle).map(|x| x.max(FLOOR)).enumerate();
+        let points = curve.differences(oracle).map(|(step, x)| (step, x.max(FLOOR)));
         let points = points.filter(|point| point.1.is_finite());
         let (color, width) = style(number + 1);
         chart.draw_series(LineSeries::new(points, color.stroke_width(width)))?;
@@ -91,8 +92,11 @@ fn differences(area: &Area<'_>, curves: &[(String, &Curve)]) -> Result<(), PlotE
 
 /// The values of all curves, with some room.
 fn decibels(curves: &[(String, &Curve)]) -> Range<f64> {
-    let all = || curves.iter().flat_map(|(_, curve)| &curve.psnr).filter(|x| x.is_finite());
-    let [low, high] = [all().copied().reduce(f64::min), all().copied().reduce(f64::max)];
+    let all = || {
+        let points = curves.iter().flat_map(|(_, curve)| &curve.psnr);
+        points.map(|point| point.1).filter(|x| x.is_finite())
+    };
+    let [low, high] = [all().reduce(f64::min), all().reduce(f64::max)];
     match (low, high) {
         (Some(low), Some(high)) => {
             let room = ((high - low) / 20.0).max(0.05);
@@ -117,7 +121,11 @@ mod tests {
 
     #[test]
     fn every_run_has_a_line_and_a_name() {
-        let curve = |psnr: &[f64]| Curve { psnr: psnr.to_vec(), end: End::Done, seconds: 1.0 };
+        let curve = |psnr: &[f64]| Curve {
+            psnr: psnr.iter().copied().enumerate().collect(),
+            end: End::Done,
+            seconds: 1.0,
+        };
         let [oracle, engine] = [curve(&[10.0, 12.0, 13.0]), curve(&[10.0, 11.0, f64::NAN])];
         let named = [("oracle".to_owned(), &oracle), ("lavapipe-4 atomic".to_owned(), &engine)];
         let svg = plot("a fit", &named).expect("drawn");

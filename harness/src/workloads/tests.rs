@@ -1,6 +1,7 @@
 //! What every workload must be for campaigns to draw from it.
 
 use super::*;
+use crate::io::{built_in, source_tree};
 use crate::workload::{Case, Draw, Notes, Promise, Turns, generator};
 use splatcheck_gpu::{Stage, Tensors};
 use std::collections::BTreeSet;
@@ -19,6 +20,22 @@ fn names_are_unique_and_those_of_stages() {
         error, "there is no workload 'splats': expected splat or scatter or grid",
         "what to do"
     );
+}
+
+/// Of a copy of the program that lies in no source tree.
+#[test]
+fn every_corpus_is_built_in_as_it_is_in_the_tree() {
+    for workload in all() {
+        let within = format!("corpora/{}", workload.name());
+        let tree = source_tree::root().expect("this test was built in the tree").join(&within);
+        let inside = built_in::folder(&within).expect("built in");
+        let [inside, tree] = [inside, tree].map(|folder| -> Vec<String> {
+            let cases = workload.read_corpus(&folder).expect("readable");
+            cases.iter().map(|case| case.name().to_owned()).collect()
+        });
+        assert!(!inside.is_empty(), "{within} has no case");
+        assert_eq!(inside, tree, "{within}");
+    }
 }
 
 #[test]

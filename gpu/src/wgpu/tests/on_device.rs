@@ -1,5 +1,6 @@
 //! Tests of one driver, the one the environment names; run by [`super::drivers`].
 
+mod clock;
 mod loops;
 mod onto;
 mod project;

@@ -37,7 +37,7 @@ pub struct MutantsArgs {
     #[arg(long)]
     pub rates: bool,
     /// Change the unchanged CUDA kernels instruction by instruction, run N of these mutants on the
-    /// emulator, as many of each kernel, and list those that nothing notices
+    /// emulator, as many of each kernel, and list the survivors
     #[arg(
         long,
         value_name = "N",

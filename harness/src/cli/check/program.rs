@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::iter;
 
-use super::{Cases, without_corpus};
+use super::Cases;
 use crate::campaign::{
     Diagnoses, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
 };
@@ -43,7 +43,6 @@ pub(super) fn run(
     let notes: Vec<_> = judged.others.into_iter().chain(command.not_for.lines()).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    without_corpus(std::slice::from_ref(plan), out)?;
     plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
 }
 

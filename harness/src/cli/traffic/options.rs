@@ -10,6 +10,7 @@ use crate::cli::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::scatter_step::check_lane_width;
+use crate::traffic::cost::PRICE;
 
 /// Most points: a level's entries are counted in 32 bits, 16 corners a point.
 const MOST_POINTS: usize = 1 << 24;
@@ -31,7 +32,7 @@ pub struct TrafficArgs {
     pub lane_width: u32,
     /// What a warp's shuffle of one value costs, in atomic operations of one lane: decides which threshold
     /// is best. The default explains the times of five scenes on an H100
-    #[arg(long, value_name = "P", default_value_t = 0.25, allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = PRICE, allow_negative_numbers = true)]
     pub price: f64,
     /// Whose rules hold for the scene
     #[arg(long, value_name = "NAME", default_value = "inria")]
@@ -77,10 +78,7 @@ impl TrafficArgs {
             let what = format!("--points {}: expected 1 to {MOST_POINTS}", self.points);
             return Err(CliError::new(what));
         }
-        if !(self.price.is_finite() && self.price >= 0.0) {
-            let what = format!("--price {}: expected a finite number from 0 on", self.price);
-            return Err(CliError::new(what));
-        }
+        check_price(self.price)?;
         let lane_width = check_lane_width(self.lane_width)
             .map_err(|error| CliError::caused("--lane-width", error))?;
         let json = self.json.map(|file| paths::writable_file("--json", &file, "json"));
@@ -93,6 +91,14 @@ impl TrafficArgs {
             json: json.transpose()?,
         })
     }
+}
+
+/// That a price is one.
+pub(in crate::cli) fn check_price(price: f64) -> Result<(), CliError> {
+    if price.is_finite() && price >= 0.0 {
+        return Ok(());
+    }
+    Err(CliError::new(format!("--price {price}: expected a finite number from 0 on")))
 }
 
 /// Width and height of a picture.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
 use crate::report::page::Curves;
+use crate::traffic::cost::{self, modelled};
 use crate::traffic::{Counts, Traffic};
 
 /// Thresholds in the tables; the file has all.
@@ -78,14 +78,8 @@ impl Part {
         let settings: Vec<_> = settings.collect();
         let settings = settings.into_par_iter().map(row).collect::<Result<Vec<_>, _>>()?;
         let cheapest = |rows: &mut dyn Iterator<Item = &Row>| {
-            let cost = |row: &Row| {
-                let alone = row.setting.reduction.row().of_workgroup == OfWorkgroup::Nothing;
-                let shuffles = row.shuffles.filter(|_| alone)?;
-                Some(row.operations as f64 + price * shuffles as f64)
-            };
-            let priced = rows.filter_map(|row| Some((cost(row)?, row.setting)));
-            // Of equal ones the last: the largest threshold.
-            priced.reduce(|best, next| if next.0 <= best.0 { next } else { best })
+            let cost = |row: &Row| modelled(row.setting, row.operations, row.shuffles, price);
+            cost::cheapest(rows.filter_map(|row| Some((row.setting, cost(row)?))))
         };
         let best = reductions.iter().filter_map(|reduction| {
             cheapest(&mut settings.iter().filter(|row| row.setting.reduction == *reduction))
@@ -93,8 +87,8 @@ impl Part {
         Ok(Self {
             place,
             steps_by_rows: counts.steps_by_rows(),
-            best: best.map(|(_, setting)| setting).collect(),
-            cheapest: cheapest(&mut settings.iter()).map(|(_, setting)| setting),
+            best: best.map(|(setting, _)| setting).collect(),
+            cheapest: cheapest(&mut settings.iter()).map(|(setting, _)| setting),
             settings,
         })
     }

@@ -9,6 +9,7 @@ use splatcheck_reference::splat::Convention;
 
 use crate::cli::args::{SceneArgs, resolve_scene};
 use crate::cli::case::read_splats;
+use crate::cli::contender::named_or_one;
 use crate::cli::exit::CliError;
 use crate::cli::paths;
 use crate::cli::scene::scene_case;
@@ -126,9 +127,13 @@ impl TrainArgs {
         within("--gaussians", self.gaussians, MOST_GAUSSIANS)?;
         within("--steps", self.steps, MOST_STEPS)?;
         within("--size", self.size as usize, MOST_PIXELS as usize)?;
-        let reductions = reductions(&self.reduction)?;
+        let reductions = reductions(&self.reduction, &DEFAULT)?;
         let oracle_alone = self.oracle_alone();
-        let engines = if oracle_alone { Vec::new() } else { engines(&self.engine, discovery)? };
+        let names: Vec<_> = self.engine.iter().filter(|name| *name != ORACLE).cloned().collect();
+        let engines = match oracle_alone {
+            true => Vec::new(),
+            false => named_or_one(&names, discovery)?,
+        };
         let json = self.json.as_deref().map(|file| paths::writable_file("--json", file, "json"));
         let plot = self.plot.as_deref().map(|file| paths::writable_file("--plot", file, "svg"));
         let (json, plot) = (json.transpose()?, plot.transpose()?);
@@ -193,7 +198,7 @@ impl TrainArgs {
 }
 
 /// That a number is between 1 and the most.
-fn within(option: &str, value: usize, most: usize) -> Result<(), CliError> {
+pub(in crate::cli) fn within(option: &str, value: usize, most: usize) -> Result<(), CliError> {
     if (1..=most).contains(&value) {
         return Ok(());
     }
@@ -201,7 +206,10 @@ fn within(option: &str, value: usize, most: usize) -> Result<(), CliError> {
 }
 
 /// Those that were named, or the default, in the order of reports.
-fn reductions(named: &[Reduction]) -> Result<Vec<Reduction>, CliError> {
+pub(in crate::cli) fn reductions(
+    named: &[Reduction],
+    default: &[Reduction],
+) -> Result<Vec<Reduction>, CliError> {
     let of_stage = RASTERIZE_BACKWARD.reductions().collect::<Vec<_>>();
     if let Some(other) = named.iter().find(|reduction| !of_stage.contains(reduction)) {
         let names: Vec<_> = of_stage.iter().map(|reduction| reduction.name()).collect();
@@ -210,17 +218,6 @@ fn reductions(named: &[Reduction]) -> Result<Vec<Reduction>, CliError> {
             names.join(", ")
         )));
     }
-    let wanted = if named.is_empty() { &DEFAULT[..] } else { named };
+    let wanted = if named.is_empty() { default } else { named };
     Ok(of_stage.into_iter().filter(|reduction| wanted.contains(reduction)).collect())
-}
-
-/// The engines that were named; without a name one, a device rather than a driver in software.
-fn engines(named: &[String], discovery: &Discovery) -> Result<Vec<Found>, CliError> {
-    let names: Vec<_> = named.iter().filter(|name| *name != ORACLE).cloned().collect();
-    let mut engines = discovery.select(&names).map_err(CliError::of)?;
-    if names.is_empty() {
-        engines.sort_by_key(Found::is_software);
-        engines.truncate(1);
-    }
-    Ok(engines)
 }

@@ -62,8 +62,10 @@ struct RunJson<'p> {
     engine: &'p str,
     reduction: Option<Reduction>,
     threshold: Option<u32>,
-    /// Before each step and after the last; null where the image is exactly the target.
-    psnr: &'p [f64],
+    /// Before which PSNR over all views is, and of the last the number of steps.
+    at: Vec<usize>,
+    /// dB; null where the images are exactly the targets.
+    psnr: Vec<f64>,
     seconds: f64,
     /// dB.
     largest_difference: Option<f64>,
@@ -99,8 +101,8 @@ impl Report<'_> {
             "largest difference from the oracle",
         ];
         let row = |run: &Run| {
-            let decibels = |psnr: Option<&f64>| {
-                psnr.map_or_else(|| "-".to_owned(), |psnr| format!("{psnr:.2} dB"))
+            let decibels = |point: Option<&(usize, f64)>| {
+                point.map_or_else(|| "-".to_owned(), |(_, psnr)| format!("{psnr:.2} dB"))
             };
             let far = self.farthest(run).map(|far| format!("{far:.1e} dB"));
             vec![
@@ -136,7 +138,8 @@ impl Report<'_> {
             engine,
             reduction: setting.map(|setting| setting.reduction),
             threshold: threshold.map(|setting| setting.threshold),
-            psnr: &curve.psnr,
+            at: curve.psnr.iter().map(|point| point.0).collect(),
+            psnr: curve.psnr.iter().map(|point| point.1).collect(),
             seconds: curve.seconds,
             largest_difference: self.farthest(run),
             stopped: run.stopped(),

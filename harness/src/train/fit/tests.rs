@@ -29,7 +29,7 @@ fn the_oracle_learns_and_repeats_itself() {
         let fit = fit(40, 60, loss);
         let curve = fit.run(&mut Oracle, &|| ());
         assert_eq!((&curve.end, curve.psnr.len()), (&End::Done, 61));
-        let [first, last] = [curve.psnr[0], curve.psnr[60]];
+        let [first, last] = [curve.psnr[0].1, curve.psnr[60].1];
         assert!(last > first + 1.0, "{loss:?}: from {first} to {last} dB");
         let again = fit.run(&mut Oracle, &|| ());
         assert_eq!(curve.psnr, again.psnr, "deterministic");
@@ -101,8 +101,8 @@ fn wrong_gradients_show_in_the_curve() {
     let fit = fit(40, 30, Loss::L2);
     let oracle = fit.run(&mut Oracle, &|| ());
     let turned = fit.run(&mut Changed(turn), &|| ());
-    assert!(oracle.psnr[30] > oracle.psnr[0], "it learns: {oracle:?}");
-    assert!(turned.psnr[30] < turned.psnr[0], "it unlearns: {turned:?}");
+    assert!(oracle.psnr[30].1 > oracle.psnr[0].1, "it learns: {oracle:?}");
+    assert!(turned.psnr[30].1 < turned.psnr[0].1, "it unlearns: {turned:?}");
     let poisoned = fit.run(&mut Changed(|all| all.opacities[3] = f64::NAN), &|| ());
     assert_eq!(poisoned.end, End::NotFinite { step: 0, what: "logits" });
     assert_eq!((poisoned.psnr.len(), poisoned.farthest(&oracle)), (1, Some(0.0)));
@@ -117,8 +117,24 @@ fn the_kernels_learn_what_the_oracle_learns() {
         let setting = Setting { reduction, threshold: 8 };
         let curve = fit.run(&mut OnEngine { engine: &mut engine, setting }, &|| ());
         assert_eq!((&curve.end, curve.psnr.len()), (&End::Done, 11));
-        let gained = (oracle.psnr[10] - oracle.psnr[0]).abs();
+        let gained = (oracle.psnr[10].1 - oracle.psnr[0].1).abs();
         let apart = curve.farthest(&oracle).expect("steps in common");
         assert!(apart < gained / 100.0, "{setting}: {apart} dB apart, {gained} dB gained");
     }
+}
+
+#[test]
+fn of_several_views_one_is_rendered_a_step_and_all_once_a_turn() {
+    let mut fit = fit(20, 7, Loss::L2);
+    let mut other = fit.target.views[0].clone();
+    other.colors.iter_mut().for_each(|c| *c = 1.0 - *c);
+    fit.target.views.extend([other.clone(), other]);
+    let curve = fit.run(&mut Oracle, &|| ());
+    let at: Vec<_> = curve.psnr.iter().map(|point| point.0).collect();
+    assert_eq!(at, [0, 3, 6, 7], "each turn of three views, and the end");
+    // Each step follows its own view: with the views the other way round the first step is another.
+    fit.target.views.reverse();
+    let reversed = fit.run(&mut Oracle, &|| ());
+    assert_eq!(reversed.psnr[0].0, 0);
+    assert_ne!(reversed.psnr[1], curve.psnr[1], "other steps");
 }

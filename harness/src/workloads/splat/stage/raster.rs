@@ -235,6 +235,12 @@ impl RasterStage {
         self.backward(judged, |alpha| 1.0 - alpha, rasterize_as)
     }
 
+    /// The stage in the oracle's f64 instance: what kernels get the same inputs for.
+    #[must_use]
+    pub fn oracle_backward(&self) -> SplatGradients<f64> {
+        self.backward(super::STANDARD, |alpha| 1.0 - f64::from(alpha), rasterize_as)
+    }
+
     /// The final transmittances as the formulation has them; `of_alpha` makes one of an opacity.
     fn final_transmittance<S: Scalar>(
         &self,

@@ -1,0 +1,104 @@
+//! What is released: the crates' descriptions of themselves, and what their packages hold. That they build
+//! from their packages alone, `tests/release` tries.
+
+use serde_json::Value;
+use splatcheck_tests::root;
+use std::fs;
+use std::process::Command;
+
+/// The crates that are published, each with a file that it cannot do without.
+const PUBLISHED: [(&str, &str); 4] = [
+    ("splatcheck-emulator", "src/lib.rs"),
+    ("splatcheck-gpu", "kernels/ptx/manifest.json"),
+    ("splatcheck-reference", "src/splat.rs"),
+    ("splatcheck", "built-in/corpora/splat/two-cameras.toml"),
+];
+
+/// What cargo prints in the source tree.
+fn cargo(arguments: &[&str]) -> String {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo).args(arguments).current_dir(root()).output();
+    let output = output.expect("cargo starts");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn packages() -> Vec<Value> {
+    let text = cargo(&["metadata", "--no-deps", "--offline", "--locked", "--format-version", "1"]);
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    all["packages"].as_array().expect("packages").clone()
+}
+
+#[test]
+fn published_crates_describe_themselves_and_depend_on_published_versions() {
+    let is_published = |name: &str| PUBLISHED.iter().any(|(one, _)| *one == name);
+    let mut seen = 0;
+    for package in packages() {
+        let name = package["name"].as_str().expect("a name");
+        if !is_published(name) {
+            assert_eq!(package["publish"], Value::Array(Vec::new()), "{name} is for our tests");
+            continue;
+        }
+        seen += 1;
+        assert_eq!(package["publish"], Value::Null, "{name} is published");
+        for field in ["description", "license", "readme", "rust_version"] {
+            assert!(package[field].is_string(), "{name} has no {field}");
+        }
+        for (field, most) in [("keywords", 5), ("categories", 5)] {
+            let count = package[field].as_array().map_or(0, Vec::len);
+            assert!((1..=most).contains(&count), "{name}: {count} {field}");
+        }
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let other = dependency["name"].as_str().expect("a name");
+            let ours = dependency["path"].is_string();
+            // What only tests need is left out of the package where it has no version.
+            if ours && dependency["kind"] != "dev" {
+                assert!(is_published(other), "{name} needs {other}, which is not published");
+                assert_ne!(dependency["req"], "*", "{name} needs some version of {other}");
+            }
+        }
+    }
+    assert_eq!(seen, PUBLISHED.len(), "all of them are here");
+}
+
+#[test]
+fn packages_hold_what_the_crates_need() {
+    for (name, needed) in PUBLISHED {
+        let text = cargo(&["package", "--list", "--allow-dirty", "--offline", "-p", name]);
+        let files: Vec<_> = text.lines().map(|line| line.replace('\\', "/")).collect();
+        for file in [needed, "LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.toml"] {
+            assert!(files.iter().any(|one| one == file), "{name} lacks {file}: {files:?}");
+        }
+    }
+}
+
+#[test]
+fn the_toolchain_is_the_oldest_that_the_crates_promise() {
+    let toolchain = fs::read_to_string(root().join("rust-toolchain.toml")).expect("there");
+    for package in packages() {
+        let promised = package["rust_version"].as_str().expect("a version");
+        assert!(toolchain.contains(&format!("channel = \"{promised}.")), "{promised}: {toolchain}");
+    }
+}
+
+/// Every part of `tests/release` that the workflow asks for is one of it, and a tag must name the version.
+#[test]
+fn the_release_workflow_asks_for_parts_that_there_are() {
+    let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("there");
+    let asked = workflow.lines().filter_map(|line| line.split("tests/release ").nth(1));
+    let asked: Vec<_> = asked.filter_map(|rest| rest.split(' ').next()).collect();
+    assert_eq!(asked, ["version", "crates", "wheel", "sdist", "publish"], "in {workflow}");
+    let script = fs::read_to_string(root().join("tests/release")).expect("there");
+    for part in asked {
+        assert!(script.contains(&format!("\n    {part}) ")), "tests/release has no part {part}");
+    }
+    let version = packages()[0]["version"].as_str().expect("a version").to_owned();
+    let check = |reference: &str| {
+        let script = root().join("tests/release");
+        let output = Command::new("bash").arg(script).args(["version", reference]).output();
+        output.expect("bash starts").status.code()
+    };
+    assert_eq!(check(&format!("refs/tags/v{version}")), Some(0), "the version of the crates");
+    assert_eq!(check("refs/heads/main"), Some(0), "a rehearsal");
+    assert_eq!(check("refs/tags/v999.0.0"), Some(1), "another version");
+}
