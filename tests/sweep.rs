@@ -65,7 +65,8 @@ fn what_an_engine_makes_of_a_case_lies_within_bounds_and_is_named() {
         (&"emulator".into(), &true.into())
     );
     let points = sweep["points"].as_array().expect("points");
-    let judged: Vec<_> = points.iter().filter_map(|point| point["worst"].as_f64()).collect();
+    let worst = |point: &Value| point["worst"].as_str().and_then(|worst| worst.parse::<f64>().ok());
+    let judged: Vec<_> = points.iter().filter_map(worst).collect();
     // atomic, and sw-b at 0, 1, 2, 8, 16, 31, 32 and 33.
     assert_eq!(judged.len(), 9, "{sweep}");
     assert!(judged.iter().all(|worst| (0.0..=1.0).contains(worst)), "{judged:?}");

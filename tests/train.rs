@@ -42,7 +42,7 @@ fn a_picture_is_learnt_as_the_oracle_learns_it() {
     assert!(said.out.starts_with("square.png, 24x24: 30 Gaussians, 20 steps, seed 0"), "{said:?}");
     let runs = runs(folder.path(), "curves.json");
     let names: Vec<_> = runs.iter().map(|run| (&run["engine"], &run["reduction"])).collect();
-    assert_eq!(names.len(), 3, "the oracle, atomic and sw-b: {names:?}");
+    assert_eq!(names.len(), 5, "the oracle, atomic and sw-b of both emulators: {names:?}");
     let at: Vec<f64> = (0..=20).map(f64::from).collect();
     for run in &runs {
         assert_eq!(numbers(run, "at"), at, "before each step and after the last");

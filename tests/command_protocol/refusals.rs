@@ -156,7 +156,7 @@ fn options_that_do_not_go_with_a_program_are_refused_by_name() {
     refuses(&["check", "--level", "full"], &["--command"]);
     refuses(&["check", "--jobs", "2"], &["--command"]);
     refuses(&["fuzz", "--command", "cat", "--engine", "emulator"], &["--engine"]);
-    refuses(&["fuzz", "--timeout", "3"], &["--command"]);
+    refuses(&["fuzz", "--level", "full"], &["--command"]);
     refuses(&["cases", "--out", "x", "--count", "0"], &["--count"]);
     refuses(&["cases", "--out", "x", "--generator", "nobody"], &["nobody"]);
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is written");

@@ -117,7 +117,7 @@ impl Finding {
             format!("-{}-t{}", setting.reduction, setting.threshold)
         });
         let what: &str = match &self.fault {
-            Fault::Difference(difference) if difference.value.is_finite() => &*difference.output,
+            Fault::Difference(difference) if difference.value.is_finite() => &difference.output,
             Fault::Difference(difference) => &format!("{}-not-finite", difference.output),
             Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits",
             Fault::Engine(EngineError::Refused(_)) => "refused",

@@ -7,6 +7,7 @@ mod drawing;
 mod expectation;
 mod fields;
 pub mod gate;
+mod gated;
 pub mod generators;
 pub mod growth;
 mod head;

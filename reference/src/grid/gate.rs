@@ -1,5 +1,5 @@
-//! A gate: all features of a point times one number, the mask at the point (HollowNeRF, Xie et al., "Pruning
-//! Hashgrid-Based NeRFs with Trainable Collision Mitigation", 2023).
+//! A gate: all features of a point times one number, the mask at the point (Xie et al., `HollowNeRF: Pruning
+//! Hashgrid-Based NeRFs with Trainable Collision Mitigation`, 2023).
 //!
 //! The mask m(x) is an encoding of its own, whose [`Grid`] has one level of one feature: dense and coarse, so that
 //! its entries are added to far more often than the table's. With the features y of a point and the

@@ -219,22 +219,28 @@ pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, 
     let mut all: Vec<&dyn container::Part> =
         vec![&positions, &table, &scales, &resolutions, &offsets, &v_features];
     let gate = case.gate.as_ref().map(of_gate).transpose()?;
-    if let Some((mask, scale, resolution)) = &gate {
+    if let Some(GateEntries { mask, scale, resolution }) = &gate {
         all.extend([mask as &dyn container::Part, scale, resolution]);
     }
     container::encode_parts(&metadata, &all)
 }
 
-/// The three tensors of a gate.
-fn of_gate(gate: &Gate) -> Result<(Entry<f32>, Entry<f32>, Entry<u32>), Problem> {
+/// The tensors of a gate.
+struct GateEntries {
+    mask: Entry<f32>,
+    scale: Entry<f32>,
+    resolution: Entry<u32>,
+}
+
+fn of_gate(gate: &Gate) -> Result<GateEntries, Problem> {
     let LevelTable { scales, resolutions, .. } = LevelTable::of(&gate.grid);
     let mask = Entry::new("mask", vec![gate.mask.len()], gate.mask.clone());
     mask.check_size()?;
-    Ok((
+    Ok(GateEntries {
         mask,
-        Entry::new("mask_scale", vec![1], scales),
-        Entry::new("mask_resolution", vec![1], resolutions),
-    ))
+        scale: Entry::new("mask_scale", vec![1], scales),
+        resolution: Entry::new("mask_resolution", vec![1], resolutions),
+    })
 }
 
 #[cfg(test)]

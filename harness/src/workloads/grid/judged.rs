@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::case_file;
 use super::expectation::{backward, backward_input, forward, gate, gate_backward};
-use super::gate::is_of_gate;
+use super::gated::is_of_gate;
 use super::minimize::smaller;
 use super::space;
 use super::steps::Steps;

@@ -207,7 +207,7 @@ mod tests {
         let read = crate::workloads::read_case(&file).expect("a case");
         let again = as_noted(read.case, 0, &read.notes).expect("the image is noted");
         let words = again.describe(RASTERIZE_BACKWARD, 0);
-        assert!(words.ends_with("camera 0, chain own"), "{words}");
+        assert!(words.ends_with("camera 0, convention inria, chain own"), "{words}");
         let given = |case: &AnyCase, stage: Stage| {
             let jobs = case.jobs(0).expect("jobs");
             let job = jobs.into_iter().find(|job| job.stage == stage).expect("it");

@@ -128,7 +128,7 @@ fn terms<const D: usize>(case: &Case, point: usize, axis: usize) -> Vec<Terms> {
 /// of 1/4, 1/2 and 3/4 or has all its bits, and so a table's small integer.
 fn few_bits(case: &mut Case, random: &mut Random) {
     for x in &mut case.positions {
-        if random.bits() % 2 == 0 {
+        if random.bits().is_multiple_of(2) {
             *x = (*x * 4.0).round() / 4.0;
         }
     }

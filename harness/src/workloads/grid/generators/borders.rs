@@ -42,7 +42,8 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
         position_offset,
         interpolation: at(Interpolation::ALL, turn / 2),
         right_corner: at(RightCorner::ALL, turn / 3 + turn),
-        lattice: at(&[Lattice::Cubic, Lattice::Cubic, Lattice::Simplex], turn / 4),
+        // Simplices of four dimensions meet every scale.
+        lattice: at(&[Lattice::Cubic, Lattice::Cubic, Lattice::Simplex], turn / 4 + turn / 12),
         outside: at(Outside::ALL, turn / 6),
         ..Encoding::default()
     };

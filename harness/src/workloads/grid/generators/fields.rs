@@ -33,8 +33,8 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
         dense_stride: of(DenseStride::ALL, turn, 3),
         crowded: of(Crowded::ALL, turn, 7),
         outside: of(Outside::ALL, turn, 4),
-        // Every number of dimensions comes within 16 turns.
-        skew: at(Skew::ALL, turn / 16),
+        // Other than the dimensions, which come again after 16 turns.
+        skew: at(Skew::ALL, turn / 4 + turn / 16),
     };
     let d = at(&[3_usize, 2, 1, 4], turn / 4 + turn);
     let features = at(&[2, 4, 1, 8], turn);
