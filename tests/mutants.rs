@@ -65,7 +65,7 @@ fn cuda_mutants_of_sums_by_key_die_on_the_emulator_and_right_kernels_do_not() {
 #[test]
 fn cuda_mutants_of_grid_encodings_die_on_the_emulator_and_right_kernels_do_not() {
     let corpus = Grids.read_corpus(&root().join("corpora/grid")).expect("the cases are legal");
-    let budget = Budget { seeds: 1, cases: 2, limit: 30 };
+    let budget = Budget { seeds: 1, cases: 2, limit: 60 };
     let mut classes = classes(&Grids, corpus, budget.cases).expect("the cases have jobs");
     // What these do not show, no mutant needs.
     classes.retain(|class| ["corpus", "fields"].contains(&class.name));

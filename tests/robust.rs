@@ -86,7 +86,6 @@ fn reproducers(folder: &Path) -> usize {
 fn an_engine_that_is_killed_is_a_finding_with_its_reproducer() {
     for (signal, words) in [
         ("KILL", "ended by signal 9 (SIGKILL"),
-        ("SEGV", "ended by signal 11 (SIGSEGV"),
         ("ABRT", "ended by signal 6 (SIGABRT"),
         ("STOP", "no answer within 20 s: killed"),
     ] {

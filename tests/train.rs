@@ -47,7 +47,7 @@ fn a_picture_is_learnt_as_the_oracle_learns_it() {
     for run in &runs {
         assert_eq!(numbers(run, "at"), at, "before each step and after the last");
         let psnr = numbers(run, "psnr");
-        assert!(psnr[20] > psnr[0] + 1.0, "it learns: {psnr:?}");
+        assert!(psnr[20] > psnr[0] + 0.5, "it learns: {psnr:?}");
         let far = run["largest_difference"].as_f64();
         assert!(far.is_none_or(|far| far < 0.1 * (psnr[20] - psnr[0])), "{far:?}");
         assert_eq!(run["stopped"], Value::Null, "{said:?}");

@@ -1,5 +1,5 @@
 //! The corpora as they were when this program was built, for a copy of it that lies in no source tree. Their
-//! files have paths that no system has, and are read like others ([`super::read`]).
+//! files have paths that no system has, and are read like others (`super::read`).
 
 use std::path::{Component, Path, PathBuf};
 

@@ -10,7 +10,7 @@
 //! scale, S'(t), the sides' weights, a gradient and a difference of entries: programs multiply these in
 //! any order, and some of them sums of terms in place of terms (tiny-cuda-nn keeps dy/dx, which its
 //! backward pass multiplies by the gradients). A term passes as many products in each, but one that is
-//! exact in one order may round in another: [`Sum::add_product`] counts those. Of a point without a cell
+//! exact in one order may round in another: `Sum::add_product` counts those. Of a point without a cell
 //! ([`super`]) nothing is known, and since it may be added to any entry of the level, nothing of these.
 
 pub mod gate;
