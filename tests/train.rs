@@ -35,21 +35,21 @@ fn numbers(run: &Value, field: &str) -> Vec<f64> {
 fn a_picture_is_learnt_as_the_oracle_learns_it() {
     let folder = tempfile::tempdir().expect("a folder");
     picture(folder.path());
-    let small = ["square.png", "--gaussians", "30", "--steps", "20", "--engine", "emulator"];
+    let small = ["square.png", "--gaussians", "30", "--steps", "40", "--engine", "emulator"];
     let files = ["--json", "curves.json", "-o", "curves.svg"];
     let said = train(folder.path(), &[&small[..], &files[..]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.starts_with("square.png, 24x24: 30 Gaussians, 20 steps, seed 0"), "{said:?}");
+    assert!(said.out.starts_with("square.png, 24x24: 30 Gaussians, 40 steps, seed 0"), "{said:?}");
     let runs = runs(folder.path(), "curves.json");
     let names: Vec<_> = runs.iter().map(|run| (&run["engine"], &run["reduction"])).collect();
     assert_eq!(names.len(), 5, "the oracle, atomic and sw-b of both emulators: {names:?}");
-    let at: Vec<f64> = (0..=20).map(f64::from).collect();
+    let at: Vec<f64> = (0..=40).map(f64::from).collect();
     for run in &runs {
         assert_eq!(numbers(run, "at"), at, "before each step and after the last");
         let psnr = numbers(run, "psnr");
-        assert!(psnr[20] > psnr[0] + 0.5, "it learns: {psnr:?}");
+        assert!(psnr[40] > psnr[0] + 1.0, "it learns: {psnr:?}");
         let far = run["largest_difference"].as_f64();
-        assert!(far.is_none_or(|far| far < 0.1 * (psnr[20] - psnr[0])), "{far:?}");
+        assert!(far.is_none_or(|far| far < 0.1 * (psnr[40] - psnr[0])), "{far:?}");
         assert_eq!(run["stopped"], Value::Null, "{said:?}");
     }
     let svg = fs::read_to_string(folder.path().join("curves.svg")).expect("written");
