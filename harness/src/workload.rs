@@ -336,10 +336,23 @@ impl Job {
     pub fn may_be_cut(&self, device: &DeviceInfo, setting: Option<Setting>) -> bool {
         // What has no limit is not asked how many steps it needs, for which inputs are read.
         device.loop_limit.steps().is_some()
-            && self
-                .stage
-                .loop_steps(&self.inputs, &self.sizes, setting, device)
-                .is_ok_and(|steps| device.loop_limit.may_cut(steps))
+            && self.loop_steps(device, setting).is_ok_and(|steps| device.loop_limit.may_cut(steps))
+    }
+
+    /// The loop steps of all lanes together that a kernel makes at most which runs the job with a setting;
+    /// 0 for inputs that are not those of the stage.
+    #[must_use]
+    pub fn steps(&self, device: &DeviceInfo, setting: Option<Setting>) -> u64 {
+        self.loop_steps(device, setting).unwrap_or(0).saturating_mul(self.lanes as u64)
+    }
+
+    /// The loop steps of a lane.
+    fn loop_steps(
+        &self,
+        device: &DeviceInfo,
+        setting: Option<Setting>,
+    ) -> Result<u64, EngineError> {
+        self.stage.loop_steps(&self.inputs, &self.sizes, setting, device)
     }
 
     /// What a run costs, whatever the machine: the words of the inputs, lists of pairs among them, and a word

@@ -37,6 +37,16 @@ pub trait Policy: Sync {
     fn settings(&self, _case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
         all.to_vec()
     }
+
+    /// Which of a case's settings a job is run with, by the loop steps that all its lanes together make.
+    fn by_steps(
+        &self,
+        _case: &dyn Case,
+        settings: Vec<Setting>,
+        _steps: &dyn Fn(Setting) -> u64,
+    ) -> Vec<Setting> {
+        settings
+    }
 }
 
 /// The policy of a campaign that leaves nothing out: every stage under every setting of the engine,
@@ -47,8 +57,10 @@ pub struct Everything;
 impl Policy for Everything {}
 
 /// The policy of a campaign of many cases: every stage under every setting, but by turns where that is
-/// dear. Of the stages that are formulations of one stage each case has one ([`has_turn`]), and of the
-/// reductions that add up in memory without float atomics (a second launch, sums of 64 bits) it has one.
+/// dear. Of the stages that are formulations of one stage each case has one ([`has_turn`]), of the
+/// reductions that add up in memory without float atomics (a second launch, sums of 64 bits) it has one,
+/// and of the thresholds of a reduction a random case has every third, where the kernel makes more than
+/// 2^18 loop steps, or every sixth beyond 2^21. A corpus case has all thresholds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByTurns;
 
@@ -60,11 +72,41 @@ impl Policy for ByTurns {
     fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
         let has_turns = |setting: &Setting| setting.reduction.launches_twice();
         let dear: Vec<_> = all.iter().copied().filter(has_turns).collect();
-        let one = place(case, dear.len()).map(|place| dear[place]);
+        let one = place(case, 0, dear.len()).map(|place| dear[place]);
         let kept = |setting: &Setting| !has_turns(setting) || one == Some(*setting);
         all.iter().copied().filter(kept).collect()
     }
+
+    fn by_steps(
+        &self,
+        case: &dyn Case,
+        settings: Vec<Setting>,
+        steps: &dyn Fn(Setting) -> u64,
+    ) -> Vec<Setting> {
+        if case.id().is_none() {
+            return settings;
+        }
+        let kept = |setting: &Setting| {
+            let of_reduction = settings.iter().filter(|other| other.reduction == setting.reduction);
+            let own = of_reduction.clone().take_while(|other| *other != setting).count();
+            // A reduction without thresholds has one setting, and no turns.
+            let has_turn = |share| place(case, 1, share) == Some(own % share);
+            of_reduction.count() == 1
+                || match steps(*setting) {
+                    0..=LONG => true,
+                    steps if steps <= VERY_LONG => has_turn(3),
+                    _ => has_turn(6),
+                }
+        };
+        settings.iter().copied().filter(kept).collect()
+    }
 }
+
+/// Loop steps of all lanes beyond which a case has one threshold in three: with all of them such cases take
+/// most of the main job's time.
+const LONG: u64 = 1 << 18;
+/// Those beyond which it has one in six.
+const VERY_LONG: u64 = LONG << 3;
 
 /// Whether a case is one of those that a stage is run on: each, but where it is one of several
 /// formulations of a stage, which have turns of equal shares. The turn is the case's own, so that it
@@ -74,16 +116,17 @@ pub fn has_turn(stage: Stage, case: &dyn Case) -> bool {
     let Some(standard) = stage.text.formulation_of else { return true };
     let formulations = Stage::all().filter(|other| other.text.formulation_of == Some(standard));
     let all: Vec<_> = formulations.collect();
-    place(case, all.len()).and_then(|place| all.get(place)) == Some(&stage)
+    place(case, 0, all.len()).and_then(|place| all.get(place)) == Some(&stage)
 }
 
 /// Which of so many things a case has; `None` where there are none. It is mixed, since generators have
-/// turns of their own.
-fn place(case: &dyn Case, count: usize) -> Option<usize> {
+/// turns of their own, and with what is dealt out: a case that has the first formulation has any threshold.
+fn place(case: &dyn Case, what: u64, count: usize) -> Option<usize> {
     let turn = match case.id() {
         Some(id) => mix(id.index),
         None => case.name().bytes().fold(0, |state, byte| mix(state ^ u64::from(byte))),
     };
+    let turn = if what == 0 { turn } else { mix(turn ^ what) };
     usize::try_from(turn.checked_rem(count as u64)?).ok()
 }
 
@@ -175,6 +218,7 @@ mod tests {
     use crate::workload::generator;
     use crate::workloads::find;
     use std::collections::BTreeMap;
+    use std::path::Path;
 
     const CASES: usize = 200;
 
@@ -197,6 +241,32 @@ mod tests {
                 assert!((CASES / 3..=2 * CASES / 3).contains(&runs), "{reduction}: {runs}");
             } else {
                 assert_eq!(runs, CASES * settings, "{reduction}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_case_has_a_share_of_the_thresholds_and_many_have_them_all() {
+        let workload = find("splat").expect("there");
+        let typical = generator(workload.as_ref(), "typical").expect("a generator");
+        let plan = Plan::new(workload, 1, &[typical]);
+        let case = |index| plan.tree(index).expect("no data needed").current();
+        let all = Setting::all(8);
+        let of = |case: &AnyCase, steps| ByTurns.by_steps(case.as_ref(), all.clone(), &|_| steps);
+        assert_eq!(of(&case(0), LONG), all, "a case that is not long");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpora/splat/list-of-513.toml");
+        let of_corpus = find("splat").expect("there").read(&file).expect("a corpus case").case;
+        assert_eq!(of(&of_corpus, LONG + 1), all, "a corpus case");
+        for (steps, share) in [(LONG + 1, 3), (VERY_LONG, 3), (VERY_LONG + 1, 6)] {
+            let mut met = BTreeMap::new();
+            for index in 0..CASES as u64 {
+                let settings = of(&case(index), steps);
+                assert!(settings.len() <= all.len() / share + all.len() / 4, "case {index}");
+                settings.into_iter().for_each(|setting| *met.entry(setting).or_insert(0) += 1);
+            }
+            for setting in &all {
+                let times = met.get(setting).copied().unwrap_or(0);
+                assert!(times >= CASES / share * 3 / 4, "{setting}: {times} cases of {CASES}");
             }
         }
     }

@@ -213,6 +213,8 @@ impl<'a, 'm> Judge<'a, 'm> {
         let had = self.contender.settings_of(stage, &self.contender.settings);
         let had = had.into_iter().flatten().collect::<Vec<_>>();
         let settings = self.hooks.policy.settings(case, &had);
+        let steps = |setting| entry.job.steps(&self.report.info, Some(setting));
+        let settings = self.hooks.policy.by_steps(case, settings, &steps);
         let mut all = Settings::default();
         for setting in self.contender.settings_of(stage, &settings) {
             match self.contender.engine.supports(stage, setting.map(|s| s.reduction)) {

@@ -28,7 +28,7 @@ use splatcheck_reference::splat::convention::Convention;
 
 /// Cases of which each is run in one formulation, by turns; fewer are run in all of them, so that none
 /// is without a case.
-const MANY: u64 = 64;
+const MANY: u64 = 48;
 
 /// Carries out the plan.
 ///
