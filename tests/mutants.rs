@@ -8,6 +8,7 @@ use splatcheck::workload::{AnyCase, Workload};
 use splatcheck::workloads::grid::Grids;
 use splatcheck::workloads::scatter::Scatter;
 use splatcheck::workloads::splat::Splat;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{corpus, root};
 use std::collections::BTreeSet;
@@ -28,9 +29,9 @@ fn every_hazard_has_its_mutant() {
     for language in [Language::Cuda, Language::Wgsl] {
         assert!(of(language).count() >= 30, "too few mutants in {language:?}");
     }
-    let aimed: BTreeSet<u8> = mutants.iter().flat_map(|m| m.mutation.hazards.clone()).collect();
-    for hazard in 1..=20 {
-        assert!(aimed.contains(&hazard), "no mutant stands for hazard {hazard}");
+    let aimed: BTreeSet<Hazard> = mutants.iter().flat_map(|m| m.mutation.hazards.clone()).collect();
+    for hazard in Hazard::ALL {
+        assert!(aimed.contains(&hazard), "no mutant stands for {hazard}");
     }
     for stage in ["project", "project_backward", "rasterize", "rasterize_backward"] {
         let of = |m: &Mutant| m.mutation.kernels.iter().any(|kernel| kernel.stage == stage);

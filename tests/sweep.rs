@@ -123,7 +123,7 @@ fn what_cannot_be_swept_is_one_line_and_leaves_no_file() {
         (&["scene.txt"][..], "ends in .safetensors or .toml"),
         (&["--repeats", "0"][..], "--repeats 0: expected 1 to 1000"),
         (&["--price", "-1"][..], "--price -1: expected a finite number from 0 on"),
-        (&["--lane-width", "12"][..], "lane width 12: expected a power of two"),
+        (&["--lane-width", "12"][..], "warp size 12: expected a power of two"),
         (&["--reduction", "segmented"][..], "--reduction segmented: rasterize_backward has no"),
         (&["--csv", "all.txt"][..], "--csv all.txt"),
         (&["-o", "no/all.svg"][..], "there is no folder no"),

@@ -93,7 +93,7 @@ fn what_cannot_be_counted_is_one_line() {
         (&["--points", "0"][..], "--points 0: expected 1 to 16777216"),
         (&["--price", "-1"][..], "--price -1: expected a finite number from 0 on"),
         (&["--price", "NaN"][..], "--price NaN: expected a finite number from 0 on"),
-        (&["--lane-width", "12"][..], "lane width 12: expected a power of two"),
+        (&["--lane-width", "12"][..], "warp size 12: expected a power of two"),
         (&["--image", "text.png"][..], "--image text.png: cannot be read as PNG"),
         (&["--image", "nowhere.png"][..], "--image nowhere.png: cannot open"),
         (&["--json", "all.txt"][..], "--json all.txt"),

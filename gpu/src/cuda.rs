@@ -2,7 +2,7 @@
 //! else need be installed.
 //!
 //! Outputs hold a poison pattern before a kernel runs, so that what a kernel leaves unwritten is
-//! seen; gradients are zeros, as the backward kernels expect (hazard 19). A kernel that faults makes
+//! seen; gradients are zeros, as the backward kernels expect. A kernel that faults makes
 //! its context unusable, so an engine that gave [`EngineError::Device`] must be opened again, and a
 //! kernel that hangs can only be ended with its process: whoever runs kernels that are not trusted
 //! runs the engine in a child process.

@@ -7,7 +7,7 @@
 //! the folders, and carry the names the stages have in `splatcheck-reference`, but this crate does
 //! not know the oracle: what is judged and what judges share only numbers.
 //!
-//! Vocabulary: *lane width* is the number of lanes that execute together (a warp on CUDA, a
+//! Vocabulary: *warp size* is the number of lanes that execute together (a warp on CUDA, a
 //! subgroup in WGSL). A *reduction* is the way the lanes' contributions to one Gaussian are added
 //! up before they reach memory; the *threshold* is the number of contributing lanes from which the
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
@@ -18,6 +18,7 @@ pub mod emulator;
 pub mod engine;
 #[cfg(test)]
 mod exact;
+pub mod hazard;
 pub mod mutation;
 mod ptx_host;
 pub mod reduction;

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! purpose: lane 0 sends the sum only where it contributes itself
-//! hazards: 3
+//! hazards: leader-not-lane-zero
 //! stands-for: a port whose leader leaves the loop          (optional: a bug seen in public)
 //! needs: compare exchange                                 (optional: or 'native atomics')
 //! equivalent: why no input can tell it from the original   (optional: it then need not be caught)
@@ -21,6 +21,7 @@
 
 use crate::artifact::{self, Architecture, Artifact};
 use crate::engine::FloatAtomics;
+use crate::hazard::Hazard;
 use diffy::Patch;
 use include_dir::{Dir, include_dir};
 
@@ -33,8 +34,8 @@ pub struct Mutation {
     pub name: String,
     /// What is wrong, in one line.
     pub purpose: String,
-    /// Numbers of the hazards (1..=20) that it stands for.
-    pub hazards: Vec<u8>,
+    /// The hazards that it stands for.
+    pub hazards: Vec<Hazard>,
     /// A bug of this kind in a public program.
     pub stands_for: Option<String>,
     /// Why no input can tell it from the original, if that is so.
@@ -109,7 +110,7 @@ impl Mutation {
         Ok(Self {
             name: name.to_owned(),
             purpose: need("purpose")?,
-            hazards: need("hazards")?.split(',').map(hazard).collect::<Result<_, _>>()?,
+            hazards: Hazard::list(&need("hazards")?).map_err(|error| error.to_string())?,
             stands_for: get("stands-for"),
             needs: get("needs").as_deref().map(atomics).transpose()?,
             equivalent: get("equivalent"),
@@ -158,11 +159,6 @@ fn atomics(text: &str) -> Result<FloatAtomics, Problem> {
     }
 }
 
-fn hazard(text: &str) -> Result<u8, Problem> {
-    let number = text.trim().parse().ok().filter(|n| (1..=20).contains(n));
-    number.ok_or_else(|| format!("'{text}' is no hazard, expected 1 to 20"))
-}
-
 /// The artifact of that name for the older architecture, without fast math; a name without a number
 /// of channels means the first.
 fn kernel(text: &str) -> Result<Artifact, Problem> {
@@ -177,13 +173,17 @@ fn kernel(text: &str) -> Result<Artifact, Problem> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "purpose: b becomes c\nhazards: 3, 20\nkernels: rasterize.d3, \
+    const TEXT: &str = "purpose: b becomes c\nhazards: early-stop, camera-sums\nkernels: rasterize.d3, \
                         rasterize_backward_sw_b\n--- a/x.cu\n+++ b/x.cu\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
 
     #[test]
     fn a_mutant_is_read_and_applied() {
         let mutant = Mutation::parse("m", TEXT).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!((mutant.file.as_str(), &mutant.hazards[..]), ("x.cu", &[3, 20][..]), "the head");
+        assert_eq!(
+            (mutant.file.as_str(), &mutant.hazards[..]),
+            ("x.cu", &[Hazard::EarlyStop, Hazard::CameraSums][..]),
+            "the head"
+        );
         let files: Vec<_> = mutant.kernels.iter().map(|k| mutant.ptx_file(k)).collect();
         let expected =
             ["m.rasterize.d3.compute_75.ptx", "m.rasterize_backward_sw_b.d3.compute_75.ptx"];
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (from, to, expected) in [
-            ("hazards: 3", "hazards: 21", "'21' is no hazard"),
-            ("hazards: 3", "hazard: 3", "unknown line 'hazard: 3, 20'"),
+            ("hazards: early-stop", "hazards: 21", "'21' is no hazard"),
+            ("hazards: e", "hazard: e", "unknown line 'hazard: early-stop, camera-sums'"),
             ("purpose: b becomes c\n", "", "it has no line 'purpose: ...'"),
             ("kernels:", "needs: luck\nkernels:", "'needs: luck', expected"),
             ("rasterize.d3", "rasterize.d4", "there is no kernel 'rasterize.d4'"),

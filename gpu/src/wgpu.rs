@@ -1,13 +1,13 @@
 //! The engine that runs the WGSL kernels through wgpu, on Vulkan, Metal and Direct3D 12.
 //!
 //! Which drivers exist is settled by the environment before the process starts (`VK_DRIVER_FILES`
-//! chooses the Vulkan drivers, `LP_NATIVE_VECTOR_WIDTH` lavapipe's lane width); the engine opens
+//! chooses the Vulkan drivers, `LP_NATIVE_VECTOR_WIDTH` lavapipe's warp size); the engine opens
 //! what is there and measures what no specification tells (`probe`, `loop_limit`).
 //!
 //! A call packs its jobs into one buffer of inputs, one of settings and one of outputs, encodes all
 //! dispatches into one submission and reads all outputs back at once; above [`SUBMISSION_BYTES`] it
 //! is cut into several. Outputs hold a poison pattern before a kernel runs, so that what a kernel
-//! leaves unwritten is seen; gradients are zeroed by the backward stage itself (hazard 19).
+//! leaves unwritten is seen; gradients are zeroed by the backward stage itself.
 //!
 //! A driver may leave a kernel's loops after so many steps; what is done about that, says `guard`.
 //!

@@ -69,7 +69,7 @@ pub struct SceneReport {
     pub size: [u32; 2],
     /// What the stage has to compute and to move.
     pub work: Work,
-    /// The traffic of every setting, by lane width.
+    /// The traffic of every setting, by warp size.
     pub traffic: Vec<(u32, Vec<TrafficRow>)>,
     /// Engine by engine.
     pub times: Vec<EngineTimes>,
@@ -119,7 +119,7 @@ pub enum SceneError {
         /// What is wrong.
         source: EngineError,
     },
-    /// A setting that the lane width does not have.
+    /// A setting that the warp size does not have.
     #[error("scene {name}: {source}")]
     Setting {
         /// The scene.
@@ -128,7 +128,7 @@ pub enum SceneError {
         source: ThresholdError,
     },
     /// There is nothing to count for.
-    #[error("scene {name}: no lane width to count for")]
+    #[error("scene {name}: no warp size to count for")]
     NoLaneWidth {
         /// The scene.
         name: String,
@@ -136,7 +136,7 @@ pub enum SceneError {
 }
 
 impl SceneReport {
-    /// Counts a scene's work, and its traffic for each of the lane widths.
+    /// Counts a scene's work, and its traffic for each of the warp sizes.
     ///
     /// # Errors
     /// Why the stage cannot be walked.

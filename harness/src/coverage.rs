@@ -245,7 +245,7 @@ fn of_warps(step: &ScatterStep<'_>, size: u32, width: u32, mut f: impl FnMut(usi
     }
 }
 
-/// What the settings run on devices of one lane width have met.
+/// What the settings run on devices of one warp size have met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     width: u32,
@@ -262,7 +262,7 @@ impl Coverage {
         Self { width, map: Map::default(), by_setting: BTreeMap::new() }
     }
 
-    /// The lane width.
+    /// The warp size.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
@@ -276,7 +276,7 @@ impl Coverage {
         }
     }
 
-    /// Adds another's cells; the lane widths must be the same.
+    /// Adds another's cells; the warp sizes must be the same.
     pub fn merge(&mut self, other: &Self) {
         if !other.by_setting.is_empty() {
             self.map = other.map;
@@ -315,7 +315,7 @@ impl Coverage {
         let mut text = String::new();
         let [met, all] = self.count();
         let _ =
-            writeln!(text, "coverage, lane width {}: {met} of {all} reachable cells", self.width);
+            writeln!(text, "coverage, warp size {}: {met} of {all} reachable cells", self.width);
         for reduction in Reduction::ALL {
             let rows = self.rows(reduction);
             if rows.is_empty() {

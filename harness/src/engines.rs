@@ -1,6 +1,6 @@
 //! Engines as the harness sees them: found, started and asked in a process of their own.
 //!
-//! The lane width of Mesa's lavapipe and the Vulkan driver itself are chosen by environment
+//! The warp size of Mesa's lavapipe and the Vulkan driver itself are chosen by environment
 //! variables that are read once per process, and a kernel or a driver may crash or hang. So every
 //! engine runs in a child process (`splatcheck engine`), and the parent, which holds the oracle,
 //! only exchanges [`protocol`] frames with it:

@@ -4,7 +4,7 @@
 //! of threads; so any part of a campaign can be run again anywhere. It is steered without looking
 //! back: every other case is one of the workload's steering generator, whose aims take turns until
 //! every cell of [`coverage`](crate::coverage) was aimed at; the other generators take turns in
-//! between, those with large cases one turn in 16 ([`Turns`]). Lane widths and settings take turns
+//! between, those with large cases one turn in 16 ([`Turns`]). Warp sizes and settings take turns
 //! too.
 
 mod draws;
@@ -26,7 +26,7 @@ use crate::workload::{
 use splatcheck_gpu::{Setting, Stage};
 use std::sync::Arc;
 
-/// Lane widths that are aimed at where none is named: those of the devices there are.
+/// Warp sizes that are aimed at where none is named: those of the devices there are.
 pub const LANE_WIDTHS: [u32; 4] = [32, 8, 4, 16];
 /// Settings that a case is run with where no number is named: its bounds are computed once for all.
 const SETTINGS: usize = 2;
@@ -38,7 +38,7 @@ const LARGE: u64 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AimError {
     /// There is nothing to aim at.
-    #[error("no lane width or no setting")]
+    #[error("no warp size or no setting")]
     Nothing,
     /// There are no such warps.
     #[error("no warp has {width} lanes: expected 1, 2, 4, 8, 16, 32 or 64")]
@@ -54,7 +54,7 @@ pub struct Plan {
     workload: Arc<dyn Workload>,
     seed: u64,
     order: Order,
-    /// Lane widths that are aimed at, in turn.
+    /// Warp sizes that are aimed at, in turn.
     lane_widths: Vec<u32>,
     /// Settings that a case is run with.
     settings: usize,

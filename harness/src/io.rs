@@ -8,6 +8,7 @@
 pub mod built_in;
 pub(crate) mod container;
 pub mod error;
+pub(crate) mod hazards;
 pub(crate) mod notation;
 pub(crate) mod read;
 pub mod serde_forms;

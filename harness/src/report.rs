@@ -116,7 +116,7 @@ pub fn finding_words(finding: &Finding) -> String {
     let setting = finding.setting.map_or_else(String::new, |setting| format!(", {setting}"));
     let _ = writeln!(
         text,
-        "\n{} {}: {}{setting}, lane width {} ({} run{} failed in this way)",
+        "\n{} {}: {}{setting}, warp size {} ({} run{} failed in this way)",
         if finding.is_of_the_machine() { "NO RESULT" } else { "DISAGREE" },
         finding.engine,
         finding.stage,

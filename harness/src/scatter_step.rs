@@ -22,7 +22,7 @@ pub fn check_lane_width(lane_width: u32) -> Result<u32, EngineError> {
         return Ok(lane_width);
     }
     Err(EngineError::Input(format!(
-        "lane width {lane_width}: expected a power of two up to {MOST_LANES}"
+        "warp size {lane_width}: expected a power of two up to {MOST_LANES}"
     )))
 }
 

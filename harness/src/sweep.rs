@@ -68,7 +68,7 @@ impl Device {
     }
 }
 
-/// All settings of a lane width on one scene.
+/// All settings of a warp size on one scene.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
     /// The scene, and which of its cameras where it has several.

@@ -178,7 +178,7 @@ impl Counts {
         self.steps.iter().find(|(there, _)| *there == per_lane).map(|(_, steps)| steps)
     }
 
-    /// The lane width that was counted for.
+    /// The warp size that was counted for.
     #[must_use]
     pub fn lane_width(&self) -> u32 {
         self.lane_width

@@ -14,6 +14,7 @@ use crate::diagnosis::{self, Diagnosis, Hypothesis};
 use crate::io::{InputError, read};
 use crate::judge::{self, Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{DeviceInfo, EngineError, Setting, Stage, TensorError, Tensors};
 use std::any::Any;
@@ -162,8 +163,8 @@ pub trait Case: fmt::Debug + Send + Sync {
     /// Where it was drawn; `None` for a case that was read.
     fn id(&self) -> Option<&CaseId>;
 
-    /// Numbers of the hazards that it aims at.
-    fn hazards(&self) -> &[u8];
+    /// The hazards that it aims at.
+    fn hazards(&self) -> &[Hazard];
 
     /// The views that its jobs are of: cameras, for splats. At least one.
     fn views(&self) -> usize;

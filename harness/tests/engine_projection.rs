@@ -7,6 +7,7 @@ use splatcheck::report::verdicts;
 use splatcheck::verdict::Verdict;
 use splatcheck::workload::AnyCase;
 use splatcheck::workloads::splat::case::Case;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Reduction, Setting, Stage};
 use splatcheck_reference::splat::Colors;
@@ -44,7 +45,7 @@ fn case(name: &str, convention: Convention, channels: Option<usize>) -> Case {
         name: name.to_owned(),
         id: None,
         purpose: "every threshold".to_owned(),
-        hazards: vec![7, 9, 20],
+        hazards: vec![Hazard::ChannelCount, Hazard::ReductionMissing, Hazard::CameraSums],
         convention,
         scene,
     }

@@ -35,11 +35,11 @@ pub enum Defect {
     HalfOffDiagonal,
     /// The Gaussians of one lane (index in the workgroup) contribute nothing to `v_viewmats`.
     LostGaussian(usize),
-    /// A Gaussian gets the last camera's gradients instead of all cameras' (hazard 9).
+    /// A Gaussian gets the last camera's gradients instead of all cameras'.
     LastCamera,
-    /// Only the first camera gets a gradient (hazard 20).
+    /// Only the first camera gets a gradient.
     FirstViewmat,
-    /// Gradients of direct colours beyond the third channel are zero (hazard 7).
+    /// Gradients of direct colours beyond the third channel are zero.
     ThreeChannels,
     /// The gradient of the field-of-view clamp is the other convention's.
     OtherClampGradient,
@@ -65,7 +65,7 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// A mirror with a lane width and a defect.
+    /// A mirror with a warp size and a defect.
     #[must_use]
     pub fn new(lane_width: u32, defect: Defect) -> Self {
         Self {

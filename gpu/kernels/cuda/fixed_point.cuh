@@ -31,7 +31,7 @@ __device__ inline float to_float(uint2 sum) {
 }
 
 // Adds a term to a sum. Whoever makes the lower word wrap around sees it in what the word held before
-// and carries one: in the end every carry was made once, whatever came between (hazard 15).
+// and carries one: in the end every carry was made once, whatever came between.
 __device__ inline void add_fixed_point(uint2* sum, float value) {
     const uint2 term = to_fixed_point(value);
     const unsigned before = atomicAdd(&sum->x, term.x);

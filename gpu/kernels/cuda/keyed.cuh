@@ -11,8 +11,8 @@
 //                  add_up  makes the sums in the lanes that send them; the whole warp calls it
 //   Destination  where a sum goes: `Memory` or `SharedSums` of reduce.cuh
 //
-// A lane without a key is idle: it is in no group, its values are exact zeros (hazard 5), and it takes
-// part in every vote and shuffle (hazards 1 to 4).
+// A lane without a key is idle: it is in no group, its values are exact zeros, and it takes
+// part in every vote and shuffle.
 #pragma once
 #include "reduce.cuh"
 
@@ -38,7 +38,7 @@ struct Apart {
 
 // The part Lanes of sums over the whole warp by `InWarp`: where all lanes with a key have the same one
 // and are at least `threshold`. Lane 0 holds the sum whether it has a key or not, and sends it to the
-// key of those that have (hazard 3).
+// key of those that have.
 template <typename InWarp>
 struct WholeWarp {
     bool sends;
@@ -50,7 +50,7 @@ struct WholeWarp {
         const unsigned first = group == 0 ? 0 : lowest_lane(group);
         const unsigned shared = __shfl_sync(FULL_WARP, own, first);
         const bool uniform = __all_sync(FULL_WARP, !contributes || own == shared);
-        // The same in all lanes of the warp: all of it comes from votes (hazards 2, 8).
+        // The same in all lanes of the warp: all of it comes from votes.
         reduces = group != 0 && uniform && static_cast<unsigned>(__popc(group)) >= threshold;
         sends = reduces ? lane_of_warp() == InWarp::leader(group) : contributes;
         key = reduces ? shared : own;

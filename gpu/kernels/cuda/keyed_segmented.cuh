@@ -25,12 +25,12 @@ struct Runs {
         const unsigned first = WARP_SIZE - 1 - static_cast<unsigned>(__clz(static_cast<int>(upto)));
         const unsigned end = after == 0 ? static_cast<unsigned>(WARP_SIZE) : lowest_lane(after);
         before = lane - first;
-        // The same in all lanes of a run (hazards 2, 8).
+        // The same in all lanes of a run.
         reduces = contributes && end - first >= threshold;
         sends = reduces ? lane + 1 == end : contributes;
     }
 
-    // The whole warp shuffles (hazard 4); a lane adds what lies within its run.
+    // The whole warp shuffles; a lane adds what lies within its run.
     template <unsigned N>
     __device__ void add_up(float (&values)[N], unsigned used) const {
         if (!__any_sync(FULL_WARP, reduces)) {

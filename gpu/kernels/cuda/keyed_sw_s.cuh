@@ -15,20 +15,20 @@ struct Serialized {
     unsigned most;
 
     __device__ Serialized(unsigned own, bool contributes, unsigned threshold) : key(own) {
-        // Idle lanes match each other; as a group they are left out (hazard 1).
+        // Idle lanes match each other; as a group they are left out.
         const unsigned match = __match_any_sync(FULL_WARP, own);
         const unsigned group = contributes ? match : 0;
         const unsigned lanes = static_cast<unsigned>(__popc(group));
-        // The same in all lanes of a group: they have one mask (hazards 2, 8).
+        // The same in all lanes of a group: they have one mask.
         const bool reduces = contributes && lanes >= threshold;
-        // The leader is a lane of the group, wherever it lies (hazard 3).
+        // The leader is a lane of the group, wherever it lies.
         leads = reduces && lane_of_warp() == lowest_lane(group);
         others = group & (group - 1);
         most = max_of_warp(reduces ? lanes : 0);
         sends = reduces ? leads : contributes;
     }
 
-    // All lanes make as many rounds as the largest group needs (hazard 2); one whose group is done
+    // All lanes make as many rounds as the largest group needs; one whose group is done
     // reads itself, in vain. Only leaders' sums change, so that the lanes still to be pulled keep
     // their own values.
     template <unsigned N>
@@ -41,7 +41,7 @@ struct Serialized {
 #pragma unroll
             for (unsigned v = 0; v < N; v++) {
                 if (v < used) {
-                    // The whole warp shuffles (hazard 4).
+                    // The whole warp shuffles.
                     const float pulled = __shfl_sync(FULL_WARP, values[v], source);
                     values[v] = adds ? values[v] + pulled : values[v];
                 }

@@ -29,7 +29,7 @@ struct WarpReduction {
     }
 
     // `group` are the lanes that contribute, from a vote of the whole warp; it is not empty. The
-    // values of all other lanes are exact zeros (hazard 5).
+    // values of all other lanes are exact zeros.
     __device__ static void add_up(
         Shared& shared,
         unsigned row,
@@ -40,13 +40,13 @@ struct WarpReduction {
         unsigned used
     ) {
         const unsigned lane = lane_of_warp();
-        // From one vote of the whole warp, so all its lanes decide alike (hazards 2, 8).
+        // From one vote of the whole warp, so all its lanes decide alike.
         const bool reduces = InWarp::ADDS && static_cast<unsigned>(__popc(group)) >= threshold;
         const bool leads = lane == InWarp::leader(group);
         if (reduces) {
             InWarp::add_up(group, leads, values, used);
         }
-        // The sum lies in the leader, which need not contribute itself (hazard 3).
+        // The sum lies in the leader, which need not contribute itself.
         if (reduces ? leads : (group >> lane & 1u) != 0) {
             Destination::send(shared, row, target, values, used);
         }
@@ -71,7 +71,7 @@ struct NoSum {
 };
 
 // The part InWarp of sums over all lanes of the warp, contributing or not: lane 0 holds the sum
-// whether it contributes or not (hazard 3).
+// whether it contributes or not.
 struct LaneZeroLeads {
     enum : bool { ADDS = true };
 
@@ -115,7 +115,7 @@ struct Memory {
 // one atomic: one per block, target and value.
 //
 // The sums are [N, ROWS], so that neighbouring threads clear and send neighbouring words.
-// Shared-memory atomics keep subnormals, the global ones flush them (hazard 15).
+// Shared-memory atomics keep subnormals, the global ones flush them.
 template <unsigned ROWS, unsigned N>
 struct SharedSums {
     struct Shared {
@@ -124,7 +124,7 @@ struct SharedSums {
     using Sum = float;
 
     // Every row is cleared, before a barrier of the caller: sums are written over whatever shared
-    // memory held (hazards 17, 19).
+    // memory held.
     __device__ static void begin(Shared& shared, unsigned used) {
         for (unsigned i = threadIdx.x; i < used * ROWS; i += blockDim.x) {
             shared.sums[i] = 0.0f;

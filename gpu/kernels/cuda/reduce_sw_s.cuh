@@ -7,7 +7,7 @@
 struct Chain {
     enum : bool { ADDS = true };
 
-    // The leader is a lane that contributes, wherever it lies (hazard 3).
+    // The leader is a lane that contributes, wherever it lies.
     __device__ static unsigned leader(unsigned group) {
         return lowest_lane(group);
     }
@@ -19,7 +19,7 @@ struct Chain {
 #pragma unroll
             for (unsigned v = 0; v < N; v++) {
                 if (v < used) {
-                    // The whole warp shuffles (hazard 4); only the leader's sum changes, so
+                    // The whole warp shuffles; only the leader's sum changes, so
                     // that the lanes still to be pulled keep their own values.
                     const float pulled = __shfl_sync(FULL_WARP, values[v], source);
                     values[v] = leads ? values[v] + pulled : values[v];

@@ -2,8 +2,8 @@
 //
 // Written for independent thread scheduling (PTX ISA, "Independent Thread Scheduling"): lanes of a
 // warp need not be at the same place, so a set of lanes is always the result of a vote in which
-// the whole warp takes part, never the mask of lanes that happen to be active (hazard 1). Hazard
-// numbers are those of the design's distwar.md.
+// the whole warp takes part, never the mask of lanes that happen to be
+// active.
 //
 // Written from the mathematics and from DISTWAR's description (arXiv 2401.05345).
 #pragma once
@@ -14,7 +14,7 @@
 enum : unsigned {
     // A warp on every NVIDIA architecture; kernels are launched with whole warps only.
     WARP_SIZE = 32,
-    // Unsigned: 1 << 31 of a signed int would be undefined (hazard 6).
+    // Unsigned: 1 << 31 of a signed int would be undefined.
     FULL_WARP = 0xffffffff,
 };
 
@@ -39,7 +39,7 @@ __device__ inline void send(float* target, const float (&values)[N], unsigned us
     }
 }
 
-// The sum of a value over the warp, in lane 0; the whole warp takes part (hazard 4).
+// The sum of a value over the warp, in lane 0; the whole warp takes part.
 __device__ inline float add_down(float value) {
 #pragma unroll
     for (unsigned stride = WARP_SIZE / 2; stride > 0; stride /= 2) {
@@ -48,7 +48,7 @@ __device__ inline float add_down(float value) {
     return value;
 }
 
-// The largest value of the warp, in all its lanes, all of which take part (hazard 4).
+// The largest value of the warp, in all its lanes, all of which take part.
 __device__ inline unsigned max_of_warp(unsigned value) {
 #pragma unroll
     for (unsigned stride = WARP_SIZE / 2; stride > 0; stride /= 2) {

@@ -1,6 +1,6 @@
 // Adding to a gradient in memory where the device has no atomic float addition: exchange the bit
 // pattern until nobody came between. Bits are compared, never floats, so that a NaN cannot spin for
-// ever; an exchange may fail though the bits agreed, and is then tried again (hazard 15).
+// ever; an exchange may fail though the bits agreed, and is then tried again.
 fn add(index: u32, value: f32) {
     var expected = atomicLoad(&gradients[index]);
     loop {

@@ -1,5 +1,5 @@
 // Sets of lanes of one subgroup, as subgroupBallot gives them: up to 128 lanes, one bit each, with
-// no assumption on how many there are (hazard 6).
+// no assumption on how many there are.
 
 fn group_size(group: vec4<u32>) -> u32 {
     let bits = countOneBits(group);
@@ -43,7 +43,7 @@ fn send(row: u32, values: ptr<function, array<f32, VALUES>>) {
 }
 
 // Adds every value up over the whole subgroup by a tree of shuffles, in all lanes: those that do
-// not contribute bring exact zeros. Must be called by the whole subgroup (hazard 4).
+// not contribute bring exact zeros. Must be called by the whole subgroup.
 fn add_tree(subgroup_size: u32, values: ptr<function, array<f32, VALUES>>) {
     for (var stride = subgroup_size / 2u; stride > 0u; stride /= 2u) {
         for (var v = 0u; v < VALUES; v++) {

@@ -21,7 +21,7 @@ fn match_lanes(key: u32, contributes: bool, subgroup_lane: u32, subgroup_size: u
     let after = heads & ~lanes_below(subgroup_lane + 1u);
     let last = all(after == vec4<u32>(0u));
     let end = select(lowest_lane(after), subgroup_size, last);
-    // The same in all lanes of a run (hazards 2, 8).
+    // The same in all lanes of a run.
     let reduces = contributes && end - first >= params.threshold;
     let sends = select(contributes, subgroup_lane + 1u == end, reduces);
     return Lanes(sends, key, reduces, subgroup_lane - first);
@@ -37,7 +37,7 @@ fn lanes_below(count: u32) -> vec4<u32> {
     );
 }
 
-// A shift by 32 would be one by 0 (hazard 6).
+// A shift by 32 would be one by 0.
 fn first_bits(count: u32) -> u32 {
     return select((1u << count) - 1u, 0xffffffffu, count >= 32u);
 }
@@ -56,7 +56,7 @@ fn highest_lane(group: vec4<u32>) -> u32 {
     return firstLeadingBit(group.x);
 }
 
-// The whole subgroup shuffles (hazard 4); a lane adds what lies within its run.
+// The whole subgroup shuffles; a lane adds what lies within its run.
 fn add_lanes(
     lanes: Lanes,
     subgroup_lane: u32,

@@ -23,7 +23,7 @@ fn match_lanes(key: u32, contributes: bool, subgroup_lane: u32, subgroup_size: u
     var waiting = subgroupBallot(left);
     while any(waiting != vec4<u32>(0u)) {
         let first = subgroupShuffle(key, lowest_lane(waiting));
-        // Idle lanes are never left (hazard 1).
+        // Idle lanes are never left.
         let same = left && key == first;
         let found = subgroupBallot(same);
         let size = group_size(found);
@@ -36,15 +36,15 @@ fn match_lanes(key: u32, contributes: bool, subgroup_lane: u32, subgroup_size: u
         }
         waiting = subgroupBallot(left);
     }
-    // The same in all lanes of a group: they have one mask (hazards 2, 8).
+    // The same in all lanes of a group: they have one mask.
     let reduces = contributes && group_size(group) >= params.threshold;
-    // The leader is a lane of the group, wherever it lies (hazard 3).
+    // The leader is a lane of the group, wherever it lies.
     let leads = reduces && subgroup_lane == lowest_lane(group);
     let sends = select(contributes, leads, reduces);
     return Lanes(sends, key, leads, without_lowest(group), most);
 }
 
-// All lanes make as many rounds as the largest group needs (hazard 2); one whose group is done reads
+// All lanes make as many rounds as the largest group needs; one whose group is done reads
 // itself, in vain. Only leaders' sums change, so that the lanes still to be pulled keep their own
 // values.
 fn add_lanes(
@@ -58,7 +58,7 @@ fn add_lanes(
         let done = all(rest == vec4<u32>(0u));
         let source = select(lowest_lane(rest), subgroup_lane, done);
         for (var v = 0u; v < VALUES; v++) {
-            // The whole subgroup shuffles (hazard 4).
+            // The whole subgroup shuffles.
             let pulled = subgroupShuffle((*values)[v], source);
             if lanes.leads && !done {
                 (*values)[v] = (*values)[v] + pulled;

@@ -14,7 +14,7 @@
 // false) every lane may have a row of its own.
 //
 // `group` are the lanes that contribute; it is not empty. The values of all other lanes are exact
-// zeros (hazard 5).
+// zeros.
 fn add_up(
     k: u32,
     row: u32,
@@ -25,12 +25,12 @@ fn add_up(
     values: ptr<function, array<f32, VALUES>>,
 ) {
     var sends = contributes;
-    // The condition is the same in all lanes of the subgroup: it comes from the ballot
-    // (hazards 2, 8).
+    // The condition is the same in all lanes of the subgroup: it comes from
+    // the ballot.
     if ADDS && group_size(group) >= params.threshold {
         let leads = subgroup_lane == leader(group);
         add_lanes(group, leads, subgroup_size, values);
-        // The sum lies in the leader, which need not contribute itself (hazard 3).
+        // The sum lies in the leader, which need not contribute itself.
         sends = leads;
     }
     if sends {

@@ -2,7 +2,7 @@
 // contribute (else lane by lane), into the sums of `sums_workgroup.wgsl`.
 const ADDS: bool = true;
 
-// Lane 0 holds the sum of all lanes whether it contributes or not (hazard 3).
+// Lane 0 holds the sum of all lanes whether it contributes or not.
 fn leader(group: vec4<u32>) -> u32 {
     return 0u;
 }

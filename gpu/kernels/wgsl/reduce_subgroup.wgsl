@@ -3,7 +3,7 @@
 // lane 0 issues one atomic per value; else one atomic per contributing lane and value.
 const ADDS: bool = true;
 
-// Lane 0 holds the sum of all lanes whether it contributes or not (hazard 3).
+// Lane 0 holds the sum of all lanes whether it contributes or not.
 fn leader(group: vec4<u32>) -> u32 {
     return 0u;
 }

@@ -3,7 +3,7 @@
 // atomic per contributing lane and value.
 const ADDS: bool = true;
 
-// The leader is a lane that contributes, wherever it lies (hazard 3).
+// The leader is a lane that contributes, wherever it lies.
 fn leader(group: vec4<u32>) -> u32 {
     return lowest_lane(group);
 }
@@ -19,7 +19,7 @@ fn add_lanes(
         let source = lowest_lane(rest);
         rest = without_lowest(rest);
         for (var v = 0u; v < VALUES; v++) {
-            // The whole subgroup shuffles (hazard 4); only the leader's sum changes, so that the
+            // The whole subgroup shuffles; only the leader's sum changes, so that the
             // lanes still to be pulled keep their own values.
             let pulled = subgroupShuffle((*values)[v], source);
             if leads {

@@ -3,7 +3,7 @@
 //
 // A batch is shorter here (BATCH_SIZE), so that the sums of 32 channels fit into the 16 KiB that
 // every WebGPU device has. They are bit patterns, added to by compare-exchange as in
-// `atomic_cas.wgsl`, because WGSL has no float atomics in workgroup memory (hazard 15).
+// `atomic_cas.wgsl`, because WGSL has no float atomics in workgroup memory.
 var<workgroup> batch_sums: array<atomic<u32>, BATCH_SIZE * VALUES>;
 
 fn add_to_sum(index: u32, value: f32) {
@@ -25,7 +25,7 @@ fn deliver(k: u32, row: u32, values: ptr<function, array<f32, VALUES>>) {
 }
 
 // Every sum is cleared, before a barrier of the caller: sums are written over whatever workgroup
-// memory held (hazards 17, 19).
+// memory held.
 fn begin_batch(lane: u32) {
     for (var i = lane; i < BATCH_SIZE * VALUES; i += WORKGROUP_SIZE) {
         atomicStore(&batch_sums[i], 0u);

@@ -91,7 +91,7 @@ impl EmulatorEngine {
     ///
     /// # Errors
     /// [`EngineError::Compile`] for an artifact that is missing, was changed or does not parse;
-    /// [`EngineError::Input`] for a lane width that no machine has.
+    /// [`EngineError::Input`] for a warp size that no machine has.
     pub fn open(options: EmulatorOptions) -> Result<Self, EngineError> {
         let backend = if options.fast_math { "emulator-fast" } else { "emulator" };
         let mut engine = Self {

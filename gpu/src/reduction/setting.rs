@@ -7,7 +7,7 @@ use std::fmt;
 /// A threshold outside `0..=W+1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error(
-    "threshold {threshold} is out of range for lane width {lane_width}: expected 0..={}, where 0 \
+    "threshold {threshold} is out of range for warp size {lane_width}: expected 0..={}, where 0 \
      and 1 mean always and {} means never reduce",
     lane_width + 1,
     lane_width + 1
@@ -15,7 +15,7 @@ use std::fmt;
 pub struct ThresholdError {
     /// The threshold asked for.
     pub threshold: u32,
-    /// The device's lane width.
+    /// The device's warp size.
     pub lane_width: u32,
 }
 
@@ -25,12 +25,12 @@ pub struct Setting {
     /// The reduction.
     pub reduction: Reduction,
     /// Contributing lanes from which a warp reduces in registers; 0 and 1 mean always,
-    /// lane width + 1 means never. Ignored where [`Reduction::has_threshold`] is false.
+    /// warp size + 1 means never. Ignored where [`Reduction::has_threshold`] is false.
     pub threshold: u32,
 }
 
 impl Setting {
-    /// Checks the threshold against the device's lane width.
+    /// Checks the threshold against the device's warp size.
     ///
     /// # Errors
     /// [`ThresholdError`] if the threshold is above `lane_width + 1`.
@@ -62,7 +62,7 @@ impl Setting {
         all
     }
 
-    /// Every setting of a lane width, reduction by reduction: one for each of the thresholds 0 to
+    /// Every setting of a warp size, reduction by reduction: one for each of the thresholds 0 to
     /// W+1, or one where there is no threshold. What a kernel does under a threshold that the sweep
     /// leaves out is only known from these.
     #[must_use]

@@ -5,7 +5,7 @@
 //! bounded from the contributing lanes of each workgroup, for the worst possible assignment of lanes
 //! to warps.
 //!
-//! The chain of each reduction, for lane width W:
+//! The chain of each reduction, for warp size W:
 //!
 //! | reduction      | in registers                           | then                              |
 //! |----------------|----------------------------------------|-----------------------------------|

@@ -10,11 +10,11 @@ fn sweep_has_the_ends_and_no_repetition() {
         let sweep = Setting::sweep(w);
         let mut unique = sweep.clone();
         unique.dedup();
-        assert_eq!(unique, sweep, "a setting is repeated at lane width {w}");
+        assert_eq!(unique, sweep, "a setting is repeated at warp size {w}");
         for threshold in [0, 1, 2, w / 4, w / 2, w - 1, w, w + 1] {
             for reduction in Reduction::ALL.into_iter().filter(|r| r.has_threshold()) {
                 let wanted = Setting { reduction, threshold };
-                assert!(sweep.contains(&wanted), "{wanted} is missing at lane width {w}");
+                assert!(sweep.contains(&wanted), "{wanted} is missing at warp size {w}");
             }
         }
         for reduction in [Reduction::Atomic, Reduction::PerGaussian] {
@@ -138,7 +138,7 @@ fn the_most_that_a_warp_sends_is_the_most_of_all_groups() {
             let most = groups.map(|group| config.sends(group)).max();
             let said = config.reduction.row().sends.most(config.threshold);
             let said = said.map_or(width, |said| said.min(width));
-            assert_eq!(most, Some(said), "{config} at lane width {width}");
+            assert_eq!(most, Some(said), "{config} at warp size {width}");
         }
     }
 }

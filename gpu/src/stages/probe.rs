@@ -4,7 +4,7 @@ use crate::reduction::WORKGROUP_SIZE;
 use crate::stage::{Buffer, Buffers, Dim, Launch, Port, Ptx, Reductions, StageSpec, Text, Wgsl};
 use crate::tensor::Dtype;
 
-/// Lane width and lanes present of every lane of a workgroup, and exp at the arguments. The PTX
+/// Warp size and lanes present of every lane of a workgroup, and exp at the arguments. The PTX
 /// kernel measures exp alone; its entry point has a parameter list of its own.
 pub static PROBE: StageSpec = StageSpec {
     name: "probe",

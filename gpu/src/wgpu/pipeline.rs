@@ -129,7 +129,7 @@ fn compile(
             module: &module,
             entry_point: Some(stage.text.name),
             // The kernels write workgroup memory before they read it; zeros that happen to be
-            // there would hide it if one did not (hazard 17).
+            // there would hide it if one did not.
             compilation_options: PipelineCompilationOptions {
                 zero_initialize_workgroup_memory: false,
                 ..PipelineCompilationOptions::default()

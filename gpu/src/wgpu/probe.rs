@@ -60,18 +60,18 @@ fn lane_width(widths: &[u32], adapter: &AdapterInfo) -> Result<u32, EngineError>
         ));
     }
     if !width.is_power_of_two() || !WORKGROUP_SIZE.is_multiple_of(width) {
-        return missing(format!("a usable lane width (it reports {width})"));
+        return missing(format!("a usable warp size (it reports {width})"));
     }
     let (least, most) = (adapter.subgroup_min_size, adapter.subgroup_max_size);
     if !(least..=most).contains(&width) {
         return missing(format!(
-            "a consistent lane width (the probe kernel reports {width}, the adapter {least} to \
+            "a consistent warp size (the probe kernel reports {width}, the adapter {least} to \
              {most})"
         ));
     }
     if least != most {
         tracing::warn!(
-            "{}: lane width {width} was measured, but the driver may choose {least} to {most} for \
+            "{}: warp size {width} was measured, but the driver may choose {least} to {most} for \
              another kernel; thresholds then mean other shares of a subgroup",
             adapter.name
         );

@@ -17,7 +17,7 @@ pub const PAPER_AT_MOST: f64 = 5.7;
 pub struct EngineTimes {
     /// Id of the engine.
     pub engine: String,
-    /// Its lane width.
+    /// Its warp size.
     pub lane_width: u32,
     /// The times, or why there are none.
     pub outcome: Result<Times, EngineError>,

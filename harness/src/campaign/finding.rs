@@ -55,7 +55,7 @@ pub struct Finding {
     pub engine: String,
     /// What the emulator was asked for, if it is the emulator.
     pub emulation: Option<Emulation>,
-    /// Its lane width.
+    /// Its warp size.
     pub lane_width: u32,
     /// The stage.
     pub stage: Stage,

@@ -32,6 +32,11 @@ impl Item {
         view: usize,
         wanted: &dyn Fn(Stage) -> bool,
     ) -> Result<Self, CaseError> {
+        // A case that is made smaller may lose the view that failed.
+        if view >= case.views() {
+            let problem = format!("it has no view {view}, only {}", case.views());
+            return Err(CaseError { case: case.name().to_owned(), problem });
+        }
         let jobs = case.jobs_of(view, wanted)?;
         Ok(Self { case, view, jobs })
     }
@@ -40,5 +45,40 @@ impl Item {
     #[must_use]
     pub fn job(&self, stage: Stage) -> Option<&Job> {
         self.jobs.iter().find(|job| job.stage == stage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::generator;
+    use crate::workloads::find;
+    use crate::{fuzz::Plan, workload::CaseTree};
+
+    /// The tree of a case and every simpler one on the way to its simplest.
+    fn simpler(mut tree: CaseTree) -> Vec<AnyCase> {
+        let mut all = vec![tree.current()];
+        while all.len() < 200 && tree.simplify() {
+            all.push(tree.current());
+        }
+        all
+    }
+
+    #[test]
+    fn a_view_that_a_smaller_case_has_lost_is_an_error_and_no_panic() {
+        let workload = find("splat").expect("there");
+        let cameras = generator(workload.as_ref(), "cameras").expect("a generator");
+        let plan = Plan::new(workload, 1, &[cameras]);
+        let mut lost = 0;
+        for index in 0..20 {
+            let all = simpler(plan.tree(index).expect("no data needed"));
+            let last = all[0].views() - 1;
+            for case in all {
+                let (views, item) = (case.views(), Item::new(case, last));
+                assert_eq!(item.is_ok(), last < views, "view {last} of {views}");
+                lost += usize::from(item.is_err());
+            }
+        }
+        assert!(lost > 0, "no case has lost a camera");
     }
 }

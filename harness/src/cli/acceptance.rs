@@ -32,7 +32,7 @@ use crate::workloads::splat::Splat;
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::stage::RasterStage;
 
-/// The lane width of NVIDIA's GPUs, whose traffic is counted on every machine.
+/// The warp size of NVIDIA's GPUs, whose traffic is counted on every machine.
 const NVIDIA_LANES: u32 = 32;
 
 /// Options of `acceptance`, as typed.

@@ -191,7 +191,7 @@ pub struct CheckArgs {
     /// per-gaussian, replay, multi-pixel-2, multi-pixel-4, sorted or fixed; repeatable
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Vec<Reduction>,
-    /// Use this threshold instead of a sweep, 0 to lane width + 1; repeatable
+    /// Use this threshold instead of a sweep, 0 to warp size + 1; repeatable
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threshold: Vec<u32>,
     /// How the emulator runs.
@@ -345,7 +345,7 @@ pub struct RenderPlan {
 }
 
 impl CheckPlan {
-    /// The settings to judge on a device of that lane width.
+    /// The settings to judge on a device of that warp size.
     #[must_use]
     pub fn settings(&self, lane_width: u32) -> Vec<Setting> {
         let Some(thresholds) = &self.thresholds else {

@@ -156,10 +156,10 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
     let coverage =
         Coverage::new(&plan.artifacts, &measured, &plan.unreachable).map_err(CliError::of)?;
     let axes = plan.workload.axes();
-    if let Some(space) = &space {
-        writeln!(out, "{}", space.text(&axes, Run::MainJob))?;
-    }
     out.write_all(text(&coverage).as_bytes())?;
+    if let Some(space) = &space {
+        writeln!(out, "\n{}", space.text(&axes, Run::MainJob))?;
+    }
     if let Some(file) = &plan.json {
         let cannot = |error| CliError::caused(format!("cannot write {}", file.display()), error);
         let json = serde_json::to_string_pretty(&coverage)

@@ -41,8 +41,7 @@ pub fn run(plan: &MutantsPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
         let tables = [summary_table(&mutants, &cells), class_table(&mutants, &cells)];
         (summary(&mutants, &cells), tables.join("\n"))
     };
-    out.write_all(table.as_bytes())?;
-    out.write_all(conclusion(&summary).as_bytes())?;
+    writeln!(out, "{}\n{table}", conclusion(&summary))?;
     out.flush()?;
     conclude(&Evidence::of_failures(summary.failures()))
 }

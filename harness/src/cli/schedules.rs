@@ -180,7 +180,6 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
     for (round, report) in plan.rounds.iter().zip(&reports) {
         coverage.add(*round, report, &items);
     }
-    writeln!(out, "{}", coverage.table())?;
     let runs = coverage.runs();
     writeln!(
         out,
@@ -196,6 +195,7 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
             out.write_all(finding_text(finding, file).as_bytes())?;
         }
     }
+    writeln!(out, "\n{}", coverage.table())?;
     out.flush()?;
     let gap = |uncovered| {
         format!(

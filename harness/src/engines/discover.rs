@@ -191,7 +191,7 @@ pub fn try_all(
             Some(earlier) => Err(Missing {
                 candidate: candidates[i].name.clone(),
                 reason: format!(
-                    "the same as {}: {} with lane width {}",
+                    "the same as {}: {} with warp size {}",
                     earlier.spec.id(),
                     found.info.adapter,
                     found.info.lane_width

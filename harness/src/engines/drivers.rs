@@ -50,9 +50,9 @@ pub const EMULATOR_FAST: &str = "emulator-fast";
 /// A driver with an environment that might give an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// For people: the file, and the lane width asked for.
+    /// For people: the file, and the warp size asked for.
     pub name: String,
-    /// What it is expected to be. Lane width and adapter are known once it has answered, see
+    /// What it is expected to be. Warp size and adapter are known once it has answered, see
     /// [`Self::measured`].
     pub expected: Identity,
     /// Environment of its process.
@@ -278,7 +278,7 @@ fn candidates_of(path: &Path, cache: Option<&Path>) -> Vec<Candidate> {
 }
 
 /// The environment variable that says where lavapipe keeps the shaders that it compiled for vectors of
-/// so many bits. Mesa's keys are not known to tell one lane width from another, so each has a folder.
+/// so many bits. Mesa's keys are not known to tell one warp size from another, so each has a folder.
 fn cache_variable(cache: Option<&Path>, bits: u32) -> (&'static str, OsString) {
     let folder = cache.map(|cache| cache.join(format!("lavapipe-{}", bits / 32)));
     // Mesa makes no more than the last folder of the path.
@@ -368,7 +368,7 @@ mod tests {
         let folders: Vec<_> =
             kept.iter().filter_map(|c| variable(c, "MESA_SHADER_CACHE_DIR")).collect();
         let expected = [4, 8, 16].map(|lanes| cache.join(format!("lavapipe-{lanes}")));
-        assert_eq!(folders, expected, "a folder for each lane width");
+        assert_eq!(folders, expected, "a folder for each warp size");
         assert!(expected.iter().all(|folder| folder.is_dir()), "Mesa would not make them");
         let blocked = folder.path().join("lvp_icd.x86_64.json");
         for nowhere in [None, Some(blocked.as_path())] {
@@ -426,7 +426,7 @@ mod tests {
         };
         let (candidates, missing) = here.candidates();
         assert!(missing.is_empty(), "nothing else was asked for: {missing:?}");
-        assert_eq!(candidates.len(), 4, "three lane widths and the file that is gone");
+        assert_eq!(candidates.len(), 4, "three warp sizes and the file that is gone");
         let broken = candidates[3].broken.as_deref().expect("it is gone");
         assert!(broken.contains("cannot read") && broken.contains("gone_icd.json"), "{broken}");
     }

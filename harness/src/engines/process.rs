@@ -115,7 +115,7 @@ impl EngineProcess {
             return Ok(running);
         }
         Err(EngineError::Device(format!(
-            "{}: after a restart the device is {} with lane width {}, it was {} with {}",
+            "{}: after a restart the device is {} with warp size {}, it was {} with {}",
             self.spec.id(),
             now.adapter,
             now.lane_width,

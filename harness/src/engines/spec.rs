@@ -12,9 +12,9 @@ use super::emulation::Emulation;
 /// A driver of wgpu's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Driver {
-    /// Mesa's lavapipe, whose lane width can be chosen.
+    /// Mesa's lavapipe, whose warp size can be chosen.
     Lavapipe {
-        /// Its lane width.
+        /// Its warp size.
         lane_width: u32,
     },
     /// Google's SwiftShader.
@@ -143,7 +143,7 @@ impl EngineSpec {
         &self.identity
     }
 
-    /// The name on the command line and in reports: `lavapipe-<lane width>`, `swiftshader`, `cuda`,
+    /// The name on the command line and in reports: `lavapipe-<warp size>`, `swiftshader`, `cuda`,
     /// `cuda-fast`, `wgpu:<adapter>`, or the emulator's. Unique among the engines of one discovery.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -151,7 +151,7 @@ impl EngineSpec {
     }
 
     /// Whether `name`, as typed by a person, means this engine: its whole id, or the part of it
-    /// before `-` or `:` (`lavapipe` means every lane width of it).
+    /// before `-` or `:` (`lavapipe` means every warp size of it).
     #[must_use]
     pub fn answers_to(&self, name: &str) -> bool {
         let Some(rest) = self.id.strip_prefix(name) else { return false };

@@ -130,7 +130,7 @@ impl fmt::Display for Campaign {
         let names = if generators.is_empty() { "all".to_owned() } else { generators.join(", ") };
         write!(
             f,
-            "{cases} cases of {workload}, seed {seed}{convention}, generators {names}, lane widths \
+            "{cases} cases of {workload}, seed {seed}{convention}, generators {names}, warp sizes \
              {lane_widths:?}, {settings} settings each, chain {}",
             self.chain.name()
         )
@@ -296,23 +296,23 @@ pub enum RecordError {
         /// Its name.
         name: String,
     },
-    /// Lane widths or settings that there are not.
+    /// Warp sizes or settings that there are not.
     #[error(transparent)]
     Aim(#[from] AimError),
     /// An engine with warps that there are not.
-    #[error("engine {engine}: lane width {width}, expected 1 to 64")]
+    #[error("engine {engine}: warp size {width}, expected 1 to 64")]
     LaneWidth {
         /// The engine.
         engine: String,
-        /// Its lane width.
+        /// Its warp size.
         width: u32,
     },
     /// A coverage that is not the engine's.
-    #[error("engine {engine}: lane width {width}, but its coverage has {coverage}")]
+    #[error("engine {engine}: warp size {width}, but its coverage has {coverage}")]
     Coverage {
         /// The engine.
         engine: String,
-        /// Its lane width.
+        /// Its warp size.
         width: u32,
         /// The coverage's.
         coverage: u32,

@@ -26,7 +26,7 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
         ("adapter", engine.adapter.as_str()),
         ("driver", &engine.driver),
         ("backend", &engine.backend),
-        ("lane width", &engine.lane_width.to_string()),
+        ("warp size", &engine.lane_width.to_string()),
         ("loop limit", &engine.loop_limit),
         ("chain", &engine.chain),
     ] {

@@ -45,7 +45,7 @@ fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
         reduction => format!(", {reduction}{threshold}"),
     };
     format!(
-        "<details open><summary>{}: {}{reduction}, lane width {} ({} runs)</summary>\n\n\
+        "<details open><summary>{}: {}{reduction}, warp size {} ({} runs)</summary>\n\n\
          ```text\n{}\ncase {}, camera {}\nsplatcheck replay {}\n```\n\n</details>\n\n",
         plain(&engine.id),
         finding.stage,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The whole report, ended.
 #[must_use]
 pub fn text(coverage: &Coverage) -> String {
-    let mut text = artifacts(coverage);
+    let mut text = conclusion(coverage) + "\n";
     for artifact in &coverage.never_ran {
         let _ = writeln!(text, "NEVER RAN: {artifact}");
     }
@@ -21,7 +21,7 @@ pub fn text(coverage: &Coverage) -> String {
             argument.kernel, argument.reason
         );
     }
-    text + "\n" + &conclusion(coverage)
+    text + "\n" + &artifacts(coverage)
 }
 
 /// A row for each artifact that ran.

@@ -4,6 +4,7 @@ use crate::campaign::Item;
 use crate::workload::{AnyCase, CaseError, Draw, Job, Promise, Variant, Workload, views};
 use rayon::prelude::*;
 use splatcheck_gpu::Stage;
+use splatcheck_gpu::hazard::Hazard;
 use std::sync::Arc;
 
 /// A generator, or the corpus, with some of its cases.
@@ -26,7 +27,7 @@ pub struct Trial {
     promise: Promise,
 }
 
-/// Lane width that the generators aim at: the emulator's and CUDA's.
+/// Warp size that the generators aim at: the emulator's and CUDA's.
 const LANE_WIDTH: u32 = 32;
 
 /// All classes of a workload: the corpus, the corpus with something added that right kernels take no
@@ -117,7 +118,7 @@ fn trials(cases: Vec<(AnyCase, usize)>, promise: Promise) -> Result<Vec<Trial>, 
 impl Class {
     /// The cases, those that aim at one of the hazards first.
     #[must_use]
-    pub fn aimed(&self, hazards: &[u8]) -> Vec<&Trial> {
+    pub fn aimed(&self, hazards: &[Hazard]) -> Vec<&Trial> {
         let aims = |t: &&Trial| t.item.case.hazards().iter().any(|hazard| hazards.contains(hazard));
         let (first, then): (Vec<_>, Vec<_>) = self.trials.iter().partition(aims);
         first.into_iter().chain(then).collect()

@@ -10,6 +10,7 @@ use serde::Serialize;
 use splatcheck_emulator::Schedule;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::Artifact;
+use splatcheck_gpu::hazard::Hazard;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -136,7 +137,7 @@ impl Subject<'_> {
         self.mutant.map_or(UNCHANGED, |mutant| &mutant.mutation.name)
     }
 
-    pub(super) fn hazards(&self) -> &[u8] {
+    pub(super) fn hazards(&self) -> &[Hazard] {
         self.mutant.map_or(&[], |mutant| &mutant.mutation.hazards)
     }
 }

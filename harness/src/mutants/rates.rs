@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::Setting;
+use splatcheck_gpu::hazard::Hazard;
 use std::collections::BTreeSet;
 
 /// What one kernel of a mutant came to.
@@ -23,7 +24,7 @@ pub struct Rate {
     /// The mutant.
     pub mutant: String,
     /// The hazards that it stands for.
-    pub hazards: Vec<u8>,
+    pub hazards: Vec<Hazard>,
     /// The kernel that was changed.
     pub kernel: String,
     /// Why no input can tell it from the original, if that is so.
@@ -117,7 +118,6 @@ pub fn markdown(rates: &[Rate]) -> String {
                     adversarial | killed by |\n|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for rate in rates {
-        let hazards: Vec<_> = rate.hazards.iter().map(u8::to_string).collect();
         let shown = rate.shown.as_ref().map_or_else(
             || {
                 let words = if rate.equivalent.is_some() { "equivalent" } else { "**nobody**" };
@@ -126,7 +126,7 @@ pub fn markdown(rates: &[Rate]) -> String {
             Shown::cells,
         );
         let Rate { mutant, kernel, cases, .. } = rate;
-        let hazards = hazards.join(", ");
+        let hazards = Hazard::joined(&rate.hazards);
         text.push_str(&format!("| {mutant} | {hazards} | {kernel} | {cases} | {shown} |\n"));
     }
     text

@@ -3,6 +3,7 @@
 use super::Mutant;
 use super::matrix::{Cell, Order, UNCHANGED};
 use crate::table::table;
+use splatcheck_gpu::hazard::Hazard;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the seeds that must kill a mutant which one seed kills: else it was luck.
@@ -121,10 +122,7 @@ fn caught_by(cells: &[&Cell]) -> String {
 pub fn summary_table(mutants: &[Mutant], cells: &[Cell]) -> String {
     let hazards: BTreeMap<&str, String> = mutants
         .iter()
-        .map(|mutant| {
-            let numbers: Vec<_> = mutant.mutation.hazards.iter().map(u8::to_string).collect();
-            (mutant.mutation.name.as_str(), numbers.join(" "))
-        })
+        .map(|mutant| (mutant.mutation.name.as_str(), Hazard::joined(&mutant.mutation.hazards)))
         .collect();
     let head = ["mutant", "hazard", "kernel", "engine", "lockstep / run", "random", "adversarial"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];

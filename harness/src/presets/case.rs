@@ -10,6 +10,7 @@ use crate::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes};
 use crate::workloads::splat::level::Level;
 use crate::workloads::splat::on_image::{self, Kernel};
 use crate::workloads::splat::splat_case;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Stage, Tensors};
 use std::any::Any;
@@ -57,7 +58,7 @@ impl Case for OfPreset {
         self.case.id()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         self.case.hazards()
     }
 

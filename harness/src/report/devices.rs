@@ -10,15 +10,8 @@ pub fn describe(discovery: &Discovery) -> String {
     let mut text = if discovery.found.is_empty() {
         "No engine on this machine: no kernel can be exercised.\n".to_owned()
     } else {
-        let head = [
-            "engine",
-            "adapter",
-            "driver",
-            "lane width",
-            "float atomics",
-            "exp(0)=1",
-            "loop limit",
-        ];
+        let head =
+            ["engine", "adapter", "driver", "warp size", "float atomics", "exp(0)=1", "loop limit"];
         let head = head.iter().map(|&cell| cell.into()).collect();
         let rows: Vec<_> =
             std::iter::once(head).chain(discovery.found.iter().map(found_row)).collect();
@@ -95,8 +88,8 @@ mod tests {
         };
         let text = describe(&Discovery { found: vec![found], missing: vec![missing] });
         let expected = "\
-engine      adapter              driver       lane width  float atomics  exp(0)=1  loop limit
-lavapipe-8  llvmpipe (256 bits)  Mesa 22.3.6  8           native         yes       65535 steps in all
+engine      adapter              driver       warp size  float atomics  exp(0)=1  loop limit
+lavapipe-8  llvmpipe (256 bits)  Mesa 22.3.6  8          native         yes       65535 steps in all
 loop limit: after so many loop steps of a subgroup the driver leaves a kernel's loops and says nothing.
   A right kernel that reaches it is not exercised there; one that need not, and so would never end,
   disagrees.

@@ -35,7 +35,7 @@ impl Figures {
         Some(Self { what, scenes: Some(scenes), mean: distwar, most: distwar_at_most })
     }
 
-    /// The paper's, then those of the model by lane width, then those of each device.
+    /// The paper's, then those of the model by warp size, then those of each device.
     #[must_use]
     pub fn all(sweeps: &[Sweep]) -> Vec<Self> {
         let mut all = vec![Self::of_the_paper()];
@@ -43,7 +43,7 @@ impl Figures {
         lanes.sort_unstable();
         lanes.dedup();
         for lane_width in lanes {
-            // A scene is counted once for each lane width, however many devices have that.
+            // A scene is counted once for each warp size, however many devices have that.
             let of_width = sweeps.iter().filter(|sweep| sweep.lane_width == lane_width);
             let by_scene: BTreeMap<&str, &Sweep> =
                 of_width.map(|sweep| (sweep.scene.as_str(), sweep)).collect();

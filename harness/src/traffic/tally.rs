@@ -162,7 +162,7 @@ impl Slots {
 
     /// Counts the warps of the passes that send the sums, by the slots with one.
     fn count_passes(&self, lane_width: u32, passes: &mut [u64]) {
-        // A pass of the CUDA kernels ends with a batch of this size, which all lane widths divide.
+        // A pass of the CUDA kernels ends with a batch of this size, which all warp sizes divide.
         const { assert!(WORKGROUP_SIZE.is_multiple_of(u64::BITS), "batches end at words' borders") };
         for &word in &self.0 {
             for first in (0..u64::BITS).step_by(lane_width as usize) {

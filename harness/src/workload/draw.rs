@@ -7,6 +7,7 @@
 use super::{AnyCase, Case};
 use proptest::strategy::ValueTree;
 use splatcheck_gpu::Stage;
+use splatcheck_gpu::hazard::Hazard;
 use std::sync::Arc;
 
 /// Turns of a generator that stand for its kinds where these are more than it says, since it steers.
@@ -17,8 +18,8 @@ pub const SOME_TURNS: u64 = 50;
 pub struct Generator {
     /// Its name on the command line and in reports, unique in its workload.
     pub name: &'static str,
-    /// Numbers of the hazards that it aims at; none for inputs as they come.
-    pub hazards: &'static [u8],
+    /// The hazards that it aims at; none for inputs as they come.
+    pub hazards: &'static [Hazard],
     /// One line: what it draws.
     pub purpose: &'static str,
     /// What of a conforming kernel's outputs is promised for its cases.
@@ -32,7 +33,7 @@ pub struct Generator {
 /// What a case is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// The lane width whose warps are aimed at, a power of two up to 64.
+    /// The warp size whose warps are aimed at, a power of two up to 64.
     pub lane_width: u32,
     /// How often the generator was used before: which of its kinds of cases comes.
     pub turn: u64,

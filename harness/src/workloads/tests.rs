@@ -51,7 +51,6 @@ fn generators_can_take_turns() {
         assert!(promised(Turns::Steering) <= 1, "{name}: two generators steer");
         assert!(promised(Turns::Often) > 0, "{name}: no generator has a turn often");
         for row in rows {
-            assert!(row.hazards.iter().all(|h| (1..=20).contains(h)), "{name}, {}", row.name);
             assert!(!row.purpose.is_empty(), "{name}, {}: no purpose", row.name);
         }
     }

@@ -1,7 +1,7 @@
 //! f32 and f64: one number, one rounding per operation, no uncertainty.
 
 use super::one_lane::one_lane;
-use super::{Arith, LaneJob, Lanes, Scalar, Truth, Walk, elementary};
+use super::{Arith, Lanes, Scalar, Truth, elementary};
 
 macro_rules! ieee {
     ($float:ty, $from_f64:expr, $exp:expr, $ln:expr) => {
@@ -87,9 +87,3 @@ ieee!(f64, |x: f64| x, elementary::exp, elementary::ln);
 ieee!(f32, to_f32, |x: f32| to_f32(elementary::exp(f64::from(x))), |x: f32| to_f32(
     elementary::ln(f64::from(x))
 ));
-
-impl Walk for f32 {
-    fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
-        job.run(0.0f32)
-    }
-}

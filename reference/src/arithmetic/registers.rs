@@ -1,6 +1,7 @@
-//! Rows of every width on any processor, for the tests: f64 must give the same bits in all of them.
+//! Rows of every width on any processor, for the tests: f64 must give the same bits in all of them, and so
+//! must f32.
 
-use super::vector::Dispatched;
+use super::vector::{Dispatched, Dispatched32};
 use super::{LaneJob, Lanes, Walk};
 use pulp::{Simd, WithSimd};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -69,6 +70,26 @@ impl Registers {
             Self::V3(simd) => on(simd, job),
             #[cfg(target_arch = "x86_64")]
             Self::V4(simd) => on(simd, job),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(simd) => on(simd, job),
+        }
+    }
+
+    /// The same of f32, in half of a row that holds more than a block's pixels.
+    pub(super) fn run_singles<J: LaneJob<f32>>(self, job: J) -> J::Output {
+        fn on<S: Simd, W: WithSimd>(simd: S, job: W) -> W::Output {
+            simd.vectorize(job)
+        }
+        let job = Dispatched32(job);
+        match self {
+            Self::Single(simd) => on(simd, job),
+            Self::Two(simd) => on(simd, job),
+            Self::Four(simd) => on(simd, job),
+            Self::Eight(_) => on(pulp::Scalar256b, job),
+            #[cfg(target_arch = "x86_64")]
+            Self::V3(simd) => on(simd, job),
+            #[cfg(target_arch = "x86_64")]
+            Self::V4(simd) => on(*simd, job),
             #[cfg(target_arch = "aarch64")]
             Self::Neon(simd) => on(simd, job),
         }

@@ -1,4 +1,4 @@
-//! Rows of f64 in the processor's vector registers, chosen at run time.
+//! Rows of f64 and of f32 in the processor's vector registers, chosen at run time.
 //!
 //! Every operation is the IEEE 754 operation of the scalar, lane by lane, so rows of any width give
 //! the same bits. Nothing is fused: `mul_add` is not used.
@@ -15,16 +15,16 @@ struct Row<S: Simd> {
     lanes: S::f64s,
 }
 
-impl<S: Simd> Row<S> {
-    #[inline(always)]
-    fn with(self, lanes: S::f64s) -> Self {
-        Self { lanes, ..self }
-    }
+/// A row of f32.
+#[derive(Clone, Copy, Debug)]
+struct Row32<S: Simd> {
+    simd: S,
+    lanes: S::f32s,
 }
 
 macro_rules! operator {
-    ($trait:ident, $method:ident, $simd:ident) => {
-        impl<S: Simd> $trait for Row<S> {
+    ($row:ident, $trait:ident, $method:ident, $simd:ident) => {
+        impl<S: Simd> $trait for $row<S> {
             type Output = Self;
 
             #[inline(always)]
@@ -35,96 +35,157 @@ macro_rules! operator {
     };
 }
 
-operator!(Add, add, add_f64s);
-operator!(Sub, sub, sub_f64s);
-operator!(Mul, mul, mul_f64s);
-operator!(Div, div, div_f64s);
+/// What is the same for both kinds of rows but for pulp's names: all of it but `exp`.
+macro_rules! row {
+    (
+        $row:ident of $float:ty: $lanes:ident, $mask:ident, $count:ident, $like:expr, $exp:expr;
+        $add:ident $sub:ident $mul:ident $div:ident $neg:ident $sqrt:ident $abs:ident;
+        $splat:ident $less:ident $and:ident $not:ident $first:ident $select:ident
+    ) => {
+        operator!($row, Add, add, $add);
+        operator!($row, Sub, sub, $sub);
+        operator!($row, Mul, mul, $mul);
+        operator!($row, Div, div, $div);
 
-impl<S: Simd> Neg for Row<S> {
-    type Output = Self;
+        impl<S: Simd> $row<S> {
+            #[inline(always)]
+            fn new(simd: S) -> Self {
+                Self { simd, lanes: simd.$splat(0.0) }
+            }
 
-    #[inline(always)]
-    fn neg(self) -> Self {
-        self.with(self.simd.neg_f64s(self.lanes))
-    }
+            #[inline(always)]
+            fn with(self, lanes: S::$lanes) -> Self {
+                Self { lanes, ..self }
+            }
+        }
+
+        impl<S: Simd> Neg for $row<S> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn neg(self) -> Self {
+                self.with(self.simd.$neg(self.lanes))
+            }
+        }
+
+        impl<S: Simd> Arith for $row<S> {
+            #[inline(always)]
+            fn like(self, c: f64) -> Self {
+                self.splat($like(c))
+            }
+
+            #[inline(always)]
+            fn exp(self) -> Self {
+                $exp(self)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                self.with(self.simd.$sqrt(self.lanes))
+            }
+
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                self.or_else(self.lt(other), other)
+            }
+
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                self.or_else(other.lt(self), other)
+            }
+        }
+
+        impl<S: Simd> Lanes for $row<S> {
+            type Elem = $float;
+            type Mask = S::$mask;
+            const LANES: usize = S::$count;
+
+            #[inline(always)]
+            fn splat(self, x: $float) -> Self {
+                self.with(self.simd.$splat(x))
+            }
+
+            #[inline(always)]
+            fn load(self, from: &[$float]) -> Self {
+                self.with(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&from[..Self::LANES])))
+            }
+
+            #[inline(always)]
+            fn store(self, to: &mut [$float]) {
+                let lanes = bytemuck::cast_slice(std::slice::from_ref(&self.lanes));
+                to[..Self::LANES].copy_from_slice(lanes);
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self.with(self.simd.$abs(self.lanes))
+            }
+
+            #[inline(always)]
+            fn lt(self, other: Self) -> S::$mask {
+                self.simd.$less(self.lanes, other.lanes)
+            }
+
+            #[inline(always)]
+            fn and(self, a: S::$mask, b: S::$mask) -> S::$mask {
+                self.simd.$and(a, b)
+            }
+
+            #[inline(always)]
+            fn not(self, a: S::$mask) -> S::$mask {
+                self.simd.$not(a)
+            }
+
+            #[inline(always)]
+            fn any(self, a: S::$mask) -> bool {
+                self.simd.$first(a) < Self::LANES
+            }
+
+            #[inline(always)]
+            fn or_else(self, mask: S::$mask, other: Self) -> Self {
+                self.with(self.simd.$select(mask, self.lanes, other.lanes))
+            }
+        }
+    };
 }
 
-impl<S: Simd> Arith for Row<S> {
-    #[inline(always)]
-    fn like(self, c: f64) -> Self {
-        self.splat(c)
-    }
+row!(
+    Row of f64: f64s, m64s, F64_LANES, |c| c, exp_lanes;
+    add_f64s sub_f64s mul_f64s div_f64s neg_f64s sqrt_f64s abs_f64s;
+    splat_f64s less_than_f64s and_m64s not_m64s first_true_m64s select_f64s
+);
 
-    #[inline(always)]
-    fn exp(self) -> Self {
-        exp_lanes(self)
-    }
+row!(
+    Row32 of f32: f32s, m32s, F32_LANES, narrow, exp_of_singles;
+    add_f32s sub_f32s mul_f32s div_f32s neg_f32s sqrt_f32s abs_f32s;
+    splat_f32s less_than_f32s and_m32s not_m32s first_true_m32s select_f32s
+);
 
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        self.with(self.simd.sqrt_f64s(self.lanes))
-    }
-
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        self.or_else(self.lt(other), other)
-    }
-
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        self.or_else(other.lt(self), other)
-    }
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
+#[inline(always)]
+fn narrow(x: f64) -> f32 {
+    x as f32
 }
 
-impl<S: Simd> Lanes for Row<S> {
-    type Elem = f64;
-    type Mask = S::m64s;
-    const LANES: usize = S::F64_LANES;
+/// The most numbers of a row of f32: a block of pixels has no more.
+const SINGLES: usize = 8;
 
-    #[inline(always)]
-    fn splat(self, x: f64) -> Self {
-        self.with(self.simd.splat_f64s(x))
+/// [`exp_lanes`] in f64, rounded once, as the scalar has it.
+#[inline(always)]
+fn exp_of_singles<S: Simd>(x: Row32<S>) -> Row32<S> {
+    let (mut singles, mut doubles) = ([0.0f32; SINGLES], [0.0f64; SINGLES]);
+    x.store(&mut singles);
+    for (double, single) in doubles.iter_mut().zip(singles) {
+        *double = f64::from(single);
     }
-
-    #[inline(always)]
-    fn load(self, from: &[f64]) -> Self {
-        self.with(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&from[..Self::LANES])))
+    let row = Row::new(x.simd);
+    for lane in (0..S::F32_LANES).step_by(S::F64_LANES) {
+        exp_lanes(row.load(&doubles[lane..])).store(&mut doubles[lane..]);
     }
-
-    #[inline(always)]
-    fn store(self, to: &mut [f64]) {
-        to[..Self::LANES].copy_from_slice(bytemuck::cast_slice(std::slice::from_ref(&self.lanes)));
+    for (single, double) in singles.iter_mut().zip(doubles) {
+        *single = narrow(double);
     }
-
-    #[inline(always)]
-    fn abs(self) -> Self {
-        self.with(self.simd.abs_f64s(self.lanes))
-    }
-
-    #[inline(always)]
-    fn lt(self, other: Self) -> S::m64s {
-        self.simd.less_than_f64s(self.lanes, other.lanes)
-    }
-
-    #[inline(always)]
-    fn and(self, a: S::m64s, b: S::m64s) -> S::m64s {
-        self.simd.and_m64s(a, b)
-    }
-
-    #[inline(always)]
-    fn not(self, a: S::m64s) -> S::m64s {
-        self.simd.not_m64s(a)
-    }
-
-    #[inline(always)]
-    fn any(self, a: S::m64s) -> bool {
-        self.simd.first_true_m64s(a) < Self::LANES
-    }
-
-    #[inline(always)]
-    fn or_else(self, mask: S::m64s, other: Self) -> Self {
-        self.with(self.simd.select_f64s(mask, self.lanes, other.lanes))
-    }
+    x.load(&singles)
 }
 
 impl<S: Simd> Exponent for Row<S> {
@@ -149,13 +210,38 @@ impl<J: LaneJob<f64>> WithSimd for Dispatched<J> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> J::Output {
-        self.0.run(Row { simd, lanes: simd.splat_f64s(0.0) })
+        self.0.run(Row::new(simd))
+    }
+}
+
+/// The same of f32.
+pub(super) struct Dispatched32<J>(pub(super) J);
+
+impl<J: LaneJob<f32>> WithSimd for Dispatched32<J> {
+    type Output = J::Output;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> J::Output {
+        self.0.run(Row32::new(simd))
     }
 }
 
 /// Runs a job in the widest registers that the processor has.
 pub(crate) fn dispatch<J: LaneJob<f64>>(job: J) -> J::Output {
     Arch::new().dispatch(Dispatched(job))
+}
+
+/// The same of f32, in registers of up to [`SINGLES`]: on a processor that has AVX-512's, which hold 16, in AVX2's.
+fn dispatch32<J: LaneJob<f32>>(job: J) -> J::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return Simd::vectorize(simd, Dispatched32(job));
+    }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(simd) = pulp::aarch64::Neon::try_new() {
+        return Simd::vectorize(simd, Dispatched32(job));
+    }
+    job.run(0.0f32)
 }
 
 impl Walk for f64 {
@@ -165,5 +251,15 @@ impl Walk for f64 {
             return registers.run(job);
         }
         dispatch(job)
+    }
+}
+
+impl Walk for f32 {
+    fn with_lanes<J: LaneJob<Self>>(job: J) -> J::Output {
+        #[cfg(test)]
+        if let Some(registers) = super::registers::Registers::chosen() {
+            return registers.run_singles(job);
+        }
+        dispatch32(job)
     }
 }

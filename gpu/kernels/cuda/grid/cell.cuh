@@ -161,7 +161,7 @@ __device__ inline Cell locate(const Params& params, const Level& level, const fl
         const float at = located[j];
         const float vertex = floorf(at);
         const float t = at - vertex;
-        // By way of a signed integer: a negative float has no unsigned one (hazard 6).
+        // By way of a signed integer: a negative float has no unsigned one.
         cell.left[j] = static_cast<unsigned>(__float2int_rd(at));
         const bool on_vertex = params.right_corner == CEIL && vertex == at;
         cell.right[j] = on_vertex ? cell.left[j] : cell.left[j] + 1;

@@ -4,7 +4,7 @@
 //
 // Features go through the reduction in chunks of VALUES. All lanes of a block make the same number of
 // steps: those without a point, or whose point the encoding leaves out, stay with exact zeros and no
-// target is formed for them (hazards 1 to 5, 11).
+// target is formed for them.
 #include "grid/cell.cuh"
 #include REDUCTION
 
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 return v_table + row * params.features + first;
             };
             Destination::begin(shared, used);
-            // Exact zeros where the lane does not contribute (hazard 5).
+            // Exact zeros where the lane does not contribute.
             float values[VALUES] = {};
             if (contributes) {
 #pragma unroll

@@ -1,5 +1,5 @@
 // Stage `grid_forward`: one thread per point, one row of blocks per level. Every feature of every point is
-// written, zeros where the encoding leaves it out (hazard 19).
+// written, zeros where the encoding leaves it out.
 #include "grid/cell.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(

@@ -1,7 +1,7 @@
 // Stage `levels`: the level table of a grid (docs/src/grid.md has the rules). One thread makes all of it,
 // since the first entry of a level follows from the entries of all levels before.
 //
-// Integers decide, without a product that passes 32 bits (hazard 15).
+// Integers decide, without a product that passes 32 bits.
 
 enum : unsigned {
     // Threads of the only block.

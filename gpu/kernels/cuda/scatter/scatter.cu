@@ -3,7 +3,7 @@
 //
 // Values go through the reduction in chunks of VALUES, so that one kernel serves every number of
 // values. All lanes of a block make the same number of steps: lanes without an element, or whose
-// element has no key, stay with exact zeros and no target is formed for them (hazards 1 to 5, 11).
+// element has no key, stay with exact zeros and no target is formed for them.
 #include "warp.cuh"
 #include REDUCTION
 
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
         const unsigned used = min(params.values - first, static_cast<unsigned>(VALUES));
         const auto target = [&](unsigned row) { return sums + row * params.values + first; };
         Destination::begin(shared, used);
-        // Exact zeros where the lane does not contribute (hazard 5).
+        // Exact zeros where the lane does not contribute.
         float values[VALUES] = {};
         if (contributes) {
             const float* from = elements + id * params.values + first;

@@ -1,16 +1,16 @@
 // What the rasterization kernels share: the settings, the batch of Gaussians in shared memory and
 // the arithmetic of one (pixel, Gaussian) pair. One text for both directions, so that forward and
-// backward decide `alpha < alpha_min` from the same expressions (hazard 16; a compiler may still
+// backward decide `alpha < alpha_min` from the same expressions (a compiler may still
 // contract them differently in two kernels). The expressions are grouped as in reference/src/pair.rs.
 //
 // Channels. CHANNELS is a constant, because an array that is indexed at run time would lie in local
 // memory: every loop over channels is unrolled. Where EXACT_CHANNELS is set the kernel is for
 // exactly CHANNELS channels; else it is for every number up to CHANNELS, and the loops leave out
 // the rest by a comparison that is the same in all threads. Nothing is padded: a row is 6 + D floats
-// for every D, as in the WGSL kernels, and no atomic is spent on a channel that does not exist
-// (hazard 7).
+// for every D, as in the WGSL kernels, and no atomic is spent on a channel that does
+// not exist.
 //
-// Non-finite inputs (hazard 18): a pair whose power or alpha is NaN is skipped like one that is too
+// Non-finite inputs: a pair whose power or alpha is NaN is skipped like one that is too
 // faint; all comparisons are written so that NaN fails them. Of infinite colours and gradients, which
 // also reach the gradients of Gaussians in front, nothing is promised.
 #pragma once
@@ -103,7 +103,7 @@ __device__ inline Pair evaluate(const Splat& splat, float2 point, const Params& 
     return pair;
 }
 
-// The pixel of a thread of its tile's block; may lie outside the image (hazard 11).
+// The pixel of a thread of its tile's block; may lie outside the image.
 __device__ inline uint2 pixel_of(unsigned thread) {
     return make_uint2(
         blockIdx.x * TILE_SIZE + thread % TILE_SIZE,
@@ -124,7 +124,7 @@ __device__ inline unsigned used_values(unsigned channels) {
 }
 
 // The vector-Jacobian product of alpha = opacity exp(-sigma); leaves the six values at zero where
-// the clamp stops the gradient (hazard 14).
+// the clamp stops the gradient.
 __device__ inline void alpha_vjp(
     const Splat& splat,
     const Pair& pair,

@@ -1,5 +1,5 @@
 // Stage `project`: one thread per Gaussian, one row of blocks per camera. Every output of every
-// Gaussian is written, zeros where it is culled, so that none is ever read as poison (hazard 19).
+// Gaussian is written, zeros where it is culled, so that none is ever read as poison.
 #include "splat/project.cuh"
 
 // The colour seen from the camera: given directly, or max(0, harmonics + 0.5).

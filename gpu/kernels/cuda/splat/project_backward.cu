@@ -1,6 +1,6 @@
 // Stage `project_backward`: one thread per Gaussian, which walks all cameras. So the gradients of a
 // Gaussian from several cameras add up in its own thread, in the order of the cameras, and only the
-// twelve numbers of each camera are contended: every Gaussian adds to the same ones (hazard 20).
+// twelve numbers of each camera are contended: every Gaussian adds to the same ones.
 // These go through the reduction (`Reduction`, from the file that REDUCTION names), with the
 // Gaussians that the camera sees as contributing lanes. Formulas: reference/src/backward/project.rs.
 #include "splat/project.cuh"
@@ -191,7 +191,7 @@ __device__ inline void harmonics_vjp(
     float length;
     const Vec3 d = direction(g.mean, camera, length);
     const Vec3 unclamped = sh_unclamped(sh, d, params.coefficients);
-    // max(0, .): no gradient where clamped, by selection (hazard 5).
+    // max(0, .): no gradient where clamped, by selection.
     const Vec3 v = {
         unclamped.x > 0.0f ? v_color[0] : 0.0f,
         unclamped.y > 0.0f ? v_color[1] : 0.0f,
@@ -257,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     __shared__ Sums::Shared shared;
 
     const unsigned id = blockIdx.x * BLOCK_SIZE + threadIdx.x;
-    // Threads without a Gaussian stay for barriers and votes, and contribute nothing (hazard 17).
+    // Threads without a Gaussian stay for barriers and votes, and contribute nothing.
     const bool exists = id < params.gaussians;
     const unsigned stride = COLOR + params.channels;
     const unsigned color_stride =
@@ -268,19 +268,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     GaussianGradient sum = {};
     if (exists) {
         g = load_gaussian(means, quats, scales, opacities, id);
-        // Written before it is added to (hazard 19); only this thread touches it.
+        // Written before it is added to; only this thread touches it.
         for (unsigned i = 0; i < color_stride; i++) {
             v_color[i] = 0.0f;
         }
     }
     for (unsigned index = 0; index < params.cameras; index++) {
-        // The previous camera's sums have been read (hazard 17).
+        // The previous camera's sums have been read.
         __syncthreads();
         Sums::begin(shared, CAMERA_VALUES);
         __syncthreads();
 
         const Camera& camera = cameras[index];
-        // Exact zeros where the lane does not contribute (hazard 5).
+        // Exact zeros where the lane does not contribute.
         float values[CAMERA_VALUES] = {};
         Projection p;
         const bool contributes = exists && project_one(g, camera, params, p) != 0;

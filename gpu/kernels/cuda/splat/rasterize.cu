@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     const unsigned begin = tile_offsets[tile];
     const unsigned end = tile_offsets[tile + 1];
 
-    // Threads outside the image stay for the barriers and blend nothing (hazards 11, 17).
+    // Threads outside the image stay for the barriers and blend nothing.
     const bool inside = pixel.x < params.width && pixel.y < params.height;
     // An int, because a bool that lives across the loop becomes 16-bit arithmetic.
     int done = !inside;
@@ -31,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     float color[CHANNELS] = {};
 
     for (unsigned base = begin; base < end; base += BLOCK_SIZE) {
-        // This barrier also ends all reading of the previous batch (hazard 17).
+        // This barrier also ends all reading of the previous batch.
         if (!__syncthreads_or(done == 0)) {
             break;
         }
@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 continue;
             }
             const float next = transmittance * (1.0f - pair.alpha);
-            // The Gaussian that would fall below the minimum is not blended (hazard 12).
+            // The Gaussian that would fall below the minimum is not blended.
             if (next < params.transmittance_min
                 || (params.stop_when_equal != 0 && next == params.transmittance_min)) {
                 done = 1;

@@ -4,8 +4,8 @@
 // (`Reduction`, from the file that REDUCTION names).
 //
 // All lanes of a warp make the same number of steps: those that are finished, that skip or that lie
-// outside the image stay with exact zeros, so that every vote and shuffle is one of the whole warp
-// (hazards 1 to 4). All threads of a block come to every barrier (hazard 17).
+// outside the image stay with exact zeros, so that every vote and shuffle is one of the
+// whole warp. All threads of a block come to every barrier.
 #include "splat/unblend.cuh"
 #include REDUCTION
 
@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     int last = -1;
     Ends ends = no_ends();
     float v_color[CHANNELS] = {};
-    // Threads outside the image read nothing (hazards 5, 11).
+    // Threads outside the image read nothing.
     if (pixel.x < params.width && pixel.y < params.height) {
         const unsigned index = pixel.y * params.width + pixel.x;
         const float* v_pixel = v_render_colors + index * channels;
@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
 
     for (unsigned top = walk_end; top > begin;) {
         const unsigned count = min(BLOCK_SIZE, top - begin);
-        // Nobody reads the previous batch or its sums any more (hazard 17).
+        // Nobody reads the previous batch or its sums any more.
         __syncthreads();
         if (thread < count) {
             batch[thread] = load_splat(gaussians, flatten_ids[top - 1 - thread], channels);
@@ -88,8 +88,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 continue;
             }
 
-            // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
-            // (hazard 5).
+            // Filled only where the lane contributes: exact zeros elsewhere, never
+            // value * mask.
             float values[VALUES] = {};
             const unsigned row = batch[k].row;
             if (contributes) {

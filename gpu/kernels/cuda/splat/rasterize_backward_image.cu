@@ -5,8 +5,8 @@
 // from the file that REDUCTION names).
 //
 // All lanes of a warp make the same number of steps: those that are finished, that skip or that lie
-// outside the image stay with exact zeros, so that every vote and shuffle is one of the whole warp
-// (hazards 1 to 4). All threads of a block come to every barrier (hazard 17).
+// outside the image stay with exact zeros, so that every vote and shuffle is one of the
+// whole warp. All threads of a block come to every barrier.
 #include "splat/unblend.cuh"
 #include REDUCTION
 
@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     float v_color[CHANNELS] = {};
     // What is left of the image, the background apart.
     float remainder[REMAINDERS] = {};
-    // Threads outside the image read nothing and are done (hazards 5, 11).
+    // Threads outside the image read nothing and are done.
     int done = 1;
     if (pixel.x < params.width && pixel.y < params.height) {
         const unsigned row = (pixel.y * params.width + pixel.x) * (1 + channels);
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     float transmittance = 1.0f;
 
     for (unsigned base = begin; base < end; base += BLOCK_SIZE) {
-        // This barrier also ends all reading of the previous batch and its sums (hazard 17).
+        // This barrier also ends all reading of the previous batch and its sums.
         if (!__syncthreads_or(done == 0)) {
             break;
         }
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
             const Pair pair = evaluate(batch[k], point, params);
             const float next = transmittance * (1.0f - pair.alpha);
             bool contributes = done == 0 && !pair.skip;
-            // The Gaussian that would fall below the minimum was not blended (hazard 12).
+            // The Gaussian that would fall below the minimum was not blended.
             if (contributes
                 && (next < params.transmittance_min
                     || (params.stop_when_equal != 0 && next == params.transmittance_min))) {
@@ -89,8 +89,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                 continue;
             }
 
-            // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
-            // (hazard 5).
+            // Filled only where the lane contributes: exact zeros elsewhere, never
+            // value * mask.
             float values[VALUES] = {};
             const unsigned row = batch[k].row;
             if (contributes) {

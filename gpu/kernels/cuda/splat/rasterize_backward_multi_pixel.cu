@@ -9,8 +9,8 @@
 // would not hold it for 32 channels and four pixels.
 //
 // All lanes of a warp make the same number of steps: those that have nothing to add stay with exact
-// zeros, so that every vote and shuffle is one of the whole warp (hazards 1 to 4). All threads of a
-// block come to every barrier (hazard 17).
+// zeros, so that every vote and shuffle is one of the whole warp. All threads of a
+// block come to every barrier.
 #include "splat/unblend.cuh"
 #include REDUCTION
 
@@ -36,7 +36,7 @@ __device__ inline uint2 pixel_from(uint2 first, unsigned p) {
 }
 
 // Reads one of this thread's pixels; returns its last contributor. Outside the image nothing is read
-// and nothing contributes (hazards 5, 11).
+// and nothing contributes.
 __device__ inline int load_pixel(
     Pixels& pixels,
     uint2 first,
@@ -78,7 +78,7 @@ __device__ inline int load_pixel(
 }
 
 // Adds what one of this thread's pixels contributes to a Gaussian to the thread's own sums; whether it
-// contributes. What does not contribute is not added, never value * mask (hazard 5).
+// contributes. What does not contribute is not added, never value * mask.
 __device__ inline bool add_pixel(
     Pixels& pixels,
     uint2 first,
@@ -169,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) ENTRY(
 
     for (unsigned top = walk_end; top > begin;) {
         const unsigned count = min(THREADS, top - begin);
-        // Nobody reads the previous batch or its sums any more (hazard 17).
+        // Nobody reads the previous batch or its sums any more.
         __syncthreads();
         if (thread < count) {
             batch[thread] = load_splat(gaussians, flatten_ids[top - 1 - thread], channels);

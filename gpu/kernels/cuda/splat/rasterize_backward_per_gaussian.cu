@@ -31,8 +31,8 @@ struct Loss {
     int last[BLOCK_SIZE];
 };
 
-// Reads the pixel of this thread; outside the image nothing is read and nothing contributes
-// (hazards 5, 11).
+// Reads the pixel of this thread; outside the image nothing is read and
+// nothing contributes.
 __device__ inline void load_pixel(
     State& state,
     Loss& loss,
@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     const unsigned sets = (length + WARP_SIZE - 1) / WARP_SIZE;
     const unsigned steps = sets == 0 ? 0 : sets * WARP_SIZE + WARP_SIZE - 1;
     for (unsigned step = 0; step < steps; step++) {
-        // What the other lanes wrote in the last step is seen in this one (hazard 17).
+        // What the other lanes wrote in the last step is seen in this one.
         __syncwarp();
         // Steps of this lane; wraps to a huge number before its first one.
         const unsigned own = step - lane;

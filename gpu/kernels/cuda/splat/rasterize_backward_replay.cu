@@ -31,8 +31,8 @@ __device__ inline unsigned row_of(uint2 pixel, const Params& params) {
     return (pixel.y * params.width + pixel.x) * (1 + channels_of(params));
 }
 
-// Reads the pixel of this thread; outside the image nothing is read and nothing contributes
-// (hazards 5, 11).
+// Reads the pixel of this thread; outside the image nothing is read and
+// nothing contributes.
 __device__ inline void load_pixel(
     Loss& loss, const Params& params, const float* image, const int* last_ids, const float* v_image
 ) {
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     const unsigned begin = tile_offsets[tile];
     const unsigned first_checkpoint = tile_offsets[gridDim.x * gridDim.y + 1 + tile];
     load_pixel(loss, params, image, last_ids, v_image);
-    // Every warp reads what the others loaded (hazard 17).
+    // Every warp reads what the others loaded.
     __syncthreads();
     // One more than the largest last contributor of the tile's pixels.
     unsigned top = 0;
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
         float transmittance = 0.0f;
         float remainder[CHANNELS] = {};
         for (unsigned step = 0; step < BLOCK_SIZE + WARP_SIZE - 1; step++) {
-            // The pixels move up by one lane, whether a lane worked or not (hazards 3, 4).
+            // The pixels move up by one lane, whether a lane worked or not.
             transmittance = __shfl_up_sync(FULL_WARP, transmittance, 1);
 #pragma unroll
             for (unsigned d = 0; d < CHANNELS; d++) {

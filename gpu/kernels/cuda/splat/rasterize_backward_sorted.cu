@@ -6,8 +6,8 @@
 // by side.
 //
 // All lanes of a warp make the same number of steps: those that are finished, that skip or that lie
-// outside the image stay with exact zeros, so that every vote and shuffle is one of the whole warp
-// (hazards 1 to 4). All threads of a block come to every barrier (hazard 17).
+// outside the image stay with exact zeros, so that every vote and shuffle is one of the
+// whole warp. All threads of a block come to every barrier.
 #include "splat/unblend.cuh"
 #include "reduce.cuh"
 
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
     int last = -1;
     Ends ends = no_ends();
     float v_color[CHANNELS] = {};
-    // Threads outside the image read nothing (hazards 5, 11).
+    // Threads outside the image read nothing.
     if (pixel.x < params.width && pixel.y < params.height) {
         const unsigned index = pixel.y * params.width + pixel.x;
         const float* v_pixel = v_render_colors + index * channels;
@@ -100,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
 
     for (unsigned top = walk_end; top > begin;) {
         const unsigned count = min(BLOCK_SIZE, top - begin);
-        // Nobody reads the previous batch any more (hazard 17).
+        // Nobody reads the previous batch any more.
         __syncthreads();
         if (thread < count) {
             batch[thread] = load_splat(gaussians, flatten_ids[top - 1 - thread], channels);
@@ -113,8 +113,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
             const bool contributes = static_cast<int>(position) <= last && !pair.skip;
             const unsigned group = __ballot_sync(FULL_WARP, contributes);
 
-            // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
-            // (hazard 5).
+            // Filled only where the lane contributes: exact zeros elsewhere, never
+            // value * mask.
             float values[VALUES] = {};
             if (contributes) {
                 const float* colors = gaussians + batch[k].row + COLOR;
@@ -134,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
             if (group != 0) {
                 Tree::add_up(group, false, values, used);
             }
-            // The sum lies in lane 0, which need not contribute itself (hazard 3).
+            // The sum lies in lane 0, which need not contribute itself.
             if (lane_of_warp() == 0) {  // of these lanes alone
 #pragma unroll
                 for (unsigned v = 0; v < VALUES; v++) {
@@ -143,8 +143,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1) ENTRY(
                     }
                 }
             }
-            // All warps have written their sums, and before the next Gaussian's all are read
-            // (hazard 17).
+            // All warps have written their sums, and before the next Gaussian's all
+            // are read.
             __syncthreads();
             write_sum(sums, partials + slots[position] * used, used);
             __syncthreads();

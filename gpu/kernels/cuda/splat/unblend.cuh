@@ -98,7 +98,7 @@ __device__ inline Unblend unblend(float alpha, float transmittance) {
     }
     step.divisor = DIVIDE == RECIPROCAL ? 1.0f / least : least;
     // At the clamp one_minus is 0.01 and the division magnifies the error of the transmittance a
-    // hundred times; the bounds know (hazard 13).
+    // hundred times; the bounds know.
     step.transmittance = REMAINDER == IMAGE ? transmittance : divided(step, transmittance);
     step.weight = alpha * step.transmittance;
     step.v_alpha = 0.0f;

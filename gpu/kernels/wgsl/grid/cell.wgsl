@@ -152,7 +152,7 @@ fn locate(level: Level, x: vec4<f32>) -> Cell {
     let at = skewed(located);
     let vertex = floor(at);
     let t = at - vertex;
-    // By way of signed integers: a negative float has no unsigned one (hazard 6).
+    // By way of signed integers: a negative float has no unsigned one.
     let left = bitcast<vec4<u32>>(vec4<i32>(vertex));
     let on_vertex = (vertex == at) & vec4<bool>(params.right_corner == CEIL);
     let right = select(left + 1u, left, on_vertex);

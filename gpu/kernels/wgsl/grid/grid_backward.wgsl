@@ -6,7 +6,7 @@
 // Features go through the reduction in chunks of VALUES, which is 1: all values of a chunk are sent, so
 // that a longer one would reach into the next row where it does not divide F. All lanes of a workgroup make
 // the same number of steps: those without a point, or whose point the encoding leaves out, stay with exact
-// zeros (hazards 1 to 5, 11).
+// zeros.
 
 // The key of a lane that adds to no row.
 const NO_KEY: u32 = 0xffffffffu;
@@ -49,7 +49,7 @@ fn grid_backward(
         for (var first = 0u; first < params.features; first += VALUES) {
             first_value = first;
             begin_batch(lane);
-            // Exact zeros where the lane does not contribute (hazard 5).
+            // Exact zeros where the lane does not contribute.
             var lane_values = array<f32, VALUES>();
             if contributes {
                 let row = (id * params.levels + l) * params.features + first;

@@ -1,5 +1,5 @@
 // Stage `grid_forward`: one lane per point, one row of workgroups per level. Every feature of every point is
-// written, zeros where the encoding leaves it out (hazard 19).
+// written, zeros where the encoding leaves it out.
 
 // The most features of an entry.
 const MOST_FEATURES: u32 = 8u;

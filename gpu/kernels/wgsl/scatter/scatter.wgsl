@@ -12,7 +12,7 @@
 // Values go through the reduction in chunks of VALUES, which is 1: all values of a chunk are sent, so
 // that a longer one would reach into the next row where it does not divide V. All lanes of a workgroup
 // make the same number of steps: lanes without an element, or whose element has no key, stay with exact
-// zeros (hazards 1 to 5, 11).
+// zeros.
 
 // The key of an element that is added to no row.
 const NO_KEY: u32 = 0xffffffffu;
@@ -56,7 +56,7 @@ fn scatter(
     for (var first = 0u; first < params.values; first += VALUES) {
         first_value = first;
         begin_batch(lane);
-        // Exact zeros where the lane does not contribute (hazard 5).
+        // Exact zeros where the lane does not contribute.
         var lane_values = array<f32, VALUES>();
         if contributes {
             for (var v = 0u; v < VALUES; v++) {

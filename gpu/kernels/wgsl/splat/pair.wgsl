@@ -1,6 +1,6 @@
 // What both rasterization kernels share: the settings, the batch of Gaussians in workgroup memory
 // and the arithmetic of one (pixel, Gaussian) pair. One text for both directions, so that forward
-// and backward decide `alpha < alpha_min` from the same expressions (hazard 16; a compiler may
+// and backward decide `alpha < alpha_min` from the same expressions (a compiler may
 // still contract them differently in the two kernels).
 //
 // The constants CHANNELS, VALUES, TILE_SIZE, WORKGROUP_SIZE, BATCH_SIZE and the bindings are declared
@@ -122,7 +122,7 @@ fn sample_point(pixel: vec2<u32>) -> vec2<f32> {
     return vec2<f32>(pixel) + params.pixel_center;
 }
 
-// The pixel of a lane of its tile's workgroup; may lie outside the image (hazard 11).
+// The pixel of a lane of its tile's workgroup; may lie outside the image.
 fn pixel_of(tile: vec3<u32>, lane: u32) -> vec2<u32> {
     return tile.xy * TILE_SIZE + vec2<u32>(lane % TILE_SIZE, lane / TILE_SIZE);
 }
@@ -133,7 +133,7 @@ fn alpha_vjp(k: u32, pair: Pair, v_alpha: f32) -> array<f32, COLOR> {
     return splat_vjp(splat_of_batch(k), pair, v_alpha);
 }
 
-// All zero where the clamp stops the gradient (hazard 14).
+// All zero where the clamp stops the gradient.
 fn splat_vjp(splat: Splat, pair: Pair, v_alpha: f32) -> array<f32, COLOR> {
     var values = array<f32, COLOR>();
     if params.clamp_stops_gradient != 0u && pair.unclamped > params.alpha_max {

@@ -1,5 +1,5 @@
 // Stage `project`: one lane a Gaussian, one row of workgroups a camera. Every output of every
-// Gaussian is written, zeros where it is culled, so that none is ever read as poison (hazard 19).
+// Gaussian is written, zeros where it is culled, so that none is ever read as poison.
 
 // The colour seen from the camera: given directly, or max(0, harmonics + 0.5).
 fn write_color(id: u32, mean: vec3<f32>, camera: Camera, at: u32) {

@@ -1,12 +1,12 @@
 // Stage `project_backward`: one lane a Gaussian, which walks all cameras. So the gradients of a
 // Gaussian from several cameras add up in its own lane, in the order of the cameras, and only the
-// twelve numbers of each camera are contended: every Gaussian adds to the same ones (hazard 20).
+// twelve numbers of each camera are contended: every Gaussian adds to the same ones.
 // These go through the reduction into `gradients`, here the cameras' [C,4,4], with the Gaussians
 // that the camera sees as contributing lanes.
 //
 // All lanes of a workgroup make the same number of steps: lanes without a Gaussian, or whose
 // Gaussian is culled, stay with exact zeros, so that every subgroup operation sees the whole
-// subgroup (hazards 1 to 4, 17).
+// subgroup.
 
 // Place of the camera's gradient in `gradients`; the same in all lanes.
 var<private> camera_row: u32;
@@ -29,7 +29,7 @@ fn harmonics_vjp(
     let toward = direction(mean, camera);
     let d = toward.unit;
     let unclamped = sh_unclamped(first, d, params.coefficients);
-    // max(0, .): no gradient where clamped, by selection (hazard 5).
+    // max(0, .): no gradient where clamped, by selection.
     let v = select(vec3<f32>(0.0), v_color, unclamped > vec3<f32>(0.0));
     let basis = sh_basis(d, params.coefficients);
     let gradient = sh_basis_gradient(d, params.coefficients);
@@ -110,20 +110,20 @@ fn project_backward(
     var sum: GaussianGradient;
     if exists {
         g = load_gaussian(id);
-        // Written before it is added to (hazard 19); only this lane touches it.
+        // Written before it is added to; only this lane touches it.
         for (var i = 0u; i < color_stride(); i++) {
             v_colors[first + i] = 0.0;
         }
     }
     for (var index = 0u; index < params.cameras; index++) {
         camera_row = 16u * index;
-        // The previous camera's sums have been read (hazard 17).
+        // The previous camera's sums have been read.
         workgroupBarrier();
         begin_batch(lane);
         workgroupBarrier();
 
         let camera = cameras[index];
-        // Exact zeros where the lane does not contribute (hazard 5).
+        // Exact zeros where the lane does not contribute.
         var values = array<f32, VALUES>();
         var p: Projection;
         var contributes = false;
@@ -143,7 +143,7 @@ fn project_backward(
             );
             values = upper_rows(v_camera);
         }
-        // One ballot gives both the group and its size (hazard 2); the camera is the same in all
+        // One ballot gives both the group and its size; the camera is the same in all
         // lanes, so the lanes that contribute are the lanes that match.
         let contributing = subgroupBallot(contributes);
         if any(contributing != vec4<u32>(0u)) {

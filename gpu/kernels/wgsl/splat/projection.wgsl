@@ -5,7 +5,7 @@
 // WORKGROUP_SIZE and the bindings are declared in front of this text from the table in
 // gpu/src/stages.rs. One kernel serves every number of channels: nothing holds an array of them.
 //
-// Non-finite inputs (hazard 18): nothing is promised about values (WGSL lets a compiler assume that
+// Non-finite inputs: nothing is promised about values (WGSL lets a compiler assume that
 // there are none); the kernels still terminate and write only their own outputs.
 
 // Mirrors `ProjectParams` in gpu/src/projection/records.rs.

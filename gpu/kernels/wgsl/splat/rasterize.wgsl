@@ -15,7 +15,7 @@ fn rasterize(
     let begin = tile_offsets[tile_index];
     let end = tile_offsets[tile_index + 1u];
 
-    // Lanes outside the image stay for the barriers and blend nothing (hazards 11, 17).
+    // Lanes outside the image stay for the barriers and blend nothing.
     let inside = pixel.x < params.width && pixel.y < params.height;
     var done = !inside;
     var transmittance = 1.0;
@@ -23,7 +23,7 @@ fn rasterize(
     var color = array<f32, CHANNELS>();
 
     for (var base = begin; base < end; base += WORKGROUP_SIZE) {
-        // The first barrier also ends all reading of the previous batch (hazard 17).
+        // The first barrier also ends all reading of the previous batch.
         if lane == 0u {
             atomicStore(&pixels_left, 0u);
         }
@@ -46,7 +46,7 @@ fn rasterize(
                 continue;
             }
             let next = transmittance * (1.0 - pair.alpha);
-            // The Gaussian that would fall below the minimum is not blended (hazard 12).
+            // The Gaussian that would fall below the minimum is not blended.
             if next < params.transmittance_min
                 || (params.stop_when_equal != 0u && next == params.transmittance_min) {
                 done = true;

@@ -5,7 +5,7 @@
 //
 // All lanes of a workgroup make the same number of steps: lanes that are finished, that skip or
 // that lie outside the image stay with exact zeros, so that every subgroup operation sees the whole
-// subgroup (hazards 1 to 4, 17).
+// subgroup.
 
 // One more than the largest last contributor of the tile's pixels.
 var<workgroup> walk_end: atomic<u32>;
@@ -25,7 +25,7 @@ fn rasterize_backward(
     var last = -1;
     var ends: Ends;
     var v_color = array<f32, CHANNELS>();
-    // Lanes outside the image read nothing (hazards 5, 11).
+    // Lanes outside the image read nothing.
     if pixel.x < params.width && pixel.y < params.height {
         let index = pixel.y * params.width + pixel.x;
         last = last_ids[index];
@@ -49,7 +49,7 @@ fn rasterize_backward(
 
     while top > begin {
         let count = min(BATCH_SIZE, top - begin);
-        // Nobody reads the previous batch or its sums any more (hazard 17).
+        // Nobody reads the previous batch or its sums any more.
         workgroupBarrier();
         if lane < count {
             load_gaussian(lane, top - 1u - lane);
@@ -60,15 +60,15 @@ fn rasterize_backward(
         for (var k = 0u; k < count; k++) {
             let pair = evaluate(k, point);
             let contributes = i32(top - 1u - k) <= last && !pair.skip;
-            // One ballot gives both the group and its size (hazard 2); the Gaussian is the same
+            // One ballot gives both the group and its size; the Gaussian is the same
             // in all lanes, so the lanes that contribute are the lanes that match.
             let group = subgroupBallot(contributes);
             if all(group == vec4<u32>(0u)) {
                 continue;
             }
 
-            // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
-            // (hazard 5).
+            // Filled only where the lane contributes: exact zeros elsewhere, never
+            // value * mask.
             var values = array<f32, VALUES>();
             let row = batch_row[k];
             if contributes {

@@ -6,7 +6,7 @@
 //
 // All lanes of a workgroup make the same number of steps: lanes that are finished, that skip or
 // that lie outside the image stay with exact zeros, so that every subgroup operation sees the whole
-// subgroup (hazards 1 to 4, 17).
+// subgroup.
 //
 // `image` holds a row a pixel: the number that FINAL_T names, then the rendered colour. `v_image` holds
 // the gradients of the opacity and of the colour.
@@ -31,7 +31,7 @@ fn rasterize_backward_image(
     var v_color = array<f32, CHANNELS>();
     // What is left of the image, the background apart.
     var remainder = array<f32, CHANNELS>();
-    // Lanes outside the image read nothing and are done (hazards 5, 11).
+    // Lanes outside the image read nothing and are done.
     var done = true;
     if pixel.x < params.width && pixel.y < params.height {
         let row = (pixel.y * params.width + pixel.x) * (1u + CHANNELS);
@@ -49,7 +49,7 @@ fn rasterize_backward_image(
     var transmittance = 1.0;
 
     for (var base = begin; base < end; base += BATCH_SIZE) {
-        // The first barrier also ends all reading of the previous batch and its sums (hazard 17).
+        // The first barrier also ends all reading of the previous batch and its sums.
         if lane == 0u {
             atomicStore(&pixels_left, 0u);
         }
@@ -71,7 +71,7 @@ fn rasterize_backward_image(
             let pair = evaluate(k, point);
             let next = transmittance * (1.0 - pair.alpha);
             var contributes = !done && !pair.skip;
-            // The Gaussian that would fall below the minimum was not blended (hazard 12).
+            // The Gaussian that would fall below the minimum was not blended.
             if contributes && (next < params.transmittance_min
                 || (params.stop_when_equal != 0u && next == params.transmittance_min)) {
                 done = true;
@@ -82,8 +82,8 @@ fn rasterize_backward_image(
                 continue;
             }
 
-            // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
-            // (hazard 5).
+            // Filled only where the lane contributes: exact zeros elsewhere, never
+            // value * mask.
             var values = array<f32, VALUES>();
             let row = batch_row[k];
             if contributes {

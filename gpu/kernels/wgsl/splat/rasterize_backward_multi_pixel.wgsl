@@ -5,7 +5,7 @@
 // threshold therefore counts lanes that have something to add, not pixels.
 //
 // All lanes of a workgroup make the same number of steps: lanes that have nothing to add stay with
-// exact zeros, so that every subgroup operation sees the whole subgroup (hazards 1 to 4, 17).
+// exact zeros, so that every subgroup operation sees the whole subgroup.
 
 // One more than the largest last contributor of the tile's pixels.
 var<workgroup> walk_end: atomic<u32>;
@@ -34,7 +34,7 @@ fn rasterize_backward(
     for (var p = 0u; p < PER_LANE; p++) {
         let pixel = pixel_of_lane(tile, lane, p);
         last[p] = -1;
-        // Pixels outside the image are not read (hazards 5, 11).
+        // Pixels outside the image are not read.
         if pixel.x < params.width && pixel.y < params.height {
             let index = pixel.y * params.width + pixel.x;
             last[p] = last_ids[index];
@@ -58,7 +58,7 @@ fn rasterize_backward(
 
     while top > begin {
         let count = min(BATCH_SIZE, top - begin);
-        // Nobody reads the previous batch or its sums any more (hazard 17).
+        // Nobody reads the previous batch or its sums any more.
         workgroupBarrier();
         if lane < count {
             load_gaussian(lane, top - 1u - lane);
@@ -68,7 +68,7 @@ fn rasterize_backward(
 
         for (var k = 0u; k < count; k++) {
             // The lane's own sum. Added to only where a pixel contributes: exact zeros elsewhere,
-            // never value * mask (hazard 5).
+            // never value * mask.
             var values = array<f32, VALUES>();
             var contributes = false;
             let row = batch_row[k];
@@ -99,7 +99,7 @@ fn rasterize_backward(
                     }
                 }
             }
-            // One ballot gives both the group and its size (hazard 2); the Gaussian is the same in
+            // One ballot gives both the group and its size; the Gaussian is the same in
             // all lanes, so the lanes that have something to add are the lanes that match.
             let group = subgroupBallot(contributes);
             if all(group == vec4<u32>(0u)) {

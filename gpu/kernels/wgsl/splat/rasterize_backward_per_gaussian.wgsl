@@ -17,14 +17,14 @@
 // atomic per value: there is no vote and no threshold. Subgroups do not wait for one another.
 //
 // All lanes of a subgroup make the same number of steps, so that every shuffle is one of the whole
-// subgroup (hazards 1, 4).
+// subgroup.
 
 // What a pixel's gradients are multiplied with, by the lane of its tile; the same at all steps.
 var<workgroup> pixel_last: array<i32, WORKGROUP_SIZE>;
 var<workgroup> pixel_ends: array<Ends, WORKGROUP_SIZE>;
 
-// Reads the pixel of this lane; outside the image nothing is read and nothing contributes
-// (hazards 5, 11).
+// Reads the pixel of this lane; outside the image nothing is read and
+// nothing contributes.
 fn load_pixel(tile: vec3<u32>, lane: u32) {
     let pixel = pixel_of(tile, lane);
     pixel_last[lane] = -1;
@@ -50,7 +50,7 @@ fn rasterize_backward(
 ) {
     let begin = tile_offsets[tile.y * params.tiles_x + tile.x];
     load_pixel(tile, lane);
-    // Every lane comes to read what the others of its subgroup loaded (hazard 17).
+    // Every lane comes to read what the others of its subgroup loaded.
     workgroupBarrier();
     // One more than the largest last contributor of the subgroup's pixels.
     let top = subgroupMax(u32(pixel_last[lane] + 1));
@@ -111,7 +111,7 @@ fn rasterize_backward(
         if works && turn == subgroup_size - 1u && touched {
             send(batch_row[lane], &sums);
         }
-        // The pixels move up by one lane, whether this lane worked or not (hazard 3).
+        // The pixels move up by one lane, whether this lane worked or not.
         at = subgroupShuffle(at, previous);
         transmittance = subgroupShuffle(transmittance, previous);
         for (var d = 0u; d < CHANNELS; d++) {

@@ -36,8 +36,8 @@ fn image_row(pixel: vec2<u32>) -> u32 {
     return (pixel.y * params.width + pixel.x) * (1u + CHANNELS);
 }
 
-// Reads the pixel of this lane; outside the image nothing is read and nothing contributes
-// (hazards 5, 11).
+// Reads the pixel of this lane; outside the image nothing is read and
+// nothing contributes.
 fn load_pixel(tile: vec3<u32>, lane: u32) {
     let pixel = pixel_of(tile, lane);
     pixel_last[lane] = -1;
@@ -76,7 +76,7 @@ fn rasterize_backward(
         number = atomicAdd(&subgroups, 1u);
     }
     number = subgroupBroadcastFirst(number);
-    // Every lane comes to read what the others loaded (hazard 17).
+    // Every lane comes to read what the others loaded.
     let top = workgroupUniformLoad(&walk_end);
     let count = atomicLoad(&subgroups);
 
@@ -96,7 +96,7 @@ fn rasterize_backward(
         var transmittance = 0.0;
         var remainder = array<f32, CHANNELS>();
         for (var step = 0u; step < WORKGROUP_SIZE + width - 1u; step++) {
-            // The pixels move up by one lane, whether a lane worked or not (hazards 3, 4).
+            // The pixels move up by one lane, whether a lane worked or not.
             transmittance = subgroupShuffle(transmittance, previous);
             for (var d = 0u; d < CHANNELS; d++) {
                 remainder[d] = subgroupShuffle(remainder[d], previous);

@@ -7,7 +7,7 @@
 //
 // All lanes of a workgroup make the same number of steps: lanes that are finished, that skip or
 // that lie outside the image stay with exact zeros, so that every subgroup operation sees the whole
-// subgroup (hazards 1 to 4, 17).
+// subgroup.
 
 // Subgroups that a workgroup has at most, and the values that they hand over at a time: as many as keep
 // the kernel within the 16 KiB of workgroup memory that WebGPU guarantees.
@@ -62,7 +62,7 @@ fn rasterize_backward(
     var last = -1;
     var ends: Ends;
     var v_color = array<f32, CHANNELS>();
-    // Lanes outside the image read nothing (hazards 5, 11).
+    // Lanes outside the image read nothing.
     if pixel.x < params.width && pixel.y < params.height {
         let index = pixel.y * params.width + pixel.x;
         last = last_ids[index];
@@ -96,7 +96,7 @@ fn rasterize_backward(
 
     while top > begin {
         let count = min(BATCH_SIZE, top - begin);
-        // Nobody reads the previous batch any more (hazard 17).
+        // Nobody reads the previous batch any more.
         workgroupBarrier();
         if lane < count {
             load_gaussian(lane, top - 1u - lane);
@@ -109,8 +109,8 @@ fn rasterize_backward(
             let contributes = i32(position) <= last && !pair.skip;
             let group = subgroupBallot(contributes);
 
-            // Filled only where the lane contributes: exact zeros elsewhere, never value * mask
-            // (hazard 5).
+            // Filled only where the lane contributes: exact zeros elsewhere, never
+            // value * mask.
             var values = array<f32, VALUES>();
             let row = batch_row[k];
             if contributes {
@@ -133,14 +133,14 @@ fn rasterize_backward(
             let partial = slot_of(position, tiles) * VALUES;
             for (var first = 0u; first < VALUES; first += CHUNK) {
                 let used = min(CHUNK, VALUES - first);
-                // The sum lies in lane 0, which need not contribute itself (hazard 3).
+                // The sum lies in lane 0, which need not contribute itself.
                 if subgroup_lane == 0u {
                     for (var v = 0u; v < used; v++) {
                         of_subgroup[subgroup * CHUNK + v] = values[first + v];
                     }
                 }
-                // All subgroups have written their sums, and before the next ones all are read
-                // (hazard 17).
+                // All subgroups have written their sums, and before the next ones all
+                // are read.
                 workgroupBarrier();
                 if lane < used {
                     add(partial + first + lane, sum_of_subgroups(subgroups, lane));

@@ -38,7 +38,7 @@ fn test_program(driver: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().expect("a test program has a path"));
     child.args(["wgpu::tests::on_device::", "--ignored", "--nocapture", "--test-threads=1"]);
     child.env(DRIVER, driver);
-    // Mesa's cache on disk takes code for one lane width for that of another: each has its own.
+    // Mesa's cache on disk takes code for one warp size for that of another: each has its own.
     let cache = target().join("tmp/shaders").join(driver.replace([' ', ',', '\''], "-"));
     child.env("MESA_SHADER_CACHE_DIR", cache);
     child

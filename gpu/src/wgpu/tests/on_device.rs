@@ -98,7 +98,7 @@ fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
 fn what_is_measured_is_plausible() {
     for engine in both() {
         let info = engine.info();
-        assert!(info.lane_width.is_power_of_two(), "lane width {}", info.lane_width);
+        assert!(info.lane_width.is_power_of_two(), "warp size {}", info.lane_width);
         let driver = std::env::var("SPLAT_GPU_TEST_DRIVER").unwrap_or_default();
         for width in [4, 8, 16] {
             if driver.ends_with(&format!(", {width} lanes")) {
@@ -126,7 +126,7 @@ fn backward_is_exact_with_every_reduction_and_threshold() {
     }
 }
 
-/// Transmittance is exactly at the stop after two of these Gaussians (hazard 12).
+/// Transmittance is exactly at the stop after two of these Gaussians.
 #[test]
 #[ignore = "run by tests::drivers with one driver in the environment"]
 fn the_stop_rules_differ_at_the_stop() {

@@ -21,7 +21,7 @@ enum Cover {
     Point(f32, f32),
     /// None, by opacity 0.
     Blank,
-    /// None, by power > 0 so large that exp is infinite (hazard 5).
+    /// None, by power > 0 so large that exp is infinite.
     Explosive,
 }
 
@@ -118,7 +118,7 @@ impl Plan {
 
     /// The scene with a loss, for the backward stage. A third of the pixels keep their last
     /// contributor, a third walk from some earlier place, which may be a Gaussian they skip
-    /// (hazard 10), and a third did not see anything: groups of every size and leader arise.
+    ///, and a third did not see anything: groups of every size and leader arise.
     pub(super) fn backward(&self) -> BackwardInputs {
         let raster = self.raster();
         let forward = exact::rasterize(&raster);

@@ -90,13 +90,13 @@ pub struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// How many sweeps there will be: one for each scene and engine, and one for the lane width that no
+    /// How many sweeps there will be: one for each scene and engine, and one for the warp size that no
     /// engine has.
     pub(super) fn sweeps(&self) -> usize {
         self.scenes.len() * (self.engines.len() + usize::from(self.counts_apart()))
     }
 
-    /// Whether the lane width is none of an engine's.
+    /// Whether the warp size is none of an engine's.
     pub(super) fn counts_apart(&self) -> bool {
         self.engines.iter().all(|found| found.info.lane_width != self.lane_width)
     }

@@ -65,7 +65,7 @@ pub struct TrainArgs {
     /// Train with this reduction of the backward rasterization; repeatable [default: atomic and sw-b]
     #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
     pub reduction: Vec<Reduction>,
-    /// The balance threshold, 0 to lane width + 1 [default: a quarter of the lane width]
+    /// The balance threshold, 0 to warp size + 1 [default: a quarter of the warp size]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub threshold: Option<u32>,
     /// What is minimized

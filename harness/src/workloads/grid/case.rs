@@ -3,6 +3,7 @@
 use super::gate::Gate;
 use crate::io::error::Problem;
 use crate::workload::CaseId;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stage::Role;
 use splatcheck_gpu::stages::grid::FIELDS;
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
@@ -20,8 +21,8 @@ pub struct Case {
     pub id: Option<CaseId>,
     /// One line: what the case is there to catch.
     pub purpose: String,
-    /// Numbers of the hazards (1..=20) that it aims at.
-    pub hazards: Vec<u8>,
+    /// The hazards that it aims at.
+    pub hazards: Vec<Hazard>,
     /// The fields and the level table.
     pub grid: Grid,
     /// `[N,d]`.

@@ -14,11 +14,13 @@
 //! `crowded` = `hash` or `tiled`, `outside` = `wraps` or `zero`; `skew` = `none` or `simplex`;
 //! `profile` = `tiny-cuda-nn`, `torch-ngp`,
 //! `nerfstudio` or `dr-jit`, whose fields are then those that are absent; optional `name` (the file's name where
-//! absent), `purpose` and `hazards` (as in `3,5`). Keys that start with `splatcheck.` are notes. Any other
+//! absent), `purpose` and `hazards` (names, as in `early-stop, batch-border`). Keys that start with `splatcheck.` are notes. Any other
 //! tensor or key is refused, since a misspelt one would silently change the case.
 //!
 //! What is written is read back with the same bits, and the same case gives the same bytes.
 
+use crate::io::hazards;
+use splatcheck_gpu::hazard::Hazard;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -28,7 +30,7 @@ use super::case::{Case, LevelTable};
 use super::fields::{self, encoding_of, fields, refused};
 use super::gate::Gate;
 use super::growth::{self, GrowthCase};
-use super::head::{KEYS, check_notes, hazards, joined};
+use super::head::{KEYS, check_notes};
 use super::text::AnyText;
 use super::{NAME, text};
 use crate::io::container::{self, Container, Entry, need_only};
@@ -120,7 +122,7 @@ pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
     let v_features = container.need_tensor("v_features")?;
     let case = Case {
         id: None,
-        hazards: hazards(container.text("hazards").unwrap_or_default())?,
+        hazards: hazards::of_text(container.text("hazards").unwrap_or_default())?,
         name: container.text("name").unwrap_or(default_name).to_owned(),
         purpose: container.text("purpose").unwrap_or_default().to_owned(),
         positions: numbers,
@@ -202,7 +204,7 @@ pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, 
     let mut metadata = fields(grid.encoding());
     metadata.insert("name".to_owned(), case.name.clone());
     metadata.insert("purpose".to_owned(), case.purpose.clone());
-    metadata.insert("hazards".to_owned(), joined(&case.hazards));
+    metadata.insert("hazards".to_owned(), Hazard::joined(&case.hazards));
     metadata.extend(notes.clone());
     let (points, features, levels) = (case.points(), grid.features(), grid.levels().len());
     let floats = |name, shape: &[usize], numbers: &[f32]| {

@@ -23,6 +23,7 @@ use super::case::{Case, LevelTable};
 use super::gate::Gate;
 use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::grid::{Crowded, DenseStride, Encoding};
 use splatcheck_reference::grid::{Interpolation, Lattice, RightCorner, Skew};
 
@@ -31,16 +32,16 @@ use splatcheck_reference::grid::{Interpolation, Lattice, RightCorner, Skew};
 pub struct Row {
     /// The generator.
     pub generator: Generator,
-    /// How many kinds of cases it has: so many turns meet all of them; of `groups`, at a lane width of 4.
+    /// How many kinds of cases it has: so many turns meet all of them; of `groups`, at a warp size of 4.
     pub kinds: u64,
-    /// By the turn and the lane width that is aimed at.
+    /// By the turn and the warp size that is aimed at.
     plan: fn(u64, u32, &mut Dice) -> Plan,
 }
 
 /// A row that has a turn as often as the others, and of whose cases everything is promised.
 const fn often(
     name: &'static str,
-    hazards: &'static [u8],
+    hazards: &'static [Hazard],
     purpose: &'static str,
     kinds: u64,
     plan: fn(u64, u32, &mut Dice) -> Plan,
@@ -53,14 +54,19 @@ const fn often(
 pub const ALL: &[Row] = &[
     often(
         "fields",
-        &[6, 7],
+        &[Hazard::MaskWidth, Hazard::ChannelCount],
         "every value of every field of an encoding, with dense and crowded levels",
         fields::KINDS,
         fields::plan,
     ),
     often(
         "sharing",
-        &[1, 2, 3, 5],
+        &[
+            Hazard::ActiveMaskAsSet,
+            Hazard::CountApartFromGroup,
+            Hazard::LeaderNotLaneZero,
+            Hazard::MaskByProduct,
+        ],
         "points that share a cell or a vertex, in every order that lanes may meet them in",
         sharing::KINDS,
         sharing::plan,
@@ -68,7 +74,14 @@ pub const ALL: &[Row] = &[
     Row {
         generator: Generator {
             name: "groups",
-            hazards: &[1, 2, 3, 5, 8, 11],
+            hazards: &[
+                Hazard::ActiveMaskAsSet,
+                Hazard::CountApartFromGroup,
+                Hazard::LeaderNotLaneZero,
+                Hazard::MaskByProduct,
+                Hazard::ThresholdEdge,
+                Hazard::PartialTile,
+            ],
             purpose: "every group of lanes that a warp may meet, by turn: points on a line of cells",
             promise: Promise::Every,
             turns: Turns::Steering,
@@ -79,42 +92,47 @@ pub const ALL: &[Row] = &[
     },
     often(
         "borders",
-        &[6],
+        &[Hazard::MaskWidth],
         "points on faces, edges and corners of cells and one f32 beside them, at 0, 1, 2 and below 0",
         borders::KINDS,
         borders::plan,
     ),
     often(
         "tables",
-        &[6, 15],
+        &[Hazard::MaskWidth, Hazard::ExtremeSums],
         "levels at the border of dense and hashed, of a single entry, and of more vertices than 32 bits count",
         tables::KINDS,
         tables::plan,
     ),
     often(
         "profiles",
-        &[7],
+        &[Hazard::ChannelCount],
         "the encodings of tiny-cuda-nn, torch-ngp, nerfstudio and Dr.Jit with the level tables that they make",
         profiles::KINDS,
         profiles::plan,
     ),
     often(
         "sizes",
-        &[7, 11, 17],
+        &[Hazard::ChannelCount, Hazard::PartialTile, Hazard::MissingBarrier],
         "counts of points about those of warps and workgroups, of levels and of features",
         sizes::KINDS,
         sizes::plan,
     ),
     often(
         "numbers",
-        &[9, 15],
+        &[Hazard::ReductionMissing, Hazard::ExtremeSums],
         "entries and gradients that are subnormal, large, cancel, or are zero but for one point",
         numbers::KINDS,
         numbers::plan,
     ),
     often(
         "gates",
-        &[1, 2, 5, 7],
+        &[
+            Hazard::ActiveMaskAsSet,
+            Hazard::CountApartFromGroup,
+            Hazard::MaskByProduct,
+            Hazard::ChannelCount,
+        ],
         "features behind a mask: a coarse grid whose entries all points share",
         gates::KINDS,
         gates::plan,
@@ -122,7 +140,7 @@ pub const ALL: &[Row] = &[
     Row {
         generator: Generator {
             name: "wide",
-            hazards: &[7, 17],
+            hazards: &[Hazard::ChannelCount, Hazard::MissingBarrier],
             purpose: "more than 65,536 points, vertices, entries, features and terms of one entry",
             promise: Promise::Every,
             turns: Turns::Seldom,
@@ -134,7 +152,7 @@ pub const ALL: &[Row] = &[
     Row {
         generator: Generator {
             name: "lost",
-            hazards: &[6],
+            hazards: &[Hazard::MaskWidth],
             purpose: "positions that are not finite or beyond all cells: nothing is promised but that no \
                       other memory is touched",
             promise: Promise::Nothing,

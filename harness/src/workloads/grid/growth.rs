@@ -17,6 +17,7 @@ use crate::io::error::{Problem, quoted};
 use crate::judge::{Arithmetic, Expectation, under};
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
 use expectation::expect;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::grid::LEVELS;
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
@@ -34,8 +35,8 @@ pub struct GrowthCase {
     pub id: Option<CaseId>,
     /// One line: what the case is there to catch.
     pub purpose: String,
-    /// Numbers of the hazards (1..=20) that it aims at.
-    pub hazards: Vec<u8>,
+    /// The hazards that it aims at.
+    pub hazards: Vec<Hazard>,
     /// d and F.
     pub sizes: [u32; 2],
     /// The vertices of an axis for which entries are counted.
@@ -114,7 +115,7 @@ impl crate::workload::Case for GrowthCase {
         self.id.as_ref()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         &self.hazards
     }
 

@@ -13,6 +13,7 @@ use crate::io::InputError;
 use crate::judge::{Arithmetic, Expectation, under};
 use crate::scatter_step::Scatter;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::grid::{
     GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD, GRID_GATE, GRID_GATE_BACKWARD,
 };
@@ -31,7 +32,7 @@ impl crate::workload::Case for Case {
         self.id.as_ref()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         &self.hazards
     }
 

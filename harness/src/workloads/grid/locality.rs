@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Why a level's warps cannot be counted.
 #[derive(Debug, Error)]
 pub enum LocalityError {
-    /// A lane width that no warp has.
+    /// A warp size that no warp has.
     #[error(transparent)]
     Width(#[from] EngineError),
     /// A level that is no table by itself.

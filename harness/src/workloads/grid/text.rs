@@ -3,7 +3,7 @@
 //! ```toml
 //! workload = "grid"
 //! purpose = "a level on the knife edge"  # one line
-//! hazards = `[6]`                        # optional
+//! hazards = `["mask-width"]`             # optional
 //! profile = "torch-ngp"                  # whose fields hold that are absent; optional: tiny-cuda-nn's
 //! interpolation = "smoothstep"           # and the other fields of a case file; optional
 //! dimensions = 2                         # of a position; optional where there is a point
@@ -212,9 +212,10 @@ fn add(case: &mut Case, point: &Table<'_>) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splatcheck_gpu::hazard::Hazard;
     use splatcheck_reference::grid::Interpolation;
 
-    const TEXT: &str = "workload = \"grid\"\npurpose = \"why\"\nhazards = [3]\nfeatures = 2\n\
+    const TEXT: &str = "workload = \"grid\"\npurpose = \"why\"\nhazards = [\"mask-width\"]\nfeatures = 2\n\
                         interpolation = \"nearest\"\n\
                         [[level]]\nscale = 3.0\nresolution = 4\nentries = 16\n\
                         [[level]]\nscale = 7.5\nresolution = 9\nentries = 24\n\
@@ -226,7 +227,7 @@ mod tests {
     fn points_lie_in_order_and_are_repeated() {
         let case = parse(TEXT, "a").unwrap_or_else(|e| panic!("{e}"));
         let words = (&*case.name, &*case.purpose, &case.hazards[..]);
-        assert_eq!(words, ("a", "why", &[3][..]), "words");
+        assert_eq!(words, ("a", "why", &[Hazard::MaskWidth][..]), "words");
         assert_eq!(case.positions, [0.5, 1.0, 0.0, 0.25, 0.5, 0.25, 1.0, 0.25], "by their steps");
         assert_eq!(case.grid.encoding().interpolation, Interpolation::Nearest, "a field");
         let levels: Vec<_> = case.grid.levels().iter().map(|l| (l.offset, l.entries)).collect();
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         for (from, to, expected) in [
-            ("hazards = [3]", "hazards = [21]", "hazards[0] is 21: give numbers from 1 to 20"),
+            ("\"mask-width\"", "\"mask\"", "hazards[0] is 'mask': 'mask' is no hazard"),
             ("\"nearest\"", "\"cubic\"", "expected nearest or linear or smoothstep"),
             ("features = 2", "features = 3", "give 1, 2, 4 or 8"),
             ("[0.5, \"0x3f800000\"]", "[0.5]", "expected dimensions = 1 numbers"),

@@ -2,6 +2,7 @@
 
 use crate::io::error::Problem;
 use crate::workload::CaseId;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::{Data, TensorError, Tensors};
 use splatcheck_reference::scatter::{Elements, NO_KEY};
 
@@ -14,8 +15,8 @@ pub struct Case {
     pub id: Option<CaseId>,
     /// One line: what the case is there to catch.
     pub purpose: String,
-    /// Numbers of the hazards (1..=20) that it aims at.
-    pub hazards: Vec<u8>,
+    /// The hazards that it aims at.
+    pub hazards: Vec<Hazard>,
     /// The elements.
     pub numbers: Numbers,
 }

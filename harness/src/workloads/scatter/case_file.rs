@@ -4,11 +4,13 @@
 //! `initial` `[E,V]` (F32), in place of which metadata `rows` = E means zeros.
 //!
 //! Metadata: `workload` = `scatter`; optional `name` (the file's name where absent), `purpose`,
-//! `hazards` (as in `3,5`). Keys that start with `splatcheck.` are notes. Any other tensor or key is
+//! `hazards` (names, as in `early-stop, batch-border`). Keys that start with `splatcheck.` are notes. Any other tensor or key is
 //! refused, since a misspelt one would silently change the case.
 //!
 //! What is written is read back with the same bits, and the same case gives the same bytes.
 
+use crate::io::hazards;
+use splatcheck_gpu::hazard::Hazard;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -68,7 +70,7 @@ pub fn parse(bytes: &[u8], default_name: &str) -> Result<CaseFile, Problem> {
         name: container.text("name").unwrap_or(default_name).to_owned(),
         id: None,
         purpose: text("purpose"),
-        hazards: hazards(&text("hazards"))?,
+        hazards: hazards::of_text(&text("hazards"))?,
         numbers: numbers(&container)?,
     };
     Ok(CaseFile { case, notes })
@@ -103,16 +105,6 @@ fn zeros(rows: &str, width: usize) -> Result<Vec<f32>, Problem> {
     Ok(vec![0.0; words.ok_or_else(advice)?])
 }
 
-fn hazards(text: &str) -> Result<Vec<u8>, Problem> {
-    let numbers = text.split(',').map(str::trim).filter(|number| !number.is_empty());
-    let parsed = numbers.map(|number| {
-        number.parse().ok().filter(|number| (1..=20).contains(number)).ok_or_else(|| {
-            Problem::new("hazards", quoted(text), "give numbers from 1 to 20, as in 3,5")
-        })
-    });
-    parsed.collect()
-}
-
 /// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].
 ///
 /// # Errors
@@ -137,12 +129,11 @@ pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, 
         let advice = format!("the keys of notes start with {NOTE_PREFIX}");
         return Err(Problem::new("the key", quoted(key), advice));
     }
-    let hazards: Vec<String> = case.hazards.iter().map(u8::to_string).collect();
     let mut metadata: BTreeMap<String, String> = [
         (WORKLOAD_KEY, NAME.to_owned()),
         ("name", case.name.clone()),
         ("purpose", case.purpose.clone()),
-        ("hazards", hazards.join(",")),
+        ("hazards", Hazard::joined(&case.hazards)),
     ]
     .map(|(key, text)| (key.to_owned(), text))
     .into();
@@ -240,6 +231,6 @@ mod tests {
         let text = write(&[scatter, ("rows", "-4")], &[&keys, &values]);
         assert_eq!(text, "rows is '-4': give the number of rows of the sums", "{text}");
         let text = write(&[scatter, ("hazards", "21")], &[]);
-        assert!(text.starts_with("hazards is '21': give numbers from 1 to 20"), "{text}");
+        assert!(text.starts_with("hazards is '21': '21' is no hazard"), "{text}");
     }
 }

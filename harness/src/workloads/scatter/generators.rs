@@ -12,6 +12,7 @@ mod sizes;
 use super::case::{Case, Numbers};
 use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::scatter::NAME;
 use splatcheck_reference::scatter::NO_KEY;
 
@@ -20,9 +21,9 @@ use splatcheck_reference::scatter::NO_KEY;
 pub struct Row {
     /// The generator.
     pub generator: Generator,
-    /// How many kinds of cases it has: so many turns meet all of them; of `groups`, at a lane width of 4.
+    /// How many kinds of cases it has: so many turns meet all of them; of `groups`, at a warp size of 4.
     pub kinds: u64,
-    /// By the turn and the lane width that is aimed at.
+    /// By the turn and the warp size that is aimed at.
     numbers: fn(u64, u32, &mut Dice) -> Numbers,
 }
 
@@ -31,7 +32,12 @@ pub const ALL: &[Row] = &[
     Row {
         generator: Generator {
             name: "partitions",
-            hazards: &[1, 2, 3, 5],
+            hazards: &[
+                Hazard::ActiveMaskAsSet,
+                Hazard::CountApartFromGroup,
+                Hazard::LeaderNotLaneZero,
+                Hazard::MaskByProduct,
+            ],
             purpose: "every way in which the lanes of a warp may share rows, with and without idle lanes",
             promise: Promise::Every,
             turns: Turns::Often,
@@ -43,7 +49,14 @@ pub const ALL: &[Row] = &[
     Row {
         generator: Generator {
             name: "groups",
-            hazards: &[1, 2, 3, 5, 8, 11],
+            hazards: &[
+                Hazard::ActiveMaskAsSet,
+                Hazard::CountApartFromGroup,
+                Hazard::LeaderNotLaneZero,
+                Hazard::MaskByProduct,
+                Hazard::ThresholdEdge,
+                Hazard::PartialTile,
+            ],
             purpose: "every group of lanes that a warp may meet, by turn: its lanes, what is beside it, and the end",
             promise: Promise::Every,
             turns: Turns::Steering,
@@ -55,7 +68,12 @@ pub const ALL: &[Row] = &[
     Row {
         generator: Generator {
             name: "sizes",
-            hazards: &[7, 11, 17, 19],
+            hazards: &[
+                Hazard::ChannelCount,
+                Hazard::PartialTile,
+                Hazard::MissingBarrier,
+                Hazard::UnwrittenOutput,
+            ],
             purpose: "counts of elements and values about those of warps, workgroups and chunks",
             promise: Promise::Every,
             turns: Turns::Often,
@@ -67,7 +85,7 @@ pub const ALL: &[Row] = &[
     Row {
         generator: Generator {
             name: "numbers",
-            hazards: &[9, 15],
+            hazards: &[Hazard::ReductionMissing, Hazard::ExtremeSums],
             purpose: "values that cancel, of all magnitudes, subnormal or tied; keys that are nearly equal",
             promise: Promise::Every,
             turns: Turns::Often,

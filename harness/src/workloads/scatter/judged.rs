@@ -11,6 +11,7 @@ use crate::io::InputError;
 use crate::judge::{Arithmetic, ByLane, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::scatter_step::Scatter;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{EngineError, Stage};
 use splatcheck_reference::arithmetic::Model;
@@ -29,7 +30,7 @@ impl crate::workload::Case for Case {
         self.id.as_ref()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         &self.hazards
     }
 

@@ -3,7 +3,7 @@
 //! ```toml
 //! workload = "scatter"
 //! purpose = "a lane without a row leads its warp"   # one line
-//! hazards = `[3]`                        # optional
+//! hazards = `["mask-width"]`             # optional
 //! rows = 3                               # of the sums
 //! width = 2                              # values of an element; optional where there is one
 //! initial = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]   # `[rows, width]`; optional, zeros
@@ -19,6 +19,7 @@
 
 use super::case::{Case, Numbers};
 use crate::io::error::Problem;
+use crate::io::hazards;
 use crate::io::toml_node::{self, Node, Table};
 use crate::workload::WORKLOAD_KEY;
 use splatcheck_gpu::stages::scatter::NAME;
@@ -62,18 +63,9 @@ pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
         name: name.to_owned(),
         id: None,
         purpose: purpose.string()?.to_owned(),
-        hazards: match top.get("hazards") {
-            Some(node) => node.items()?.map(|item| hazard(&item)).collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        },
+        hazards: hazards::of_table(&top)?,
         numbers: numbers(&top)?,
     })
-}
-
-fn hazard(node: &Node<'_>) -> Result<u8, Problem> {
-    let number: u8 = node.whole()?;
-    let known = (1..=20).contains(&number);
-    known.then_some(number).ok_or_else(|| node.problem("give numbers from 1 to 20"))
 }
 
 fn numbers(top: &Table<'_>) -> Result<Numbers, Problem> {
@@ -138,8 +130,9 @@ fn add(numbers: &mut Numbers, element: &Table<'_>) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use splatcheck_gpu::hazard::Hazard;
 
-    const TEXT: &str = "workload = \"scatter\"\npurpose = \"why\"\nhazards = [3]\nrows = 4\n\
+    const TEXT: &str = "workload = \"scatter\"\npurpose = \"why\"\nhazards = [\"mask-width\"]\nrows = 4\n\
                         [[element]]\nvalues = [1.0, 2.0]\n\
                         [[element]]\nkey = 1\nvalues = [0.5, \"0x3f800000\"]\nrepeat = 3\nkey_step = 1\n";
 
@@ -148,7 +141,7 @@ mod tests {
         let case = parse(TEXT, "a").unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(
             (&*case.name, &*case.purpose, &case.hazards[..]),
-            ("a", "why", &[3][..]),
+            ("a", "why", &[Hazard::MaskWidth][..]),
             "words"
         );
         let Numbers { keys, values, initial, width } = case.numbers;
@@ -163,7 +156,7 @@ mod tests {
     fn what_is_wrong_is_said_with_its_line() {
         for (from, to, expected) in [
             ("rows = 4", "rows = 3", "keys[3] is 3: must be below 3, the rows"),
-            ("hazards = [3]", "hazards = [21]", "hazards[0] is 21: give numbers from 1 to 20"),
+            ("\"mask-width\"", "\"mask\"", "hazards[0] is 'mask': 'mask' is no hazard"),
             ("key = 1", "row = 1", "row"),
             ("values = [0.5, \"0x3f800000\"]", "values = [0.5]", "expected 2 numbers"),
             ("repeat = 3", "repeat = 300000000", "a text case is small"),

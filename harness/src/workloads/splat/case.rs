@@ -1,6 +1,7 @@
 //! A case: one scene with its convention, and why it exists.
 
 use crate::workload::CaseId;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::scene::Scene;
 use splatcheck_reference::splat::{Colors, Gaussians};
@@ -14,8 +15,8 @@ pub struct Case {
     pub id: Option<CaseId>,
     /// One line: what the case is there to catch.
     pub purpose: String,
-    /// Numbers of the hazards (1..=20) that it aims at.
-    pub hazards: Vec<u8>,
+    /// The hazards that it aims at.
+    pub hazards: Vec<Hazard>,
     /// Whose rules hold.
     pub convention: Convention,
     /// The numbers.

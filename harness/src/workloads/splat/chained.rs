@@ -9,6 +9,7 @@ use super::stage::{FORMULATED, JudgedAs};
 use crate::case_space::Traits;
 use crate::io::{InputError, Problem};
 use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_REPLAY};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
 use std::any::Any;
@@ -105,7 +106,7 @@ impl crate::workload::Case for Chained {
         self.case.id()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         self.case.hazards()
     }
 

@@ -3,6 +3,7 @@
 //! Which they are goes with the case, so that a failing case is made small, written and replayed with the
 //! same outputs.
 
+use splatcheck_gpu::hazard::Hazard;
 use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl Case for Without {
         self.case.id()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         self.case.hazards()
     }
 

@@ -85,7 +85,7 @@ impl<'a> Contributions<'a> {
     /// Prepares the walk of the standard formulation, back to front, for warps of `lane_width` lanes.
     ///
     /// # Errors
-    /// [`EngineError::Input`] for a stage that contradicts itself, and for a lane width that is no
+    /// [`EngineError::Input`] for a stage that contradicts itself, and for a warp size that is no
     /// power of two up to 64.
     pub fn new(stage: &'a RasterStage, lane_width: u32) -> Result<Self, EngineError> {
         let inputs = &stage.inputs;

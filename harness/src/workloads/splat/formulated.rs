@@ -11,6 +11,7 @@ use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, NOTE_PREFIX, Notes};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::emulator::Interface;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{
     RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
     RASTERIZE_BACKWARD_REPLAY,
@@ -168,7 +169,7 @@ impl crate::workload::Case for Formulated {
         self.case.id()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         self.case.hazards()
     }
 

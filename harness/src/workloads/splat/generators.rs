@@ -36,6 +36,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 pub use sizes::CHEAP as CHEAP_SIZES;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{NAME, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_reference::splat::convention::Profile;
 
@@ -44,7 +45,7 @@ use splatcheck_reference::splat::convention::Profile;
 pub struct Draw {
     /// Whose rules hold where the generator does not change them.
     pub profile: Profile,
-    /// The lane width whose warps are aimed at, a power of two up to 64.
+    /// The warp size whose warps are aimed at, a power of two up to 64.
     pub lane_width: u32,
     /// How often the generator was used before: which of its kinds of cases comes.
     pub turn: u64,
@@ -95,11 +96,11 @@ impl Row {
 pub(super) const RASTERIZATION: Promise = Promise::Only(&[RASTERIZE, RASTERIZE_BACKWARD]);
 
 macro_rules! generators {
-    ($($name:literal [$($hazard:literal),*] $promise:ident $turns:ident $strategy:expr, $purpose:literal $(, needs $needs:expr)?;)*) => {
+    ($($name:literal [$($hazard:ident),*] $promise:ident $turns:ident $strategy:expr, $purpose:literal $(, needs $needs:expr)?;)*) => {
         &[$(Row {
             generator: Generator {
                 name: $name,
-                hazards: &[$($hazard),*],
+                hazards: &[$(Hazard::$hazard),*],
                 purpose: $purpose,
                 promise: $promise,
                 turns: Turns::$turns,
@@ -114,61 +115,61 @@ macro_rules! generators {
 pub const ALL: &[Row] = generators! {
     "typical" [] Every Seldom |d| Some(typical::typical(d.profile).boxed()),
         "a random scene";
-    "channels" [7] Every Seldom |d| Some(shapes::channels(d)),
+    "channels" [ChannelCount] Every Seldom |d| Some(shapes::channels(d)),
         "every number of channels from 1 to 32";
-    "lanes" [1, 2, 3, 4, 6, 8] Every Steering |d| Some(lanes::lanes(d)),
+    "lanes" [ActiveMaskAsSet, CountApartFromGroup, LeaderNotLaneZero, ShuffleFromInactiveLane, MaskWidth, ThresholdEdge] Every Steering |d| Some(lanes::lanes(d)),
         "an exact number of contributing lanes from an exact leader on, at both ends of a batch and within";
-    "finish" [2, 12] Every Often |d| Some(lanes::finish(d)),
+    "finish" [CountApartFromGroup, EarlyStop] Every Often |d| Some(lanes::finish(d)),
         "lanes of a warp stop one after the other while others go on";
-    "lengths" [10] Every Seldom |d| Some(lists::lengths(d)),
+    "lengths" [BatchBorder] Every Seldom |d| Some(lists::lengths(d)),
         "lists about one and two batches long, the last contributor at a border or before skipped ones";
-    "uneven" [10, 12, 17] Every Seldom |d| Some(lists::uneven(d)),
+    "uneven" [BatchBorder, EarlyStop, MissingBarrier] Every Seldom |d| Some(lists::uneven(d)),
         "warps and tiles leave a walk of several batches at different places";
-    "partial" [5, 6, 11] Every Often |d| Some(shapes::partial(d)),
+    "partial" [MaskByProduct, MaskWidth, PartialTile] Every Often |d| Some(shapes::partial(d)),
         "images that do not fill their tiles, whole warps outside";
-    "poison" [4, 5] Every Often |d| Some(lanes::poison(d)),
+    "poison" [ShuffleFromInactiveLane, MaskByProduct] Every Often |d| Some(lanes::poison(d)),
         "lanes that do not contribute hold gradients that overflow";
-    "cameras" [9, 20] Every Seldom |d| Some(shapes::cameras(d)),
+    "cameras" [ReductionMissing, CameraSums] Every Seldom |d| Some(shapes::cameras(d)),
         "several cameras add to the same Gaussians";
-    "beside" [14] Every Seldom |d| Some(typical::beside(d.profile).boxed()),
+    "beside" [ClampGradient] Every Seldom |d| Some(typical::beside(d.profile).boxed()),
         "wide Gaussians beside the image, beyond the limits of the Jacobian, and at the near plane";
-    "contention" [9, 15, 20] Every Seldom |d| Some(shapes::contention(d)),
+    "contention" [ReductionMissing, ExtremeSums, CameraSums] Every Seldom |d| Some(shapes::contention(d)),
         "every lane of several tiles adds to the same numbers";
-    "indices" [9] Every Often |d| Some(lists::indices(d)),
+    "indices" [ReductionMissing] Every Often |d| Some(lists::indices(d)),
         "place in the list, number among the visible and number in the scene all differ";
-    "untouched" [19] Every Often |d| Some(lists::untouched(d)),
+    "untouched" [UnwrittenOutput] Every Often |d| Some(lists::untouched(d)),
         "Gaussians without a contribution: zeros must be written over poison";
-    "cut" [16] Every Often |d| Some(edges::cut(d)),
+    "cut" [ForwardBackwardRounding] Every Often |d| Some(edges::cut(d)),
         "alpha exactly 1/255, and its neighbours";
-    "clamp" [13, 14] Every Often |d| Some(edges::clamp(d)),
+    "clamp" [DivisionNearClamp, ClampGradient] Every Often |d| Some(edges::clamp(d)),
         "alpha exactly at the clamp, its neighbours, and far above";
-    "stop" [12] Every Often |d| Some(edges::stop(d)),
+    "stop" [EarlyStop] Every Often |d| Some(edges::stop(d)),
         "transmittance exactly at the minimum, just above and just below";
-    "needles" [16] Every Often |d| Some(edges::needles(d)),
+    "needles" [ForwardBackwardRounding] Every Often |d| Some(edges::needles(d)),
         "Gaussians so narrow that f32 barely holds their conic";
-    "cancellation" [15] Every Seldom |d| Some(numbers::cancellation(d)),
+    "cancellation" [ExtremeSums] Every Seldom |d| Some(numbers::cancellation(d)),
         "contributions that cancel but for 2^-20 of one";
-    "range" [15] RASTERIZATION Often |d| Some(numbers::range(d)),
+    "range" [ExtremeSums] RASTERIZATION Often |d| Some(numbers::range(d)),
         "magnitudes from 1e-38 to 1e37 in one sum";
-    "subnormals" [15] Every Often |d| Some(numbers::subnormals(d)),
+    "subnormals" [ExtremeSums] Every Often |d| Some(numbers::subnormals(d)),
         "contributions and sums below the smallest normal number, and -0";
-    "fields" [13, 14, 16] Every Often |d| Some(typical::fields(d)),
+    "fields" [DivisionNearClamp, ClampGradient, ForwardBackwardRounding] Every Often |d| Some(typical::fields(d)),
         "one field of the convention away from its profile, and planes at the depth of a Gaussian";
-    "sizes" [7, 10, 17] Every Seldom |d| Some(sizes::sizes(d)),
+    "sizes" [ChannelCount, BatchBorder, MissingBarrier] Every Seldom |d| Some(sizes::sizes(d)),
         "tiles, lists, Gaussians and cameras on both sides of powers of two up to 2^16";
-    "wide" [10] Every Seldom |d| Some(wide::wide(d)),
+    "wide" [BatchBorder] Every Seldom |d| Some(wide::wide(d)),
         "numbers of pixels, Gaussians and places in lists that 8 or 16 bits do not hold";
-    "crowds" [9, 10, 20] Every Seldom |d| Some(typical::crowds(d)),
+    "crowds" [ReductionMissing, BatchBorder, CameraSums] Every Seldom |d| Some(typical::crowds(d)),
         "hundreds of Gaussians before several turned cameras, depths and quaternions of every magnitude";
-    "ones" [15] Every Often |d| Some(numbers::ones(d)),
+    "ones" [ExtremeSums] Every Often |d| Some(numbers::ones(d)),
         "sums that are exactly 1, -1 and 0";
-    "colors" [16] Every Often |d| Some(colors::colors(d)),
+    "colors" [ForwardBackwardRounding] Every Often |d| Some(colors::colors(d)),
         "colours by harmonics of degree 1 to 3 just below and just above 0, where they are clamped";
     "window" [] Every Seldom windows::window,
         "a window of a trained scene", needs windows::NEEDS;
-    "overflow" [15] Nothing Often |d| Some(numbers::overflow(d)),
+    "overflow" [ExtremeSums] Nothing Often |d| Some(numbers::overflow(d)),
         "sums that overflow in some orders and not in others: nothing is promised of them";
-    "non-finite" [18] Nothing Often |d| Some(numbers::non_finite(d)),
+    "non-finite" [NonFinite] Nothing Often |d| Some(numbers::non_finite(d)),
         "a conic with an infinite entry: nothing is promised of what it touches";
 };
 

@@ -12,6 +12,7 @@ use super::stage::{FORMULATED, JudgedAs, ProjectStage, RasterStage, STANDARD};
 use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
 use splatcheck_reference::splat::convention::Convention;
@@ -67,7 +68,7 @@ impl crate::workload::Case for Case {
         self.id.as_ref()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         &self.hazards
     }
 

@@ -10,13 +10,12 @@ use super::splat_case;
 use super::stage::{RasterStage, STANDARD};
 use crate::judge::{Arithmetic, Expectation, Output, OutputBound, Terms};
 use crate::workload::{AnyCase, CaseError, Job, Oracle, Variant};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{BackwardInputs, ShapeError, TensorError};
 use splatcheck_reference::arithmetic::ElementBound;
 use std::sync::Arc;
 
-/// The hazard of decisions about power and alpha.
-const DECISIONS: u8 = 16;
 /// Power is above 0 everywhere but in the mean, which is on no sample point, and below 1 in most
 /// corpus images: what would be blended is opaque, not infinite.
 const ABOVE_ZERO: [f32; 3] = [-1.0 / 1024.0, 0.0, -1.0 / 1024.0];
@@ -37,7 +36,7 @@ pub fn with_skipped(case: &AnyCase, view: usize) -> Result<Vec<Variant>, CaseErr
         Ok(Variant { name, cuda_only, promise: RASTERIZATION, jobs })
     };
     let mut variants = vec![variant("nan", true, [f32::NAN; 3])?];
-    if case.hazards().contains(&DECISIONS) {
+    if case.hazards().contains(&Hazard::ForwardBackwardRounding) {
         variants.push(variant("above-zero", false, ABOVE_ZERO)?);
     }
     Ok(variants)

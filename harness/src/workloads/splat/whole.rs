@@ -12,6 +12,7 @@ use crate::diagnosis::Hypothesis;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Bound, Expectation, Output, OutputBound, Rows, under};
 use crate::workload::{AnyCase, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::RENDER_BACKWARD;
 use splatcheck_gpu::tensor::Data;
 use splatcheck_gpu::{ShapeError, Stage, Tensors};
@@ -191,7 +192,7 @@ impl crate::workload::Case for Whole {
         self.case.id()
     }
 
-    fn hazards(&self) -> &[u8] {
+    fn hazards(&self) -> &[Hazard] {
         self.case.hazards()
     }
 

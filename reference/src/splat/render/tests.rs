@@ -49,7 +49,7 @@ fn clamps_that_pass_gradients_change_them() {
     assert_ne!(passed.v_opacities, zeroed.v_opacities, "no pair was clamped");
 }
 
-fn bits(gradients: &Gradients<f64>) -> Vec<u64> {
+fn bits<S: Scalar>(gradients: &Gradients<S>) -> Vec<u64> {
     let g = gradients;
     let images = g.rasters.iter().flat_map(|r| r.render_colors.iter().chain(&r.transmittance));
     images
@@ -60,7 +60,7 @@ fn bits(gradients: &Gradients<f64>) -> Vec<u64> {
         .chain(&g.v_colors)
         .chain(g.v_viewmats.iter().flat_map(|m| m.as_flattened()))
         .chain(&g.v_backgrounds)
-        .map(|x| x.to_bits())
+        .map(|x| x.value().to_bits())
         .collect()
 }
 
@@ -78,6 +78,11 @@ fn no_bit_depends_on_the_number_of_threads() {
     }
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
+fn narrow(x: f64) -> f32 {
+    x as f32
+}
+
 /// Rows of one to eight numbers, in arrays and in every vector register of this processor.
 #[test]
 fn no_bit_depends_on_the_width_of_a_row() {
@@ -88,7 +93,12 @@ fn no_bit_depends_on_the_width_of_a_row() {
         let gsplat = Convention::gsplat();
         for convention in [Convention::inria(), gsplat, Convention { antialiased: true, ..gsplat }]
         {
-            let run = || bits(&render_backward(&scene, &convention).expect("few pairs"));
+            let singles = scene.map(narrow);
+            let run = || {
+                let of_doubles = bits(&render_backward(&scene, &convention).expect("few pairs"));
+                let of_singles = bits(&render_backward(&singles, &convention).expect("few pairs"));
+                (of_doubles, of_singles)
+            };
             let widest = run();
             in_all_registers(|registers| {
                 let name = convention.profile.name();

@@ -158,7 +158,7 @@ impl Plan {
     }
 
     /// The scene with a loss. What belongs to a Gaussian that is culled is NaN: it must not be
-    /// read, nor multiplied by zero (hazard 5).
+    /// read, nor multiplied by zero.
     pub(crate) fn backward(&self) -> ProjectBackwardInputs {
         let project = self.scene();
         let visible = super::oracle::project(&project).visible;

@@ -241,7 +241,7 @@ fn a_kernel_that_never_ends_is_a_failure_of_the_kernel() {
     }
     let text = [
         "purpose: never ends",
-        "hazards: 1",
+        "hazards: active-mask-as-set",
         "kernels: rasterize.d3",
         "--- a/splat/rasterize.wgsl",
         "+++ b/splat/rasterize.wgsl",

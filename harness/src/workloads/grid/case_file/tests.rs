@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::container::Part;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::grid::{Interpolation, Outside};
 
 fn case() -> Case {
@@ -15,7 +16,7 @@ fn case() -> Case {
         name: "c".to_owned(),
         id: None,
         purpose: "why".to_owned(),
-        hazards: vec![3, 5],
+        hazards: vec![Hazard::LeaderNotLaneZero, Hazard::MaskByProduct],
         grid: grid.expect("it fits"),
         positions: vec![0.25, f32::NAN, -0.0],
         table: (0..24_u8).map(f32::from).collect(),
@@ -34,7 +35,11 @@ fn what_is_written_is_read_back_with_the_same_bits() {
     let notes = BTreeMap::from([("splatcheck.engine".to_owned(), "emulator".to_owned())]);
     let bytes = encode(&whole(), &notes).expect("it is right");
     let CaseFile { case: read, notes: kept } = parse(&bytes, "other").expect("it was written");
-    assert_eq!((kept, &read.hazards[..]), (notes, &[3, 5][..]), "what is said beside it");
+    assert_eq!(
+        (kept, &read.hazards[..]),
+        (notes, &[Hazard::LeaderNotLaneZero, Hazard::MaskByProduct][..]),
+        "what is said beside it"
+    );
     let bits = |case: &Case| case.positions.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&read), bits(&whole()), "positions may be any numbers");
     assert_eq!(read.grid, whole().grid, "the fields and the level table");

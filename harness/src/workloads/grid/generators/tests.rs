@@ -19,8 +19,7 @@ fn bits(case: &Case) -> [Vec<u32>; 3] {
 #[test]
 fn the_same_numbers_give_the_same_case() {
     for row in ALL {
-        let Generator { name, hazards, .. } = row.generator;
-        assert!(hazards.iter().all(|h| (1..=20).contains(h)), "{name}");
+        let name = row.generator.name;
         let (one, same) = (row.draw(5, 1, 5), row.draw(5, 1, 5));
         assert_eq!((bits(&one), &one.grid), (bits(&same), &same.grid), "{name}");
         assert_eq!(one.name, format!("{name}-1-5"), "its name");

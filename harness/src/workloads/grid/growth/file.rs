@@ -7,11 +7,13 @@
 use super::GrowthCase;
 use crate::io::container::{self, Container, Entry, need_only};
 use crate::io::error::{InputError, Problem};
+use crate::io::hazards;
 use crate::io::write::write_file;
 use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
 use crate::workloads::grid::NAME;
 use crate::workloads::grid::fields::TableRules;
-use crate::workloads::grid::head::{KEYS, check_notes, hazards, joined};
+use crate::workloads::grid::head::{KEYS, check_notes};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +44,7 @@ pub(in crate::workloads::grid) fn parse(
         name: container.text("name").unwrap_or(default_name).to_owned(),
         id: None,
         purpose: container.text("purpose").unwrap_or_default().to_owned(),
-        hazards: hazards(container.text("hazards").unwrap_or_default())?,
+        hazards: hazards::of_text(container.text("hazards").unwrap_or_default())?,
         sizes: [whole("dimensions")?, whole("features")?],
         dense_stride,
         growth: Growth {
@@ -79,7 +81,7 @@ fn encode(case: &GrowthCase, notes: &BTreeMap<String, String>) -> Result<Vec<u8>
         (WORKLOAD_KEY, NAME),
         ("name", &case.name),
         ("purpose", &case.purpose),
-        ("hazards", &joined(&case.hazards)),
+        ("hazards", &Hazard::joined(&case.hazards)),
         (DenseStride::FIELD, case.dense_stride.name()),
         (ScaleRule::FIELD, scale_rule.name()),
         (EntriesRule::FIELD, entries_rule.name()),

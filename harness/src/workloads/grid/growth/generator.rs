@@ -5,12 +5,13 @@ use super::GrowthCase;
 use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
 use crate::workloads::grid::NAME;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
 
 /// The generator.
 pub const LEVEL_TABLES: Generator = Generator {
     name: "levels",
-    hazards: &[6, 15],
+    hazards: &[Hazard::MaskWidth, Hazard::ExtremeSums],
     purpose: "level tables whose scales are whole numbers, whose vertices are about as many as their entries, \
               or as 32 bits count",
     promise: Promise::Every,

@@ -7,6 +7,7 @@ use crate::judge::{OutputBound, judge};
 use crate::verdict::Tally;
 use crate::workload::Case as _;
 use crate::workloads::grid::case_file::{AnyCaseFile, read_any};
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::arithmetic::{Cuda, Scalar as _};
 use splatcheck_reference::grid::{LevelBounds, levels};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +106,7 @@ fn every_kind_is_a_table_that_is_promised() {
         assert_eq!(wrong(&judged(&case, &table(&case, &[]))), NOTHING, "{}", case.name);
     }
     assert_eq!(rules.len(), 2 * 3 * 3, "every rule with every other");
-    assert!(LEVEL_TABLES.hazards.contains(&6), "knife edges");
+    assert!(LEVEL_TABLES.hazards.contains(&Hazard::MaskWidth), "knife edges");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! ```toml
 //! workload = "grid"
 //! purpose = "the last scale is 2047 exactly"   # one line
-//! hazards = `[6]`                              # optional
+//! hazards = `["mask-width"]`             # optional
 //! profile = "torch-ngp"                        # optional: whose rules hold, tiny-cuda-nn's where absent,
 //! entries_rule = "round-then-cap"              # and these: dense_stride, scale_rule, entries_rule
 //! dimensions = 3

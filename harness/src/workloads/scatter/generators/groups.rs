@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn every_cell_has_its_turn() {
         let [full, partial] = cells(4).map(|cells| cells.len() as u64);
-        assert_eq!(partial.max(full.div_ceil(FULL as u64)), KINDS, "turns at a lane width of 4");
-        assert_eq!(empty(4, KINDS), 0, "lane width 4");
+        assert_eq!(partial.max(full.div_ceil(FULL as u64)), KINDS, "turns at a warp size of 4");
+        assert_eq!(empty(4, KINDS), 0, "warp size 4");
         let [full, partial] = cells(8).map(|cells| cells.len() as u64);
-        assert_eq!(empty(8, partial.max(full.div_ceil(FULL as u64))), 0, "lane width 8");
+        assert_eq!(empty(8, partial.max(full.div_ceil(FULL as u64))), 0, "warp size 8");
     }
 }

@@ -20,11 +20,6 @@ fn bits(numbers: &Numbers) -> (&[u32], Vec<u32>, Vec<u32>) {
 #[test]
 fn the_same_numbers_give_the_same_case() {
     for row in ALL {
-        assert!(
-            row.generator.hazards.iter().all(|h| (1..=20).contains(h)),
-            "{}",
-            row.generator.name
-        );
         let (one, same) = (row.draw(5, 1, 5), row.draw(5, 1, 5));
         assert_eq!(bits(&one.numbers), bits(&same.numbers), "{}", row.generator.name);
         assert_eq!(one.name, format!("{}-1-5", row.generator.name), "its name");

@@ -161,7 +161,7 @@ fn what_is_not_reached_cannot_contribute() {
 fn bad_input_is_an_error() {
     let (_, mut stage) = stages().pop().expect("the last one");
     for lane_width in [0, 3, 128] {
-        let error = for_each_step(&stage, lane_width, |_| ()).expect_err("no lane width");
+        let error = for_each_step(&stage, lane_width, |_| ()).expect_err("no warp size");
         assert!(error.to_string().contains("expected a power of two up to 64"), "{error}");
     }
     stage.inputs.last_ids.pop();

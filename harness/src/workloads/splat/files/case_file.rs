@@ -6,7 +6,7 @@
 //!
 //! Metadata: `width`, `height`, `convention` (`inria` or `gsplat`); any field that differs from that
 //! profile, as in `alpha_max` = `0.999` or `clamp_gradient` = `exact` (`corpora/README.md` lists
-//! them); optional `name` (the file's name where absent), `purpose`, `hazards` (as in `3,5`). Keys
+//! them); optional `name` (the file's name where absent), `purpose`, `hazards` (names, as in `early-stop, batch-border`). Keys
 //! that start with `splatcheck.` are notes: what a reproducer carries beside its case, not read
 //! here. Any other tensor or key is refused, since a misspelt one would silently change the case.
 //!
@@ -15,6 +15,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::io::hazards;
+use splatcheck_gpu::hazard::Hazard;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -117,22 +119,12 @@ fn parse_as(
         name: container.text("name").unwrap_or(default_name).to_owned(),
         id: None,
         purpose: container.text("purpose").unwrap_or_default().to_owned(),
-        hazards: parse_hazards(container.text("hazards").unwrap_or_default())?,
+        hazards: hazards::of_text(container.text("hazards").unwrap_or_default())?,
         convention,
         scene: parse_scene(&container)?,
     };
     validate(&case)?;
     Ok(CaseFile { case, notes })
-}
-
-fn parse_hazards(text: &str) -> Result<Vec<u8>, Problem> {
-    if text.is_empty() {
-        return Ok(Vec::new());
-    }
-    let number = |part: &str| part.trim().parse().ok();
-    text.split(',').map(number).collect::<Option<_>>().ok_or_else(|| {
-        Problem::new("hazards", quoted(text), "expected numbers between commas, as in '3,5'")
-    })
 }
 
 fn parse_scene(container: &Container<'_>) -> Result<Scene<f32>, Problem> {
@@ -245,14 +237,13 @@ pub fn encode(case: &Case, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, 
 
 fn metadata(case: &Case) -> Result<BTreeMap<String, String>, Problem> {
     let Convention { profile, .. } = case.convention;
-    let hazards: Vec<String> = case.hazards.iter().map(u8::to_string).collect();
     let mut metadata: BTreeMap<String, String> = [
         ("width", case.scene.width.to_string()),
         ("height", case.scene.height.to_string()),
         ("convention", profile.name().to_owned()),
         ("name", case.name.clone()),
         ("purpose", case.purpose.clone()),
-        ("hazards", hazards.join(",")),
+        ("hazards", Hazard::joined(&case.hazards)),
     ]
     .map(|(key, text)| (key.to_owned(), text))
     .into();

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! purpose = "two Gaussians in one tile, the second behind the stop"   # one line
-//! hazards = `[3, 5]`                       # optional
+//! hazards = `["mask-width"]`             # optional
 //! convention = "gsplat"                  # or "inria"
 //! alpha_max = 0.999                      # optional: the fields of a case file's metadata
 //! width = 8
@@ -40,6 +40,7 @@ mod loss_forms;
 #[cfg(test)]
 mod tests;
 
+use crate::io::hazards;
 use std::path::{Path, PathBuf};
 
 use splatcheck_reference::splat::camera::Camera;
@@ -137,10 +138,7 @@ fn parse_as(text: &str, name: &str, profile: Option<Profile>) -> Result<Case, Pr
         name: name.to_owned(),
         id: None,
         purpose: purpose.string()?.to_owned(),
-        hazards: match top.get("hazards") {
-            Some(node) => node.items()?.map(|item| item.whole()).collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        },
+        hazards: hazards::of_table(&top)?,
         convention: parse_convention(&top, profile)?,
         scene: parse_scene(&top)?,
     };

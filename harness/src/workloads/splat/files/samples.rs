@@ -2,6 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::splat::camera::Camera;
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::scene::{Colors, Gaussians, Scene};
@@ -25,7 +26,7 @@ pub(super) fn case() -> Case {
         name: "sample".to_owned(),
         id: None,
         purpose: "says \"something\" of C:\\paths".to_owned(),
-        hazards: vec![3, 20],
+        hazards: vec![Hazard::LeaderNotLaneZero, Hazard::CameraSums],
         convention: Convention::gsplat(),
         scene: Scene {
             width: 2,
@@ -135,7 +136,12 @@ fn convention() -> impl Strategy<Value = Convention> {
 
 /// Any valid small case.
 pub(super) fn any_case() -> impl Strategy<Value = Case> {
-    let header = ("[a-z]{1,8}", "[ -~äß]{0,20}x", vec(1_u8..=20, 0..3), convention());
+    let header = (
+        "[a-z]{1,8}",
+        "[ -~äß]{0,20}x",
+        vec(proptest::sample::select(&Hazard::ALL[..]), 0..3),
+        convention(),
+    );
     (header, gaussians(), vec(camera(), 1..3), 1_u32..4, 1_u32..4).prop_flat_map(
         |(header, gaussians, cameras, width, height)| {
             let (d, c) = (gaussians.colors.channels(), cameras.len());

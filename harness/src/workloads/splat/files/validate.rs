@@ -27,8 +27,6 @@ pub const COEFFICIENTS: [usize; 4] = [1, 4, 9, 16];
 /// rotations multiplied up in f32 drift to about 1e-5. A scaled, sheared or transposed 4x4 is off by
 /// far more than 1e-4. This decides whether an input is read, never a verdict.
 pub const RIGID_TOLERANCE: f64 = 1e-4;
-/// Numbers of the hazards.
-const HAZARDS: std::ops::RangeInclusive<u8> = 1..=20;
 
 /// Checks a whole case.
 ///
@@ -40,9 +38,6 @@ pub fn validate(case: &Case) -> Result<(), Problem> {
         return Err(Problem::new("name", quoted(&case.name), "a case needs a name"));
     }
     check_label("purpose", &case.purpose)?;
-    if let Some(hazard) = case.hazards.iter().find(|h| !HAZARDS.contains(h)) {
-        return Err(Problem::new("hazards", hazard, "hazards are numbered 1 to 20"));
-    }
     overrides::check(&case.convention)?;
     check_scene(&case.scene)
 }

@@ -5,6 +5,7 @@ use crate::workloads::splat::contributions::{Step, for_each_step};
 use crate::workloads::splat::files::validate::validate;
 use crate::workloads::splat::stage::{RasterStage, STANDARD};
 use splatcheck_gpu::BackwardInputs;
+use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::splat::convention::{Convention, StopRule};
 use splatcheck_reference::splat::{Colors, sh};
 use std::collections::BTreeSet;
@@ -39,9 +40,9 @@ fn assert_share(name: &str, at_least: usize, has: impl FnMut(&Case) -> bool) {
 fn names_are_unique_and_every_hazard_has_a_generator() {
     let names: BTreeSet<_> = ALL.iter().map(|row| row.generator.name).collect();
     assert_eq!(names.len(), ALL.len(), "a name is used twice");
-    let hazards: BTreeSet<u8> =
+    let hazards: BTreeSet<Hazard> =
         ALL.iter().flat_map(|row| row.generator.hazards.iter().copied()).collect();
-    assert_eq!(hazards, (1..=20).collect(), "hazards without a generator");
+    assert_eq!(hazards, Hazard::ALL.into(), "hazards without a generator");
 }
 
 #[test]

@@ -97,8 +97,9 @@ fn metadata_faults_are_named() {
         "clamp_gradient is 'none': expected inria, exact or clamped",
     );
     expect(key("antialiased", "yes"), "antialiased is 'yes': expected false or true");
-    expect(key("hazards", "3;5"), "hazards is '3;5': expected numbers between commas");
-    expect(key("hazards", "21"), "hazards is 21: hazards are numbered");
+    let unknown =
+        "hazards is 'early-stop;5': 'early-stop;5' is no hazard, expected one of active-mask";
+    expect(key("hazards", "early-stop;5"), unknown);
     expect(key("purpose", "a\nb"), r"purpose is 'a\nb': write it as one line");
     expect(key("name", ""), "name is '': a case needs a name");
 }

@@ -2,13 +2,14 @@ mod text;
 
 use self::text::to_toml;
 use proptest::prelude::*;
+use splatcheck_gpu::hazard::Hazard;
 
 use super::*;
 use crate::workloads::splat::files::loss::loss_gradient;
 use crate::workloads::splat::files::samples::{self, any_case, changes, mutate};
 
 const TEXT: &str = r#"purpose = "two in a row"
-hazards = [3, 5]
+hazards = ["leader-not-lane-zero", "mask-by-product"]
 convention = "inria"
 alpha_max = "0x3f7d70a4"
 clamp_gradient = "exact"
@@ -68,7 +69,10 @@ fn another_profile_keeps_what_the_text_sets() {
 #[test]
 fn reads_what_is_written() {
     let Case { name, id: _, purpose, hazards, convention, scene } = case();
-    assert_eq!((name.as_str(), purpose.as_str(), hazards), ("two", "two in a row", vec![3, 5]));
+    assert_eq!(
+        (name.as_str(), purpose.as_str(), hazards),
+        ("two", "two in a row", vec![Hazard::LeaderNotLaneZero, Hazard::MaskByProduct])
+    );
     assert_eq!(convention.alpha_max, f64::from(0.99_f32));
     assert_eq!(
         convention.alpha_clamp_gradient,
@@ -132,9 +136,15 @@ fn a_case_without_gaussians_names_its_colours() {
 fn faults_of_the_header_name_line_and_field() {
     expect("purpose = \"two in a row\"\n", "", "two.toml:1: purpose is missing");
     expect("two in a row", " ", "two.toml:1: purpose is ' ': say in one line");
-    expect("[3, 5]", "[3, -5]", "two.toml:2: hazards[1] is -5: expected a whole number");
-    expect("[3, 5]", "[3, 50]", "two.toml: hazards is 50: hazards are numbered 1 to 20");
-    expect("[3, 5]", "3", "two.toml:2: hazards is 3: expected an array");
+    let second = "\"mask-by-product\"";
+    expect(second, "5", "two.toml:2: hazards[1] is 5: expected a string");
+    expect(
+        second,
+        "\"mask\"",
+        "two.toml:2: hazards[1] is 'mask': 'mask' is no hazard, expected one of",
+    );
+    let both = "[\"leader-not-lane-zero\", \"mask-by-product\"]";
+    expect(both, "3", "two.toml:2: hazards is 3: expected an array");
     expect("inria", "brush", "two.toml:3: convention is 'brush': expected inria or gsplat");
     expect("\"0x3f7d70a4\"", "0x3f7d70a4", "two.toml:4: alpha_max is 0x");
     expect("\"0x3f7d70a4\"", "1.5", "two.toml: alpha_max is 1.5: must be between 0 and 1");
@@ -150,7 +160,7 @@ fn faults_of_the_header_name_line_and_field() {
     expect("width = 2", "width = 2\nwidth = 2", "two.toml:7: the TOML is not readable 'duplicate");
     expect("[0.5, 1, \"", "[0.5, \"", "two.toml:8: background is an array of 2: expected 3 num");
     expect("hazards", "width = 3\nhazards", "two.toml:7: the TOML is not readable 'duplicate key");
-    expect("[3, 5]", "[3, 5", "two.toml:");
+    expect(second, "\"mask-by-product", "two.toml:");
 }
 
 #[test]

@@ -32,7 +32,8 @@ fn header(case: &Case) -> Vec<String> {
     let scene = &case.scene;
     let mut lines = vec![format!("purpose = {}", basic_string(&case.purpose))];
     if !case.hazards.is_empty() {
-        lines.push(format!("hazards = {:?}", case.hazards));
+        let names: Vec<_> = case.hazards.iter().map(|hazard| hazard.name()).collect();
+        lines.push(format!("hazards = {names:?}"));
     }
     lines.push(format!("convention = \"{}\"", case.convention.profile.name()));
     for (key, setting) in overrides::differing(&case.convention) {
