@@ -1,5 +1,5 @@
 //! What goes wrong in public kernels that add up gradients, by name: each is what cases aim at, and what
-//! mutants stand for. `corpora/README.md` says of each where it was seen.
+//! mutants stand for. `corpora/README.md` lists them.
 
 use serde::Serialize;
 use std::fmt;

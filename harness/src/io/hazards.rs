@@ -1,7 +1,7 @@
 //! The hazards that a case names, in either form of its file.
 
 use super::error::{Problem, quoted};
-use super::toml_node::Table;
+use super::toml_node::{Node, Table};
 use splatcheck_gpu::hazard::{Hazard, NoHazard};
 
 /// The key of either form.
@@ -10,7 +10,7 @@ const KEY: &str = "hazards";
 /// `hazards = ["early-stop", "batch-border"]`; none where there is no such key.
 pub(crate) fn of_table(top: &Table<'_>) -> Result<Vec<Hazard>, Problem> {
     let Some(node) = top.get(KEY) else { return Ok(Vec::new()) };
-    let hazard = |item: super::toml_node::Node<'_>| {
+    let hazard = |item: Node<'_>| {
         item.string()?.parse().map_err(|error: NoHazard| item.problem(error.to_string()))
     };
     node.items()?.map(hazard).collect()

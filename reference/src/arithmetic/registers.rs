@@ -57,9 +57,6 @@ impl Registers {
 
     /// Runs a job in these registers.
     pub(super) fn run<J: LaneJob<f64>>(self, job: J) -> J::Output {
-        fn on<S: Simd, W: WithSimd>(simd: S, job: W) -> W::Output {
-            simd.vectorize(job)
-        }
         let job = Dispatched(job);
         match self {
             Self::Single(simd) => on(simd, job),
@@ -75,11 +72,9 @@ impl Registers {
         }
     }
 
-    /// The same of f32, in half of a row that holds more than a block's pixels.
+    /// The same of f32, in half of a row that holds more than a block's pixels: the walk does not compile for
+    /// such a row, so that this has a `match` of its own.
     pub(super) fn run_singles<J: LaneJob<f32>>(self, job: J) -> J::Output {
-        fn on<S: Simd, W: WithSimd>(simd: S, job: W) -> W::Output {
-            simd.vectorize(job)
-        }
         let job = Dispatched32(job);
         match self {
             Self::Single(simd) => on(simd, job),
@@ -110,6 +105,11 @@ impl Registers {
             Self::Neon(_) => 2,
         }
     }
+}
+
+/// As [`Simd::vectorize`], which the registers' own methods of that name hide.
+fn on<S: Simd, W: WithSimd>(simd: S, job: W) -> W::Output {
+    simd.vectorize(job)
 }
 
 /// Gives the number of lanes it runs on.

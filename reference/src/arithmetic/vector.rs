@@ -4,7 +4,7 @@
 //! the same bits. Nothing is fused: `mul_add` is not used.
 
 use super::elementary::{Exponent, exp_lanes};
-use super::{Arith, LaneJob, Lanes, Walk};
+use super::{Arith, LaneJob, Lanes, Scalar, Walk};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -38,7 +38,7 @@ macro_rules! operator {
 /// What is the same for both kinds of rows but for pulp's names: all of it but `exp`.
 macro_rules! row {
     (
-        $row:ident of $float:ty: $lanes:ident, $mask:ident, $count:ident, $like:expr, $exp:expr;
+        $row:ident of $float:ty: $lanes:ident, $mask:ident, $count:ident, $exp:expr;
         $add:ident $sub:ident $mul:ident $div:ident $neg:ident $sqrt:ident $abs:ident;
         $splat:ident $less:ident $and:ident $not:ident $first:ident $select:ident
     ) => {
@@ -71,7 +71,7 @@ macro_rules! row {
         impl<S: Simd> Arith for $row<S> {
             #[inline(always)]
             fn like(self, c: f64) -> Self {
-                self.splat($like(c))
+                self.splat(<$float>::from_f64(c))
             }
 
             #[inline(always)]
@@ -150,22 +150,16 @@ macro_rules! row {
 }
 
 row!(
-    Row of f64: f64s, m64s, F64_LANES, |c| c, exp_lanes;
+    Row of f64: f64s, m64s, F64_LANES, exp_lanes;
     add_f64s sub_f64s mul_f64s div_f64s neg_f64s sqrt_f64s abs_f64s;
     splat_f64s less_than_f64s and_m64s not_m64s first_true_m64s select_f64s
 );
 
 row!(
-    Row32 of f32: f32s, m32s, F32_LANES, narrow, exp_of_singles;
+    Row32 of f32: f32s, m32s, F32_LANES, exp_of_singles;
     add_f32s sub_f32s mul_f32s div_f32s neg_f32s sqrt_f32s abs_f32s;
     splat_f32s less_than_f32s and_m32s not_m32s first_true_m32s select_f32s
 );
-
-#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
-#[inline(always)]
-fn narrow(x: f64) -> f32 {
-    x as f32
-}
 
 /// The most numbers of a row of f32: a block of pixels has no more.
 const SINGLES: usize = 8;
@@ -183,7 +177,7 @@ fn exp_of_singles<S: Simd>(x: Row32<S>) -> Row32<S> {
         exp_lanes(row.load(&doubles[lane..])).store(&mut doubles[lane..]);
     }
     for (single, double) in singles.iter_mut().zip(doubles) {
-        *single = narrow(double);
+        *single = f32::from_f64(double);
     }
     x.load(&singles)
 }
@@ -231,7 +225,8 @@ pub(crate) fn dispatch<J: LaneJob<f64>>(job: J) -> J::Output {
     Arch::new().dispatch(Dispatched(job))
 }
 
-/// The same of f32, in registers of up to [`SINGLES`]: on a processor that has AVX-512's, which hold 16, in AVX2's.
+/// The same of f32, in registers of up to [`SINGLES`]: on a processor that has AVX-512's, which hold
+/// 16, in AVX2's.
 fn dispatch32<J: LaneJob<f32>>(job: J) -> J::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V3::try_new() {

@@ -78,11 +78,6 @@ fn no_bit_depends_on_the_number_of_threads() {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is the purpose")]
-fn narrow(x: f64) -> f32 {
-    x as f32
-}
-
 /// Rows of one to eight numbers, in arrays and in every vector register of this processor.
 #[test]
 fn no_bit_depends_on_the_width_of_a_row() {
@@ -93,7 +88,7 @@ fn no_bit_depends_on_the_width_of_a_row() {
         let gsplat = Convention::gsplat();
         for convention in [Convention::inria(), gsplat, Convention { antialiased: true, ..gsplat }]
         {
-            let singles = scene.map(narrow);
+            let singles = scene.map(f32::from_f64);
             let run = || {
                 let of_doubles = bits(&render_backward(&scene, &convention).expect("few pairs"));
                 let of_singles = bits(&render_backward(&singles, &convention).expect("few pairs"));
