@@ -87,7 +87,8 @@ fn the_release_workflow_asks_for_parts_that_there_are() {
     let workflow = fs::read_to_string(root().join(".github/workflows/release.yml")).expect("there");
     let asked = workflow.lines().filter_map(|line| line.split("tests/release ").nth(1));
     let asked: Vec<_> = asked.filter_map(|rest| rest.split(' ').next()).collect();
-    assert_eq!(asked, ["version", "crates", "wheel", "sdist", "publish"], "in {workflow}");
+    let parts = ["version", "licences", "minimal", "crates", "wheel", "sdist", "publish"];
+    assert_eq!(asked, parts, "in {workflow}");
     let script = fs::read_to_string(root().join("tests/release")).expect("there");
     for part in asked {
         assert!(script.contains(&format!("\n    {part}) ")), "tests/release has no part {part}");
