@@ -163,6 +163,12 @@ impl Diagnosis {
         !self.fits.is_empty() && self.runs < MOST_RUNS
     }
 
+    /// For good: another failing run could not be had.
+    #[must_use]
+    pub fn as_it_is(self) -> Self {
+        Self { runs: MOST_RUNS, ..self }
+    }
+
     /// What explains another failing run of the same kind too; what that run does not fit is left out,
     /// unless nothing would be left.
     #[must_use]

@@ -148,10 +148,21 @@ impl Judge<'_, '_> {
         if !asked || !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
             return;
         }
-        let other = self.diagnosed(job, setting).ok().flatten();
-        if let (Some(other), Some(diagnosis)) = (other, &mut self.report.findings[index].diagnosis)
-        {
-            *diagnosis = diagnosis.clone().refined(&other);
+        let other = self.diagnosed(job, setting);
+        let finding = &mut self.report.findings[index];
+        match other {
+            Ok(None) => {}
+            Ok(Some(other)) => {
+                finding.diagnosis = finding.diagnosis.take().map(|one| one.refined(&other));
+            }
+            Err(error) => {
+                finding.diagnosis = finding.diagnosis.take().map(Diagnosis::as_it_is);
+                if !error.is_a_limit() {
+                    finding
+                        .notes
+                        .push(format!("no better diagnosis, the run for it failed: {error}"));
+                }
+            }
         }
     }
 
@@ -161,7 +172,8 @@ impl Judge<'_, '_> {
         let minimize = self.hooks.minimize;
         let (stage, setting, view) = (finding.stage, finding.setting, finding.view);
         let kind = finding.fault.kind();
-        let (mut smallest, mut effort, mut other) = (None, Effort::default(), None);
+        let (mut smallest, mut effort) = (None, Effort::default());
+        let mut others: Vec<EngineError> = Vec::new();
         minimize(item, &mut |case| {
             if effort.is_spent() {
                 return false;
@@ -184,7 +196,7 @@ impl Judge<'_, '_> {
                 && !error.is_a_limit()
                 && faults[0].kind() != kind
             {
-                other.get_or_insert(error.clone());
+                others.push(error.clone());
             }
             let mut same = faults.into_iter().filter(|fault| fault.kind() == kind);
             match same.next().filter(|fault| self.repeats(fault)) {
@@ -198,9 +210,12 @@ impl Judge<'_, '_> {
         if let Some((case, fault, outside)) = smallest {
             (finding.case, finding.fault, finding.outside) = (case, fault, outside);
         }
-        if let Some(error) = other {
-            let words = "another run failed while the case was made smaller";
-            finding.notes.push(format!("{words}: {error}"));
+        if let Some(first) = others.first() {
+            let when = "while the case was made smaller";
+            finding.notes.push(match others.len() {
+                1 => format!("another run failed {when}: {first}"),
+                count => format!("{count} other runs failed {when}, the first: {first}"),
+            });
         }
     }
 }
