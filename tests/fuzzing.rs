@@ -11,7 +11,7 @@ use splatcheck::workloads::splat::files::case_file;
 use splatcheck_gpu::Setting;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_reference::splat::convention::Profile;
-use splatcheck_tests::{Defect, Mirror, say};
+use splatcheck_tests::{Defect, Mirror, files, say};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -144,4 +144,27 @@ fn any_number_of_jobs_gives_the_same_report() {
     assert_eq!(one.code, Some(0), "{one:?}");
     assert!(one.out.contains("agree: 2 engines"), "{one:?}");
     assert_eq!(one.out, three.out, "the report depends on the number of jobs");
+}
+
+/// Of a wrong program: its reports, its result and its reproducers.
+#[test]
+fn any_number_of_jobs_gives_the_same_findings() {
+    let program = format!("'{}' rasterize_backward lane", env!("CARGO_BIN_EXE_splatcheck-mirror"));
+    let fuzz = |jobs: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let args = ["fuzz", "--command", &program, "--cases", "40", "--seed", "3", "--out", "out"];
+        let said = say(folder.path(), &[&args[..], &["--jobs", jobs]].concat());
+        assert_eq!(said.code, Some(1), "{said:?}");
+        (said.out, files(&folder.path().join("out")))
+    };
+    let (said, one) = fuzz("1");
+    assert!(one.len() > 5, "too few findings to differ: {said}");
+    for jobs in ["2", "3"] {
+        let (out, other) = fuzz(jobs);
+        assert_eq!(out, said, "{jobs} jobs: the report");
+        assert!(other.keys().eq(one.keys()), "{jobs} jobs: other files");
+        for (name, bytes) in &other {
+            assert!(one.get(name) == Some(bytes), "{jobs} jobs: {name} has other bytes");
+        }
+    }
 }

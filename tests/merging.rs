@@ -1,6 +1,6 @@
 //! The parts of a campaign, joined, are the campaign: byte for byte.
 
-use splatcheck::campaign::{Contender, Share};
+use splatcheck::campaign::{Contender, Finding, Hooks, Share, as_it_is, run_in_chunks};
 use splatcheck::cli::exit::Outcome;
 use splatcheck::cli::fuzz::{FuzzPlan, Limit, judge};
 use splatcheck::cli::gate::{GateArgs, GatePlan};
@@ -9,11 +9,14 @@ use splatcheck::cli::output::OutputArgs;
 use splatcheck::engines::Limits;
 use splatcheck::fuzz::{Plan, REPORT, RESULT};
 use splatcheck::report::Detail;
+use splatcheck::workload::{AnyCase, views};
+use splatcheck::workloads::find;
 use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::Stage;
+use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::convention::Profile;
-use splatcheck_tests::{Defect, Mirror, say};
+use splatcheck_tests::{Defect, Mirror, files, say};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,16 +74,6 @@ fn merge(parts: Vec<PathBuf>, output: &Path) -> Result<(Outcome, String), String
     Ok((outcome, String::from_utf8(out).expect("text")))
 }
 
-/// Every file of a folder by name.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let read = |entry: fs::DirEntry| {
-        let name = entry.file_name().to_str().expect("a plain name").to_owned();
-        (name, fs::read(entry.path()).expect("it is there"))
-    };
-    let entries = fs::read_dir(folder).expect("a folder");
-    entries.map(|entry| read(entry.expect("an entry"))).collect()
-}
-
 #[test]
 fn any_number_of_parts_is_the_whole() {
     // A lost lane is wrong in several outputs, of which another may be the worst in a smaller case.
@@ -122,6 +115,44 @@ fn any_number_of_parts_is_the_whole() {
             }
         }
     }
+}
+
+/// One Gaussian on an image of that size, which every lane of it sees. The seed is one of which the gradient
+/// that is lost is larger than the bound of a sum over so many pixels, in any order.
+fn one_gaussian(name: &str, side: u32) -> AnyCase {
+    let text = format!(
+        "purpose = \"an image\"\nconvention = \"inria\"\nwidth = {side}\nheight = {side}\n\
+         loss = {{ seed = 4, magnitude = 1.0 }}\n\n[[camera]]\nfx = 16.0\nfy = 16.0\ncx = 8.0\n\
+         cy = 8.0\n\n[[gaussian]]\nmean = [0.0, 0.0, 4.0]\nquat = [1.0, 0.0, 0.0, 0.0]\n\
+         scale = [64.0, 64.0, 64.0]\nopacity = 0.5\ncolor = [0.5, 0.5, 0.5]\n"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("case.toml");
+    fs::write(&file, text).expect("it is written");
+    let case = find("splat").expect("there").read(&file).expect("a case").case;
+    case.renamed(name.to_owned(), None)
+}
+
+/// A large case is run after the small ones of its chunk, which parts of a campaign have other chunks of.
+#[test]
+fn of_a_kind_the_first_case_is_kept_whatever_its_size() {
+    let cases = || [("large", 144), ("small", 16)].map(|(name, side)| one_gaussian(name, side));
+    let kept = |chunk: usize| {
+        let contender = Contender {
+            id: "mirror".to_owned(),
+            emulation: None,
+            engine: Box::new(Mirror::new(8, Defect::LostChannel(0))),
+            stages: vec![RASTERIZE_BACKWARD],
+            settings: vec![Setting { reduction: Reduction::Atomic, threshold: 0 }],
+        };
+        let (share, hooks) = ((chunk, Share::Everyone), Hooks::new(&as_it_is));
+        let reports = run_in_chunks(share, views(cases()), vec![contender], hooks).expect("legal");
+        let name = |finding: &Finding| (finding.case.name().to_owned(), finding.runs);
+        reports[0].findings.iter().map(name).collect::<Vec<_>>()
+    };
+    let apart = kept(1);
+    assert!(apart.iter().any(|(name, runs)| name == "large" && *runs == 2), "both fail: {apart:?}");
+    assert_eq!(kept(2), apart, "what is kept depends on the chunk");
 }
 
 /// Runs of every kind of finding in the result of a folder.

@@ -10,6 +10,8 @@ use splatcheck::workloads::splat;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::minimize::drop_gaussians;
 use splatcheck_gpu::{Setting, Stage};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -104,6 +106,20 @@ pub fn say(folder: &Path, args: &[&str]) -> Said {
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+/// Every file of a folder by name.
+///
+/// # Panics
+/// If it is no folder, or a file cannot be read.
+#[must_use]
+pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let read = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_str().expect("a plain name").to_owned();
+        (name, fs::read(entry.path()).expect("it is there"))
+    };
+    let entries = fs::read_dir(folder).expect("a folder");
+    entries.map(|entry| read(entry.expect("an entry"))).collect()
 }
 
 /// Whether this machine has an engine; where not, says so loudly, because the caller then tests

@@ -191,10 +191,12 @@ impl<'a, 'm> Judge<'a, 'm> {
             );
         }
         entries.iter().for_each(|&entry| self.one_by_one(entry));
-        let first = entries.first().filter(|_| self.faults == before && !error.is_a_limit());
-        let Some(&first) = first else { return };
-        let Settings { short, .. } = self.settings(first);
-        let Some(&setting) = short.first() else { return };
+        if self.faults != before || error.is_a_limit() {
+            return;
+        }
+        // The request was for the short settings, which not every job has.
+        let asked = |&entry| Some((entry, *self.settings(entry).short.first()?));
+        let Some((first, setting)) = entries.iter().find_map(asked) else { return };
         let error = match error {
             EngineError::Device(what) => EngineError::Device(format!(
                 "{what} (in a request for {count} jobs, this one the first; each by itself did not fail)"
