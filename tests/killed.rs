@@ -179,8 +179,7 @@ struct Told {
     kinds: BTreeMap<String, u64>,
     /// Runs without a result, of each stage and reduction.
     without: BTreeMap<String, u64>,
-    /// How many deaths were told: runs without a result, and runs that failed while a finding was diagnosed
-    /// or made smaller.
+    /// How many deaths were told.
     deaths: u64,
     given_up: Value,
 }
@@ -191,19 +190,17 @@ impl Told {
         let text = fs::read_to_string(&file).expect("it has written what it found");
         let whole: Value = serde_json::from_str(&text).expect("JSON");
         let engine = &whole["engines"][0];
-        let (mut kinds, mut without, mut deaths) = (BTreeMap::new(), BTreeMap::new(), 0);
+        let (mut kinds, mut without) = (BTreeMap::new(), BTreeMap::new());
         for finding in engine["findings"].as_array().expect("findings") {
             let key = finding["key"].as_str().expect("a key").to_owned();
             let runs = finding["runs"].as_u64().expect("a number");
-            let notes = finding["notes"].as_array().expect("notes");
-            deaths += notes.iter().filter_map(Value::as_str).map(deaths_of).sum::<u64>();
             if key.contains("no result") {
-                deaths += runs;
                 *without.entry(kernel(&key)).or_default() += runs;
             } else {
                 kinds.insert(key, runs);
             }
         }
+        let deaths = engine["deaths"].as_u64().unwrap_or(0);
         Self { kinds, without, deaths, given_up: engine["given_up"].clone() }
     }
 }
@@ -260,7 +257,12 @@ fn a_campaign_under_a_random_killer_loses_no_finding_and_hides_no_death() {
     assert_eq!(told.given_up, Value::Null, "it never died three times in a row");
     // The last one may have had nothing to do any more.
     let sent = harmed.len() as u64;
-    assert!(sent > 1 && told.deaths + 1 >= sent, "{sent} deaths, {} told: {harmed:?}", told.deaths);
+    assert!(!told.without.is_empty(), "a run without a result is a finding");
+    assert!(
+        sent > 1 && (sent - 1..=sent).contains(&told.deaths),
+        "{sent} deaths, {} told: {harmed:?}",
+        told.deaths
+    );
     // A run that died is told as such; only all runs of a kind may have died.
     let died = |kind: &str| told.without.get(&kernel(kind)).copied().unwrap_or(0);
     let is_lost =
@@ -347,5 +349,7 @@ fn an_engine_that_dies_now_and_then_loses_no_finding_and_hides_no_death() {
             "lost in {deaths} deaths: {kind}, {runs} runs"
         );
     }
-    assert_eq!(told(report), deaths, "deaths that were told");
+    // A request that died and one of whose jobs dies again by itself is one crash.
+    let told = told(report);
+    assert!(told > 0 && told <= deaths, "{told} of {deaths} deaths were told");
 }

@@ -10,14 +10,20 @@
 //! 0.77, 1.41 and 4.54 ms. Cases per second on two cores, a fifth active: 2,100, 1,350 and 960;
 //! nine tenths: 1,510, 1,010 and 330. Parsing 18.6 ms.
 
+#[path = "../../reference/benches/floor/mod.rs"]
+mod floor;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use splatcheck_emulator::{Module, Observers, Schedule};
+use floor::{best, fma_peak};
+use splatcheck_emulator::{KernelCoverage, Module, Observers, Schedule};
 use splatcheck_gpu::artifact::{Architecture, all};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, Reduction,
     Setting, SplatEngine, StopRule,
 };
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// A generator of uniform numbers in 0..1 (Knuth's MMIX constants).
 struct Uniform(u64);
@@ -154,5 +160,57 @@ fn parse(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, backward, cases, parse);
+/// Executed lane-instructions of the study's case by kernel: how many a microsecond beside as many f32
+/// operations as the vector units could do at most, and which instructions they are.
+fn lane_instructions(_: &mut Criterion) {
+    let peak = fma_peak() / 1e6;
+    println!("\none core; its vector units: {peak:.0} f32 operations a microsecond at most");
+    println!(
+        "| kernel | lane-instructions | of 32 lanes | time | a microsecond | of the units | most are |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("they are built in");
+    let observers = Observers { coverage: true, ..Observers::default() };
+    let counting = EmulatorOptions { observers, ..EmulatorOptions::default() };
+    let mut counter = EmulatorEngine::open(counting).expect("they are built in");
+    let inputs = case(&mut engine, 64, 64, 5.5);
+    for reduction in REDUCTIONS {
+        drop(counter.take_coverage());
+        run(&mut counter, &inputs, reduction);
+        let time = best(20, || drop(run(&mut engine, &inputs, reduction)));
+        for (artifact, coverage) in counter.take_coverage() {
+            let source = artifact.ptx().expect("it is built in");
+            println!("| {reduction} {}", row(&coverage, &source, time * 1e6, peak));
+        }
+    }
+}
+
+/// The other columns of a row.
+fn row(coverage: &KernelCoverage, source: &str, microseconds: f64, peak: f64) -> String {
+    let lines: Vec<_> = source.lines().collect();
+    let (mut lanes, mut warps, mut by_name) = (0, 0, BTreeMap::<&str, u64>::new());
+    for one in &coverage.instructions {
+        lanes += one.executed.lanes;
+        warps += one.executed.warps;
+        let text = lines.get(one.line as usize - 1).map_or("", |line| line.trim_start());
+        let unguarded = text.split(' ').find(|word| !word.starts_with('@')).unwrap_or("");
+        let name = unguarded.split(['.', '\t', ';']).next().unwrap_or("");
+        *by_name.entry(name).or_default() += one.executed.lanes;
+    }
+    let mut most: Vec<_> = by_name.into_iter().collect();
+    most.sort_by_key(|&(name, count)| (Reverse(count), name));
+    let percent = |count: u64| 100.0 * count as f64 / lanes as f64;
+    let most = most.iter().take(6).map(|&(name, n)| format!("{name} {:.0} %", percent(n)));
+    let rate = lanes as f64 / microseconds;
+    format!(
+        "| {:.2} M | {:.1} | {:.1} ms | {rate:.0} | {:.1} % | {} |",
+        lanes as f64 / 1e6,
+        lanes as f64 / warps as f64,
+        microseconds / 1e3,
+        100.0 * rate / peak,
+        most.collect::<Vec<_>>().join(", ")
+    )
+}
+
+criterion_group!(benches, backward, cases, parse, lane_instructions);
 criterion_main!(benches);

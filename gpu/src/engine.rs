@@ -318,6 +318,12 @@ pub trait Engine {
         self.run(stage, work)
     }
 
+    /// How often the engine's process ended, or had to be killed, in the middle of a request and was started
+    /// again; 0 for an engine that has none.
+    fn deaths(&self) -> u64 {
+        0
+    }
+
     /// Times a stage by the device's own clock: the kernel alone, `repeats` runs of every setting
     /// after one that is not counted, on inputs that lie on the device.
     ///

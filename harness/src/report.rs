@@ -70,6 +70,7 @@ impl<'a> Report<'a> {
             about.iter().for_each(|line| text += &format!("{line}\n"));
             text += &format!("\n{}{rows}", rows::engines(reports));
             text += &rows::by_threshold(reports);
+            text += &rows::deaths(reports);
             text += &left_out;
             notes.iter().for_each(|line| text += &format!("{line}\n"));
         }

@@ -158,6 +158,10 @@ impl Engine for Process {
         stage.accumulates()
     }
 
+    fn deaths(&self) -> u64 {
+        self.process.deaths()
+    }
+
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
         let mut outputs = self.process.run(stage, work)?;
         if !self.left_out.is_empty() {

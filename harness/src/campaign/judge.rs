@@ -103,6 +103,7 @@ impl<'a, 'm> Judge<'a, 'm> {
 
     /// What came of it, the findings in the light of each other.
     pub(super) fn into_report(mut self) -> EngineReport {
+        self.report.deaths = self.contender.engine.deaths();
         if self.hooks.diagnoses != Diagnoses::Together {
             return self.report;
         }

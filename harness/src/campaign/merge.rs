@@ -65,6 +65,7 @@ impl EngineReport {
         self.unsupported.extend(other.unsupported);
         other.findings.into_iter().for_each(|finding| self.add_finding(finding));
         self.given_up = self.given_up.take().or(other.given_up);
+        self.deaths += other.deaths;
         self.busy += other.busy;
     }
 
@@ -126,6 +127,7 @@ mod tests {
             limited: BTreeMap::new(),
             findings: Vec::new(),
             given_up: None,
+            deaths: 0,
             busy: Duration::ZERO,
         };
         let setting = Setting { reduction: Reduction::SwB, threshold: 3 };

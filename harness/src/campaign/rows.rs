@@ -128,6 +128,8 @@ pub struct EngineReport {
     pub findings: Vec<Finding>,
     /// Why the engine was given up, if it was.
     pub given_up: Option<String>,
+    /// How often its process ended in the middle of a request and was started again.
+    pub deaths: u64,
     /// How long it was at work, its results' judgement included; zero, where nobody measured.
     pub busy: Duration,
 }
@@ -144,6 +146,7 @@ impl EngineReport {
             limited: BTreeMap::new(),
             findings: Vec::new(),
             given_up: None,
+            deaths: 0,
             busy: Duration::ZERO,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::command::CommandPlan;
-use super::contender::contender;
+use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::expect;
 use super::output::progress_of;
@@ -24,6 +24,7 @@ use crate::gate::Evidence;
 use crate::minimize::shrink;
 use crate::report::Report;
 use crate::workload::{AnyCase, CaseTree, Workload, views};
+use rayon::prelude::*;
 use splatcheck_reference::splat::convention::Convention;
 
 /// Cases of which each is run in one formulation, by turns; fewer are run in all of them, so that none
@@ -73,11 +74,14 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     let granted = (&program, plan.limits);
     for engines in lots {
         let settings = |found: &Found| plan.settings(found.info.lane_width);
+        // A second process would have nothing to do with a single case.
+        let cores = if cases.count() > 1 { (cores() / emulators(engines)).max(1) } else { 1 };
         let start = |found: &Found| match &plan.repeats {
             Some(repeats) => expect::contender(found, granted, settings(found), repeats),
-            None => contender(found, granted, settings(found)),
+            None => team(found, granted, settings(found), cores),
         };
-        let contenders = engines.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        // A driver takes its time to open a device.
+        let contenders = engines.par_iter().map(start).collect::<Result<Vec<_>, _>>()?;
         bar.inc_length(cases.runs(&contenders, policy));
         let some = run_campaign(cases.iter(), contenders, hooks);
         reports.extend(some.map_err(CliError::of)?);
@@ -114,8 +118,16 @@ fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError>
         ));
     }
     let emulated = engines.iter().all(|found| found.emulation().is_some());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(engines.chunks(if emulated { cores } else { engines.len() }))
+    Ok(engines.chunks(if emulated { cores() } else { engines.len() }))
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The emulators among engines that run at the same time, each of which can use a core; at least 1.
+fn emulators(engines: &[Found]) -> usize {
+    engines.iter().filter(|found| found.emulation().is_some()).count().max(1)
 }
 
 /// The cases of a plan: those in files, then random ones.

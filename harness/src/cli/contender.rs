@@ -4,7 +4,7 @@ use splatcheck_gpu::Setting;
 
 use super::exit::CliError;
 use crate::campaign::Contender;
-use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
+use crate::engines::{Discovery, Driver, EngineProcess, Found, Identity, Limits, Program, Team};
 use splatcheck_gpu::Stage;
 
 /// The engines that were named; without a name one, a device rather than a driver in software.
@@ -42,4 +42,31 @@ pub fn contender(
         stages,
         settings,
     })
+}
+
+/// As [`contender`], in several processes where one leaves cores idle, of which there are so many.
+///
+/// # Errors
+/// As [`contender`].
+pub(super) fn team(
+    found: &Found,
+    granted: (&Program, Limits),
+    settings: Vec<Setting>,
+    cores: usize,
+) -> Result<Contender<'static>, CliError> {
+    let processes = match found.spec.identity() {
+        Identity::Emulator(_) => cores,
+        // Most cases have fewer workgroups than it has threads, and it compiles with one: the other
+        // engines would wait for it. A third process would compile once more for little.
+        Identity::Wgpu(Driver::SwiftShader) => cores.min(2),
+        Identity::Wgpu(Driver::Lavapipe { .. } | Driver::Other { .. }) | Identity::Cuda { .. } => 1,
+    };
+    let first = contender(found, granted, settings)?;
+    let others = (1..processes)
+        .map(|_| Ok(contender(found, granted, Vec::new())?.engine))
+        .collect::<Result<Vec<_>, CliError>>()?;
+    if others.is_empty() {
+        return Ok(first);
+    }
+    Ok(Contender { engine: Box::new(Team::new(first.engine, others)), ..first })
 }

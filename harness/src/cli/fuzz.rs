@@ -10,19 +10,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use splatcheck_gpu::{EngineKind, Setting};
+use rayon::prelude::*;
+use splatcheck_gpu::Setting;
 
 use super::args::{ConventionName, Workloads, parse_workloads, under};
 use super::chain::{ChainArgs, ChainName};
 use super::command::{CommandArgs, CommandPlan};
-use super::contender::contender;
+use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
 use super::output::OutputArgs;
 use super::paths;
 use crate::campaign::merge::add_report;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
-use crate::engines::{Discovery, Found, Limits, Missing, Program, Team};
+use crate::engines::{Discovery, Found, Limits, Missing, Program};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
@@ -76,8 +77,8 @@ pub struct FuzzArgs {
     /// Whose forward pass backward stages go on from
     #[command(flatten)]
     pub chain: ChainArgs,
-    /// Threads for the oracle, and processes for an emulator or your program [default: one for each core,
-    /// and one process of your program]
+    /// Threads for the oracle, and processes for an emulator, SwiftShader (two at most) or your program
+    /// [default: one for each core, and one process of your program]
     #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(hide_default_value = true)]
     pub jobs: u16,
@@ -276,31 +277,18 @@ fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
         return program::run(fuzz, command, out);
     }
     let program = Program::find().map_err(CliError::of)?;
-    let contenders = fuzz.engines.iter().map(|found| start(fuzz, found, &program));
+    let start = |found: &Found| {
+        let settings = Setting::all(found.info.lane_width);
+        team(found, (&program, fuzz.limits), settings, fuzz.jobs)
+    };
+    // A driver takes its time to open a device.
+    let contenders = fuzz.engines.par_iter().map(start);
     let results = judge(fuzz, contenders.collect::<Result<_, CliError>>()?)?;
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     if fuzz.share == Share::Dealt {
         writeln!(out, "dealt: each case was run by one engine")?;
     }
     Ok(results)
-}
-
-/// Starts an engine for the campaign.
-fn start(
-    fuzz: &FuzzPlan,
-    found: &Found,
-    program: &Program,
-) -> Result<Contender<'static>, CliError> {
-    let granted = (program, fuzz.limits);
-    let first = contender(found, granted, Setting::all(found.info.lane_width))?;
-    if found.info.kind != EngineKind::Emulator {
-        return Ok(first);
-    }
-    // The emulator uses one core: as many processes of it as there are jobs.
-    let others = (1..fuzz.jobs)
-        .map(|_| Ok(contender(found, granted, Vec::new())?.engine))
-        .collect::<Result<_, CliError>>()?;
-    Ok(Contender { engine: Box::new(Team::new(first.engine, others)), ..first })
 }
 
 /// Runs the campaign on these contenders and writes what came of it: the findings, and the result

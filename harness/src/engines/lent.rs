@@ -30,6 +30,10 @@ impl Engine for Lent<'_> {
         self.0.run(stage, work)
     }
 
+    fn deaths(&self) -> u64 {
+        self.0.deaths()
+    }
+
     fn run_once(
         &mut self,
         stage: Stage,

@@ -70,6 +70,7 @@ pub struct EngineProcess {
     description: Description,
     /// `None` after a failure, until the next request.
     running: Option<Running>,
+    deaths: u64,
 }
 
 impl EngineProcess {
@@ -80,7 +81,7 @@ impl EngineProcess {
     /// child.
     pub fn start(spec: EngineSpec, program: Program, limits: Limits) -> Result<Self, EngineError> {
         let (running, description) = open(&spec, &program, limits.open)?;
-        Ok(Self { spec, program, limits, description, running: Some(running) })
+        Ok(Self { spec, program, limits, description, running: Some(running), deaths: 0 })
     }
 
     /// What it was started from.
@@ -97,14 +98,18 @@ impl EngineProcess {
                 frame.len()
             )));
         }
-        let running = match self.running.take() {
-            Some(running) => running,
-            None => self.reopen()?,
-        };
         let limit = self.limits.of_frame(frame.len());
-        let (running, answer) = exchange(running, &self.spec, request, frame, limit)?;
-        self.running = Some(running);
-        answer
+        let running = self.running.take().map_or_else(|| self.reopen(), Ok);
+        match running.and_then(|running| exchange(running, &self.spec, request, frame, limit)) {
+            Ok((running, answer)) => {
+                self.running = Some(running);
+                answer
+            }
+            Err(error) => {
+                self.deaths += 1;
+                Err(error)
+            }
+        }
     }
 
     /// A fresh child, which must have the same device: results are reported under its name.
@@ -192,6 +197,10 @@ impl Engine for EngineProcess {
             }
         }
         Ok(outputs)
+    }
+
+    fn deaths(&self) -> u64 {
+        self.deaths
     }
 
     fn time(&mut self, stage: Stage, work: Work<'_>, repeats: u32) -> Result<Timing, EngineError> {

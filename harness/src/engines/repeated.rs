@@ -102,6 +102,10 @@ impl Engine for Repeated<'_> {
         self.engine().reduces_by(stage, reduction)
     }
 
+    fn deaths(&self) -> u64 {
+        self.engine().deaths()
+    }
+
     fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
         let mut first: Option<(String, Vec<Vec<Tensors>>)> = None;
         self.runs(|engine, name| {

@@ -72,6 +72,10 @@ impl Engine for Team<'_> {
         Ok(results.into_iter().flatten().collect())
     }
 
+    fn deaths(&self) -> u64 {
+        self.members.iter().map(|member| member.deaths()).sum()
+    }
+
     /// The first member's times: the others would only slow it down.
     fn time(&mut self, stage: Stage, work: Work<'_>, repeats: u32) -> Result<Timing, EngineError> {
         match self.members.first_mut() {

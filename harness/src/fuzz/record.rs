@@ -57,6 +57,8 @@ struct EngineRecord {
     id: String,
     info: DeviceInfo,
     given_up: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    deaths: u64,
     #[serde(with = "pairs")]
     rows: BTreeMap<(Stage, Option<Reduction>), Row>,
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -161,6 +163,11 @@ impl Record {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl EngineRecord {
     fn new(report: &EngineReport, results: &Results) -> Self {
         let finding = |finding| FindingRecord::new(finding, &results.plan);
@@ -168,6 +175,7 @@ impl EngineRecord {
             id: report.id.clone(),
             info: report.info.clone(),
             given_up: report.given_up.clone(),
+            deaths: report.deaths,
             rows: report.rows.clone(),
             unsupported: report.unsupported.clone(),
             limited: report.limited.clone(),
@@ -368,8 +376,8 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             findings.push(finding.read(folder, &plan, &engine)?);
         }
         let emulation = engine.emulation();
-        let EngineRecord { id, info, given_up, rows, unsupported, limited, coverage: met, .. } =
-            engine;
+        let EngineRecord { id, info, given_up, deaths, rows, unsupported, limited, .. } = engine;
+        let met = engine.coverage;
         coverage.extend(met.map(|met| (id.clone(), met)));
         reports.push(EngineReport {
             id,
@@ -381,6 +389,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             limited,
             findings,
             given_up,
+            deaths,
             busy: Duration::ZERO,
         });
     }

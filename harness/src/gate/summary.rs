@@ -49,6 +49,9 @@ pub struct EngineSummary {
     pub chain: String,
     /// Why it was given up, if it was.
     pub given_up: Option<String>,
+    /// How often its process ended in the middle of a request and was started again.
+    #[serde(default)]
+    pub deaths: u64,
     /// By stage and reduction.
     pub rows: Vec<RowSummary>,
     /// The runs that a limit of the device stood in the way of: not exercised.
@@ -220,6 +223,7 @@ impl EngineSummary {
             loop_limit: report.info.loop_limit.to_string(),
             chain: report.chain.name().to_owned(),
             given_up: report.given_up.clone(),
+            deaths: report.deaths,
             rows: report.rows.iter().map(RowSummary::new).collect(),
             limited: report.limited.iter().map(LimitedSummary::new).collect(),
             findings: findings

@@ -29,6 +29,18 @@ pub(super) fn engines(reports: &[EngineReport]) -> String {
     table(&rows)
 }
 
+/// A line for every engine whose process did not last.
+pub(super) fn deaths(reports: &[EngineReport]) -> String {
+    let of = |report: &EngineReport| {
+        let (id, deaths) = (&report.id, report.deaths);
+        let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
+        format!(
+            "{id}: its process ended {times} in the middle of a request and was started again\n"
+        )
+    };
+    reports.iter().filter(|report| report.deaths > 0).map(of).collect()
+}
+
 /// Error / bound as people read it: two digits near 1, powers of ten beside it.
 pub(crate) fn ratio_text(ratio: f64) -> String {
     if (0.01..1000.0).contains(&ratio) { format!("{ratio:.2}") } else { format!("{ratio:.1e}") }

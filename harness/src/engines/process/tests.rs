@@ -114,6 +114,7 @@ fn after_a_failure_the_next_request_starts_a_fresh_child() {
     }
     let starts = fs::read_to_string(folder.path().join("starts")).unwrap();
     assert_eq!(starts.lines().count(), 2, "one start, one restart");
+    assert_eq!(engine.deaths(), 2, "both are counted");
 }
 
 #[test]
