@@ -180,7 +180,7 @@ fn lane_instructions(_: &mut Criterion) {
         let time = best(20, || drop(run(&mut engine, &inputs, reduction)));
         for (artifact, coverage) in counter.take_coverage() {
             let source = artifact.ptx().expect("it is built in");
-            println!("| {reduction} {}", row(&coverage, &source, time * 1e6, peak));
+            println!("| {reduction} {}", row(&coverage, source, time * 1e6, peak));
         }
     }
 }
