@@ -22,7 +22,7 @@ use crate::splat::bin::Listing;
 use crate::splat::camera::Camera;
 use crate::splat::convention::{Convention, FieldOfViewClamp, FovClampGradient, NearRule};
 use crate::splat::linear::{
-    M3, V3, add, dot, dot_again, mul_vec, rows_mul, scale, transpose, transpose_mul_vec,
+    M3, V3, add, dot, dot_again, each, mul_vec, rows_mul, scale, transpose, transpose_mul_vec,
 };
 use crate::splat::pair::one_term;
 use crate::splat::scene::{Colors, Gaussians};
@@ -139,7 +139,7 @@ impl<S: Scalar> Lens<S> {
     /// What the Gaussians are seen from.
     pub(crate) fn eye(&self) -> Eye<S> {
         let (t, extra) = (self.translation, self.extra_roundings);
-        let back = transpose_mul_vec(&self.rotation, t).map(|x| -x);
+        let back = each(transpose_mul_vec(&self.rotation, t), |x| -x);
         let columns = transpose(&self.rotation);
         let position = std::array::from_fn(|i| {
             let column = columns[i];
@@ -216,12 +216,12 @@ pub(crate) fn camera_mean<S: Scalar>(gaussians: &Gaussians<S>, id: usize, lens: 
 fn normalized<S: Scalar>(quat: [S; 4], extra: ExtraRoundings) -> (S, [S; 4]) {
     let square = quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3];
     let length = one_term(rounded!(square, extra, quat.map(|q| q * q)).sqrt(), extra);
-    (length, quat.map(|q| one_term(q / length, extra)))
+    (length, each(quat, |q| one_term(q / length, extra)))
 }
 
 /// A A^T for the rows of A, of whose terms `spread` are the magnitudes.
 fn gram<S: Scalar>(root: &[V3<S>; 2], spread: &Spread<S>, extra: ExtraRoundings) -> V3<S> {
-    [[0, 0], [0, 1], [1, 1]].map(|[a, b]| {
+    each([[0, 0], [0, 1], [1, 1]], |[a, b]: [usize; 2]| {
         let terms = || std::array::from_fn::<_, 3, _>(|k| spread.root[a][k] * spread.root[b][k]);
         dot(root[a], root[b]).rounded_again(extra, terms)
     })
@@ -306,7 +306,7 @@ pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2], extra: ExtraRoun
 
 /// R(q) diag(s)
 pub(crate) fn scaled<S: Scalar>(rotation: &M3<S>, s: V3<S>) -> M3<S> {
-    rotation.map(|row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]])
+    each(*rotation, |row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]])
 }
 
 /// The inverse of the covariance with determinant `det`. Its gradient is by convention the
@@ -315,7 +315,7 @@ fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64, extra: ExtraRoun
     let square = det * det;
     let factor = square / (square + S::from_f64(inverse_eps));
     let factor = factor.with_gradient_of(S::from_f64(0.0));
-    [c / det, -b / det, a / det].map(|x| one_term(x.with_gradient_of(x * factor), extra))
+    each([c / det, -b / det, a / det], |x| one_term(x.with_gradient_of(x * factor), extra))
 }
 
 /// x/z and y/z within the lens' limits, and whether each was changed.
@@ -351,11 +351,11 @@ pub(crate) fn direction<S: Scalar>(
     Eye { position, extra }: Eye<S>,
 ) -> (V3<S>, S) {
     let mean = gaussians.means[id];
-    let offset = add(mean, position.map(|x| -x));
+    let offset = add(mean, each(position, |x| -x));
     let offset = std::array::from_fn(|i| rounded!(offset[i], extra, [mean[i], position[i]]));
     let length = one_term(dot_again(offset, offset, extra).sqrt(), extra);
     let unit = scale(S::from_f64(1.0) / length, offset);
-    (unit.map(|x| one_term(x, extra)), length)
+    (each(unit, |x| one_term(x, extra)), length)
 }
 
 /// What the stage gives for one camera; zeros for the Gaussians that are certainly left out.
@@ -476,7 +476,7 @@ pub(crate) fn write_color<S: Scalar>(
         Colors::Harmonics { .. } => {
             let (d, _) = direction(gaussians, id, eye);
             let zero = S::from_f64(0.0);
-            out.copy_from_slice(&sh::unclamped_again(values, d, eye.extra).map(|c| c.max(zero)));
+            out.copy_from_slice(&each(sh::unclamped_again(values, d, eye.extra), |c| c.max(zero)));
         }
     }
 }

@@ -8,7 +8,7 @@
 pub(crate) mod spelled;
 
 use crate::arithmetic::{Arith, ExtraRoundings, Scalar, rounded};
-use crate::splat::linear::V3;
+use crate::splat::linear::{V3, each};
 
 /// Most coefficients per channel: degree 3.
 pub const MAX_COEFFICIENTS: usize = 16;
@@ -30,6 +30,7 @@ const C3: [f64; 5] = [
 
 /// The basis functions at the unit vector `d`, as many as `coefficients` (1, 4, 9 or 16).
 #[must_use]
+#[inline(always)]
 pub fn basis<A: Arith>([x, y, z]: V3<A>, coefficients: usize) -> [A; MAX_COEFFICIENTS] {
     let c = |value| x.like(value);
     let mut b = [c(0.0); MAX_COEFFICIENTS];
@@ -61,6 +62,7 @@ pub fn basis<A: Arith>([x, y, z]: V3<A>, coefficients: usize) -> [A; MAX_COEFFIC
 
 /// d `basis_k` / d(x, y, z) of the polynomials in [`basis`].
 #[must_use]
+#[inline(always)]
 pub(crate) fn basis_gradient<A: Arith>(
     [x, y, z]: V3<A>,
     coefficients: usize,
@@ -107,6 +109,7 @@ pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
 }
 
 /// The same, rounded so often besides.
+#[inline(always)]
 pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, extra: ExtraRoundings) -> V3<S> {
     let b = basis_again(d, sh.len() / 3, extra);
     let mut color = [S::from_f64(0.0); 3];
@@ -116,12 +119,13 @@ pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, extra: ExtraRoundin
         }
     }
     let half = S::from_f64(0.5);
-    color.map(|c| rounded!(c + half, extra, [half]))
+    each(color, |c| rounded!(c + half, extra, [half]))
 }
 
 /// [`basis`] with each function rounded so often besides, whichever polynomial of its degree a program
 /// takes that is the same on the unit sphere: those differ by a multiple of |d|^2 - 1, which is the
 /// roundings of d times no more than the terms here.
+#[inline(always)]
 pub(crate) fn basis_again<A: Arith>(
     d: V3<A>,
     coefficients: usize,

@@ -4,7 +4,7 @@
 //! lie close together, and small Gaussians fill it.
 
 use crate::arithmetic::Scalar;
-use crate::splat::reach::Footprint;
+use crate::splat::reach::{Ellipse, Footprint};
 use crate::splat::view::{RasterView, Splats};
 use std::ops::Range;
 
@@ -70,17 +70,35 @@ impl<S: Scalar> Tile<S> {
     /// Rows of blocks that `footprint` may reach.
     #[inline(always)]
     fn rows(&self, footprint: &Footprint<S>) -> Range<usize> {
-        let ends = footprint.rows();
-        blocks_between(ends, self.origin[1], self.pixel_center, BLOCK_HEIGHT, self.blocks[1])
+        let [low, high] = footprint.rows();
+        let origin = self.origin[1] as f64 + self.pixel_center;
+        let (height, count) = (BLOCK_HEIGHT as f64, self.blocks[1] as f64);
+        let first = first_block(low - origin, height, count);
+        usize::from(whole(first))..usize::from(whole(blocks_end(high - origin, height, count)))
     }
 
-    /// Blocks of `row` that an ellipse may reach: those that either row of pixels may reach.
+    /// First and one beyond the last block that an ellipse may reach, of each of the rows of blocks from
+    /// `row` on: those that either row of pixels may reach.
+    ///
+    /// Every row of pixels costs a square root. [`ROWS`] rows of blocks are computed together, whether or
+    /// not all of them are wanted, in loops without branches, which become vector instructions.
     #[inline(always)]
-    fn columns(&self, ellipse: &crate::splat::reach::Ellipse, row: usize) -> Range<usize> {
-        let first = (self.origin[1] + row * BLOCK_HEIGHT) as f64 + self.pixel_center;
-        let [upper, lower] = [ellipse.row(first), ellipse.row(first + 1.0)];
-        let ends = [least(upper[0], lower[0]), -least(-upper[1], -lower[1])];
-        blocks_between(ends, self.origin[0], self.pixel_center, BLOCK_WIDTH, self.blocks[0])
+    fn columns(&self, ellipse: &Ellipse, row: usize) -> [[u16; 2]; ROWS] {
+        let origin = [0, 1].map(|i| self.origin[i] as f64 + self.pixel_center);
+        let (width, count) = (BLOCK_WIDTH as f64, self.blocks[0] as f64);
+        let (mut first, mut end) = ([0.0; ROWS], [0.0; ROWS]);
+        for i in 0..ROWS {
+            let y = origin[1] + ((row + i) * BLOCK_HEIGHT) as f64;
+            let [upper, lower] = [ellipse.row(y), ellipse.row(y + 1.0)];
+            let (low, high) = (least(upper[0], lower[0]), -least(-upper[1], -lower[1]));
+            first[i] = first_block(low - origin[0], width, count);
+            end[i] = blocks_end(high - origin[0], width, count);
+        }
+        let mut spans = [[0; 2]; ROWS];
+        for i in 0..ROWS {
+            spans[i] = [whole(first[i]), whole(end[i])];
+        }
+        spans
     }
 }
 
@@ -109,25 +127,29 @@ fn least(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// The blocks of `side` pixels that hold a sample point in `ends`, cut to the tile's `count`.
+/// Rows of blocks whose spans are computed together: those of a tile of 16 x 16 pixels.
+const ROWS: usize = 8;
+
+/// First of `count` blocks of `side` pixels that holds a sample point at or beyond `low`, in pixels from
+/// the first sample point: block b has the points from b `side` to b `side` + `side` - 1.
 #[inline(always)]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "float to integer casts saturate, and the result is cut to the tile"
-)]
-fn blocks_between(
-    [low, high]: [f64; 2],
-    origin: usize,
-    center: f64,
-    side: usize,
-    count: usize,
-) -> Range<usize> {
-    let offset = origin as f64 + center;
-    let first = ((low - offset).ceil().max(0.0) as usize / side).min(count);
-    // One more than the last pixel, at least 0.
-    let end = ((high - offset).floor() + 1.0).max(0.0) as usize;
-    first..end.div_ceil(side).min(count)
+fn first_block(low: f64, side: f64, count: f64) -> f64 {
+    ((low - (side - 1.0)) / side).ceil().max(0.0).min(count)
+}
+
+/// One more than the last of `count` blocks of `side` pixels that holds a sample point at or before
+/// `high`.
+#[inline(always)]
+fn blocks_end(high: f64, side: f64, count: f64) -> f64 {
+    ((high / side).floor() + 1.0).max(0.0).min(count)
+}
+
+/// A whole number from 0 to 2^16 - 1, as such: 2^52 + x has x in its low bits. A cast does the same, but
+/// looks for what lies beyond, which no vector instruction does.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "a tile has fewer than 2^16 blocks a row")]
+fn whole(x: f64) -> u16 {
+    (x + 4_503_599_627_370_496.0).to_bits() as u16
 }
 
 /// Something per channel: an array where their number is known to the compiler, which then keeps
@@ -222,7 +244,6 @@ impl<S: Scalar> Entries<S> {
     /// Writes the spans of Gaussian `i` of the part; gives its first row and where they are, or
     /// nothing where it reaches no block.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "a tile has fewer than 2^16 blocks a row")]
     fn place(&mut self, tile: &Tile<S>, i: usize) -> Option<(usize, Range<usize>)> {
         let footprint = &self.found[i];
         let rows = tile.rows(footprint);
@@ -231,10 +252,12 @@ impl<S: Scalar> Entries<S> {
         }
         let (start, first, ellipse) = (self.spans.len(), rows.start, footprint.ellipse());
         let mut any = false;
-        for row in rows {
-            let columns = tile.columns(&ellipse, row);
-            any |= !columns.is_empty();
-            self.spans.push([columns.start as u16, columns.end as u16]);
+        for row in rows.clone().step_by(ROWS) {
+            let spans = tile.columns(&ellipse, row);
+            for &span in &spans[..ROWS.min(rows.end - row)] {
+                any |= span[0] < span[1];
+                self.spans.push(span);
+            }
         }
         if !any {
             self.spans.truncate(start);

@@ -11,7 +11,8 @@ use crate::arithmetic::{ExtraRoundings, Scalar, Truth, rounded};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
-    M3, V3, add, dot, dot_again, mul_vec, mul_vec_again, normalize_vjp, rows_mul, scale, transpose,
+    M3, V3, add, dot, dot_again, each, mul_vec, mul_vec_again, normalize_vjp, rows_mul, scale,
+    transpose,
 };
 use crate::splat::pair::one_term;
 use crate::splat::project::{
@@ -178,7 +179,7 @@ fn geometry<S: Scalar>(
     let column = |m: &M3<S>, k: usize| [m[0][k], m[1][k], m[2][k]];
     let scale_gradient =
         std::array::from_fn(|k| dot_again(column(&v_scaled, k), column(&p.rotation, k), extra));
-    let v_rotation = scaled(&v_scaled, s).map(|row| row.map(|x| one_term(x, extra)));
+    let v_rotation = each(scaled(&v_scaled, s), |row| each(row, |x| one_term(x, extra)));
     let v_unit = unit_quat(p.unit_quat, &v_rotation, extra);
     let v_jacobian = (&v_jacobian, &spread.v_jacobian);
     let (v_camera_mean, v_lens) = screen(lens, p, v_jacobian, splats.v_means2d[id], convention);
@@ -189,7 +190,7 @@ fn geometry<S: Scalar>(
         let term = |k: usize| v_camera_mean[i] * mean[k];
         std::array::from_fn(|k| rounded!(sum[k], extra, [v_lens[i][k], term(k)]))
     });
-    let spread_of_unit = v_unit.map(|x| x.spread([x]));
+    let spread_of_unit = each(v_unit, |x| x.spread([x]));
     Row {
         mean: mul_vec_again(&transpose(&lens.rotation), v_camera_mean, extra),
         quat: normalize_vjp(p.unit_quat, p.quat_norm, v_unit, (spread_of_unit, extra)),

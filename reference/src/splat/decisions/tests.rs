@@ -19,7 +19,7 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
             "let root = (sharp / blurred).root_above(0.0);", // SharpDeterminant
             "limited[i] = slope.less(low) | high.less(slope);", // SlopeLow, SlopeHigh
             "let within = high.min(low.max(slope));",      // the same two
-            "out.copy_from_slice(&sh::unclamped_again(values, d, eye.extra).map(|c| c.max(zero)));", // Color
+            "out.copy_from_slice(&each(sh::unclamped_again(values, d, eye.extra), |c| c.max(zero)));", // Color
         ],
     ),
     (

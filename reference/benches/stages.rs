@@ -1,0 +1,50 @@
+//! Where the oracle's time goes: each stage of a scene, forward and backward, in f64 with two threads.
+//!
+//! The scenes are those of the harness' bench `oracle`, which gives the whole beside its floor. Machines
+//! are noisy, so the table gives the best of several runs; to compare two builds, run them in turns.
+
+#[expect(dead_code, reason = "the other benches print the machine's peak beside their times")]
+mod floor;
+
+use floor::best;
+use splatcheck_reference::splat::Lens;
+use splatcheck_reference::splat::backward;
+use splatcheck_reference::splat::convention::Convention;
+use splatcheck_reference::splat::rasterize::rasterize;
+use splatcheck_reference::splat::render::{project_scene, render_backward};
+use splatcheck_reference::splat::synthetic::frustum;
+use std::hint::black_box;
+
+/// Threads that the runs use.
+const THREADS: usize = 2;
+
+/// Milliseconds of the best of several runs.
+fn ms<T>(mut work: impl FnMut() -> T) -> f64 {
+    best(5, || drop(black_box(work()))) * 1e3
+}
+
+fn main() {
+    rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("the first pool");
+    println!("Gaussians  project, bin  rasterize  rasterize back  project back  all (ms)");
+    let convention = Convention::inria();
+    for (n, width, height) in [(1_000, 256, 256), (10_000, 256, 256), (100_000, 640, 360)] {
+        let scene = frustum(n, width, height, 1).map(f64::from);
+        let projected = project_scene(&scene, 0, &convention).expect("few pairs");
+        let view = projected.view(&scene, 0, &convention);
+        let raster = rasterize::<f64>(&view);
+        let loss = scene.camera_slices(0).loss(&raster);
+        let gradients = backward::rasterize::rasterize::<f64>(&view, &loss);
+        let lens = Lens::new(&scene.cameras[0], [width, height], &convention);
+        let times = [
+            ms(|| project_scene(&scene, 0, &convention)),
+            ms(|| rasterize::<f64>(&view)),
+            ms(|| backward::rasterize::rasterize::<f64>(&view, &loss)),
+            ms(|| backward::project::project(&scene.gaussians, &lens, &gradients, &convention)),
+            ms(|| render_backward(&scene, &convention)),
+        ];
+        let [project, forward, back, project_back, all] = times;
+        println!(
+            "{n:9}  {project:12.2}  {forward:9.2}  {back:14.2}  {project_back:12.2}  {all:8.2}"
+        );
+    }
+}
