@@ -13,7 +13,7 @@ use splatcheck_filetests::damage::{Random, cases};
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Setting, Stage, Tensors, Work};
 use splatcheck_reference::splat::convention::Profile;
-use splatcheck_tests::{Defect, Mirror, root, splatcheck};
+use splatcheck_tests::{Defect, Mirror, root, splatcheck, text};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
@@ -123,10 +123,6 @@ fn working(child: &mut Child) -> u32 {
         }
         sleep(Duration::from_millis(5));
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn reproducers(folder: &Path) -> usize {

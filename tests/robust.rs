@@ -5,15 +5,11 @@
 use splatcheck::manifest::{Manifest, ManifestKernel, Symbols};
 use splatcheck::workloads::find;
 use splatcheck_filetests::damage::{Random, cases, damaged};
-use splatcheck_tests::{root, splatcheck};
+use splatcheck_tests::{root, splatcheck, text};
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// Reads a damaged text; whether it was accepted. A failure names the seed.
 fn read_all(

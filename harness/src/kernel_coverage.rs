@@ -83,7 +83,7 @@ pub fn measure(
         }
         Ok(engines.into_iter().map(|(_, mut engine)| engine.take_coverage()).collect())
     };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let processors = threads::cores();
     let parts: Vec<Result<Vec<Measured>, MeasureError>> = std::thread::scope(|scope| {
         let others = (1..processors).map_while(|_| threads::in_scope(scope, worker).ok());
         let others: Vec<_> = others.collect();

@@ -22,11 +22,17 @@ impl From<io::Error> for NoThread {
     }
 }
 
+/// The processor cores that this process may use.
+#[must_use]
+pub fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Starts rayon's pool: as many threads as rayon would start, or where there are fewer, half of those,
 /// since engines need some, or this one alone. To be called before anything else of rayon.
 pub fn prepare() {
     let wanted = match env::var("RAYON_NUM_THREADS").ok().and_then(|said| said.parse().ok()) {
-        None | Some(0) => thread::available_parallelism().map_or(1, usize::from),
+        None | Some(0) => cores(),
         Some(wanted) => wanted.min(rayon::max_num_threads()),
     };
     let waiting = share(wanted);

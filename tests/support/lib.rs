@@ -101,11 +101,13 @@ pub struct Said {
 #[must_use]
 pub fn say(folder: &Path, args: &[&str]) -> Said {
     let output = splatcheck().args(args).current_dir(folder).output().expect("it starts");
-    Said {
-        code: output.status.code(),
-        out: String::from_utf8_lossy(&output.stdout).into_owned(),
-        err: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+/// What a program wrote, as text.
+#[must_use]
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Every file of a folder by name.

@@ -23,6 +23,7 @@ use crate::engines::{Found, Program};
 use crate::gate::Evidence;
 use crate::minimize::shrink;
 use crate::report::Report;
+use crate::threads::cores;
 use crate::workload::{AnyCase, CaseTree, Workload, views};
 use rayon::prelude::*;
 use splatcheck_reference::splat::convention::Convention;
@@ -119,10 +120,6 @@ fn at_once(engines: &[Found]) -> Result<std::slice::Chunks<'_, Found>, CliError>
     }
     let emulated = engines.iter().all(|found| found.emulation().is_some());
     Ok(engines.chunks(if emulated { cores() } else { engines.len() }))
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The emulators among engines that run at the same time, each of which can use a core; at least 1.

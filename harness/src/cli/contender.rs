@@ -1,11 +1,10 @@
 //! What commands share: which engines they run, and how one is started for a campaign.
 
-use splatcheck_gpu::Setting;
+use splatcheck_gpu::{Engine, Setting, Stage};
 
 use super::exit::CliError;
 use crate::campaign::Contender;
 use crate::engines::{Discovery, Driver, EngineProcess, Found, Identity, Limits, Program, Team};
-use splatcheck_gpu::Stage;
 
 /// The engines that were named; without a name one, a device rather than a driver in software.
 ///
@@ -23,25 +22,36 @@ pub(super) fn named_or_one(
     Ok(engines)
 }
 
+/// Starts an engine in a process of its own, with what it is granted.
+fn process(
+    found: &Found,
+    (program, limits): (&Program, Limits),
+) -> Result<Box<dyn Engine + Send>, CliError> {
+    let engine = EngineProcess::start(found.spec.clone(), program.clone(), limits)
+        .map_err(|error| CliError::caused(format!("engine {}", found.spec.id()), error))?;
+    Ok(Box::new(engine))
+}
+
+/// An engine that was started, for all stages.
+fn for_all_stages(
+    found: &Found,
+    engine: Box<dyn Engine + Send>,
+    settings: Vec<Setting>,
+) -> Contender<'static> {
+    let (id, emulation) = (found.spec.id().to_owned(), found.emulation());
+    Contender { id, emulation, engine, stages: Stage::all().collect(), settings }
+}
+
 /// Starts an engine in a process of its own, for all stages, with what it is granted.
 ///
 /// # Errors
 /// Why it does not start any more, although it was found.
 pub fn contender(
     found: &Found,
-    (program, limits): (&Program, Limits),
+    granted: (&Program, Limits),
     settings: Vec<Setting>,
 ) -> Result<Contender<'static>, CliError> {
-    let engine = EngineProcess::start(found.spec.clone(), program.clone(), limits)
-        .map_err(|error| CliError::caused(format!("engine {}", found.spec.id()), error))?;
-    let stages = Stage::all().collect();
-    Ok(Contender {
-        id: found.spec.id().to_owned(),
-        emulation: found.emulation(),
-        engine: Box::new(engine),
-        stages,
-        settings,
-    })
+    Ok(for_all_stages(found, process(found, granted)?, settings))
 }
 
 /// As [`contender`], in several processes where one leaves cores idle, of which there are so many.
@@ -61,12 +71,6 @@ pub(super) fn team(
         Identity::Wgpu(Driver::SwiftShader) => cores.min(2),
         Identity::Wgpu(Driver::Lavapipe { .. } | Driver::Other { .. }) | Identity::Cuda { .. } => 1,
     };
-    let first = contender(found, granted, settings)?;
-    let others = (1..processes)
-        .map(|_| Ok(contender(found, granted, Vec::new())?.engine))
-        .collect::<Result<Vec<_>, CliError>>()?;
-    if others.is_empty() {
-        return Ok(first);
-    }
-    Ok(Contender { engine: Box::new(Team::new(first.engine, others)), ..first })
+    let engine = Team::of(processes, || process(found, granted))?;
+    Ok(for_all_stages(found, engine, settings))
 }

@@ -29,7 +29,7 @@ use crate::gate::Evidence;
 use crate::io::write::remove_leftovers;
 use crate::minimize::shrink;
 use crate::report::Detail;
-use crate::threads::Pool;
+use crate::threads::{Pool, cores};
 use crate::workload::{AnyCase, Generator, Workload, generator};
 use watcher::Watcher;
 
@@ -233,7 +233,7 @@ impl FuzzArgs {
             },
             shard: self.shard,
             jobs: match usize::from(self.jobs) {
-                0 => std::thread::available_parallelism().map_or(1, usize::from),
+                0 => cores(),
                 jobs => jobs,
             },
             out: paths::writable_folder("--out", &self.out)?,

@@ -42,7 +42,7 @@ use crate::engines::{Emulation, Order, Team};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::{Manifest, Symbols};
 use crate::report::{Detail, Report};
-use crate::threads::Pool;
+use crate::threads::{self, Pool};
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
@@ -187,7 +187,7 @@ impl PtxArgs {
             Some(_) => vec![Order::Lockstep],
             None => self.order.orders()?,
         };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = threads::cores();
         Ok(PtxPlan {
             file: self.file,
             subject,
@@ -404,17 +404,10 @@ impl<'p> Run<'p> {
         };
         // A team for one case would only be opened in vain.
         let members = if plan.subject.count() > 1 { (plan.jobs / of).max(1) } else { 1 };
-        let engine = match members {
-            1 => one()?,
-            _ => {
-                let others = (1..members).map(|_| one()).collect::<Result<_, _>>()?;
-                Box::new(Team::new(one()?, others))
-            }
-        };
         Ok(Contender {
             id: emulation.to_string(),
             emulation: Some(emulation),
-            engine,
+            engine: Team::of(members, one)?,
             stages: vec![stage],
             settings: vec![plan.setting],
         })

@@ -10,7 +10,6 @@ mod coverage;
 use std::io::Write;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::Args;
@@ -26,7 +25,7 @@ use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
 use crate::report::finding_text;
-use crate::threads::Pool;
+use crate::threads::{Pool, cores};
 use crate::workload::{Workload, views};
 use crate::workloads::splat::Splat;
 use coverage::Coverage;
@@ -150,7 +149,7 @@ impl SchedulesArgs {
         };
         Ok(SchedulesPlan {
             rounds: kinds.iter().flat_map(rounds).collect(),
-            jobs: self.jobs.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get),
+            jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
             corpus: paths::readable_folder("--corpus", &corpus)?,
             out: paths::writable_folder("--out", &self.out)?,
         })

@@ -25,6 +25,22 @@ impl<'a> Team<'a> {
         members.extend(others);
         Self { info, members }
     }
+
+    /// As many engines as are wanted, one at least: one is itself, more are a team.
+    ///
+    /// # Errors
+    /// That of the first which does not start.
+    pub fn of<E>(
+        wanted: usize,
+        start: impl Fn() -> Result<Member<'a>, E>,
+    ) -> Result<Member<'a>, E> {
+        let first = start()?;
+        if wanted <= 1 {
+            return Ok(first);
+        }
+        let others = (1..wanted).map(|_| start()).collect::<Result<_, _>>()?;
+        Ok(Box::new(Self::new(first, others)))
+    }
 }
 
 /// One member's part of a request. An answer to more or fewer jobs would give every later job

@@ -32,14 +32,7 @@ impl Started {
             user.start(found, &program, limits)
                 .map_err(|error| CliError::caused(format!("engine {}", found.spec.id()), error))
         };
-        let first = one()?;
-        let engine: Box<dyn Engine + Send> = match jobs {
-            0 | 1 => first,
-            jobs => {
-                let others = (1..jobs).map(|_| one()).collect::<Result<_, _>>()?;
-                Box::new(Team::new(first, others))
-            }
-        };
+        let engine = Team::of(usize::from(jobs), one)?;
         let engine = match repeats {
             Some(repeats) => Box::new(Repeated::device(engine, repeats)),
             None => engine,
