@@ -4,7 +4,7 @@ use splatcheck_gpu::{Engine, Setting, Stage};
 
 use super::exit::CliError;
 use crate::campaign::Contender;
-use crate::engines::{Discovery, Driver, EngineProcess, Found, Identity, Limits, Program, Team};
+use crate::engines::{Discovery, EngineProcess, Found, Identity, Limits, Program, Team};
 
 /// The engines that were named; without a name one, a device rather than a driver in software.
 ///
@@ -66,10 +66,8 @@ pub(super) fn team(
 ) -> Result<Contender<'static>, CliError> {
     let processes = match found.spec.identity() {
         Identity::Emulator(_) => cores,
-        // Most cases have fewer workgroups than it has threads, and it compiles with one: the other
-        // engines would wait for it. A third process would compile once more for little.
-        Identity::Wgpu(Driver::SwiftShader) => cores.min(2),
-        Identity::Wgpu(Driver::Lavapipe { .. } | Driver::Other { .. }) | Identity::Cuda { .. } => 1,
+        // A second process of SwiftShader, for which the others wait, gains nothing: both compile.
+        Identity::Wgpu(_) | Identity::Cuda { .. } => 1,
     };
     let engine = Team::of(processes, || process(found, granted))?;
     Ok(for_all_stages(found, engine, settings))

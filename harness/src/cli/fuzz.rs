@@ -77,8 +77,8 @@ pub struct FuzzArgs {
     /// Whose forward pass backward stages go on from
     #[command(flatten)]
     pub chain: ChainArgs,
-    /// Threads for the oracle, and processes for an emulator, SwiftShader (two at most) or your program
-    /// [default: one for each core, and one process of your program]
+    /// Threads for the oracle, and processes for an emulator or your program [default: one for each core,
+    /// and one process of your program]
     #[arg(long, value_name = "J", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(hide_default_value = true)]
     pub jobs: u16,
