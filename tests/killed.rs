@@ -219,7 +219,7 @@ fn a_campaign_under_a_random_killer_loses_no_finding_and_hides_no_death() {
         println!("NOT EXERCISED: the random killer: there is no {DEVICE}\n{devices}");
         return;
     }
-    let count = cases(60);
+    let count = cases(100);
     let [quiet, killed] = ["quiet", "killed"].map(|_| tempfile::tempdir().expect("a folder"));
     let code = on_a_wrong_kernel(quiet.path(), count).wait().expect("it ends").code();
     assert_eq!(code, Some(1), "the kernel is wrong");
@@ -229,12 +229,20 @@ fn a_campaign_under_a_random_killer_loses_no_finding_and_hides_no_death() {
     working(&mut child);
     let mut random = Random::new(count);
     let mut harmed = BTreeMap::<u32, Harm>::new();
+    let mut last_was_young = false;
     let start = Instant::now();
     while child.try_wait().expect("ours").is_none() {
         sleep(Duration::from_millis(500 + random.below(2500) as u64));
         let Some(victim) = engines(&child).into_iter().find(|id| !harmed.contains_key(id)) else {
             continue;
         };
+        // Three deaths without an answer between them would end the engine's part. A second of processor time
+        // is enough to start and to compile a kernel, however busy the machine: of two victims in a row one
+        // had it.
+        let is_young = ticks(victim) < 100;
+        if is_young && last_was_young {
+            continue;
+        }
         let harm = match random.below(13) {
             0 => Harm::Signal("STOP"),
             1..4 => Harm::Garbage,
@@ -244,6 +252,7 @@ fn a_campaign_under_a_random_killer_loses_no_finding_and_hides_no_death() {
         };
         if harm.harm(victim) {
             harmed.insert(victim, harm);
+            last_was_young = is_young;
         }
     }
     let seconds = start.elapsed().as_secs();
@@ -253,12 +262,16 @@ fn a_campaign_under_a_random_killer_loses_no_finding_and_hides_no_death() {
     assert_eq!(told.given_up, Value::Null, "it never died three times in a row");
     // The last one may have had nothing to do any more.
     let sent = harmed.len() as u64;
-    assert!(!told.without.is_empty(), "a run without a result is a finding");
     assert!(
         sent > 1 && (sent - 1..=sent).contains(&told.deaths),
         "{sent} deaths, {} told: {harmed:?}",
         told.deaths
     );
+    let page =
+        splatcheck().args(["report", "-o", "page.html", "out"]).current_dir(killed.path()).status();
+    assert!(page.expect("it starts").success(), "the page is written");
+    let page = fs::read_to_string(killed.path().join("page.html")).expect("a page");
+    assert!(page.contains(&format!("{DEVICE}: its process ended ")), "the page hides the deaths");
     // A run that died is told as such; only all runs of a kind may have died.
     let died = |kind: &str| told.without.get(&kernel(kind)).copied().unwrap_or(0);
     let is_lost =

@@ -7,7 +7,7 @@ pub mod pictures;
 
 use crate::coverage::Coverage;
 use crate::gate::{EngineSummary, FindingSummary, Summary};
-use crate::report::shell_word;
+use crate::report::{rows, shell_word};
 use charts::ChartError;
 pub use maps::float;
 use maps::ratio;
@@ -215,6 +215,9 @@ fn engines(summary: &Summary) -> Markup {
                     }
                 }
             }
+        }
+        @for died in summary.engines.iter().filter_map(|e| rows::died(&e.id, e.deaths)) {
+            p { (died) }
         }
     }
 }

@@ -31,14 +31,20 @@ pub(super) fn engines(reports: &[EngineReport]) -> String {
 
 /// A line for every engine whose process did not last.
 pub(super) fn deaths(reports: &[EngineReport]) -> String {
-    let of = |report: &EngineReport| {
-        let (id, deaths) = (&report.id, report.deaths);
-        let times = if deaths == 1 { "once".to_owned() } else { format!("{deaths} times") };
-        format!(
-            "{id}: its process ended {times} in the middle of a request and was started again\n"
-        )
+    let line = |report: &EngineReport| Some(died(&report.id, report.deaths)? + "\n");
+    reports.iter().filter_map(line).collect()
+}
+
+/// How often an engine's process died, where it did.
+pub(super) fn died(id: &str, deaths: u64) -> Option<String> {
+    let times = match deaths {
+        0 => return None,
+        1 => "once".to_owned(),
+        _ => format!("{deaths} times"),
     };
-    reports.iter().filter(|report| report.deaths > 0).map(of).collect()
+    Some(format!(
+        "{id}: its process ended {times} in the middle of a request and was started again"
+    ))
 }
 
 /// Error / bound as people read it: two digits near 1, powers of ten beside it.
