@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const SEED: u64 = 1;
 
 /// The wide cases: a workload, a generator, and its turn.
-const WIDE: [(&str, &str, u64); 31] = [
+const WIDE: [(&str, &str, u64); 35] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
     // The same the other way round.
@@ -66,6 +66,10 @@ const WIDE: [(&str, &str, u64); 31] = [
     ("grid", "wide", 11),
     ("grid", "wide", 12),
     ("grid", "wide", 13),
+    ("grid", "wide", 14),
+    ("grid", "wide", 15),
+    ("grid", "wide", 16),
+    ("grid", "wide", 17),
 ];
 
 /// The cases.

@@ -22,11 +22,17 @@ const CELLS: [fn(usize, &mut Dice) -> f32; 3] = [
     |_, dice| 0.375 + 0.375 * dice.value(),
 ];
 
+/// Kinds of cases between the vertices of a mask.
+const BETWEEN: u64 = 5 * (NUMBERS.len() * CELLS.len()) as u64;
+
 /// Kinds of cases.
-pub(super) const KINDS: u64 = 5 * (NUMBERS.len() * CELLS.len()) as u64;
+pub(super) const KINDS: u64 = BETWEEN + 1;
 
 /// Points between the vertices of a mask with four cells an axis, on levels that are finer.
 pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
+    if turn % KINDS == BETWEEN {
+        return of_three_blocks(dice);
+    }
     let encoding = Encoding {
         lattice: at(&[Lattice::Cubic, Lattice::Cubic, Lattice::Simplex], turn / 2),
         interpolation: at(Interpolation::ALL, turn),
@@ -47,4 +53,11 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     let mask = (4.0, 5, at(&[5, 25, 125, 256], d as u64 - 1));
     let plan = Plan::new(encoding, [d, features], &[(7.5, 9, 81), (11.3, 13, 61)], positions);
     Plan { entry: at(&NUMBERS, turn), mask: Some(mask), ..plan }
+}
+
+/// A single level of one feature, of more points than two blocks have.
+fn of_three_blocks(dice: &mut Dice) -> Plan {
+    let positions = (0..513).map(|_| 0.5 + 0.5 * dice.value()).collect();
+    let plan = Plan::new(Encoding::default(), [1, 1], &[(7.5, 9, 11)], positions);
+    Plan { mask: Some((2.0, 3, 5)), ..plan }
 }

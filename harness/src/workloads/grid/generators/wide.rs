@@ -17,7 +17,10 @@ const VERTICES: u32 = (1 << 16) + 4;
 const SCALE: f32 = 65_539.0;
 
 /// Kinds of cases.
-pub(super) const KINDS: u64 = 14;
+pub(super) const KINDS: u64 = 18;
+
+/// The mask of a line.
+const MASK: Option<(f32, u32, u32)> = Some((2.0, 3, 5));
 
 /// The gradient of the last points, most of which 16 bits do not count. The others have none: beside 65,536
 /// terms the bound of a sum would hide a few.
@@ -46,21 +49,9 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
             Plan { gradient: of_the_last, ..plan }
         }
         // More levels than 8 bits count, and 33 x 300 x 8 features.
-        2 => {
-            let levels: Vec<_> = (0..300_u16).map(|l| (2.5 + f32::from(l), 4, 3)).collect();
-            let encoding = Encoding { crowded: Crowded::Tiled, ..Encoding::default() };
-            Plan::new(encoding, [1, 8], &levels, inside(33, dice))
-        }
+        2 => many_levels(dice),
         // More than 65,536 entries behind each other, and more than 65,536 of one level.
-        3 | 4 => {
-            let encoding = Encoding {
-                dense_stride: DenseStride::Never,
-                hash: Hash::Prime,
-                ..Encoding::default()
-            };
-            let levels = [(SCALE, VERTICES, 66_000), (11.3, 13, 257)];
-            Plan::new(encoding, [2, at(&[8, 1], turn)], &levels, inside(2 * 64, dice))
-        }
+        3 | 4 => many_entries([2, at(&[8, 1], turn)], dice),
         // Each of so many vertices has its entry.
         5 => {
             let levels = [(SCALE, VERTICES + 1, VERTICES + 8)];
@@ -78,8 +69,33 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
             let d = at(&[4, 2], turn);
             Plan::new(Encoding::default(), [d, 1], &[(1.0, 1, 1 << 16)], inside(d * 40, dice))
         }
+        // Gates of more points than 16 bits count, and of more levels than 8 bits do.
+        14 => Plan {
+            mask: MASK,
+            ..Plan::new(Encoding::default(), [1, 1], &[(2.5, 4, 5)], inside(POINTS, dice))
+        },
+        15 => Plan { mask: MASK, ..many_levels(dice) },
+        // As 8 and 9, with the quotient by an odd number of axes.
+        16 => Plan::new(Encoding::default(), [3, 1], &[(1.0, 1, 1 << 16)], inside(3 * 40, dice)),
+        // As 3 and 4, on each of four axes.
+        17 => many_entries([4, 1], dice),
         kind => few_entries(kind, dice),
     }
+}
+
+/// 300 levels of 8 features.
+fn many_levels(dice: &mut Dice) -> Plan {
+    let levels: Vec<_> = (0..300_u16).map(|l| (2.5 + f32::from(l), 4, 3)).collect();
+    let encoding = Encoding { crowded: Crowded::Tiled, ..Encoding::default() };
+    Plan::new(encoding, [1, 8], &levels, inside(33, dice))
+}
+
+/// More than 65,536 entries of one level, each of which a point may be beside.
+fn many_entries([d, features]: [usize; 2], dice: &mut Dice) -> Plan {
+    let encoding =
+        Encoding { dense_stride: DenseStride::Never, hash: Hash::Prime, ..Encoding::default() };
+    let levels = [(SCALE, VERTICES, 70_000), (11.3, 13, 257)];
+    Plan::new(encoding, [d, features], &levels, inside(d * 64, dice))
 }
 
 /// So many vertices share a few entries.
