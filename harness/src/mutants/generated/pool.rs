@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const SEED: u64 = 1;
 
 /// The wide cases: a workload, a generator, and its turn.
-const WIDE: [(&str, &str, u64); 35] = [
+const WIDE: [(&str, &str, u64); 37] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
     // The same the other way round.
@@ -70,6 +70,8 @@ const WIDE: [(&str, &str, u64); 35] = [
     ("grid", "wide", 15),
     ("grid", "wide", 16),
     ("grid", "wide", 17),
+    ("grid", "wide", 18),
+    ("grid", "wide", 19),
 ];
 
 /// The cases.

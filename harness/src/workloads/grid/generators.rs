@@ -12,7 +12,9 @@ mod lost;
 mod numbers;
 mod profiles;
 mod sharing;
+mod simplices;
 mod sizes;
+mod strides;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -136,6 +138,20 @@ pub const ALL: &[Row] = &[
         "features behind a mask: a coarse grid whose entries all points share",
         gates::KINDS,
         gates::plan,
+    ),
+    often(
+        "simplices",
+        &[Hazard::MaskWidth],
+        "points in simplices: far from the origin, below it, in few entries, on the planes between them",
+        simplices::KINDS,
+        simplices::plan,
+    ),
+    often(
+        "strides",
+        &[Hazard::ActiveMaskAsSet, Hazard::ThresholdEdge, Hazard::PartialTile],
+        "groups of lanes that one stride of a reduction alone brings together, and sums of 0, 1 and -1",
+        strides::KINDS,
+        strides::plan,
     ),
     Row {
         generator: Generator {

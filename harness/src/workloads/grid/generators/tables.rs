@@ -2,12 +2,10 @@
 
 use super::{Plan, at};
 use crate::dice::Dice;
-use splatcheck_reference::grid::{
-    Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, Skew,
-};
+use splatcheck_reference::grid::{Crowded, DenseStride, Encoding, Hash, Interpolation};
 
 /// Dimensions, vertices of an axis, entries.
-const TABLES: [(usize, u32, u32); 23] = [
+const TABLES: [(usize, u32, u32); 27] = [
     // As many entries as vertices, one more, one less.
     (2, 4, 16),
     (2, 4, 17),
@@ -37,24 +35,19 @@ const TABLES: [(usize, u32, u32); 23] = [
     (4, 3, 30),
     // With one vertex more the stride is 2^32.
     (4, u32::MAX, 64),
+    // Few enough entries for a block, 8 bits of which are 0, and so of their quotients by the vertices.
+    (4, 1, 256),
+    (2, 1, 256),
+    (4, 2, 1024),
+    // Dense with 2 x 3^3 vertices and not with 3^4: the first axis counts as the others do.
+    (4, 2, 60),
 ];
 
-/// Kinds of cases with those tables.
-const OF_TABLES: u64 = 3 * TABLES.len() as u64;
-
-/// Dimensions, scale and vertices of levels of simplices far from the origin, where a part of 2^-11 of the skew
-/// is a part of a cell, or one rounding of it another order of the axes.
-const FAR: [(usize, f32, u32); 4] =
-    [(1, 3001.0, 3003), (2, 3001.0, 3003), (4, 3001.0, 3003), (4, 1_000_003.0, 1_000_005)];
-
 /// Kinds of cases.
-pub(super) const KINDS: u64 = OF_TABLES + FAR.len() as u64;
+pub(super) const KINDS: u64 = 3 * TABLES.len() as u64;
 
 /// Points in and around the unit cube.
 pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
-    if let Some(kind) = (turn % KINDS).checked_sub(OF_TABLES) {
-        return far(at(&FAR, kind), dice);
-    }
     let (d, r, entries) = at(&TABLES, turn);
     let round = turn / TABLES.len() as u64;
     let encoding = Encoding {
@@ -70,15 +63,4 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     positions[..d].fill(1.0);
     let scale = f32::from(u16::try_from(r - 1).unwrap_or(u16::MAX));
     Plan::new(encoding, [d, at(&[1, 2], turn)], &[(scale, r, entries)], positions)
-}
-
-/// A level far from the origin; of the nearer ones beside it one whose stride is 1, which the bounds of the
-/// farthest, where the order of the axes is open, would hide.
-fn far((d, scale, vertices): (usize, f32, u32), dice: &mut Dice) -> Plan {
-    let encoding =
-        Encoding { lattice: Lattice::Simplex, skew: Skew::Simplex, ..Encoding::default() };
-    let positions = (0..64 * d).map(|_| 0.5 + 0.5 * dice.value()).collect();
-    let levels = [(scale, vertices, 509), (1.0, 1, 61)];
-    let count = if vertices > 1 << 16 { 1 } else { levels.len() };
-    Plan::new(encoding, [d, 1], &levels[..count], positions)
 }

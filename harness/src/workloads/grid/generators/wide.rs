@@ -17,7 +17,7 @@ const VERTICES: u32 = (1 << 16) + 4;
 const SCALE: f32 = 65_539.0;
 
 /// Kinds of cases.
-pub(super) const KINDS: u64 = 18;
+pub(super) const KINDS: u64 = 20;
 
 /// The mask of a line.
 const MASK: Option<(f32, u32, u32)> = Some((2.0, 3, 5));
@@ -79,6 +79,13 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
         16 => Plan::new(Encoding::default(), [3, 1], &[(1.0, 1, 1 << 16)], inside(3 * 40, dice)),
         // As 3 and 4, on each of four axes.
         17 => many_entries([4, 1], dice),
+        // Two warps on one row beyond 65,535, under two of the thresholds.
+        18 | 19 => {
+            let levels = [(SCALE, VERTICES + 1, VERTICES + 8)];
+            let encoding =
+                Encoding { interpolation: Interpolation::Nearest, ..Encoding::default() };
+            Plan::new(encoding, [1, 1], &levels, vec![1.0; 64])
+        }
         kind => few_entries(kind, dice),
     }
 }
