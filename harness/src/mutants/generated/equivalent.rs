@@ -24,6 +24,8 @@ pub struct Entry {
     pub cuda: Option<String>,
     /// The number of that line in its file, where others read the same.
     pub cuda_line: Option<u32>,
+    /// The number of the instruction's line of PTX, where others of the kernel read the same.
+    pub ptx_line: Option<u32>,
     /// The smallest input that could show a difference, where that is legal but larger than any case:
     /// then the mutant is not equivalent, only out of sight.
     pub beyond: Option<String>,
@@ -157,6 +159,7 @@ impl Entry {
         let number = record.source.as_ref().map(|source| source.line.line);
         kernel
             && (self.cuda_line.is_none() || self.cuda_line == number)
+            && self.ptx_line.is_none_or(|line| line == record.line)
             && matches(&self.instruction, &record.instruction)
             && matches(&self.change, &record.change)
     }
@@ -249,6 +252,11 @@ mod tests {
             assert_eq!(reason(&of_line, &record), expected, "line {number} with that text");
         }
         of_line.entries[0].cuda_line = None;
+        for (number, expected) in [(1, Some("z")), (2, None)] {
+            of_line.entries[0].ptx_line = Some(number);
+            assert_eq!(reason(&of_line, &record), expected, "line {number} of PTX");
+        }
+        of_line.entries[0].ptx_line = None;
         record.kernel = "k_buffer".to_owned();
         for (kernel, expected) in [("k", Some("z")), ("k_buffer", Some("z")), ("l", None)] {
             of_line.entries[0].kernel = kernel.to_owned();

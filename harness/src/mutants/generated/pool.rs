@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 const SEED: u64 = 1;
 
 /// The wide cases: a workload, a generator, and its turn.
-const WIDE: [(&str, &str, u64); 37] = [
+const WIDE: [(&str, &str, u64); 38] = [
     // An image of 257 tiles in x and two in y.
     ("splat", "sizes", 0),
     // The same the other way round.
@@ -72,6 +72,7 @@ const WIDE: [(&str, &str, u64); 37] = [
     ("grid", "wide", 17),
     ("grid", "wide", 18),
     ("grid", "wide", 19),
+    ("grid", "wide", 20),
 ];
 
 /// The cases.

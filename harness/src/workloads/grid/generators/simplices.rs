@@ -20,6 +20,9 @@ const SHAPES: [fn(&mut Dice) -> Plan; 10] = [
     |_| ties(),
 ];
 
+/// A fraction that two axes share, of as many bits as an f32 has.
+const TIED: f32 = 0.447_213_6;
+
 /// Kinds of cases.
 pub(super) const KINDS: u64 = SHAPES.len() as u64;
 
@@ -64,12 +67,12 @@ fn stride_1(dice: &mut Dice) -> Plan {
 }
 
 /// Points between two simplices, where two fractions are equal, beside points on one side: for each pair of
-/// axes a warp, the other two axes before and behind both. All numbers are exact.
+/// axes a warp, the other two axes before and behind both. Fractions are exact, products of weights are not.
 fn ties() -> Plan {
     let encoding = Encoding { position_offset: PositionOffset::Zero, ..simplices() };
     let pairs = (0..4).flat_map(|k| (0..k).map(move |j| (j, k)));
     let point = |(j, k): (usize, usize), lane: usize| {
-        let [first, second] = if lane.is_multiple_of(2) { [0.5, 0.5] } else { [0.625, 0.375] };
+        let [first, second] = if lane.is_multiple_of(2) { [TIED; 2] } else { [0.625, 0.375] };
         let mut others = [0.875, 0.125].into_iter();
         let mut fraction = |axis| match axis {
             axis if axis == j => first,

@@ -17,7 +17,7 @@ const VERTICES: u32 = (1 << 16) + 4;
 const SCALE: f32 = 65_539.0;
 
 /// Kinds of cases.
-pub(super) const KINDS: u64 = 20;
+pub(super) const KINDS: u64 = 21;
 
 /// The mask of a line.
 const MASK: Option<(f32, u32, u32)> = Some((2.0, 3, 5));
@@ -85,6 +85,13 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
             let encoding =
                 Encoding { interpolation: Interpolation::Nearest, ..Encoding::default() };
             Plan::new(encoding, [1, 1], &levels, vec![1.0; 64])
+        }
+        // A short list of points that 16 bits do not count.
+        20 => {
+            let encoding =
+                Encoding { interpolation: Interpolation::Nearest, ..Encoding::default() };
+            let positions = [vec![0.0; SIXTEEN_BITS], vec![1.0; 3]].concat();
+            Plan::new(encoding, [1, 1], &[(2.0, 3, 3)], positions)
         }
         kind => few_entries(kind, dice),
     }

@@ -25,8 +25,8 @@ type Numbers = (u32, u32, f32, u8, u32);
 /// The most entries that every rule rounds within 32 bits.
 const MOST: u32 = u32::MAX - 7;
 
-/// Tables that are known by hand.
-const TABLES: [Numbers; 18] = [
+/// Tables that are known by hand. As many as share no factor with the values of a rule: each table meets all.
+const TABLES: [Numbers; 19] = [
     // The last scale is 2047, or one ulp beside it.
     (3, 16, 2.0, 8, 1 << 19),
     // r^d is 2^32, which 32 bits take for 0, and just below.
@@ -49,9 +49,10 @@ const TABLES: [Numbers; 18] = [
     // A line whose vertices pass 8 bits, and 16.
     (1, 300, 1.3, 4, 1 << 20),
     (1, 70_000, 1.5, 3, 1 << 30),
-    // Ratios between which NVIDIA's log2f takes the next exponent.
-    (2, 16, f32::from_bits(0x3FB5_5552), 6, 1 << 20),
-    (2, 16, f32::from_bits(0x3FB5_5553), 6, 1 << 20),
+    (1, 65_535, 1.0, 2, 1 << 20),
+    // Ratios between which NVIDIA's log2f takes the next exponent, on both sides of the root of 2.
+    (2, 16, f32::from_bits(0x3FB5_04F2), 6, 1 << 20),
+    (2, 16, f32::from_bits(0x3FB5_04F3), 6, 1 << 20),
 ];
 
 /// Kinds of cases: the known tables, and as many that are drawn, by all rules that turns bring together.
@@ -61,11 +62,12 @@ pub const KINDS: u64 = 2 * TABLES.len() as u64 * 15;
 /// by what 8 or 16 bits take for none.
 const BESIDE: [u32; 5] = [0, 1, 2, 1 + (1 << 8), 1 + (1 << 16)];
 
-/// A table with about as many vertices as it may have entries.
-fn beside_the_border(dice: &mut Dice) -> Numbers {
+/// A table with about as many vertices as it may have entries, on a level whose entries are laid out for
+/// `beyond` more on an axis than the coarsest resolution says.
+fn beside_the_border(beyond: u32, dice: &mut Dice) -> Numbers {
     let d = 1 + dice.below(4);
     let coarsest = 1 + dice.below(40);
-    let vertices = coarsest.pow(d);
+    let vertices = (coarsest + beyond).pow(d);
     let beside = BESIDE[dice.below(5) as usize];
     let most = (vertices + beside).saturating_sub(1).max(1);
     (d, coarsest, 1.0, 1 + u8::from(dice.coin()), most)
@@ -89,9 +91,14 @@ pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
     let Generator { name, purpose, hazards, .. } = LEVEL_TABLES;
     let id = CaseId { workload: NAME, generator: name, seed, index };
     let dice = &mut Dice::new(seed, index);
+    // No two go through their values in the same steps.
+    let scale_rule = at(ScaleRule::ALL, turn / 3);
+    let dense_stride = at(DenseStride::ALL, turn / 5);
+    let floored = u32::from(scale_rule == ScaleRule::Floor);
+    let one_more = u32::from(dense_stride == DenseStride::ResolutionPlusOne);
     let (d, coarsest, ratio, levels, most_entries) = match turn % 4 {
         0 | 2 => at(&TABLES, turn / 2),
-        1 => beside_the_border(dice),
+        1 => beside_the_border(floored + one_more, dice),
         _ => any(dice),
     };
     let growth = Growth {
@@ -99,8 +106,7 @@ pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
         ratio,
         levels,
         most_entries,
-        // No two go through their values in the same steps.
-        scale_rule: at(ScaleRule::ALL, turn / 3),
+        scale_rule,
         entries_rule: at(EntriesRule::ALL, turn),
     };
     GrowthCase {
@@ -109,7 +115,7 @@ pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
         purpose: purpose.to_owned(),
         hazards: hazards.to_vec(),
         sizes: [d, at(&[2, 1, 4, 8], turn / 2)],
-        dense_stride: at(DenseStride::ALL, turn / 5),
+        dense_stride,
         growth,
     }
 }
