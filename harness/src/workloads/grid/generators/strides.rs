@@ -7,7 +7,8 @@ use crate::workloads::grid::case::LevelTable;
 use splatcheck_reference::grid::{Encoding, Interpolation, Outside, PositionOffset, RightCorner};
 
 /// By the turn and the warp size.
-const SHAPES: [fn(u64, u32) -> Plan; 7] = [
+const SHAPES: [fn(u64, u32) -> Plan; 8] = [
+    |_, lanes| last_alone(lanes),
     |_, lanes| longer_than_half(lanes),
     |_, lanes| halves(lanes),
     |turn, _| signs(at(&[4, 2], turn)),
@@ -17,12 +18,15 @@ const SHAPES: [fn(u64, u32) -> Plan; 7] = [
     |_, lanes| beside_a_vertex(RightCorner::FloorPlusOne, 0.3125, lanes),
 ];
 
-/// Kinds of cases: each shape twice, since a case has a part of the settings.
-pub(super) const KINDS: u64 = 2 * SHAPES.len() as u64;
+/// Cases of a shape, each of which may have another part of the settings.
+const EACH: u64 = 4;
+
+/// Kinds of cases.
+pub(super) const KINDS: u64 = EACH * SHAPES.len() as u64;
 
 /// On a level of four cells, where a corner is at a multiple of a quarter.
 pub(super) fn plan(turn: u64, lane_width: u32, _dice: &mut Dice) -> Plan {
-    at(&SHAPES, turn / 2)(turn, lane_width)
+    at(&SHAPES, turn / EACH)(turn, lane_width)
 }
 
 /// Each point adds to one entry.
@@ -34,6 +38,11 @@ fn nearest(features: usize, positions: Vec<f32>) -> Plan {
         ..Encoding::default()
     };
     Plan::new(encoding, [1, features], &[(4.0, 5, 5)], positions)
+}
+
+/// A warp whose last lane alone has a key.
+fn last_alone(lanes: u32) -> Plan {
+    nearest(2, (0..lanes).map(|lane| if lane + 1 == lanes { 0.25 } else { -1.0 }).collect())
 }
 
 /// A run of one lane more than half a warp: after the largest stride its first lane has the sum of all but one,
