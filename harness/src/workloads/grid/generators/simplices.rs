@@ -9,7 +9,7 @@ const SHAPES: [fn(&mut Dice) -> Plan; 10] = [
     |dice| far([1, 2], (3001.0, 3003, 509), dice),
     |dice| far([2, 2], (3001.0, 3003, 509), dice),
     |dice| far([4, 2], (3001.0, 3003, 509), dice),
-    |dice| far([4, 1], (1_000_003.0, 1_000_005, 509), dice),
+    |dice| far([4, 1], (100_003.0, 100_005, 509), dice),
     |dice| below_0(Skew::Simplex, &[(11.3, u32::MAX, 61), (2.0, 3, 61)], dice),
     |dice| below_0(Skew::None, &[(2.0, 3, 61)], dice),
     stride_1,
