@@ -20,9 +20,6 @@ const SHAPES: [fn(&mut Dice) -> Plan; 10] = [
     |_| ties(),
 ];
 
-/// A fraction that two axes share, of as many bits as an f32 has.
-const TIED: f32 = 0.447_213_6;
-
 /// Kinds of cases.
 pub(super) const KINDS: u64 = SHAPES.len() as u64;
 
@@ -71,8 +68,9 @@ fn stride_1(dice: &mut Dice) -> Plan {
 fn ties() -> Plan {
     let encoding = Encoding { position_offset: PositionOffset::Zero, ..simplices() };
     let pairs = (0..4).flat_map(|k| (0..k).map(move |j| (j, k)));
-    let point = |(j, k): (usize, usize), lane: usize| {
-        let [first, second] = if lane.is_multiple_of(2) { [TIED; 2] } else { [0.625, 0.375] };
+    let point = |(j, k): (usize, usize), lane: u8| {
+        let tied = 0.4 + 0.007_31 * f32::from(lane);
+        let [first, second] = if lane.is_multiple_of(2) { [tied; 2] } else { [0.625, 0.375] };
         let mut others = [0.875, 0.125].into_iter();
         let mut fraction = |axis| match axis {
             axis if axis == j => first,

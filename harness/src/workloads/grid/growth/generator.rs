@@ -26,7 +26,7 @@ type Numbers = (u32, u32, f32, u8, u32);
 const MOST: u32 = u32::MAX - 7;
 
 /// Tables that are known by hand. As many as share no factor with the values of a rule: each table meets all.
-const TABLES: [Numbers; 19] = [
+const TABLES: [Numbers; 23] = [
     // The last scale is 2047, or one ulp beside it.
     (3, 16, 2.0, 8, 1 << 19),
     // r^d is 2^32, which 32 bits take for 0, and just below.
@@ -53,6 +53,13 @@ const TABLES: [Numbers; 19] = [
     // Ratios between which NVIDIA's log2f takes the next exponent, on both sides of the root of 2.
     (2, 16, f32::from_bits(0x3FB5_04F2), 6, 1 << 20),
     (2, 16, f32::from_bits(0x3FB5_04F3), 6, 1 << 20),
+    // One whose logarithm the last coefficient of log2f's polynomial decides.
+    (2, 16, f32::from_bits(0x3FB2_3D37), 12, 1 << 20),
+    // A line with more vertices than entries, and with as many fewer as 8 and 16 bits take for none; a cube
+    // with one more.
+    (1, 19, 1.0, 2, 18),
+    (1, 19, 1.0, 1, 19 + (1 << 16)),
+    (3, 7, 1.0, 1, 342),
 ];
 
 /// Kinds of cases: the known tables, and as many that are drawn, by all rules that turns bring together.
