@@ -227,6 +227,11 @@ fn any(_: usize, dice: &mut Dice) -> f32 {
     dice.value()
 }
 
+/// So many numbers of points in the unit cube.
+fn inside(count: usize, dice: &mut Dice) -> Vec<f32> {
+    (0..count).map(|_| 0.5 + 0.5 * dice.value()).collect()
+}
+
 /// The entry that a turn chooses.
 fn at<T: Copy>(all: &[T], turn: u64) -> T {
     all[usize::try_from(turn % all.len() as u64).unwrap_or(0)]

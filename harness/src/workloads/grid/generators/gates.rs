@@ -1,6 +1,6 @@
 //! Features behind a mask.
 
-use super::{Plan, any, at};
+use super::{Plan, any, at, inside};
 use crate::dice::Dice;
 use splatcheck_reference::grid::{Encoding, Interpolation, Lattice, Outside};
 
@@ -57,7 +57,7 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
 
 /// A single level of one feature, of more points than two blocks have.
 fn of_three_blocks(dice: &mut Dice) -> Plan {
-    let positions = (0..513).map(|_| 0.5 + 0.5 * dice.value()).collect();
+    let positions = inside(513, dice);
     let plan = Plan::new(Encoding::default(), [1, 1], &[(7.5, 9, 11)], positions);
     Plan { mask: Some((2.0, 3, 5)), ..plan }
 }

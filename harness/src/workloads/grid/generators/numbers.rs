@@ -1,6 +1,6 @@
 //! Entries and gradients that are hard to multiply and add.
 
-use super::{Plan, any, at};
+use super::{Plan, any, at, inside};
 use crate::dice::Dice;
 use splatcheck_reference::grid::{Encoding, Interpolation};
 
@@ -36,7 +36,7 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     let rounds = turn / NUMBERS.len() as u64;
     let interpolation = at(&[Interpolation::Linear, Interpolation::Smoothstep], rounds);
     let encoding = Encoding { interpolation, ..Encoding::default() };
-    let positions = (0..48 * 2).map(|_| 0.5 + 0.5 * dice.value()).collect();
+    let positions = inside(48 * 2, dice);
     let plan = Plan::new(encoding, [2, 2], &[(2.5, 4, 16), (9.0, 10, 40)], positions);
     Plan { entry, gradient, ..plan }
 }

@@ -1,6 +1,6 @@
 //! Points in simplices: far from the origin, below it, in few entries, and on the planes between simplices.
 
-use super::{Plan, at};
+use super::{Plan, at, inside};
 use crate::dice::Dice;
 use splatcheck_reference::grid::{DenseStride, Encoding, Lattice, PositionOffset, Skew};
 
@@ -31,11 +31,6 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
 /// Simplices that nothing has moved.
 fn simplices() -> Encoding {
     Encoding { lattice: Lattice::Simplex, ..Encoding::default() }
-}
-
-/// Numbers of points in the unit cube.
-fn inside(count: usize, dice: &mut Dice) -> Vec<f32> {
-    (0..count).map(|_| 0.5 + 0.5 * dice.value()).collect()
 }
 
 /// A level far from the origin, where a part of 2^-11 of the skew is a part of a cell, or one rounding of it

@@ -1,6 +1,6 @@
 //! Counts about those of warps, workgroups, levels and chunks of features.
 
-use super::{Plan, at};
+use super::{Plan, at, inside};
 use crate::dice::Dice;
 use splatcheck_reference::grid::{Encoding, Interpolation};
 
@@ -20,7 +20,7 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     if turn % KINDS == OF_COUNTS {
         // A second block of points with four numbers each.
         let encoding = Encoding { interpolation: Interpolation::Nearest, ..Encoding::default() };
-        let positions = (0..257 * 4).map(|_| 0.5 + 0.5 * dice.value()).collect();
+        let positions = inside(257 * 4, dice);
         return Plan::new(encoding, [4, 1], &[(2.5, 4, 61)], positions);
     }
     let points = at(&POINTS, turn);
@@ -29,6 +29,6 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
     let features = at(&FEATURES, turn / 8 + turn);
     let grown = |level: u8| (2.5 + 1.5 * f32::from(level), 4 + 2 * u32::from(level), 48);
     let levels: Vec<_> = (0..levels).map(grown).collect();
-    let positions = (0..points * d).map(|_| 0.5 + 0.5 * dice.value()).collect();
+    let positions = inside(points * d, dice);
     Plan::new(Encoding::default(), [d, features], &levels, positions)
 }

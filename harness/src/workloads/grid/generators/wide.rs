@@ -1,7 +1,7 @@
 //! Numbers that neither 8 nor 16 bits hold: points, vertices, entries, levels times features, and the list of
 //! one entry.
 
-use super::{Plan, at};
+use super::{Plan, at, inside};
 use crate::dice::Dice;
 use splatcheck_reference::grid::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, RightCorner, Skew,
@@ -26,11 +26,6 @@ const MASK: Option<(f32, u32, u32)> = Some((2.0, 3, 5));
 /// terms the bound of a sum would hide a few.
 fn of_the_last(point: usize, dice: &mut Dice) -> f32 {
     if point < SIXTEEN_BITS - 8 { 0.0 } else { dice.value() }
-}
-
-/// Points in the unit cube.
-fn inside(count: usize, dice: &mut Dice) -> Vec<f32> {
-    (0..count).map(|_| 0.5 + 0.5 * dice.value()).collect()
 }
 
 /// One kind a turn.
