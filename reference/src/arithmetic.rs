@@ -9,8 +9,8 @@
 //! * [`Dual`]: the f64 value and its derivatives, the check of the hand-written backward stages.
 //!
 //! No platform function is called: `exp` and `ln` are our own, and `sqrt`, the four operations and
-//! comparisons are exact IEEE 754 operations. rustc never contracts `a * b + c`, so results have
-//! the same bits on every machine.
+//! comparisons are exact IEEE 754 operations. rustc never contracts `a * b + c`, and where a sum is meant to
+//! be fused ([`Arith::mul_add`]) it is so on every machine, so results have the same bits on all of them.
 
 mod bounded;
 mod dual;
@@ -107,6 +107,14 @@ pub trait Arith:
     #[must_use]
     fn exp(self) -> Self;
 
+    /// e to the power `self`, where that is 0 or less and the result matters only above e^-708; elsewhere any
+    /// number. Rows are spared what [`Self::exp`] does at the ends of its domain.
+    #[must_use]
+    #[inline(always)]
+    fn exp_of_power(self) -> Self {
+        self.exp()
+    }
+
     /// Square root.
     #[must_use]
     fn sqrt(self) -> Self;
@@ -118,6 +126,14 @@ pub trait Arith:
     /// The larger of two numbers; `other` where `self` is NaN.
     #[must_use]
     fn max(self, other: Self) -> Self;
+
+    /// `self * factor + term`, whose f64 is rounded once (IEEE 754-2019, 5.4.1, fusedMultiplyAdd): half of the
+    /// walk's operations are such sums. f32 rounds twice, as programs may.
+    #[must_use]
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        self * factor + term
+    }
 
     /// The number `self`, whose derivative is by definition that of `other`: how a forward stage
     /// states a convention's gradient where that is not the derivative of the image. Only [`Dual`]

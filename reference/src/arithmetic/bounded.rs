@@ -309,6 +309,15 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
         Self::splat(self.value, Bounded::from_f64(c))
     }
 
+    /// The value is rounded once, the radius is that of two roundings: a program may do either. It holds for
+    /// the value too, since it counts 2^-52 of the product and of the sum, where the value errs by 2^-53 of
+    /// itself.
+    #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        let sum = self * factor + term;
+        Self { value: self.value.mul_add(factor.value, term.value), ..sum }
+    }
+
     #[inline(always)]
     fn exp(self) -> Self {
         let (v, one) = (self.value.exp(), self.value.like(1.0));

@@ -121,6 +121,12 @@ impl<const N: usize> Arith for Dual<N> {
     }
 
     #[inline(always)]
+    fn mul_add(self, factor: Self, term: Self) -> Self {
+        let sum = self * factor + term;
+        Self { value: self.value.mul_add(factor.value, term.value), ..sum }
+    }
+
+    #[inline(always)]
     fn exp(self) -> Self {
         let value = elementary::exp(self.value);
         self.chain(value, value)

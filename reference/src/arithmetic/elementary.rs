@@ -23,6 +23,8 @@ const Q: [f64; 10] = [
 ];
 /// Adding and subtracting 1.5 2^52 rounds to the nearest integer, which is then in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0;
+/// Least argument of a positive [`exp`].
+const LOWEST: f64 = -708.0;
 /// Largest relative error of [`exp`] on [-708, 709]: 2^-52.
 pub(crate) const EXP_ERROR: f64 = f64::EPSILON;
 
@@ -31,8 +33,9 @@ pub(crate) const EXP_ERROR: f64 = f64::EPSILON;
 ///
 /// x = k ln 2 + r with |r| <= ln(2)/2: k is an integer below 2^11, k `LN2_HI` is exact, and the
 /// difference to it is exact by Sterbenz's lemma or has a result below 1, so r carries an absolute
-/// error below 2^-53 + 2^-54. The polynomial adds 2^-55.8, its evaluation less than one rounding of
-/// the final sum (the tail r^2 q(r) is below 0.07), the scaling by 2^k none.
+/// error below 2^-53 + 2^-55, all products being fused with the sums they go into. The polynomial adds
+/// 2^-55.8, its evaluation less than one rounding of the final sum (the tail r^2 q(r) is below 0.07), the
+/// scaling by 2^k none.
 ///
 /// Source of the method: Cody and Waite, Software Manual for the Elementary Functions, 1980.
 #[must_use]
@@ -58,23 +61,37 @@ impl Exponent for f64 {
 #[inline(always)]
 pub(super) fn exp_lanes<L: Exponent>(x: L) -> L {
     let c = |value| x.splat(value);
-    let shifted = x * c(std::f64::consts::LOG2_E) + c(ROUND);
-    let k = shifted - c(ROUND);
-    let r = (x - k * c(LN2_HI)) - k * c(LN2_LO);
-    // Estrin's scheme: the longest chain is half of Horner's.
-    let pair = |i: usize| c(Q[i]) + c(Q[i + 1]) * r;
-    let (r2, r4) = (r * r, (r * r) * (r * r));
-    let low = (pair(0) + pair(2) * r2) + (pair(4) + pair(6) * r2) * r4;
-    let q = low + (pair(8) * r4) * r4;
-    let m = c(1.0) + (r + r2 * q);
-    // The low bits of `shifted` hold k in two's complement; k is added to the exponent. m is in
-    // [0.7, 1.42], so for x in the domain the exponent stays that of a normal number.
-    let scaled = m.shift_exponent(shifted);
-    let low = c(0.0).or_else(x.lt(c(-708.0)), scaled);
+    let scaled = exp_within(x);
+    let low = c(0.0).or_else(x.lt(c(LOWEST)), scaled);
     let high = c(f64::INFINITY).or_else(c(709.0).lt(x), low);
     // Every number but NaN is below 1 or above 0.
     let nan = x.and(x.not(x.lt(c(1.0))), x.not(c(0.0).lt(x)));
     x.or_else(nan, high)
+}
+
+/// [`exp`] of every lane that is 0 or less, but for e^-708 below -708; any number in a lane above 0. NaN gives NaN,
+/// but for one whose lowest twelve bits are not all 0, which no operation makes.
+#[inline(always)]
+pub(super) fn exp_of_power<L: Exponent>(x: L) -> L {
+    exp_within(x.splat(LOWEST).max(x))
+}
+
+/// [`exp`] of every lane in [-708, 709]; elsewhere any number.
+#[inline(always)]
+fn exp_within<L: Exponent>(x: L) -> L {
+    let c = |value| x.splat(value);
+    let shifted = x.mul_add(c(std::f64::consts::LOG2_E), c(ROUND));
+    let k = shifted - c(ROUND);
+    let r = k.mul_add(c(-LN2_LO), k.mul_add(c(-LN2_HI), x));
+    // Estrin's scheme: the longest chain is half of Horner's.
+    let pair = |i: usize| c(Q[i + 1]).mul_add(r, c(Q[i]));
+    let (r2, r4) = (r * r, (r * r) * (r * r));
+    let four = |i: usize| pair(i + 2).mul_add(r2, pair(i));
+    let q = pair(8).mul_add(r4, four(4)).mul_add(r4, four(0));
+    let m = c(1.0) + r2.mul_add(q, r);
+    // The low bits of `shifted` hold k in two's complement; k is added to the exponent. m is in
+    // [0.7, 1.42], so for x in the domain the exponent stays that of a normal number.
+    m.shift_exponent(shifted)
 }
 
 /// Largest relative error of [`ln`]: 2^-50, where the result is not near zero; see there.
@@ -200,6 +217,21 @@ mod tests {
         assert_eq!(exp(709.1), f64::INFINITY, "no overflow above the domain");
         assert_eq!(exp(f64::NEG_INFINITY).to_bits(), 0, "exp(-inf) is not 0");
         assert!(exp(f64::NAN).is_nan(), "NaN is lost");
+    }
+
+    #[test]
+    fn exp_of_power_is_exp_where_that_matters() {
+        let bits = |x: f64| (exp_of_power(x).to_bits(), exp(x).to_bits());
+        for i in 0..100_000 {
+            for x in [-708.0 * f64::from(i) / 100_000.0, -1.0 / f64::from(i + 1)] {
+                let (of_power, exp) = bits(x);
+                assert_eq!(of_power, exp, "x = {x:e}");
+            }
+        }
+        for below in [-709.0, -1e300, f64::NEG_INFINITY] {
+            assert_eq!(bits(below).0, exp(-708.0).to_bits(), "x = {below:e}");
+        }
+        assert!(exp_of_power(f64::NAN).is_nan() && exp_of_power(-f64::NAN).is_nan(), "NaN is lost");
     }
 
     #[test]

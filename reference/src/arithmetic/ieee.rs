@@ -4,7 +4,7 @@ use super::one_lane::one_lane;
 use super::{Arith, Lanes, Scalar, Truth, elementary};
 
 macro_rules! ieee {
-    ($float:ty, $from_f64:expr, $exp:expr, $ln:expr) => {
+    ($float:ty, $from_f64:expr, $exp:expr, $ln:expr, $mul_add:expr) => {
         impl Arith for $float {
             #[inline(always)]
             fn like(self, c: f64) -> Self {
@@ -19,6 +19,11 @@ macro_rules! ieee {
             #[inline(always)]
             fn sqrt(self) -> Self {
                 <$float>::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                $mul_add(self, factor, term)
             }
 
             #[inline(always)]
@@ -82,8 +87,12 @@ fn to_f32(x: f64) -> f32 {
     x as f32
 }
 
-ieee!(f64, |x: f64| x, elementary::exp, elementary::ln);
+ieee!(f64, |x: f64| x, elementary::exp, elementary::ln, f64::mul_add);
 // exp and ln in f32 round the f64 result once: within 0.5 + 2^-28 ulp.
-ieee!(f32, to_f32, |x: f32| to_f32(elementary::exp(f64::from(x))), |x: f32| to_f32(
-    elementary::ln(f64::from(x))
-));
+ieee!(
+    f32,
+    to_f32,
+    |x: f32| to_f32(elementary::exp(f64::from(x))),
+    |x: f32| to_f32(elementary::ln(f64::from(x))),
+    |x, factor, term| x * factor + term
+);

@@ -1,9 +1,9 @@
 //! Rows of f64 and of f32 in the processor's vector registers, chosen at run time.
 //!
 //! Every operation is the IEEE 754 operation of the scalar, lane by lane, so rows of any width give
-//! the same bits. Nothing is fused: `mul_add` is not used.
+//! the same bits. Nothing is fused but [`Arith::mul_add`] of f64, by name.
 
-use super::elementary::{Exponent, exp_lanes};
+use super::elementary::{Exponent, exp_lanes, exp_of_power};
 use super::{Arith, LaneJob, Lanes, Scalar, Walk};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -38,7 +38,7 @@ macro_rules! operator {
 /// What is the same for both kinds of rows but for pulp's names: all of it but `exp`.
 macro_rules! row {
     (
-        $row:ident of $float:ty: $lanes:ident, $mask:ident, $count:ident, $exp:expr;
+        $row:ident of $float:ty: $lanes:ident, $mask:ident, $count:ident, $exp:expr, $exp_of_power:expr, $mul_add:expr;
         $add:ident $sub:ident $mul:ident $div:ident $neg:ident $sqrt:ident $abs:ident;
         $splat:ident $less:ident $and:ident $not:ident $first:ident $select:ident
     ) => {
@@ -80,8 +80,18 @@ macro_rules! row {
             }
 
             #[inline(always)]
+            fn exp_of_power(self) -> Self {
+                $exp_of_power(self)
+            }
+
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 self.with(self.simd.$sqrt(self.lanes))
+            }
+
+            #[inline(always)]
+            fn mul_add(self, factor: Self, term: Self) -> Self {
+                $mul_add(self, factor, term)
             }
 
             #[inline(always)]
@@ -150,16 +160,26 @@ macro_rules! row {
 }
 
 row!(
-    Row of f64: f64s, m64s, F64_LANES, exp_lanes;
+    Row of f64: f64s, m64s, F64_LANES, exp_lanes, exp_of_power, fused;
     add_f64s sub_f64s mul_f64s div_f64s neg_f64s sqrt_f64s abs_f64s;
     splat_f64s less_than_f64s and_m64s not_m64s first_true_m64s select_f64s
 );
 
 row!(
-    Row32 of f32: f32s, m32s, F32_LANES, exp_of_singles;
+    Row32 of f32: f32s, m32s, F32_LANES, exp_of_singles, exp_of_singles, unfused;
     add_f32s sub_f32s mul_f32s div_f32s neg_f32s sqrt_f32s abs_f32s;
     splat_f32s less_than_f32s and_m32s not_m32s first_true_m32s select_f32s
 );
+
+#[inline(always)]
+fn fused<S: Simd>(x: Row<S>, factor: Row<S>, term: Row<S>) -> Row<S> {
+    x.with(x.simd.mul_add_f64s(x.lanes, factor.lanes, term.lanes))
+}
+
+#[inline(always)]
+fn unfused<S: Simd>(x: Row32<S>, factor: Row32<S>, term: Row32<S>) -> Row32<S> {
+    x * factor + term
+}
 
 /// The most numbers of a row of f32: a block of pixels has no more.
 const SINGLES: usize = 8;

@@ -110,6 +110,7 @@ impl Remainder {
 
     /// The order in which this remainder can be known.
     #[must_use]
+    #[inline(always)]
     pub const fn walk(self) -> WalkOrder {
         match self {
             Self::Behind | Self::Buffer | Self::State => WalkOrder::Back,

@@ -54,7 +54,7 @@ impl<A: Arith> AlongY<A> {
 /// [`sigma`] where a column and a row of pixels meet.
 #[inline(always)]
 pub(crate) fn sigma_along<A: Arith>(x: &AlongX<A>, y: &AlongY<A>) -> A {
-    x.dx.like(0.5) * (x.square + y.square) + x.cross * y.dy
+    x.cross.mul_add(y.dy, x.dx.like(0.5) * (x.square + y.square))
 }
 
 /// [`sigma_terms`] where a column and a row of pixels meet.
@@ -181,6 +181,27 @@ pub(crate) fn alpha_vjp_along<A: Arith>(
     }
 }
 
+/// The six numbers of [`alpha_vjp`], without extra roundings, each as the two factors of a product: a sum of
+/// them is rounded once a term.
+#[inline(always)]
+pub(crate) fn alpha_vjp_factors<A: Arith>(
+    conic: [A; 3],
+    (x, y): (AlongX<A>, AlongY<A>),
+    [opacity, gauss, v_alpha]: [A; 3],
+) -> [[A; 2]; 6] {
+    let (x, y) = (SlopeX::beside(&x), SlopeY::beside(conic, &y));
+    let v_power = (opacity * gauss) * v_alpha;
+    let (minus, minus_half) = (-v_power, v_power.like(-0.5) * v_power);
+    [
+        [minus, x.own + y.cross],
+        [minus, x.cross + y.own],
+        [minus_half, x.square],
+        [minus, x.dx * y.dy],
+        [minus_half, y.square],
+        [gauss, v_alpha],
+    ]
+}
+
 /// An intermediate that is one product.
 #[inline(always)]
 pub(crate) fn one_term<A: Arith>(product: A, extra: ExtraRoundings) -> A {
@@ -212,9 +233,9 @@ pub fn blend_vjp<A: Arith>(
     let mut v_alpha = alpha.like(0.0);
     for (((&color, &v), behind), v_color) in color.iter().zip(v_pixel).zip(behind).zip(v_color) {
         *v_color = one_term(weight * v, extra);
-        v_alpha = v_alpha + ((color - *behind) * t) * v;
+        v_alpha = ((color - *behind) * t).mul_add(v, v_alpha);
         v_alpha = rounded!(v_alpha, extra, [(color * t) * v, (*behind * t) * v]);
-        let blended = alpha * color + one_minus * *behind;
+        let blended = alpha.mul_add(color, one_minus * *behind);
         let before = *behind;
         *behind = rounded!(blended, extra, [alpha * color, before, alpha * before]);
     }

@@ -12,12 +12,11 @@
 
 use crate::arithmetic::{ExtraRoundings, LaneJob, Lanes, Scalar, Walk, rounded};
 use crate::splat::convention::{ClampGradient, Convention, StopRule};
-use crate::splat::pair::{one_term, sigma, sigma_terms};
+use crate::splat::pair::{AlongX, AlongY, one_term, sigma_along, sigma_terms_along};
 use crate::splat::reach::{Footprint, footprints};
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Pixel, Tile};
 use crate::splat::view::RasterView;
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// The image.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +53,8 @@ impl<L: Lanes> Splat<L> {
 /// alpha of some pixels: the clamped opacity, what it was made of, and where it counts.
 #[derive(Clone, Copy)]
 pub(crate) struct Alpha<L: Lanes> {
-    pub(crate) offset: [L; 2],
+    /// What the power is made of.
+    pub(crate) along: (AlongX<L>, AlongY<L>),
     pub(crate) gauss: L,
     pub(crate) alpha: L,
     pub(crate) visible: L::Mask,
@@ -67,10 +67,13 @@ pub(crate) fn alpha_at<L: Lanes>(
     constants: &Constants<L>,
     [x, y]: [L; 2],
 ) -> Alpha<L> {
-    let offset = [splat.mean2d[0] - x, splat.mean2d[1] - y];
-    let power = -sigma(splat.conic, offset[0], offset[1]);
-    let power = rounded!(power, constants.extra, sigma_terms(splat.conic, offset[0], offset[1]));
-    let gauss = power.exp();
+    let along = (
+        AlongX::new(splat.conic, splat.mean2d[0] - x),
+        AlongY::new(splat.conic, splat.mean2d[1] - y),
+    );
+    let power = -sigma_along(&along.0, &along.1);
+    let power = rounded!(power, constants.extra, sigma_terms_along(&along.0, &along.1));
+    let gauss = power.exp_of_power();
     let raw = one_term(splat.opacity * gauss, constants.extra);
     let clamped = constants.alpha_max.min(raw);
     let alpha = match constants.clamp_gradient {
@@ -84,7 +87,7 @@ pub(crate) fn alpha_at<L: Lanes>(
     };
     let above = constants.zero.lt(power);
     let below = alpha.lt(constants.alpha_min);
-    Alpha { offset, gauss, alpha, visible: x.and(x.not(above), x.not(below)) }
+    Alpha { along, gauss, alpha, visible: x.and(x.not(above), x.not(below)) }
 }
 
 /// The convention's constants in every lane.
@@ -177,8 +180,8 @@ struct TileState<S> {
 
 impl<S: Scalar> TileState<S> {
     fn new(tile: &Tile<S>, channels: usize) -> Self {
-        let (zero, one) = ([S::from_f64(0.0); BLOCK], S::from_f64(1.0));
-        let block = Block { transmittance: [one; BLOCK], stopped: [one; BLOCK], last: zero };
+        let [zero, one] = [0.0, 1.0].map(|x| PerPixel::all(S::from_f64(x)));
+        let block = Block { transmittance: one, stopped: one, last: zero };
         let mut blocks = vec![block; tile.len()];
         for pixel in tile.pixels(0) {
             blocks[pixel.block].stopped[pixel.lane] = zero[0];
@@ -294,12 +297,12 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
                 if alive == 0 {
                     return state;
                 }
-                let rows = entries.rows(entry);
+                let blocks = entries.blocks(entry);
                 let walk = Walker { tile, constants: &constants, state: &mut state };
                 // Written out, so that three channels are a number known to the compiler.
                 alive -= match *entries.color(i, channels) {
-                    [r, g, b] => walk.blend(rows, &Layer::new(entry, &[r, g, b], lanes)),
-                    ref color => walk.blend(rows, &Layer::new(entry, color, lanes)),
+                    [r, g, b] => walk.blend(blocks, &Layer::new(entry, &[r, g, b], lanes)),
+                    ref color => walk.blend(blocks, &Layer::new(entry, color, lanes)),
                 };
             }
         }
@@ -333,22 +336,17 @@ struct Walker<'a, L: Lanes> {
 impl<L: Lanes> Walker<'_, L> {
     /// Blends a Gaussian into all blocks that it may reach; returns how many pixels it stopped.
     #[inline(always)]
-    fn blend(
-        self,
-        rows: impl Iterator<Item = (usize, Range<usize>)>,
-        layer: &Layer<'_, L>,
-    ) -> usize {
+    fn blend(self, blocks: impl Iterator<Item = usize>, layer: &Layer<'_, L>) -> usize {
         let Self { tile, constants, state } = self;
         let (channels, mut stopped) = (layer.color.len(), 0);
-        for (row, columns) in rows {
-            for column in columns {
-                let at = row * tile.blocks[0] + column;
-                let block = &mut state.blocks[at];
-                let colors = &mut state.colors[at * channels..(at + 1) * channels];
-                let samples = [&tile.samples[0][column], &tile.samples[1][row]];
-                for lane in (0..BLOCK).step_by(L::LANES) {
-                    stopped += blend(layer, constants, samples, block, colors, lane);
-                }
+        for at in blocks {
+            let block = &mut state.blocks[at];
+            // As many as the colour has, which the compiler may know.
+            let colors = &mut state.colors[at * channels..][..channels];
+            let [column, row] = tile.places[at];
+            let samples = [&tile.samples[0][column], &tile.samples[1][row]];
+            for lane in (0..BLOCK).step_by(L::LANES) {
+                stopped += blend(layer, constants, samples, block, colors, lane);
             }
         }
         stopped
@@ -381,9 +379,11 @@ fn blend<L: Lanes>(
     let next = t * (constants.one - alpha);
     let stops = mark.and(live, constants.stops(next));
     let takes = mark.and(live, mark.not(stops));
-    let weight = (alpha * t).or_else(takes, constants.zero);
+    let weight = alpha * t;
     for (slot, &color) in colors.iter_mut().zip(layer.color) {
-        (mark.load(&slot[lane..]) + mark.splat(color) * weight).store(&mut slot[lane..]);
+        let before = mark.load(&slot[lane..]);
+        let after = mark.splat(color).mul_add(weight, before);
+        after.or_else(takes, before).store(&mut slot[lane..]);
     }
     next.or_else(takes, t).store(&mut block.transmittance[lane..]);
     mark.or_else(takes, mark.load(&block.last[lane..])).store(&mut block.last[lane..]);
@@ -391,8 +391,8 @@ fn blend<L: Lanes>(
         return 0;
     }
     constants.one.or_else(stops, stopped).store(&mut block.stopped[lane..]);
-    let mut ones = [L::Elem::from_f64(0.0); BLOCK];
-    constants.one.or_else(stops, constants.zero).store(&mut ones);
+    let mut ones = PerPixel::all(L::Elem::from_f64(0.0));
+    constants.one.or_else(stops, constants.zero).store(&mut ones[..]);
     ones.iter().filter(|one| one.value() > 0.0).count()
 }
 

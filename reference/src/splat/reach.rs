@@ -107,7 +107,7 @@ impl<S: Scalar> Footprint<S> {
     pub(crate) fn reaches(&self, sample: [S; 2]) -> bool {
         let within = |[low, high]: [f64; 2], x: f64| low <= x && x <= high;
         let [x, y] = sample.map(S::value);
-        within(self.rows(), y) && within(self.ellipse().row(y), x)
+        within(self.rows(), y) && within(widen(self.ellipse().row(y)), x)
     }
 }
 
@@ -123,8 +123,8 @@ pub(crate) struct Ellipse {
 }
 
 impl Ellipse {
-    /// First and last x that may be reached in the row at `y`, pixels. Where the row misses the
-    /// ellipse, some point near it, which is more than enough.
+    /// First and last x that may be reached in the row at `y`, pixels, to be [widened](widen). Where the row
+    /// misses the ellipse, some point near it, which is more than enough.
     #[inline(always)]
     pub(crate) fn row(&self, y: f64) -> [f64; 2] {
         let dy = self.center[1] - y;
@@ -139,13 +139,13 @@ impl Ellipse {
         };
         let x = self.center[0] + self.skew * dy;
         let x = if half < f64::INFINITY { x } else { 0.0 };
-        widen([x - half, x + half])
+        [x - half, x + half]
     }
 }
 
 /// Covers the rounding of an interval's ends.
 #[inline(always)]
-fn widen([low, high]: [f64; 2]) -> [f64; 2] {
+pub(crate) fn widen([low, high]: [f64; 2]) -> [f64; 2] {
     [low - (GROW - 1.0) * (1.0 + low.abs()), high + (GROW - 1.0) * (1.0 + high.abs())]
 }
 

@@ -4,17 +4,45 @@
 //! lie close together, and small Gaussians fill it.
 
 use crate::arithmetic::Scalar;
-use crate::splat::reach::{Ellipse, Footprint};
+use crate::splat::reach::{Ellipse, Footprint, widen};
 use crate::splat::view::{RasterView, Splats};
-use std::ops::Range;
+use std::array::from_fn;
+use std::ops::{Deref, DerefMut, Range};
 
 /// Pixels of a block.
 pub(crate) const BLOCK: usize = 8;
 const BLOCK_WIDTH: usize = 4;
 const BLOCK_HEIGHT: usize = BLOCK / BLOCK_WIDTH;
 
-/// A number for each pixel of a block: two rows of four.
-pub(crate) type PerPixel<S> = [S; BLOCK];
+/// A number for each pixel of a block: two rows of four. It begins where a cache line does, so that a vector
+/// register is read from one line and not from two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub(crate) struct PerPixel<S>(pub(crate) [S; BLOCK]);
+
+impl<S: Copy> PerPixel<S> {
+    /// The same number everywhere.
+    #[inline(always)]
+    pub(crate) fn all(x: S) -> Self {
+        Self([x; BLOCK])
+    }
+}
+
+impl<S> Deref for PerPixel<S> {
+    type Target = [S; BLOCK];
+
+    #[inline(always)]
+    fn deref(&self) -> &[S; BLOCK] {
+        &self.0
+    }
+}
+
+impl<S> DerefMut for PerPixel<S> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [S; BLOCK] {
+        &mut self.0
+    }
+}
 
 /// A tile's place in the image and its blocks.
 pub(crate) struct Tile<S> {
@@ -26,6 +54,8 @@ pub(crate) struct Tile<S> {
     pub(crate) blocks: [usize; 2],
     /// Sample points, pixels, of each column and of each row of blocks.
     pub(crate) samples: [Vec<PerPixel<S>>; 2],
+    /// Column and row of each block.
+    pub(crate) places: Vec<[usize; 2]>,
     pixel_center: f64,
 }
 
@@ -37,13 +67,14 @@ impl<S: Scalar> Tile<S> {
         let blocks = [side.div_ceil(BLOCK_WIDTH), side.div_ceil(BLOCK_HEIGHT)];
         let sample = |i: usize| S::from_f64(view.sample(i));
         let xs =
-            |column| std::array::from_fn(|i| sample(x0 + column * BLOCK_WIDTH + i % BLOCK_WIDTH));
-        let ys = |row| std::array::from_fn(|i| sample(y0 + row * BLOCK_HEIGHT + i / BLOCK_WIDTH));
+            |column| PerPixel(from_fn(|i| sample(x0 + column * BLOCK_WIDTH + i % BLOCK_WIDTH)));
+        let ys = |row| PerPixel(from_fn(|i| sample(y0 + row * BLOCK_HEIGHT + i / BLOCK_WIDTH)));
         Self {
             origin: [x0, y0],
             size: [w, h],
             blocks,
             samples: [(0..blocks[0]).map(xs).collect(), (0..blocks[1]).map(ys).collect()],
+            places: (0..blocks[1]).flat_map(|y| (0..blocks[0]).map(move |x| [x, y])).collect(),
             pixel_center: view.convention.pixel_center,
         }
     }
@@ -78,7 +109,7 @@ impl<S: Scalar> Tile<S> {
     }
 
     /// First and one beyond the last block that an ellipse may reach, of each of the rows of blocks from
-    /// `row` on: those that either row of pixels may reach.
+    /// `row` on: those that either row of pixels may reach; the same number twice where that is none.
     ///
     /// Every row of pixels costs a square root. [`ROWS`] rows of blocks are computed together, whether or
     /// not all of them are wanted, in loops without branches, which become vector instructions.
@@ -90,15 +121,27 @@ impl<S: Scalar> Tile<S> {
         for i in 0..ROWS {
             let y = origin[1] + ((row + i) * BLOCK_HEIGHT) as f64;
             let [upper, lower] = [ellipse.row(y), ellipse.row(y + 1.0)];
-            let (low, high) = (least(upper[0], lower[0]), -least(-upper[1], -lower[1]));
+            let [low, high] = widen([least(upper[0], lower[0]), -least(-upper[1], -lower[1])]);
             first[i] = first_block(low - origin[0], width, count);
-            end[i] = blocks_end(high - origin[0], width, count);
+            end[i] = blocks_end(high - origin[0], width, count).max(first[i]);
         }
         let mut spans = [[0; 2]; ROWS];
         for i in 0..ROWS {
             spans[i] = [whole(first[i]), whole(end[i])];
         }
         spans
+    }
+
+    /// The blocks that an ellipse may reach in these rows, of a tile of [`ROWS`] rows and 64 blocks at most: a
+    /// bit for each. Without branches, for any number of rows.
+    #[inline(always)]
+    fn word(&self, ellipse: &Ellipse, rows: Range<usize>) -> u64 {
+        let (mut word, across) = (0, self.blocks[0]);
+        for (row, [first, end]) in self.columns(ellipse, 0).into_iter().enumerate() {
+            word |= ((1u64 << end) - (1u64 << first)) << (row * across);
+        }
+        // A row that misses the ellipse may have some span.
+        word & u64::MAX >> (64 - across * rows.end) & u64::MAX << (across * rows.start)
     }
 }
 
@@ -179,23 +222,22 @@ pub(crate) struct Entry<S> {
     /// Position in the tile's list.
     pub(crate) depth: usize,
     pub(crate) footprint: Footprint<S>,
-    /// First row of blocks, and where its `spans` begin.
-    row: usize,
-    spans: Range<usize>,
+    /// Where its blocks stand.
+    words: Range<usize>,
 }
 
 impl<S> Entry<S> {
     /// An entry for a walk that asks the footprint, pixel by pixel.
     pub(crate) fn alone(id: usize, depth: usize, footprint: Footprint<S>) -> Self {
-        Self { id, depth, footprint, row: 0, spans: 0..0 }
+        Self { id, depth, footprint, words: 0..0 }
     }
 }
 
 /// A part of a tile's list: the Gaussians that may reach the tile's pixels.
 pub(crate) struct Entries<S> {
     pub(crate) list: Vec<Entry<S>>,
-    /// First and one beyond the last block of each row of each entry.
-    spans: Vec<[u16; 2]>,
+    /// The blocks that each entry may reach: a bit for each block of the tile.
+    words: Vec<u64>,
     /// The footprints of all Gaussians of the part.
     found: Vec<Footprint<S>>,
     /// `[list, D]`
@@ -209,7 +251,7 @@ pub(crate) const BATCH: usize = 64;
 impl<S: Scalar> Entries<S> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self { list: Vec::new(), spans: Vec::new(), found: Vec::new(), colors: Vec::new() }
+        Self { list: Vec::new(), words: Vec::new(), found: Vec::new(), colors: Vec::new() }
     }
 
     /// Replaces the entries by those of `ids`, whose first has position `depth` in the tile's list.
@@ -228,11 +270,11 @@ impl<S: Scalar> Entries<S> {
         self.found.clear();
         self.found.extend(ids.iter().map(|&id| footprints[id as usize]));
         self.list.clear();
-        self.spans.clear();
+        self.words.clear();
         for (i, &id) in ids.iter().enumerate() {
-            if let Some((row, spans)) = self.place(tile, i) {
+            if let Some(words) = self.place(tile, i) {
                 let (id, depth, footprint) = (id as usize, depth + i, self.found[i]);
-                self.list.push(Entry { id, depth, footprint, row, spans });
+                self.list.push(Entry { id, depth, footprint, words });
             }
         }
         self.colors.clear();
@@ -241,28 +283,41 @@ impl<S: Scalar> Entries<S> {
         }
     }
 
-    /// Writes the spans of Gaussian `i` of the part; gives its first row and where they are, or
-    /// nothing where it reaches no block.
+    /// Writes which blocks Gaussian `i` of the part may reach; gives where, or nothing where it is none.
     #[inline(always)]
-    fn place(&mut self, tile: &Tile<S>, i: usize) -> Option<(usize, Range<usize>)> {
+    fn place(&mut self, tile: &Tile<S>, i: usize) -> Option<Range<usize>> {
         let footprint = &self.found[i];
         let rows = tile.rows(footprint);
         if rows.is_empty() {
             return None;
         }
-        let (start, first, ellipse) = (self.spans.len(), rows.start, footprint.ellipse());
-        let mut any = false;
+        let (start, ellipse) = (self.words.len(), footprint.ellipse());
+        if tile.blocks[0] * ROWS <= 64 && tile.blocks[1] == ROWS {
+            self.words.push(tile.word(&ellipse, rows));
+        } else {
+            self.place_in_any(tile, &ellipse, rows);
+        }
+        let any = self.words[start..].iter().any(|&word| word != 0);
+        if !any {
+            self.words.truncate(start);
+        }
+        any.then_some(start..self.words.len())
+    }
+
+    /// The words of a tile of any size.
+    #[inline(never)]
+    fn place_in_any(&mut self, tile: &Tile<S>, ellipse: &Ellipse, rows: Range<usize>) {
+        let (start, across) = (self.words.len(), tile.blocks[0]);
+        self.words.resize(start + tile.len().div_ceil(64), 0);
         for row in rows.clone().step_by(ROWS) {
-            let spans = tile.columns(&ellipse, row);
-            for &span in &spans[..ROWS.min(rows.end - row)] {
-                any |= span[0] < span[1];
-                self.spans.push(span);
+            let spans = tile.columns(ellipse, row);
+            for (row, &[first, end]) in (row..rows.end).zip(&spans) {
+                for column in first..end {
+                    let at = row * across + usize::from(column);
+                    self.words[start + at / 64] |= 1 << (at % 64);
+                }
             }
         }
-        if !any {
-            self.spans.truncate(start);
-        }
-        any.then_some((first, start..self.spans.len()))
     }
 
     /// The colour of entry number `i`, `[D]`.
@@ -271,22 +326,37 @@ impl<S: Scalar> Entries<S> {
         &self.colors[i * channels..(i + 1) * channels]
     }
 
-    /// The columns and the rows of blocks that an entry may reach.
+    /// The blocks that an entry may reach, ascending.
     #[inline(always)]
-    pub(crate) fn extent(&self, entry: &Entry<S>) -> [Range<usize>; 2] {
-        let spans = &self.spans[entry.spans.clone()];
-        let (mut first, mut end) = (u16::MAX, 0);
-        for span in spans.iter().filter(|[start, end]| start < end) {
-            (first, end) = (first.min(span[0]), end.max(span[1]));
-        }
-        [usize::from(first)..usize::from(end), entry.row..entry.row + spans.len()]
+    pub(crate) fn blocks(&self, entry: &Entry<S>) -> impl Iterator<Item = usize> {
+        let words = (0..).step_by(64).zip(&self.words[entry.words.clone()]);
+        words.flat_map(|(first, &word)| Ones(word).map(move |bit| first + bit))
     }
 
-    /// The rows of blocks that an entry may reach, each with its blocks.
+    /// The columns and the rows of blocks that an entry may reach.
     #[inline(always)]
-    pub(crate) fn rows(&self, entry: &Entry<S>) -> impl Iterator<Item = (usize, Range<usize>)> {
-        let spans = self.spans[entry.spans.clone()].iter();
-        (entry.row..).zip(spans.map(|&[start, end]| usize::from(start)..usize::from(end)))
+    pub(crate) fn extent(&self, entry: &Entry<S>, tile: &Tile<S>) -> [Range<usize>; 2] {
+        let (mut first, mut end) = ([usize::MAX; 2], [0; 2]);
+        for at in self.blocks(entry) {
+            for (axis, &place) in tile.places[at].iter().enumerate() {
+                (first[axis], end[axis]) = (first[axis].min(place), end[axis].max(place + 1));
+            }
+        }
+        [first[0]..end[0], first[1]..end[1]]
+    }
+}
+
+/// The positions of a word's ones, ascending.
+struct Ones(u64);
+
+impl Iterator for Ones {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let bit = self.0.trailing_zeros();
+        self.0 &= self.0.checked_sub(1)?;
+        Some(bit as usize)
     }
 }
 
@@ -300,15 +370,18 @@ mod tests {
     use crate::splat::view::TileLists;
     use proptest::prelude::*;
 
-    /// The pixels of a 19 x 18 image at which the walk would see the Gaussian although `fill` left
-    /// them out.
-    fn lost<S: Lanes<Elem = S, Mask = bool> + Scalar>(splats: &Splats<S>) -> usize {
-        let (convention, background) = (Convention::inria(), [S::from_f64(0.0)]);
+    /// The pixels of a 19 x 18 image in tiles of this side at which the walk would see the Gaussian although
+    /// `fill` left them out.
+    fn lost<S: Lanes<Elem = S, Mask = bool> + Scalar>(splats: &Splats<S>, side: u32) -> usize {
+        let convention = Convention { tile_size: side, ..Convention::inria() };
+        let (background, tiles) =
+            ([S::from_f64(0.0)], [19, 18].map(|size: u32| size.div_ceil(side)));
+        let count = tiles[0] * tiles[1];
         let lists = TileLists {
-            tiles: [2, 2],
+            tiles,
             tile_size: convention.tile_size,
-            tile_offsets: vec![0, 1, 2, 3, 4],
-            flatten_ids: vec![0; 4],
+            tile_offsets: (0..=count).collect(),
+            flatten_ids: vec![0; count as usize],
         };
         let view = RasterView {
             width: 19,
@@ -322,12 +395,15 @@ mod tests {
         let constants = Constants::new(&convention, background[0]);
         let splat = Splat::new(&footprints[0], background[0]);
         let mut lost = 0;
-        for number in 0..4 {
+        for number in 0..count as usize {
             let (tile, mut entries) = (Tile::new(&view, number), Entries::new());
             entries.fill(&tile, &footprints, splats, &[0], 0);
+            if tile.blocks == [4, ROWS] {
+                one_word_is_as_any(&tile, &mut Entries::new(), &footprints[0]);
+            }
             let mut reached = vec![false; tile.len()];
-            for (row, columns) in entries.list.iter().flat_map(|entry| entries.rows(entry)) {
-                columns.for_each(|column| reached[row * tile.blocks[0] + column] = true);
+            for at in entries.list.iter().flat_map(|entry| entries.blocks(entry)) {
+                reached[at] = true;
             }
             lost += tile
                 .pixels(0)
@@ -344,6 +420,18 @@ mod tests {
         lost
     }
 
+    fn one_word_is_as_any<S: Scalar>(
+        tile: &Tile<S>,
+        entries: &mut Entries<S>,
+        footprint: &Footprint<S>,
+    ) {
+        let (ellipse, rows) = (footprint.ellipse(), tile.rows(footprint));
+        if !rows.is_empty() {
+            entries.place_in_any(tile, &ellipse, rows.clone());
+            assert_eq!(entries.words, [tile.word(&ellipse, rows)], "another word");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_visible_pixel_is_left_out(
@@ -352,6 +440,7 @@ mod tests {
             distance_to_one in 0.0f64..14.0,
             negative: bool,
             opacity in prop_oneof![0.0f32..1.0, Just(1.0 / 255.0), Just(1.0)],
+            side in prop_oneof![Just(16), Just(4), Just(24), Just(33)],
         ) {
             let (a, c) = (exp(a), exp(c));
             let rho = (1.0 - exp(-distance_to_one)) * if negative { -1.0 } else { 1.0 };
@@ -364,8 +453,8 @@ mod tests {
                 channels: 1,
                 colors: vec![1.0f32],
             };
-            prop_assert_eq!(lost(&single), 0, "in f32");
-            prop_assert_eq!(lost(&single.map(f64::from)), 0, "in f64");
+            prop_assert_eq!(lost(&single, side), 0, "in f32");
+            prop_assert_eq!(lost(&single.map(f64::from), side), 0, "in f64");
         }
     }
 }

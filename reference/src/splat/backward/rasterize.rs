@@ -15,14 +15,13 @@ mod state;
 use crate::arithmetic::{LaneJob, Lanes, Scalar, Walk};
 use crate::splat::formulated::{BackwardView, Ends, beyond, in_front, unblend};
 use crate::splat::formulation::{Formulation, WalkOrder};
-use crate::splat::pair::alpha_vjp;
+use crate::splat::pair::alpha_vjp_factors;
 use crate::splat::rasterize::{Alpha, Constants, Splat, alpha_at};
 use crate::splat::reach::{Footprint, footprints};
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerChannel, PerPixel, Tile};
 use crate::splat::view::{LossView, RasterView};
 use rayon::prelude::*;
 use state::{Block, Channel, TileState};
-use std::ops::Range;
 
 /// Gradients of the stage's inputs, summed over the image.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,22 +163,39 @@ impl<S: Scalar> LaneJob<S> for TileJob<'_, S> {
     #[inline(always)]
     fn run<L: Lanes<Elem = S>>(self, lanes: L) -> TileSums<S> {
         match self.view.splats.channels {
-            3 => self.walk::<L, [L; 3]>(lanes),
-            _ => self.walk::<L, Vec<L>>(lanes),
+            3 if self.inputs.formulation() == Formulation::STANDARD => {
+                self.walk::<L, [L; 3], true>(lanes)
+            }
+            3 => self.walk::<L, [L; 3], false>(lanes),
+            _ => self.walk::<L, Vec<L>, false>(lanes),
         }
     }
 }
 
 impl<S: Scalar> TileJob<'_, S> {
+    /// Walks the tile; `STANDARD` says that the formulation is [`Formulation::STANDARD`], so that the compiler
+    /// knows it.
     #[inline(always)]
-    fn walk<L: Lanes<Elem = S>, C: PerChannel<L>>(mut self, lanes: L) -> TileSums<S> {
+    fn walk<L: Lanes<Elem = S>, C: PerChannel<L>, const STANDARD: bool>(
+        mut self,
+        lanes: L,
+    ) -> TileSums<S> {
         const { assert!(BLOCK.is_multiple_of(L::LANES), "a block is a number of registers") };
-        let zero = [S::from_f64(0.0); BLOCK];
-        let extra = self.inputs.formulation().extra_roundings();
-        let constants = Constants::with_extra_roundings(self.view.convention, lanes, extra);
-        let mut scratch = Scratch::<L, C>::new(constants.zero, self.view.splats.channels);
+        let stated = self.inputs.formulation();
+        let formulation = if STANDARD { Formulation::STANDARD } else { stated };
+        let extra = formulation.extra_roundings();
+        let how = How {
+            constants: Constants::with_extra_roundings(self.view.convention, lanes, extra),
+            formulation,
+            decides_stops: !STANDARD && self.inputs.decides_stops(),
+        };
+        let channels = self.view.splats.channels;
+        let mut scratch = Scratch::<L, C>::new(how.constants.zero, channels);
+        let zero = PerPixel::all(S::from_f64(0.0));
+        // `[6 + D]` over the blocks, place by place: mean, conic, opacity; colour. In memory: in registers
+        // they leave too few for a pair.
+        let mut sums = vec![zero; GEOMETRY + channels];
         let mut out = TileSums { ids: Vec::new(), sums: Vec::new() };
-        let mut places = vec![zero; GEOMETRY + self.view.splats.channels];
         let mut entries = Entries::new();
         let (batches, mut checkpoint) = (self.ids.len().div_ceil(BATCH), None);
         for turn in 0..batches {
@@ -197,16 +213,17 @@ impl<S: Scalar> TileJob<'_, S> {
                     checkpoint = here;
                     self.state.resume(self.view, self.inputs, self.tile, [self.number, number]);
                 }
-                scratch.set_color(entries.color(i, self.view.splats.channels));
+                scratch.set_color(entries.color(i, channels));
+                sums.fill(zero);
                 let mut touched = false;
                 for lane in (0..BLOCK).step_by(L::LANES) {
-                    let rows = entries.rows(entry);
-                    touched |= scratch.unblend(&mut self, entry, rows, &constants, lane);
-                    scratch.store_sums(&mut places, lane);
+                    let blocks = entries.blocks(entry);
+                    touched |=
+                        scratch.unblend(&mut self, entry, blocks, &how, (&mut sums[..], lane));
                 }
                 if touched {
                     out.ids.push(ids[entry.depth - batch * BATCH]);
-                    out.sums.extend(places.iter().map(add_places));
+                    out.sums.extend(sums.iter().map(add_places));
                 }
             }
         }
@@ -231,32 +248,29 @@ pub(crate) fn add_places<S: Scalar>(r: &PerPixel<S>) -> S {
 
 /// What a Gaussian's walk over a tile's blocks needs besides the pixels' own state.
 struct Scratch<L, C> {
+    zero: L,
     color: C,
     v_pixel: C,
     remainder: C,
     v_color: C,
-    /// The sums over the blocks: mean, conic, opacity; colour.
-    geometry: [L; GEOMETRY],
-    colors: C,
 }
 
 impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
     #[inline(always)]
     fn new(zero: L, channels: usize) -> Self {
         Self {
+            zero,
             color: C::all(zero, channels),
             v_pixel: C::all(zero, channels),
             remainder: C::all(zero, channels),
             v_color: C::all(zero, channels),
-            geometry: [zero; GEOMETRY],
-            colors: C::all(zero, channels),
         }
     }
 
     #[inline(always)]
     fn set_color(&mut self, color: &[L::Elem]) {
         for (slot, &color) in self.color.as_mut().iter_mut().zip(color) {
-            *slot = slot.splat(color);
+            *slot = self.zero.splat(color);
         }
     }
 
@@ -267,42 +281,36 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         &mut self,
         job: &mut TileJob<'_, L::Elem>,
         entry: &Entry<L::Elem>,
-        rows: impl Iterator<Item = (usize, Range<usize>)>,
-        constants: &Constants<L>,
-        lane: usize,
+        blocks: impl Iterator<Item = usize>,
+        how: &How<L>,
+        (sums, lane): (&mut [PerPixel<L::Elem>], usize),
     ) -> bool {
-        let (zero, tile) = (constants.zero, job.tile);
+        let (zero, tile) = (how.constants.zero, job.tile);
         let splat = Splat::new(&entry.footprint, zero);
         let mark = zero.like(entry.depth as f64);
-        self.geometry = [zero; GEOMETRY];
-        self.colors.as_mut().fill(zero);
         let channels = self.color.as_ref().len();
         let mut touched = false;
-        for (row, columns) in rows {
-            for column in columns {
-                let at = row * tile.blocks[0] + column;
-                let block = &mut job.state.blocks[at];
-                let active = mark.lt(zero.load(&block.last[lane..]));
-                if !zero.any(active) {
-                    continue;
-                }
-                let samples = [&tile.samples[0][column], &tile.samples[1][row]];
-                let sample = samples.map(
-                    #[inline(always)]
-                    |s| zero.load(&s[lane..]),
-                );
-                let alpha = alpha_at(&splat, constants, sample);
-                let active = zero.and(active, alpha.visible);
-                if !zero.any(active) {
-                    continue;
-                }
-                let channels = &mut job.state.channels[at * channels..(at + 1) * channels];
-                let decides_stops = job.inputs.decides_stops();
-                let formulation = job.inputs.formulation();
-                let pair = Pair { splat: &splat, alpha, active, formulation, decides_stops };
-                self.step(&pair, constants, block, channels, lane);
-                touched = true;
+        for at in blocks {
+            let block = &mut job.state.blocks[at];
+            let active = mark.lt(zero.load(&block.last[lane..]));
+            if !zero.any(active) {
+                continue;
             }
+            let [column, row] = tile.places[at];
+            let samples = [&tile.samples[0][column], &tile.samples[1][row]];
+            let sample = samples.map(
+                #[inline(always)]
+                |s| zero.load(&s[lane..]),
+            );
+            let alpha = alpha_at(&splat, &how.constants, sample);
+            let active = zero.and(active, alpha.visible);
+            if !zero.any(active) {
+                continue;
+            }
+            let channels = &mut job.state.channels[at * channels..][..channels];
+            let pair = Pair { splat: &splat, alpha, active };
+            self.step(&pair, how, block, channels, (&mut *sums, lane));
+            touched = true;
         }
         touched
     }
@@ -312,17 +320,18 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
     fn step(
         &mut self,
         pair: &Pair<'_, L>,
-        constants: &Constants<L>,
+        how: &How<L>,
         block: &mut Block<L::Elem>,
         channels: &mut [Channel<L::Elem>],
-        lane: usize,
+        (sums, lane): (&mut [PerPixel<L::Elem>], usize),
     ) {
-        let Pair { splat, alpha: Alpha { offset, gauss, alpha, .. }, formulation, .. } = *pair;
-        let zero = constants.zero;
+        let Pair { splat, alpha: Alpha { along, gauss, alpha, .. }, .. } = *pair;
+        let How { constants, formulation, decides_stops } = how;
+        let (zero, formulation) = (constants.zero, *formulation);
         let t_before = zero.load(&block.transmittance[lane..]);
         let t = in_front(formulation, alpha, t_before);
         let t_after = beyond(formulation, alpha, t);
-        let active = if pair.decides_stops {
+        let active = if *decides_stops {
             stop(pair.active, t_after, constants, &mut block.last[lane..])
         } else {
             pair.active
@@ -345,30 +354,24 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
             self.remainder.as_mut(),
             self.v_color.as_mut(),
         );
-        let extra = formulation.extra_roundings();
         let raw = splat.opacity * gauss;
         let gauss = constants.gauss_of_gradient(gauss, [splat.opacity, raw]);
-        let gradient = alpha_vjp(splat.conic, offset, splat.opacity, gauss, v_alpha, extra);
         let flows = constants.gradient_flows(active, raw);
-        for (sum, value) in self.geometry.iter_mut().zip(gradient.to_array()) {
-            *sum = *sum + value.or_else(flows, zero);
+        let factors = alpha_vjp_factors(splat.conic, along, [splat.opacity, gauss, v_alpha]);
+        let (geometry, colors) = sums.split_at_mut(GEOMETRY);
+        let colors = &mut colors[..self.v_color.as_ref().len()];
+        for (sum, [a, b]) in geometry.iter_mut().zip(factors) {
+            let before = zero.load(&sum[lane..]);
+            a.mul_add(b, before).or_else(flows, before).store(&mut sum[lane..]);
         }
-        for (sum, &value) in self.colors.as_mut().iter_mut().zip(self.v_color.as_ref()) {
-            *sum = *sum + value.or_else(active, zero);
+        for (sum, &value) in colors.iter_mut().zip(self.v_color.as_ref()) {
+            let before = zero.load(&sum[lane..]);
+            (before + value).or_else(active, before).store(&mut sum[lane..]);
         }
         t_after.or_else(active, t_before).store(&mut block.transmittance[lane..]);
         for (&remainder, channel) in self.remainder.as_ref().iter().zip(channels) {
             let slot = &mut channel.remainder[lane..];
             remainder.or_else(active, zero.load(slot)).store(slot);
-        }
-    }
-
-    /// Writes the sums to their places in a block.
-    #[inline(always)]
-    fn store_sums(&self, places: &mut [PerPixel<L::Elem>], lane: usize) {
-        let sums = self.geometry.iter().chain(self.colors.as_ref());
-        for (place, sum) in places.iter_mut().zip(sums) {
-            sum.store(&mut place[lane..]);
         }
     }
 }
@@ -378,6 +381,11 @@ struct Pair<'a, L: Lanes> {
     splat: &'a Splat<L>,
     alpha: Alpha<L>,
     active: L::Mask,
+}
+
+/// What the walk of a tile computes, and with which constants.
+struct How<L> {
+    constants: Constants<L>,
     formulation: Formulation,
     decides_stops: bool,
 }

@@ -114,7 +114,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
     fn new(constants: &Constants<M, L>, channels: usize) -> Self {
         let (zeros, zero) = (constants.zero, constants.zero.center());
         let sum = Sum { value: zero, magnitude: zero, radius: zero };
-        let place = [0.0; BLOCK];
+        let place = PerPixel::all(0.0);
         let place = Sum { value: place, magnitude: place, radius: place };
         Self {
             along: Along::new(),
@@ -126,7 +126,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
             sums: vec![sum; GEOMETRY + channels],
             places: vec![place; GEOMETRY + channels],
             count: zero,
-            counts: [0.0; BLOCK],
+            counts: PerPixel::all(0.0),
         }
     }
 
@@ -151,50 +151,48 @@ impl<M: Model, L: Lanes<Elem = f64>> Scratch<M, L> {
         let lanes = constants.zero.center();
         let splat = Splat::new(&entry.footprint, lanes);
         let depth = lanes.like(entry.depth as f64);
-        self.along.fill(&splat, &state.samples, entries.extent(entry), lane);
+        self.along.fill(&splat, &state.samples, entries.extent(entry, &state.tile), lane);
         self.slopes.fill(&splat, &self.along);
         self.sums.fill(Sum { value: lanes, magnitude: lanes, radius: lanes });
         self.count = lanes;
         let d = self.color.len();
-        for (row, columns) in entries.rows(entry) {
-            for column in columns {
-                let at = row * state.tile.blocks[0] + column;
-                let block = &mut state.blocks[at];
-                let active = depth.lt(lanes.load(&block.last[lane..]));
-                if !lanes.any(active) {
-                    continue;
-                }
-                let place = self.along.at(column, row);
-                let Some(alpha) = lanes::alpha_at(&splat, constants, place, active) else {
-                    continue;
-                };
-                let takes = lanes.and(active, alpha.visible);
-                let kept = match state.kept.get(at) {
-                    Some(kept) => lanes.lt(lanes.load(&kept[lane..])),
-                    None => takes,
-                };
-                let seen = lanes.and(active, lanes.not(alpha.skipped));
-                let mut settled = takes;
-                if lanes.any(takes) {
-                    let channels = &mut state.channels[at * d..(at + 1) * d];
-                    let walk = (state.inputs.formulation(), state.inputs.decides_stops());
-                    let open = self.step(
-                        &splat,
-                        &alpha,
-                        [column, row],
-                        walk,
-                        [takes, kept],
-                        constants,
-                        block,
-                        channels,
-                        lane,
-                    );
-                    settled = lanes.and(takes, lanes.not(open));
-                }
-                let leaves = lanes.and(seen, lanes.not(settled));
-                if lanes.any(leaves) {
-                    state.leave(flags(lanes, leaves, lane), at);
-                }
+        for at in entries.blocks(entry) {
+            let [column, row] = state.tile.places[at];
+            let block = &mut state.blocks[at];
+            let active = depth.lt(lanes.load(&block.last[lane..]));
+            if !lanes.any(active) {
+                continue;
+            }
+            let place = self.along.at(column, row);
+            let Some(alpha) = lanes::alpha_at(&splat, constants, place, active) else {
+                continue;
+            };
+            let takes = lanes.and(active, alpha.visible);
+            let kept = match state.kept.get(at) {
+                Some(kept) => lanes.lt(lanes.load(&kept[lane..])),
+                None => takes,
+            };
+            let seen = lanes.and(active, lanes.not(alpha.skipped));
+            let mut settled = takes;
+            if lanes.any(takes) {
+                let channels = &mut state.channels[at * d..(at + 1) * d];
+                let walk = (state.inputs.formulation(), state.inputs.decides_stops());
+                let open = self.step(
+                    &splat,
+                    &alpha,
+                    [column, row],
+                    walk,
+                    [takes, kept],
+                    constants,
+                    block,
+                    channels,
+                    lane,
+                );
+                settled = lanes.and(takes, lanes.not(open));
+            }
+            let leaves = lanes.and(seen, lanes.not(settled));
+            if lanes.any(leaves) {
+                state.leave(flags(lanes, leaves, lane), at);
             }
         }
     }
@@ -381,7 +379,8 @@ mod tests {
             assert_eq!(wide, single, "{formulation}, tile {number}: lanes of another width");
             let mut alone = TileState::new(&job());
             for block in 0..alone.tile.len() {
-                alone.leave(alone.blocks[block].last.map(|last| last.min(1.0)), block);
+                let flags = alone.blocks[block].last.map(|last| last.min(1.0));
+                alone.leave(PerPixel(flags), block);
             }
             let alone = job().walk(alone, 0.0);
             assert_eq!(wide.counts, alone.counts, "{formulation}, tile {number}: all pixels alone");

@@ -2,7 +2,7 @@
 
 use super::forward_lanes::TileJob;
 use super::{BoundedAlpha, MAX_PATHS, stops, value_stops};
-use crate::arithmetic::{Bounded, Model, Scalar, Truth, dispatch};
+use crate::arithmetic::{Arith, Bounded, Model, Scalar, Truth, dispatch};
 use crate::splat::convention::Convention;
 use crate::splat::reach::footprints;
 use crate::splat::view::RasterView;
@@ -51,7 +51,7 @@ impl<M: Model> Path<M> {
     fn blend(&mut self, alpha: Bounded<M>, next: Bounded<M>, color: &[Bounded<M>], position: i32) {
         let weight = alpha * self.t;
         for (slot, &color) in self.colors.iter_mut().zip(color) {
-            *slot = *slot + color * weight;
+            *slot = color.mul_add(weight, *slot);
         }
         self.t = next;
         self.last = position;

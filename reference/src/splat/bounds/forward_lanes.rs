@@ -4,7 +4,7 @@
 use super::alpha_at;
 use super::forward::{Outcome, Pixel, finish};
 use super::lanes::{self, Along, Cells, Constants, Place, Splat, flags, samples};
-use crate::arithmetic::{Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar};
+use crate::arithmetic::{Arith, Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar};
 use crate::splat::rasterize::last_id;
 use crate::splat::reach::Footprint;
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerPixel, Tile};
@@ -82,8 +82,12 @@ impl<'a, M: Model> Walk<'a, M> {
     fn new(view: &'a RasterView<'a, Bounded<M>>, number: usize) -> Self {
         let tile = Tile::new(view, number);
         let (zero, one) = (Bounded::<M>::from_f64(0.0), Bounded::<M>::from_f64(1.0));
-        let block =
-            Block { t: Cells::all(one), stopped: [1.0; BLOCK], last: [0.0; BLOCK], left: false };
+        let block = Block {
+            t: Cells::all(one),
+            stopped: PerPixel::all(1.0),
+            last: PerPixel::all(0.0),
+            left: false,
+        };
         let mut blocks = vec![block; tile.len()];
         for pixel in tile.pixels(0) {
             blocks[pixel.block].stopped[pixel.lane] = 0.0;
@@ -112,15 +116,13 @@ impl<'a, M: Model> Walk<'a, M> {
     ) {
         let splat = Splat::new(&entry.footprint, constants.one.center());
         for lane in (0..BLOCK).step_by(L::LANES) {
-            along.fill(&splat, &self.samples, entries.extent(entry), lane);
-            for (row, columns) in entries.rows(entry) {
-                for column in columns {
-                    let block = row * self.tile.blocks[0] + column;
-                    let place = along.at(column, row);
-                    let leaves = self.step(&splat, entry, constants, place, [block, lane]);
-                    if let Some(leaves) = leaves {
-                        self.leave(leaves, block);
-                    }
+            along.fill(&splat, &self.samples, entries.extent(entry, &self.tile), lane);
+            for block in entries.blocks(entry) {
+                let [column, row] = self.tile.places[block];
+                let place = along.at(column, row);
+                let leaves = self.step(&splat, entry, constants, place, [block, lane]);
+                if let Some(leaves) = leaves {
+                    self.leave(leaves, block);
                 }
             }
         }
@@ -133,11 +135,9 @@ impl<'a, M: Model> Walk<'a, M> {
         if !self.any_left {
             return;
         }
-        for (row, columns) in entries.rows(entry) {
-            for column in columns {
-                if self.blocks[row * self.tile.blocks[0] + column].left {
-                    self.step_alone(entry, row, column);
-                }
+        for at in entries.blocks(entry) {
+            if self.blocks[at].left {
+                self.step_alone(entry, at);
             }
         }
     }
@@ -175,7 +175,7 @@ impl<'a, M: Model> Walk<'a, M> {
         let colors = &mut self.colors[at * channels..(at + 1) * channels];
         for (cells, &color) in colors.iter_mut().zip(self.view.splats.color(entry.id)) {
             let before: Bounded<M, L> = cells.load(lanes, lane);
-            let after = before + Bounded::splat(lanes, color) * weight;
+            let after = Bounded::splat(lanes, color).mul_add(weight, before);
             cells.store(lane, after.or_else(takes, before));
         }
         block.t.store(lane, next.or_else(takes, t));
@@ -207,8 +207,8 @@ impl<'a, M: Model> Walk<'a, M> {
 
     /// Blends one Gaussian into the pixels of a block that have left the lanes.
     #[cold]
-    fn step_alone(&mut self, entry: &Entry<Bounded<M>>, row: usize, column: usize) {
-        let at = row * self.tile.blocks[0] + column;
+    fn step_alone(&mut self, entry: &Entry<Bounded<M>>, at: usize) {
+        let [column, row] = self.tile.places[at];
         let position = i32::try_from(self.start + entry.depth).unwrap_or(i32::MAX);
         let color = self.view.splats.color(entry.id);
         for lane in 0..BLOCK {
@@ -264,8 +264,8 @@ mod tests {
                 let mut alone = Walk::new(&view, number);
                 for block in 0..alone.tile.len() {
                     let flags = alone.blocks[block].stopped.map(|stopped| 1.0 - stopped);
-                    alone.leave(flags, block);
-                    alone.blocks[block].stopped = [1.0; BLOCK];
+                    alone.leave(PerPixel(flags), block);
+                    alone.blocks[block].stopped = PerPixel::all(1.0);
                 }
                 job().walk(&mut alone, 0.0);
                 let all = |outcomes: Vec<(usize, Outcome<_>)>| {

@@ -9,7 +9,7 @@ use crate::splat::pair::{
     AlongX, AlongY, SlopeX, SlopeY, one_term, sigma_along, sigma_terms_along,
 };
 use crate::splat::reach::Footprint;
-use crate::splat::tile::{BLOCK, PerPixel, Tile};
+use crate::splat::tile::{PerPixel, Tile};
 use std::ops::Range;
 
 /// A bounded number for each pixel of a block.
@@ -21,7 +21,7 @@ pub(super) struct Cells {
 
 impl Cells {
     pub(super) fn all<M: Model>(x: Bounded<M>) -> Self {
-        Self { values: [x.value(); BLOCK], radii: [x.radius(); BLOCK] }
+        Self { values: PerPixel::all(x.value()), radii: PerPixel::all(x.radius()) }
     }
 
     pub(super) fn get<M: Model>(&self, lane: usize) -> Bounded<M> {
@@ -52,8 +52,8 @@ impl Cells {
 pub(super) fn samples<M: Model>(tile: &Tile<Bounded<M>>) -> [Vec<Cells>; 2] {
     [0, 1].map(|axis| {
         let cells = tile.samples[axis].iter().map(|samples| Cells {
-            values: samples.map(Scalar::value),
-            radii: samples.map(Bounded::radius),
+            values: PerPixel(samples.map(Scalar::value)),
+            radii: PerPixel(samples.map(Bounded::radius)),
         });
         cells.collect()
     })
@@ -279,7 +279,7 @@ pub(super) fn alpha_at<M: Model, L: Lanes<Elem = f64>>(
 /// The lanes in which a mask holds, as 1 and 0.
 #[inline(always)]
 pub(super) fn flags<L: Lanes<Elem = f64>>(lanes: L, mask: L::Mask, lane: usize) -> PerPixel<f64> {
-    let mut flags = [0.0; BLOCK];
+    let mut flags = PerPixel::all(0.0);
     lanes.like(1.0).or_else(mask, lanes.like(0.0)).store(&mut flags[lane..]);
     flags
 }

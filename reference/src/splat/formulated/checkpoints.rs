@@ -94,7 +94,7 @@ fn pixel<S: Scalar + Lanes<Elem = S, Mask = bool>>(
         }
         let weight = alpha * state[0];
         for (slot, &color) in state[1..].iter_mut().zip(view.splats.color(id as usize)) {
-            *slot = *slot + color * weight;
+            *slot = color.mul_add(weight, *slot);
         }
         state[0] = next;
     }

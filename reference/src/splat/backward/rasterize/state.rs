@@ -2,7 +2,7 @@
 
 use crate::arithmetic::Scalar;
 use crate::splat::formulated::{BackwardView, Start, light_behind};
-use crate::splat::tile::{BLOCK, PerPixel, Pixel, Tile};
+use crate::splat::tile::{PerPixel, Pixel, Tile};
 use crate::splat::view::RasterView;
 use std::ops::Range;
 
@@ -41,10 +41,10 @@ impl<S: Scalar> TileState<S> {
         tile: &Tile<S>,
         list: &Range<usize>,
     ) -> Self {
-        let (d, zero) = (view.splats.channels, [S::from_f64(0.0); BLOCK]);
+        let (d, zero) = (view.splats.channels, PerPixel::all(S::from_f64(0.0)));
         let block = Block {
             last: zero,
-            transmittance: [S::from_f64(1.0); BLOCK],
+            transmittance: PerPixel::all(S::from_f64(1.0)),
             final_transmittance: zero,
             parts: [zero; 2],
         };

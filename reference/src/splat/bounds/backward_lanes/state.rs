@@ -67,8 +67,13 @@ impl<'a, M: Model> TileState<'a, M> {
         let (tile, list) = (Tile::new(view, job.number), view.lists.range(job.number));
         let (d, zero) = (view.splats.channels, Cells::all(Bounded::<M>::from_f64(0.0)));
         let one = Cells::all(Bounded::<M>::from_f64(1.0));
-        let block =
-            Block { last: [0.0; BLOCK], t: one, t_final: zero, parts: [zero; 2], left: false };
+        let block = Block {
+            last: PerPixel::all(0.0),
+            t: one,
+            t_final: zero,
+            parts: [zero; 2],
+            left: false,
+        };
         let mut blocks = vec![block; tile.len()];
         let mut channels = vec![Channel { v_pixel: zero, remainder: zero }; d * tile.len()];
         let mut length = 0;
@@ -126,7 +131,7 @@ impl<'a, M: Model> TileState<'a, M> {
     #[cold]
     fn leave_out(&mut self, places: [u64; 4]) {
         let (width, side) = (self.view.width as usize, self.view.lists.tile_size);
-        self.kept = vec![[1.0; BLOCK]; self.blocks.len()];
+        self.kept = vec![PerPixel::all(1.0); self.blocks.len()];
         for pixel in self.tile.pixels(width) {
             let place = pixel.place(side);
             if places.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1) {
@@ -250,18 +255,16 @@ impl<'a, M: Model> TileState<'a, M> {
         if !self.any_left {
             return;
         }
-        for (row, columns) in entries.rows(entry) {
-            for column in columns {
-                if self.blocks[row * self.tile.blocks[0] + column].left {
-                    self.unblend_block(entry, row, column);
-                }
+        for at in entries.blocks(entry) {
+            if self.blocks[at].left {
+                self.unblend_block(entry, at);
             }
         }
     }
 
     #[cold]
-    fn unblend_block(&mut self, entry: &Entry<Bounded<M>>, row: usize, column: usize) {
-        let at = row * self.tile.blocks[0] + column;
+    fn unblend_block(&mut self, entry: &Entry<Bounded<M>>, at: usize) {
+        let [column, row] = self.tile.places[at];
         for lane in 0..BLOCK {
             let Some((end, walk)) = &mut self.walks[at * BLOCK + lane] else { continue };
             if entry.depth as f64 >= *end {
