@@ -1,6 +1,6 @@
 //! Engines whose processes are killed, stopped or garbled in the middle of a campaign: nothing that the kernel
 //! has wrong is lost, and every death is said. `SPLATCHECK_FUZZ_CASES` says how many cases the campaigns have:
-//! 5,000 are ten minutes of the random killer.
+//! 36,000 are thirteen minutes of the random killer on two cores (212 deaths, each of them told, 2026-11-25).
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
