@@ -35,10 +35,11 @@ macro_rules! operator {
     };
 }
 
-/// What is the same for both kinds of rows but for pulp's names: all of it but `exp`.
+/// What is the same for both kinds of rows but for pulp's names: all of it but `exp` and `mul_add`.
 macro_rules! row {
     (
-        $row:ident of $float:ty: $lanes:ident, $mask:ident, $count:ident, $exp:expr, $exp_of_power:expr, $mul_add:expr;
+        $row:ident of $float:ty: $lanes:ident, $mask:ident, $count:ident,
+        $exp:expr, $exp_of_power:expr, $mul_add:expr;
         $add:ident $sub:ident $mul:ident $div:ident $neg:ident $sqrt:ident $abs:ident;
         $splat:ident $less:ident $and:ident $not:ident $first:ident $select:ident
     ) => {

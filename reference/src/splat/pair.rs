@@ -167,30 +167,31 @@ pub(crate) fn alpha_vjp_along<A: Arith>(
     [opacity, gauss, v_alpha]: [A; 3],
     extra: ExtraRoundings,
 ) -> PairGradient<A> {
-    let v_power = one_term((opacity * gauss) * v_alpha, extra);
-    let minus_half = v_power.like(-0.5) * v_power;
-    let mean2d = [-(v_power * (x.own + y.cross)), -(v_power * (x.cross + y.own))];
-    let conic = [minus_half * x.square, -v_power * (x.dx * y.dy), minus_half * y.square];
+    let [mx, my, a, b, c, v_opacity] = alpha_vjp_factors((x, y), [opacity, gauss, v_alpha], extra);
+    let minus = mx[0];
     PairGradient {
         mean2d: [
-            rounded!(mean2d[0], extra, [v_power * x.own, v_power * y.cross]),
-            rounded!(mean2d[1], extra, [v_power * x.cross, v_power * y.own]),
+            rounded!(mx[0] * mx[1], extra, [minus * x.own, minus * y.cross]),
+            rounded!(my[0] * my[1], extra, [minus * x.cross, minus * y.own]),
         ],
-        conic: [one_term(conic[0], extra), one_term(conic[1], extra), one_term(conic[2], extra)],
-        opacity: one_term(gauss * v_alpha, extra),
+        conic: [
+            one_term(a[0] * a[1], extra),
+            one_term(b[0] * b[1], extra),
+            one_term(c[0] * c[1], extra),
+        ],
+        opacity: one_term(v_opacity[0] * v_opacity[1], extra),
     }
 }
 
-/// The six numbers of [`alpha_vjp`], without extra roundings, each as the two factors of a product: a sum of
+/// The six numbers of [`alpha_vjp`] before their own roundings, each as the two factors of a product: a sum of
 /// them is rounded once a term.
 #[inline(always)]
 pub(crate) fn alpha_vjp_factors<A: Arith>(
-    conic: [A; 3],
-    (x, y): (AlongX<A>, AlongY<A>),
+    (x, y): (&SlopeX<A>, &SlopeY<A>),
     [opacity, gauss, v_alpha]: [A; 3],
+    extra: ExtraRoundings,
 ) -> [[A; 2]; 6] {
-    let (x, y) = (SlopeX::beside(&x), SlopeY::beside(conic, &y));
-    let v_power = (opacity * gauss) * v_alpha;
+    let v_power = one_term((opacity * gauss) * v_alpha, extra);
     let (minus, minus_half) = (-v_power, v_power.like(-0.5) * v_power);
     [
         [minus, x.own + y.cross],

@@ -15,7 +15,7 @@ mod state;
 use crate::arithmetic::{LaneJob, Lanes, Scalar, Walk};
 use crate::splat::formulated::{BackwardView, Ends, beyond, in_front, unblend};
 use crate::splat::formulation::{Formulation, WalkOrder};
-use crate::splat::pair::alpha_vjp_factors;
+use crate::splat::pair::{SlopeX, SlopeY, alpha_vjp_factors};
 use crate::splat::rasterize::{Alpha, Constants, Splat, alpha_at};
 use crate::splat::reach::{Footprint, footprints};
 use crate::splat::tile::{BATCH, BLOCK, Entries, Entry, PerChannel, PerPixel, Tile};
@@ -200,7 +200,7 @@ impl<S: Scalar> TileJob<'_, S> {
         let (batches, mut checkpoint) = (self.ids.len().div_ceil(BATCH), None);
         for turn in 0..batches {
             let batch = turn_of(self.inputs, turn, batches);
-            if self.inputs.decides_stops() && !self.state.walks_on(batch * BATCH) {
+            if how.decides_stops && !self.state.walks_on(batch * BATCH) {
                 break;
             }
             let ids = &self.ids[batch * BATCH..self.ids.len().min((batch + 1) * BATCH)];
@@ -357,7 +357,9 @@ impl<L: Lanes, C: PerChannel<L>> Scratch<L, C> {
         let raw = splat.opacity * gauss;
         let gauss = constants.gauss_of_gradient(gauss, [splat.opacity, raw]);
         let flows = constants.gradient_flows(active, raw);
-        let factors = alpha_vjp_factors(splat.conic, along, [splat.opacity, gauss, v_alpha]);
+        let slopes = (&SlopeX::beside(&along.0), &SlopeY::beside(splat.conic, &along.1));
+        let of_alpha = [splat.opacity, gauss, v_alpha];
+        let factors = alpha_vjp_factors(slopes, of_alpha, formulation.extra_roundings());
         let (geometry, colors) = sums.split_at_mut(GEOMETRY);
         let colors = &mut colors[..self.v_color.as_ref().len()];
         for (sum, [a, b]) in geometry.iter_mut().zip(factors) {
