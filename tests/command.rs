@@ -127,6 +127,12 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
     println!("{}", said.out);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(is_empty(folder.path()), "nothing failed, but something was written");
+    // The CUDA kernels are among them, and the report says with which part of the runs.
+    for engine in ["\nemulator ", "\nemulator-fast "] {
+        assert!(said.out.contains(engine), "no row of{engine}: {}", said.out);
+    }
+    let part = "CUDA kernels: on emulator and emulator-fast; each case with one reduction";
+    assert!(said.out.contains(part), "{}", said.out);
 }
 
 /// A reproducer of a stage of the two cameras' scene.

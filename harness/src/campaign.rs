@@ -18,7 +18,7 @@ mod run_stage;
 pub use chain::Chain;
 pub use finding::{Fault, Finding, Place};
 pub use hooks::{
-    ByTurns, Diagnoses, Everything, Exercised, Hooks, Minimizer, Observer, Policy, as_it_is,
+    ByTurns, Diagnoses, Everything, Exercised, Hooks, Minimizer, Observer, Part, Policy, as_it_is,
     has_turn, smaller,
 };
 pub use item::Item;

@@ -314,6 +314,7 @@ fn check(
         command: None,
         limits: Limits::default(),
         engines,
+        beside: Vec::new(),
         named: true,
         discovery: discovery.clone(),
         reductions: Reduction::ALL.to_vec(),

@@ -303,6 +303,8 @@ pub enum Subject {
 pub struct CheckPlan {
     /// The engines to judge; none if this machine has none.
     pub engines: Vec<Found>,
+    /// The emulators that judge a part of the runs beside them.
+    pub beside: Vec<Found>,
     /// Whether they were named, so that others are not missed.
     pub named: bool,
     /// Everything that discovery said, for the report.
@@ -420,6 +422,7 @@ impl CheckArgs {
             let emulation = EmulationArgs { order, ..self.emulation };
             engines = emulation.resolve(discovery.select(&self.engine).map_err(CliError::of)?)?;
         }
+        let beside = if repeats.is_some() { Vec::new() } else { discovery.beside(&self.engine) };
         let reductions: Vec<_> = Reduction::ALL
             .into_iter()
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
@@ -441,6 +444,7 @@ impl CheckArgs {
         };
         Ok(CheckPlan {
             engines,
+            beside,
             named: !self.engine.is_empty(),
             discovery: discovery.clone(),
             reductions,

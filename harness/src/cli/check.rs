@@ -3,7 +3,6 @@
 mod program;
 
 use std::io::Write;
-
 use std::sync::Arc;
 
 use super::args::{CheckPlan, Subject};
@@ -17,7 +16,8 @@ use super::reproducer;
 use super::scene::scene_case;
 use crate::campaign::merge::{add_report, join_seeds};
 use crate::campaign::{
-    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Policy, run as run_campaign, smaller,
+    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
+    smaller,
 };
 use crate::engines::{Found, Program};
 use crate::gate::Evidence;
@@ -68,12 +68,20 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
     let chain = plan.chain;
-    let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
     let mut reports = Vec::new();
-    let lots = at_once(&plan.engines)?;
+    let part = Part { few: cases.count() < MANY };
+    // A trained scene would take the emulator hours.
+    let beside = match plan.subject {
+        Subject::Scene(_) => None,
+        Subject::Campaign { .. } | Subject::Case(_) => Some(&plan.beside[..]),
+    };
+    let beside = beside.filter(|engines| !engines.is_empty());
+    let beside = beside.map(|engines| (engines, &part as &dyn Policy));
+    let lots = at_once(&plan.engines)?.map(|engines| (engines, policy)).chain(beside);
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
-    for engines in lots {
+    for (engines, policy) in lots {
+        let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
         let settings = |found: &Found| plan.settings(found.info.lane_width);
         // A second process would have nothing to do with a single case.
         let cores = if cases.count() > 1 { (cores() / emulators(engines)).max(1) } else { 1 };
@@ -101,12 +109,32 @@ fn conclude(
     let files = reproducer::write_all(&plan.out, reports, None)?;
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
-    let about: Vec<_> = repeats.into_iter().chain(chain).collect();
+    let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();
     let missing = plan.discovery.in_vain(plan.named);
     let report = Report { about: &about, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
     let evidence = Evidence::new(reports, missing);
     plan.gate.conclude(&evidence, &files, out)
+}
+
+/// Which part of the runs the CUDA kernels have on the emulator, where they do not have all.
+fn in_part(plan: &CheckPlan) -> Option<String> {
+    let names: Vec<_> = plan.beside.iter().map(|found| found.spec.id()).collect();
+    let all: Vec<_> = names.iter().map(|name| format!("--engine {name}")).collect();
+    let (names, all) = (names.join(" and "), all.join(" "));
+    match &plan.subject {
+        _ if plan.beside.is_empty() => None,
+        Subject::Scene(_) => Some(format!(
+            "CUDA kernels: not judged on a trained scene, which is long for {names} ({all} judges them)"
+        )),
+        Subject::Case(_) => Some(format!(
+            "CUDA kernels: on {names}; of runs with more than 2^18 loop steps one of a stage ({all} makes all)"
+        )),
+        Subject::Campaign { .. } => Some(format!(
+            "CUDA kernels: on {names}; each case with one reduction and threshold of a stage by turns, \
+             unless there are fewer than {MANY} cases ({all} makes all runs)"
+        )),
+    }
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which

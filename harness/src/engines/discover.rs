@@ -131,13 +131,23 @@ impl Discovery {
                 return Err(NotSelected::Unknown { name: name.clone(), found });
             }
         }
-        // The emulator is slow: without a name it is for machines that have nothing else.
+        // The emulator is slow: without a name it judges everything only on machines that have
+        // nothing else. See `beside`.
         let alone = self.found.iter().all(Found::is_emulated);
         let wanted = |found: &&Found| match names {
             [] => alone || !found.is_emulated(),
             names => names.iter().any(|n| found.spec.answers_to(n)),
         };
         Ok(self.found.iter().filter(wanted).cloned().collect())
+    }
+
+    /// The emulators that judge a part of the runs beside the drivers, where no engine was named: no driver
+    /// that runs on the processor takes CUDA kernels.
+    #[must_use]
+    pub fn beside(&self, names: &[String]) -> Vec<Found> {
+        let (emulated, drivers): (Vec<_>, Vec<_>) =
+            self.found.iter().cloned().partition(Found::is_emulated);
+        if names.is_empty() && !drivers.is_empty() { emulated } else { Vec::new() }
     }
 }
 
