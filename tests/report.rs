@@ -173,7 +173,9 @@ fn says_the_same(html: &str, json: &Value) {
     let count = |value: &Value| value.as_u64().expect("a count");
     let elements = sum(&|row| count(&row["elements"]));
     let runs = sum(&|row| row["runs"].as_object().expect("by verdict").values().map(count).sum());
-    let words = format!("{runs} runs, {elements} elements compared");
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    let words =
+        format!("{runs} run{}, {elements} element{} compared", plural(runs), plural(elements));
     assert!(html.contains(&words), "no '{words}'");
     for engine in json["engines"].as_array().expect("engines") {
         assert!(html.contains(engine["id"].as_str().expect("an id")), "{engine}");

@@ -143,7 +143,7 @@ pub(super) fn write_sarif(
 fn read_known(path: &Path) -> Result<KnownFailures, CliError> {
     let path = paths::readable_file("--known-failures", path)?;
     let what = || format!("--known-failures: cannot read {}", path.display());
-    let text = std::fs::read_to_string(&path).map_err(|e| CliError::caused(what(), e))?;
+    let text = fs::read_to_string(&path).map_err(|e| CliError::caused(what(), e))?;
     KnownFailures::parse(&text).map_err(|e| CliError::caused(what(), e))
 }
 

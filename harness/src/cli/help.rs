@@ -129,7 +129,11 @@ mod tests {
             let words = words.iter().map(OsString::from).collect();
             command_first(words).iter().map(|word| word.to_string_lossy().into_owned()).collect()
         };
-        assert_eq!(sorted(&["s", "-q", "check", "--cases", "1"]).join(" "), "s check -q --cases 1");
+        assert_eq!(
+            sorted(&["s", "-q", "check", "--cases", "1"]).join(" "),
+            "s check -q --cases 1",
+            "one"
+        );
         assert_eq!(sorted(&["s", "-v", "-q", "ptx"]).join(" "), "s ptx -v -q", "both");
         for words in [&["s"][..], &["s", "-q"], &["s", "-q", "--cases", "1"], &["s", "check"]] {
             assert_eq!(sorted(words), words, "nothing to move");
