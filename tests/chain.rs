@@ -126,7 +126,7 @@ fn a_finding_is_replayed_with_the_image_that_it_was_made_from() {
     let finding = report.findings.first().expect("it disagrees");
     let words = finding.case.describe(finding.stage, 0);
     assert!(
-        words.ends_with("chain own") && words.starts_with("1 Gaussians"),
+        words.ends_with("chain own") && words.starts_with("1 Gaussian,"),
         "made small: {words}"
     );
     let folder = tempfile::tempdir().expect("a folder");

@@ -66,14 +66,21 @@ pub struct Contender<'a> {
 }
 
 impl Contender<'_> {
-    /// How many runs make up a case with all its views under a policy.
+    /// How many runs make up a case with all its views under a policy; of a case whose settings depend on
+    /// how long its jobs are ([`Policy::by_steps`]) the most that there may be.
     #[must_use]
     pub fn runs(&self, case: &dyn Case, policy: &dyn Policy) -> u64 {
         let of = |stage: &&Stage| policy.runs(**stage, case);
         let count = |stage: &Stage| {
-            (case.views_of(*stage) * self.settings_of(*stage, &self.settings).len()) as u64
+            let settings = policy.settings(case, &self.own_settings(*stage));
+            (case.views_of(*stage) * self.settings_of(*stage, &settings).len()) as u64
         };
         self.stages.iter().filter(of).map(count).sum()
+    }
+
+    /// Those of its settings that it has kernels of the stage for.
+    fn own_settings(&self, stage: Stage) -> Vec<Setting> {
+        self.settings_of(stage, &self.settings).into_iter().flatten().collect()
     }
 
     /// Those of `settings` that the engine has kernels of the stage for; one run without a setting where

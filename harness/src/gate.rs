@@ -11,6 +11,7 @@
 mod conclusion;
 mod junit;
 pub mod known;
+mod provenance;
 pub mod sarif;
 mod step_summary;
 mod summary;
@@ -18,10 +19,11 @@ mod summary;
 pub use conclusion::{Conclusion, Evidence, Inconclusive, Outcome};
 pub use junit::junit;
 pub use known::{KnownFailure, KnownFailures, KnownFailuresError};
+pub use provenance::{Provenance, Role, SourceFile};
 pub use step_summary::step_summary;
 pub use summary::{
     ElementSummary, EngineSummary, FindingSummary, LimitedSummary, MissingSummary, RowSummary,
-    Summary,
+    Summary, UnsupportedSummary,
 };
 
 use crate::campaign::Finding;

@@ -9,6 +9,7 @@ mod rows;
 use crate::campaign::{EngineReport, Finding};
 use crate::diagnosis::Diagnosis;
 use crate::engines::Missing;
+use crate::words::{count, shell_word};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -97,9 +98,10 @@ fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
     };
     let without = named("given up", given_up.collect()) + &named("lost", lost.collect());
     format!(
-        "{verdict}: {} engine{}, {runs} runs, {elements} elements compared{without}\n",
-        reports.len(),
-        if reports.len() == 1 { "" } else { "s" }
+        "{verdict}: {}, {}, {} compared{without}\n",
+        count(reports.len(), "engine"),
+        count(runs, "run"),
+        count(elements, "element")
     )
 }
 
@@ -117,13 +119,12 @@ pub fn finding_words(finding: &Finding) -> String {
     let setting = finding.setting.map_or_else(String::new, |setting| format!(", {setting}"));
     let _ = writeln!(
         text,
-        "\n{} {}: {}{setting}, warp size {} ({} run{} failed in this way)",
+        "\n{} {}: {}{setting}, warp size {} ({} failed in this way)",
         if finding.is_of_the_machine() { "NO RESULT" } else { "DISAGREE" },
         finding.engine,
         finding.stage,
         finding.lane_width,
-        finding.runs,
-        if finding.runs == 1 { "" } else { "s" },
+        count(finding.runs, "run"),
     );
     for line in finding.diagnosis.iter().flat_map(Diagnosis::lines) {
         let _ = writeln!(text, "  {line}");
@@ -135,16 +136,6 @@ pub fn finding_words(finding: &Finding) -> String {
     let size = finding.case.describe(finding.stage, finding.view);
     let _ = writeln!(text, "  case {}: {size}", finding.case.name());
     text
-}
-
-/// The path as a shell reads it.
-pub(crate) fn shell_word(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if path.chars().all(plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
 }
 
 /// The path of a finding's reproducer in `folder`.

@@ -200,11 +200,14 @@ fn a_program_of_another_formulation_is_told_under_which_it_agrees() {
         assert_eq!(any.code, Some(0), "{words:?}: {any:?}");
         assert!(any.out.contains(&format!("formulation {name}; bounds for")), "{words:?}: {any:?}");
         assert!(!any.out.contains("agrees under"), "{words:?}: {any:?}");
-        let left = folder.path().join("any").read_dir();
-        let cases = left.into_iter().flatten().filter_map(Result::ok);
-        let cases: Vec<_> = cases
-            .filter(|file| file.path().extension().is_some_and(|e| e == "safetensors"))
-            .collect();
+        let within = |folder: PathBuf| {
+            let left = folder.read_dir().into_iter().flatten().filter_map(Result::ok);
+            left.map(|file| file.path()).collect::<Vec<_>>()
+        };
+        // `check` has a folder for the program.
+        let mut cases = within(folder.path().join("any"));
+        cases.extend(cases.clone().into_iter().flat_map(within));
+        cases.retain(|file| file.extension().is_some_and(|e| e == "safetensors"));
         assert!(cases.is_empty(), "no reproducer of what agrees: {cases:?}");
     }
     let lost = command(&python, "raster.py", "lane");

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
+use crate::words::count;
 use crate::workload::Job;
 use failed::Failed;
 use splatcheck_gpu::reduction::InMemory;
@@ -184,11 +185,11 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// same: a kernel that ends its process now and then is no right one.
     fn apart(&mut self, entries: &[Entry<'_>], error: EngineError) {
         let before = self.faults;
-        let (id, count) = (&self.report.id, entries.len());
+        let (id, jobs) = (&self.report.id, entries.len());
         if !error.is_a_limit() {
             // It may have taken the whole time limit, and what comes now may take as long.
             tracing::warn!(
-                "engine {id}: {error}; the {count} jobs of the request follow one by one"
+                "engine {id}: {error}; each job of the request follows by itself: {jobs}"
             );
         }
         entries.iter().for_each(|&entry| self.one_by_one(entry));
@@ -200,7 +201,8 @@ impl<'a, 'm> Judge<'a, 'm> {
         let Some((first, setting)) = entries.iter().find_map(asked) else { return };
         let error = match error {
             EngineError::Device(what) => EngineError::Device(format!(
-                "{what} (in a request for {count} jobs, this one the first; each by itself did not fail)"
+                "{what} (in a request for {}, this one the first; each by itself did not fail)",
+                count(jobs, "job")
             )),
             other => other,
         };
@@ -213,9 +215,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         if !self.hooks.policy.runs(stage, case) {
             return Settings::default();
         }
-        let had = self.contender.settings_of(stage, &self.contender.settings);
-        let had = had.into_iter().flatten().collect::<Vec<_>>();
-        let settings = self.hooks.policy.settings(case, &had);
+        let settings = self.hooks.policy.settings(case, &self.contender.own_settings(stage));
         let steps = |setting| entry.job.steps(&self.report.info, Some(setting));
         let settings = self.hooks.policy.by_steps(case, settings, &steps);
         let mut all = Settings::default();

@@ -4,6 +4,7 @@ use super::{Chain, Contender, Finding};
 use crate::engines::Emulation;
 use crate::io::serde_forms::{furthest, number};
 use crate::verdict::{Difference, Tally, Verdict};
+use crate::words::count;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Setting, Stage};
 use std::collections::BTreeMap;
@@ -103,7 +104,7 @@ impl Limited {
 impl fmt::Display for Limited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { runs, by } = self;
-        write!(f, "{runs} run{}: {by}", if *runs == 1 { "" } else { "s" })
+        write!(f, "{}: {by}", count(*runs, "run"))
     }
 }
 

@@ -16,8 +16,8 @@ use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
 use super::check::judge;
 use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
-use super::output::progress_bar;
-use super::reproducer;
+use super::output::Progress;
+use super::reproducer::Reproducers;
 use super::scene::scene_case;
 use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
@@ -329,7 +329,8 @@ fn check(
         chain: Chain::Oracle,
     };
     let mut reports = judge(&check)?;
-    let mut files = reproducer::write_all(&folder.join("findings"), &mut reports, None)?;
+    let reproducers = Reproducers::begin(&folder.join("findings"), "acceptance", None)?;
+    let mut files = reproducers.write_all(&mut reports, None)?;
     // As they are named once the folder has taken its own name.
     for file in files.iter_mut().flatten() {
         let name = Path::new(file).file_name().unwrap_or_default();
@@ -353,7 +354,8 @@ fn measure_all(
     lane_widths.sort_unstable();
     lane_widths.dedup();
     let reductions = RASTERIZE_BACKWARD.reductions().count() as u64;
-    let bar = progress_bar(cases.len() as u64 * engines.len() as u64 * reductions);
+    let bar =
+        Progress::new("acceptance", "runs", cases.len() as u64 * engines.len() as u64 * reductions);
     // An engine that gave no times is not asked again.
     let mut silent: Vec<(String, EngineError)> = Vec::new();
     for case in cases {

@@ -30,12 +30,14 @@ mod generated;
 mod mutants;
 mod oracle;
 mod scene;
+mod subject;
 
 pub use generated::{GeneratedPlan, OwnArgs, OwnPlan};
 pub use mutants::{MutantsArgs, MutantsPlan};
 pub use oracle::{OracleArgs, OraclePlan, ScalarName};
 pub(super) use scene::resolve_scene;
 pub use scene::{SceneArgs, ScenePlan};
+pub use subject::Subject;
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]
@@ -229,7 +231,7 @@ pub struct CheckArgs {
     /// Judge on this case only (.safetensors or .toml)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ply", "corpus"])]
     pub case: Option<PathBuf>,
-    /// Folder for reproducers
+    /// Folder for reproducers; those of a program of your own have a folder of its name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// Folder of named cases [default: corpora/splat, or of another workload]
@@ -278,24 +280,6 @@ pub struct EngineArgs {
     /// What the program's bindings are
     #[arg(long, value_name = "FILE", requires = "wgsl")]
     pub manifest: Option<PathBuf>,
-}
-
-/// What the kernels are judged on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// A corpus and random scenes.
-    Campaign {
-        /// Folder of named scenes.
-        corpus: PathBuf,
-        /// Number of random scenes.
-        cases: u32,
-        /// Their seed.
-        seed: u64,
-    },
-    /// A trained scene.
-    Scene(ScenePlan),
-    /// One case in a file.
-    Case(PathBuf),
 }
 
 /// A checked `check`.
@@ -450,7 +434,10 @@ impl CheckArgs {
             reductions,
             thresholds,
             subject,
-            out: paths::writable_folder("--out", &self.out)?,
+            out: match &command {
+                Some(command) => command.folder(&self.out)?,
+                None => paths::folder_to_name("--out", &self.out)?,
+            },
             workload: under(workload, self.convention)?,
             convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,

@@ -11,8 +11,9 @@ use super::command::CommandPlan;
 use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::expect;
-use super::output::progress_of;
-use super::reproducer;
+use super::output::Progress;
+use super::provenance;
+use super::reproducer::Reproducers;
 use super::scene::scene_case;
 use crate::campaign::merge::{add_report, join_seeds};
 use crate::campaign::{
@@ -43,13 +44,20 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
             return program::run(plan, command, out);
         }
     }
+    let Some(first) = plans.first() else { return Err(CliError::new("no workload is named")) };
+    let reproducers = reproducers_of(first)?;
     let mut reports: Vec<EngineReport> = Vec::new();
     for plan in plans {
         for report in judge(plan)? {
             add_report(&mut reports, report);
         }
     }
-    conclude(&mut reports, plans, out)
+    conclude(&mut reports, first, &reproducers, out)
+}
+
+/// Where the reproducers are left.
+fn reproducers_of(plan: &CheckPlan) -> Result<Reproducers, CliError> {
+    Reproducers::begin(&plan.out, "check", plan.subject.reads())
 }
 
 /// Judges a plan's engines on its cases.
@@ -59,7 +67,7 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
 pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
     // The files first: what is wrong with them is said even where no engine is.
     let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
-    let bar = progress_of(plan.detail, 0);
+    let bar = Progress::of_runs(plan.detail, "check", 0);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| cases.smaller(item, fails);
     let progress = |runs| bar.inc(runs);
@@ -102,11 +110,11 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
 /// Writes the reproducers and the report.
 fn conclude(
     reports: &mut [EngineReport],
-    plans: &[CheckPlan],
+    plan: &CheckPlan,
+    reproducers: &Reproducers,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
-    let Some(plan) = plans.first() else { return Err(CliError::new("no workload is named")) };
-    let files = reproducer::write_all(&plan.out, reports, None)?;
+    let files = reproducers.write_all(reports, None)?;
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
     let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();
@@ -114,7 +122,8 @@ fn conclude(
     let report = Report { about: &about, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
     let evidence = Evidence::new(reports, missing);
-    plan.gate.conclude(&evidence, &files, out)
+    let gate = plan.gate.clone().of(provenance::of_ours(plan.subject.seed()));
+    gate.told(&about, &[]).conclude(&evidence, &files, out)
 }
 
 /// Which part of the runs the CUDA kernels have on the emulator, where they do not have all.

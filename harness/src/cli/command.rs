@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use splatcheck_reference::splat::Formulation;
 
 use super::exit::CliError;
 use super::formulation::{Asked, Judged, Judging, Trial, asked, judge_in};
+use super::paths;
 use crate::campaign::{Contender, EngineReport, Fault, Policy};
 use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants};
 use crate::engines::repeated::{Repeated, Repeats};
@@ -20,7 +22,7 @@ use crate::engines::{Lent, Limits};
 use crate::fuzz::Plan;
 use crate::judge::Arithmetic;
 use crate::presets::Preset;
-use crate::report::shell_word;
+use crate::words::{count, folder_name, shell_word};
 use crate::workload::{AnyCase, Case, Workload};
 use crate::workloads::splat::contract::{Contract, Level, NotFor};
 use crate::workloads::splat::formulated::{candidates, described};
@@ -274,7 +276,7 @@ impl CasesLeftOut {
     pub fn lines(&self) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |(why, cases): (&NotFor, &BTreeSet<String>)| {
-            format!("NOT EXERCISED: {} cases {why}", cases.len())
+            format!("NOT EXERCISED: {} {why}", count(cases.len(), "case"))
         };
         all.iter().map(line).collect()
     }
@@ -341,6 +343,15 @@ impl CommandArgs {
 }
 
 impl CommandPlan {
+    /// The program's own folder for reproducers, below one that was named.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub(super) fn folder(&self, out: &Path) -> Result<PathBuf, CliError> {
+        let out = paths::folder_to_name("--out", out)?;
+        Ok(out.join(folder_name(&self.line.to_string())))
+    }
+
     /// Starts the program.
     ///
     /// # Errors

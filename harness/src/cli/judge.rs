@@ -15,6 +15,7 @@ use crate::engines::command::{Form, Need, read_written};
 use crate::gate::Evidence;
 use crate::io::{Problem, read};
 use crate::verdict::{Tally, Verdict};
+use crate::words::count;
 use crate::workload::{AnyCase, Job};
 use crate::workloads::splat::contract::{Level, diagnose_job, judge_job};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
@@ -186,8 +187,8 @@ fn conclude_tally(
     let verdict = tally.verdict();
     writeln!(
         out,
-        "{verdict}: {} elements, {} outside their bounds, {} without a finite one",
-        tally.elements(),
+        "{verdict}: {}, {} outside their bounds, {} without a finite one",
+        count(tally.elements(), "element"),
         tally.disagree,
         tally.inconclusive
     )?;

@@ -31,10 +31,12 @@ use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
-use super::output::{OutputArgs, progress_of};
+use super::number::positive;
+use super::output::{OutputArgs, Progress};
+use super::reproducer::Reproducers;
 use super::schedule::ScheduleArgs;
 use super::trials::Trials;
-use super::{paths, reproducer};
+use super::{paths, provenance};
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Item};
 use crate::engines::repeated::Repeats;
@@ -44,6 +46,7 @@ use crate::manifest::{Manifest, Symbols};
 use crate::report::{Detail, Report};
 use crate::threads::{self, Pool};
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
+use crate::words::folder_name;
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
 
@@ -99,9 +102,9 @@ pub struct PtxArgs {
     #[command(flatten)]
     pub chain: ChainArgs,
     /// Runs at once [default: one for each core]
-    #[arg(long, value_name = "J", allow_negative_numbers = true)]
+    #[arg(long, value_name = "J", allow_negative_numbers = true, value_parser = positive::<NonZeroU16>)]
     pub jobs: Option<NonZeroU16>,
-    /// Folder for reproducers
+    /// Folder for reproducers, which have a folder of the kernel's name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// What stops the build, and the files that CI systems read.
@@ -188,7 +191,12 @@ impl PtxArgs {
             None => self.order.orders()?,
         };
         let cores = threads::cores();
+        let run =
+            provenance::of_ptx(&kernel, (&self.file, self.manifest.as_deref()), subject.seed());
+        let out = paths::folder_to_name("--out", &self.out)?;
         Ok(PtxPlan {
+            out: out.join(folder_name(&run.subject)),
+            gate: self.gate.resolve()?.of(run),
             file: self.file,
             subject,
             observe_only: self.observe_only,
@@ -200,8 +208,6 @@ impl PtxArgs {
             emulations: orders.into_iter().map(emulation).collect(),
             repeats,
             jobs: self.jobs.map_or(cores, |jobs| usize::from(jobs.get())),
-            out: paths::writable_folder("--out", &self.out)?,
-            gate: self.gate.resolve()?,
             detail: self.shown.detail(),
         })
     }
@@ -313,7 +319,10 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     if plan.observe_only {
         return observe::run(plan, &pool, out);
     }
-    let bar = progress_of(plan.detail, plan.subject.count() * plan.emulations.len() as u64);
+    let reproducers = Reproducers::begin(&plan.out, "ptx", plan.subject.reads())?;
+    let runs = plan.subject.runs(plan.kernel.stage(plan.formulation.first()))
+        * plan.emulations.len() as u64;
+    let bar = Progress::of_runs(plan.detail, "ptx", runs);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
     let mut judged = judge_in(Judging::User(&plan.kernel), asked, extra, |formulation, trial| {
         pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
@@ -321,7 +330,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = join_seeds(judged.reports);
-    let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
+    let files = reproducers.write_all(&mut reports, Some(&plan.kernel))?;
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let stage = plan.kernel.stage(judged.formulation);
     let setting = stage.accumulates().then_some(plan.setting);
@@ -341,7 +350,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
+    plan.gate.told(&about, &notes).conclude(&Evidence::new(&reports, &[]), &files, out)
 }
 
 /// All cases under one formulation.

@@ -6,6 +6,7 @@ use clap::Args;
 use splatcheck_gpu::artifact::Architecture;
 
 use super::exit::CliError;
+use super::number::positive;
 use crate::engines::{Emulation, Found, Order};
 
 /// In which orders the emulator runs, as typed.
@@ -16,6 +17,7 @@ pub struct ScheduleArgs {
     pub schedule: Option<Order>,
     /// Run this many seeds, from the schedule's on
     #[arg(long, value_name = "N", requires = "schedule", allow_negative_numbers = true)]
+    #[arg(value_parser = positive::<NonZeroU32>)]
     pub schedules: Option<NonZeroU32>,
 }
 

@@ -4,6 +4,7 @@ use super::change::Change;
 use super::measured::Measured;
 use super::weigh::{Candidate, Reach};
 use super::{Diagnosis, Fit};
+use crate::words::count_of;
 
 /// What a hypothesis says.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ fn subject(measured: &Measured, candidate: &Candidate) -> String {
             .collect();
         if of_columns.is_empty() {
             let (some, all) = (candidate.explained_in(part), output.returned.len());
-            names.push(format!("{some} of the {all} elements of {}", output.name));
+            names.push(elements(some, all, output.name));
         } else {
             names.extend(of_columns);
         }
@@ -49,6 +50,14 @@ fn subject(measured: &Measured, candidate: &Candidate) -> String {
         return "all outputs".to_owned();
     }
     list(&names)
+}
+
+/// So many of an output's elements.
+fn elements(some: usize, all: usize, output: &str) -> String {
+    match (some, all) {
+        (1, 1) => format!("the one element of {output}"),
+        (some, all) => format!("{some} of the {all} elements of {output}"),
+    }
 }
 
 /// Names in a row, not too many.
@@ -73,7 +82,8 @@ fn sentence(measured: &Measured, candidate: &Candidate) -> String {
 }
 
 fn not_tested(left_out: usize) -> Option<String> {
-    (left_out > 0).then(|| format!("{left_out} hypotheses were not tested: the case is large"))
+    let were = || count_of(left_out, "hypothesis was", "hypotheses were");
+    (left_out > 0).then(|| format!("{} not tested: the case is large", were()))
 }
 
 /// Which case a diagnosis is of, where a smaller one is shown.
@@ -184,7 +194,7 @@ pub(super) fn right_and_wrong(measured: &Measured) -> String {
         measured.parts.iter().partition(|part| part.outside().next().is_some());
     let shares = wrong.into_iter().map(|part| {
         let (some, all) = (part.outside().count(), part.returned.len());
-        format!("{some} of the {all} elements of {}", part.name)
+        elements(some, all, part.name)
     });
     let wrong = list(&shares.collect::<Vec<_>>());
     match &right[..] {

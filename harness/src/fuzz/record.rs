@@ -352,6 +352,20 @@ pub enum RecordError {
     },
 }
 
+/// Whether a file is a result file, of whatever version.
+pub(super) fn is_one(file: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(rename = "campaign")]
+        _campaign: serde::de::IgnoredAny,
+        #[serde(rename = "shard")]
+        _shard: Shard,
+    }
+    let bytes = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file);
+    let bytes = bytes.and_then(|_| std::fs::read(file).ok());
+    bytes.is_some_and(|bytes| serde_json::from_slice::<Head>(&bytes).is_ok())
+}
+
 /// See [`Results::read`].
 pub(super) fn read(folder: &Path) -> Result<Results, ResultError> {
     let file = folder.join(RESULT);

@@ -5,6 +5,7 @@ use super::{FailOn, Gate, place, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding};
 use crate::engines::Missing;
 use crate::verdict::Verdict;
+use crate::words::count;
 use splatcheck_gpu::{Reduction, Stage};
 use std::collections::BTreeSet;
 
@@ -171,7 +172,8 @@ fn inconclusive(reports: &[EngineReport]) -> Vec<String> {
     rows.filter(|(_, (_, _, row))| row.count(Verdict::Inconclusive) > 0)
         .map(|(report, (stage, reduction, row))| {
             let runs = row.count(Verdict::Inconclusive);
-            format!("{} is inconclusive in {runs} runs", place(&report.id, stage, reduction))
+            let place = place(&report.id, stage, reduction);
+            format!("{place} is inconclusive in {}", count(runs, "run"))
         })
         .collect()
 }

@@ -4,18 +4,32 @@ use std::fmt::Write as _;
 
 use super::place;
 use super::summary::{EngineSummary, FindingSummary, Summary};
+use crate::words::count;
 
-/// The Markdown text: the result, the findings, then a table of everything that ran.
+/// The Markdown text: the result and what it is of, the findings, then a table of everything that ran.
 #[must_use]
 pub fn step_summary(summary: &Summary) -> String {
     let mut text = String::new();
     let sign = if summary.pass { "passes" } else { "FAILS" };
-    let _ = writeln!(text, "## splatcheck {sign}: {}\n", summary.verdict);
+    let subject = match &*summary.run.subject {
+        "" => String::new(),
+        subject => format!(" ({})", plain(subject)),
+    };
+    let _ = writeln!(text, "## splatcheck {sign}: {}{subject}\n", summary.verdict);
+    for line in &summary.run.about {
+        let _ = writeln!(text, "- {}", plain(line));
+    }
+    for (name, value) in summary.facts() {
+        let _ = writeln!(text, "- {name}: {}", plain(&value));
+    }
     for reason in &summary.reasons {
         let _ = writeln!(text, "- **fails**: {}", plain(reason));
     }
     for excused in &summary.excused {
         let _ = writeln!(text, "- known failure: {}", plain(excused));
+    }
+    for line in &summary.run.not_judged {
+        let _ = writeln!(text, "- {}", plain(line));
     }
     for missing in &summary.missing {
         let (candidate, reason) = (plain(&missing.candidate), plain(&missing.reason));
@@ -24,8 +38,12 @@ pub fn step_summary(summary: &Summary) -> String {
     for engine in &summary.engines {
         for limited in &engine.limited {
             let place = place(&plain(&engine.id), &limited.stage, &limited.reduction);
-            let (runs, reason) = (limited.runs, plain(&limited.reason));
-            let _ = writeln!(text, "- not exercised: {place}: {runs} runs: {reason}");
+            let (runs, reason) = (count(limited.runs, "run"), plain(&limited.reason));
+            let _ = writeln!(text, "- not exercised: {place}: {runs}: {reason}");
+        }
+        for lacking in &engine.unsupported {
+            let place = place(&plain(&engine.id), &lacking.stage, &lacking.reduction);
+            let _ = writeln!(text, "- not exercised: {place}: {}", plain(&lacking.reason));
         }
     }
     text.push('\n');

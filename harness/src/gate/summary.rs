@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{Conclusion, Gate, reduction_of};
+use super::{Conclusion, Gate, Provenance, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding, Limited, Place, Row};
 use crate::engines::Missing;
 use crate::verdict::{Difference, place};
@@ -16,6 +16,8 @@ use splatcheck_gpu::{Reduction, Stage};
 pub struct Summary {
     /// Version of this program.
     pub splatcheck: String,
+    /// What was judged, with which options, when.
+    pub run: Provenance,
     /// Whether nothing stops the build.
     pub pass: bool,
     /// The worst verdict of all runs.
@@ -56,6 +58,9 @@ pub struct EngineSummary {
     pub rows: Vec<RowSummary>,
     /// The runs that a limit of the device stood in the way of: not exercised.
     pub limited: Vec<LimitedSummary>,
+    /// What it has no kernel for: not exercised.
+    #[serde(default)]
+    pub unsupported: Vec<UnsupportedSummary>,
     /// What was wrong.
     pub findings: Vec<FindingSummary>,
 }
@@ -106,6 +111,17 @@ pub struct LimitedSummary {
     /// How many runs.
     pub runs: u64,
     /// The limit.
+    pub reason: String,
+}
+
+/// A stage and reduction that an engine has no kernel for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsupportedSummary {
+    /// Name of the stage.
+    pub stage: String,
+    /// Name of the reduction; "-" for a stage without one.
+    pub reduction: String,
+    /// Why not.
     pub reason: String,
 }
 
@@ -183,6 +199,7 @@ impl Summary {
     ) -> Self {
         Self {
             splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
+            run: Provenance::default(),
             pass: conclusion.reasons.is_empty(),
             verdict: conclusion.verdict.to_string(),
             reasons: conclusion.reasons.clone(),
@@ -194,6 +211,18 @@ impl Summary {
                 .collect(),
             missing: missing.iter().map(MissingSummary::new).collect(),
         }
+    }
+
+    /// The same as the report of a run.
+    #[must_use]
+    pub fn of(self, run: Provenance) -> Self {
+        Self { run, ..self }
+    }
+
+    /// The facts of its [`Provenance`].
+    #[must_use]
+    pub fn facts(&self) -> Vec<(String, String)> {
+        self.run.facts(&self.splatcheck)
     }
 
     /// The JSON text, ended by a newline.
@@ -226,6 +255,7 @@ impl EngineSummary {
             deaths: report.deaths,
             rows: report.rows.iter().map(RowSummary::new).collect(),
             limited: report.limited.iter().map(LimitedSummary::new).collect(),
+            unsupported: report.unsupported.iter().map(UnsupportedSummary::new).collect(),
             findings: findings
                 .map(|(finding, file)| {
                     let known = gate.known.excuse(report, finding).map(|k| k.reason.clone());
@@ -233,6 +263,13 @@ impl EngineSummary {
                 })
                 .collect(),
         }
+    }
+}
+
+impl UnsupportedSummary {
+    fn new((&(stage, reduction), reason): (&(Stage, Option<Reduction>), &String)) -> Self {
+        let reduction = reduction.map_or("-", Reduction::name).to_owned();
+        Self { stage: stage.spec().name.to_owned(), reduction, reason: reason.clone() }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::campaign::Item;
 use crate::fuzz::Draws;
 use crate::io::source_tree;
 use crate::minimize::shrink;
+use crate::words::count;
 use crate::workload::{AnyCase, Generator, Workload, generator, views};
 use crate::workloads;
 use crate::workloads::splat::contract::Contract;
@@ -115,7 +116,10 @@ impl Cases {
     fn note_left_out(&mut self) {
         if let Some(channels) = self.channels {
             let left_out = self.all().filter(|case| !self.takes(case)).count();
-            let what = format!("{left_out} cases with another number of channels than {channels}");
+            let what = format!(
+                "{} with another number of channels than {channels}",
+                count(left_out, "case")
+            );
             self.without.extend((left_out > 0).then_some(what));
         }
         let not_drawn = match &self.draws {

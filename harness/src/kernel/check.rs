@@ -19,11 +19,15 @@ use crate::engines::repeated::{Repeated, Repeats};
 use crate::io::InputError;
 use crate::report::reproducer;
 use crate::report::reproducer_path;
+use crate::words::folder_name;
 use crate::workload::AnyCase;
 use crate::workloads::splat::contract::{Contract, ContractError, Level};
 
 /// How often every run is made where nothing else is said: equal bits are demanded.
 const RUNS: u32 = 2;
+
+/// What its reproducers were found by.
+const FOUND_BY: &str = "rust";
 
 /// Why a kernel could not be checked.
 #[derive(Debug, thiserror::Error)]
@@ -181,8 +185,13 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
     /// [`CheckError`]: what was asked for cannot be done. Whatever the kernel does is in the report.
     pub fn run(self) -> Result<Report, CheckError> {
         let Self { kernel, name, formulation, arithmetic, wanted, runs, out, .. } = self;
+        let out = out.join(folder_name(&name));
         let contract = Contract::new(I::LEVEL, formulation)?;
         let cases = Cases::new(&wanted, contract.clone())?;
+        // A run that reads files may read those that are there.
+        if wanted.file.is_none() && !matches!(wanted.corpus, Corpus::Folder(_)) {
+            reproducer::set_aside(&out, FOUND_BY)?;
+        }
         let engine = InProcess::<I, K>::new(kernel, &name, contract.stage(), arithmetic);
         let left_out = engine.left_out();
         let engine: Box<dyn Engine + Send + '_> = match runs {
@@ -201,7 +210,7 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         let hooks = Hooks { policy: &cases.draws, ..Hooks::new(&minimize) };
         let mut reports = run_campaign(cases.iter(), vec![contender], hooks)?;
         let report = reports.pop().ok_or(CampaignError::Panicked)?;
-        let files = write(&out.join(plain(&name)), &report)?;
+        let files = write(&out, &report)?;
         let mut without = cases.without.clone();
         without.extend(left_out.names().into_iter().map(|name| format!("{name}: it returns none")));
         Ok(Report { promise: promise(contract, arithmetic, runs), name, report, files, without })
@@ -241,14 +250,8 @@ fn write(folder: &Path, report: &EngineReport) -> Result<Vec<PathBuf>, CheckErro
     }
     let one = |finding| {
         let file = reproducer_path(folder, finding);
-        finding.case.write(&file, &reproducer::notes(finding))?;
+        finding.case.write(&file, &reproducer::notes(finding, FOUND_BY))?;
         Ok(file)
     };
     report.findings.iter().map(one).collect()
-}
-
-/// A name as one of a folder.
-fn plain(name: &str) -> String {
-    let parts = name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }

@@ -7,6 +7,7 @@ use crate::campaign::{EngineReport, Finding, Row};
 use crate::diagnosis::Diagnosis;
 use crate::report::finding_words;
 use crate::verdict::{Tally, Verdict};
+use crate::words::count;
 
 /// Findings whose words are shown; the others are counted.
 const SHOWN: usize = 3;
@@ -88,8 +89,9 @@ impl Report {
         match self.verdict() {
             Verdict::Agree => write!(
                 f,
-                "agree: {name}: {runs} runs, {} elements, largest error / bound {:.3}",
-                tally.elements(),
+                "agree: {name}: {}, {}, largest error / bound {:.3}",
+                count(runs, "run"),
+                count(tally.elements(), "element"),
                 tally.sharpness.max
             )?,
             Verdict::Inconclusive => write!(
@@ -100,7 +102,7 @@ impl Report {
             )?,
             Verdict::Disagree => {
                 let wrong: u64 = self.rows().map(|row| row.count(Verdict::Disagree)).sum();
-                write!(f, "DISAGREE: {name} is wrong in {wrong} of {runs} runs")?;
+                write!(f, "DISAGREE: {name} is wrong in {wrong} of {}", count(runs, "run"))?;
             }
             Verdict::NotExercised => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
         }

@@ -3,6 +3,7 @@
 use crate::campaign::EngineReport;
 use crate::engines::Missing;
 use crate::gate::place;
+use crate::words::{count, count_of};
 use splatcheck_gpu::{Reduction, Stage};
 use std::fmt::Write as _;
 
@@ -65,7 +66,7 @@ pub(super) fn all(reports: &[EngineReport], missing: &[Missing]) -> String {
     let line = |LeftOut { kind, name, why, elements }: LeftOut| {
         let elements = match elements {
             0 => String::new(),
-            elements => format!("{elements} elements: "),
+            elements => format!("{}: ", count(elements, "element")),
         };
         format!("{}: {name}: {elements}{why}\n", kind.heading())
     };
@@ -97,7 +98,7 @@ pub(super) fn grouped(reports: &[EngineReport], missing: &[Missing]) -> String {
         let elements: u64 = group.iter().map(|one| one.elements).sum();
         let subject = match elements {
             0 => listed(&group),
-            elements => format!("{elements} elements"),
+            elements => count(elements, "element"),
         };
         let _ = writeln!(text, "{}: {subject}: {why}", kind.heading());
     }
@@ -150,8 +151,8 @@ fn of_engine(report: &EngineReport) -> Vec<LeftOut> {
     for (key, row) in &report.rows {
         if let Some(element) = &row.tally.without_bound {
             let elements = row.tally.inconclusive;
-            let why =
-                format!("{elements} elements have no finite bound, such as {}", element.place());
+            let have = count_of(elements, "element has", "elements have");
+            let why = format!("{have} no finite bound, such as {}", element.place());
             add(Kind::Inconclusive, at(key), why);
         }
     }

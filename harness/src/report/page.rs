@@ -6,8 +6,9 @@ mod maps;
 pub mod pictures;
 
 use crate::coverage::Coverage;
-use crate::gate::{EngineSummary, FindingSummary, Summary};
-use crate::report::{rows, shell_word};
+use crate::gate::{EngineSummary, FindingSummary, Summary, place};
+use crate::report::rows;
+use crate::words::{count, shell_word};
 use charts::ChartError;
 pub use maps::float;
 use maps::ratio;
@@ -79,7 +80,7 @@ impl Page {
                 div.charts { @for svg in &traffic { (PreEscaped(svg)) } }
             }
             (not_exercised(summary))
-            footer { "splatcheck " (summary.splatcheck) }
+            (provenance(summary))
         };
         let page = html! {
             (DOCTYPE)
@@ -87,7 +88,7 @@ impl Page {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { "splatcheck: " (summary.verdict) }
+                    title { "splatcheck: " (summary.run.named(&summary.verdict)) }
                     style { (PreEscaped(STYLE)) }
                 }
                 body { main { (body) } }
@@ -118,10 +119,12 @@ fn verdict(summary: &Summary) -> Markup {
     html! {
         header {
             h1 class=(summary.verdict.replace(' ', "-")) { (summary.verdict) }
+            @if !summary.run.subject.is_empty() { p { strong { (summary.run.subject) } } }
             p.soft {
-                (engines) " engine" @if engines != 1 { "s" } ", " (runs) " runs, " (elements)
-                " elements compared"
+                (count(engines, "engine")) ", " (count(runs, "run")) ", "
+                (count(elements, "element")) " compared"
             }
+            @for line in &summary.run.about { p.soft { (line) } }
             @if !summary.reasons.is_empty() {
                 ul { @for reason in &summary.reasons { li { strong.disagree { "fails: " } (reason) } } }
             }
@@ -149,7 +152,7 @@ fn finding(engine: &EngineSummary, finding: &FindingSummary, picture: &Picture) 
             }
             p { (finding.what) }
             p.soft {
-                (finding.runs) " run" @if finding.runs != 1 { "s" } " failed in this way; the smallest case is "
+                (count(finding.runs, "run")) " failed in this way; the smallest case is "
                 (finding.case) ", camera " (finding.camera)
             }
             (outside(finding))
@@ -224,23 +227,44 @@ fn engines(summary: &Summary) -> Markup {
 
 /// What was not judged, and why.
 fn not_exercised(summary: &Summary) -> Markup {
-    let limited = || summary.engines.iter().flat_map(|e| e.limited.iter().map(move |one| (e, one)));
-    let given_up = || summary.engines.iter().filter_map(|e| Some((&e.id, e.given_up.as_ref()?)));
+    let mut lines: Vec<String> = Vec::new();
+    for engine in &summary.engines {
+        let id = &engine.id;
+        lines.extend(engine.given_up.iter().map(|why| format!("{id} was given up: {why}")));
+        lines.extend(engine.limited.iter().map(|one| {
+            let place = place(id, &one.stage, &one.reduction);
+            format!("{place}: {}: {}", count(one.runs, "run"), one.reason)
+        }));
+        lines.extend(
+            engine
+                .unsupported
+                .iter()
+                .map(|one| format!("{}: {}", place(id, &one.stage, &one.reduction), one.reason)),
+        );
+    }
+    lines.extend(summary.missing.iter().map(|missing| {
+        let advice =
+            missing.advice.as_ref().map_or_else(String::new, |words| format!(" ({words})"));
+        format!("{}: {}{advice}", missing.candidate, missing.reason)
+    }));
+    let notes = summary.run.not_judged.iter();
+    lines.extend(notes.map(|line| line.trim_start_matches("NOT EXERCISED: ").to_owned()));
     html! {
-        @if !summary.missing.is_empty() || limited().count() + given_up().count() > 0 {
+        @if !lines.is_empty() {
             h2 { "Not exercised" }
-            ul {
-                @for (id, why) in given_up() { li { strong { (id) " was given up: " } (why) } }
-                @for (engine, one) in limited() {
-                    li { (engine.id) ": " (one.stage) ", " (one.reduction) ": " (one.runs) " runs: " (one.reason) }
-                }
-                @for missing in &summary.missing {
-                    li {
-                        (missing.candidate) ": " (missing.reason)
-                        @if let Some(advice) = &missing.advice { " (" (advice) ")" }
-                    }
-                }
-            }
+            ul { @for line in lines { li { (line) } } }
+        }
+    }
+}
+
+/// What was judged, with which options, by which version, when.
+fn provenance(summary: &Summary) -> Markup {
+    html! {
+        h2 { "What was judged" }
+        div.wide {
+            table.facts { tbody {
+                @for (name, value) in summary.facts() { tr { th { (name) } td { (value) } } }
+            } }
         }
     }
 }

@@ -10,7 +10,6 @@ use crate::campaign::{Diagnoses, EngineReport, Hooks, Item, as_it_is};
 use crate::cli::command::{CommandPlan, OfProgram, Started};
 use crate::cli::exit::CliError;
 use crate::cli::formulation::Trial;
-use crate::cli::reproducer;
 use crate::fuzz::Results;
 use crate::workload::AnyCase;
 
@@ -24,14 +23,14 @@ pub(super) fn run(
     out: &mut dyn Write,
 ) -> Result<Results, CliError> {
     let mut started = command.start()?;
-    let watch = Watcher::new(fuzz);
+    let watch = Watcher::new(fuzz)?;
     let (promise, judged) = command.promise.judge_in(|promise, trial| {
         judge(&watch, &command.that_promises(promise), trial, &mut started)
     })?;
     let (command, reports) = (command.that_promises(&promise), judged.reports);
     for finding in reports.iter().flat_map(|report| &report.findings) {
         // As soon as it was found nobody knew its formulation, nor which others agree.
-        reproducer::write(&fuzz.out, &mut finding.clone(), None)?;
+        watch.reproducers.write(&mut finding.clone(), None)?;
     }
     let mut results = watch.finish(reports)?;
     command.tell(&mut results.reports);

@@ -10,7 +10,6 @@ use splatcheck_reference::splat::Formulation;
 use super::PtxPlan;
 use crate::campaign::Place;
 use crate::cli::exit::{CliError, Outcome};
-use crate::cli::formulation::Asked;
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
 use crate::engines::Emulation;
@@ -18,6 +17,7 @@ use crate::gate::{Evidence, sarif};
 use crate::manifest::{Manifest, Symbols};
 use crate::threads::Pool;
 use crate::user_kernel::{self, Observe, UserProgram};
+use crate::words::count;
 use crate::workload::views;
 
 /// Reads `--observe`.
@@ -60,7 +60,7 @@ struct Seen {
 /// # Errors
 /// See [`CliError`]; a launch that does not fit the kernel is one too.
 pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let stage = plan.kernel.stage(formulation(plan));
+    let stage = plan.kernel.stage(plan.formulation.first());
     let given = given(plan, stage)?;
     let runs: Vec<_> = plan
         .emulations
@@ -78,37 +78,29 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
             None => seen.push(one),
         }
     }
-    let kinds = seen.len();
     let verdict = if seen.is_empty() { "agree" } else { "disagree" };
-    writeln!(out, "{verdict}: {} runs, {kinds} kinds of misuse", runs.len())?;
+    let kinds = count(seen.len(), "kind");
+    writeln!(out, "{verdict}: {}, {kinds} of misuse", count(runs.len(), "run"))?;
     let watched = if plan.kernel.observe.races { "races, " } else { "" };
-    writeln!(
-        out,
+    let about = format!(
         "observing {} of {}: {watched}barriers, masks, values never written, bounds; no oracle",
         plan.kernel,
         plan.file.display()
-    )?;
+    );
+    writeln!(out, "{about}")?;
     for one in &seen {
         told(one, runs.len(), out)?;
     }
-    let mut gate = plan.gate.clone();
+    let mut gate = plan.gate.told(&[about], &[]);
     let program = plan.file.display().to_string();
     let results = seen.iter().map(|one| sarif::Finding {
         rule: one.kind.to_owned(),
         message: format!("{}, {}: {}", one.emulation, one.case, one.what),
         places: sarif::in_program(&one.places, &program),
     });
-    write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>())?;
+    write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>(), &gate.run)?;
     let failures = seen.into_iter().map(|one| one.what).collect();
     gate.conclude(&Evidence::of_failures(failures), &[], out)
-}
-
-/// The formulation whose stage's arrays a kernel without a manifest takes.
-fn formulation(plan: &PtxPlan) -> Formulation {
-    match plan.formulation {
-        Asked::One(formulation) => formulation,
-        Asked::Any => Formulation::STANDARD,
-    }
 }
 
 /// Every view of every case, with its arrays; nothing at all where there is no case.
@@ -124,7 +116,7 @@ fn given(plan: &PtxPlan, stage: Stage) -> Result<Vec<Given>, CliError> {
     for (case, view) in views(plan.subject.iter()) {
         let name = format!("case {}, camera {view}", case.name());
         let standard = manifest.map(|_| Formulation::STANDARD);
-        let case = plan.kernel.judged(&case, standard.unwrap_or(formulation(plan)));
+        let case = plan.kernel.judged(&case, standard.unwrap_or(plan.formulation.first()));
         let jobs = case.map_err(CliError::of)?.jobs_of(view, &|stage| stage == of);
         let inputs = jobs.map_err(CliError::of)?.into_iter().next().map(|job| job.inputs);
         let Some(inputs) = inputs else { continue };
@@ -196,7 +188,11 @@ fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, CliError> {
 
 fn told(seen: &Seen, of: usize, out: &mut dyn Write) -> Result<(), CliError> {
     let Seen { what, notes, case, emulation, runs, .. } = seen;
-    writeln!(out, "\nDISAGREE {emulation}, {case} ({runs} of {of} runs failed in this way)")?;
+    writeln!(
+        out,
+        "\nDISAGREE {emulation}, {case} ({runs} of {} failed in this way)",
+        count(of, "run")
+    )?;
     writeln!(out, "  {what}")?;
     for note in notes {
         writeln!(out, "  {note}")?;

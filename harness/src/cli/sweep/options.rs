@@ -167,7 +167,7 @@ impl SweepArgs {
         }
         let Some(file) = &self.case else { return scenes::always_there() };
         is_a_case(file)?;
-        scenes::of_cases(vec![read_splats(&paths::readable_file("SCENE", file)?, None)?])
+        scenes::of_cases(vec![read_splats(&paths::readable_file("", file)?, None)?])
     }
 }
 
@@ -176,8 +176,8 @@ fn is_a_case(file: &Path) -> Result<(), CliError> {
     if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ply")) {
         let file = file.display();
         return Err(CliError::new(format!(
-            "SCENE {file}: a trained scene needs its cameras: --ply {file} --cameras FILE"
+            "{file}: a trained scene needs its cameras: --ply {file} --cameras FILE"
         )));
     }
-    paths::expect_extension("SCENE", file, &EXTENSIONS)
+    paths::expect_extension("", file, &EXTENSIONS)
 }

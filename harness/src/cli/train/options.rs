@@ -181,8 +181,8 @@ impl TrainArgs {
         let Some(file) = &self.target else {
             return Err(CliError::new("TARGET: a picture (.png) or a case is needed"));
         };
-        paths::expect_extension("TARGET", file, &["png", "safetensors", "toml"])?;
-        let file = paths::readable_file("TARGET", file)?;
+        paths::expect_extension("", file, &["png", "safetensors", "toml"])?;
+        let file = paths::readable_file("", file)?;
         let extension = file.extension().unwrap_or_default();
         let target = if extension.eq_ignore_ascii_case("png") {
             let picture = Picture::read(&file)

@@ -95,7 +95,7 @@ pub enum NotFor {
     #[error("with another number of channels than {0}")]
     Channels(u32),
     /// What the case is there to try is built into the kernel otherwise.
-    #[error("that override a constant which is built into the kernel")]
+    #[error("with a constant that is built into the kernel otherwise")]
     Overrides,
     /// The kernel takes harmonics alone.
     #[error("whose colours are given directly, and not as harmonics")]

@@ -11,6 +11,7 @@ use crate::case_space::Traits;
 use crate::diagnosis::Hypothesis;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Bound, Expectation, Output, OutputBound, Rows, under};
+use crate::words::count;
 use crate::workload::{AnyCase, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::RENDER_BACKWARD;
@@ -218,9 +219,9 @@ impl crate::workload::Case for Whole {
     fn describe(&self, _: Stage, _: usize) -> String {
         let Scene { width, height, cameras, gaussians, .. } = &self.case.scene;
         format!(
-            "{} Gaussians, {width}x{height} pixels, {} camera(s), {}",
-            gaussians.len(),
-            cameras.len(),
+            "{}, {width}x{height} pixels, {}, {}",
+            count(gaussians.len(), "Gaussian"),
+            count(cameras.len(), "camera"),
             super::judged::rules(&self.case.convention)
         )
     }
