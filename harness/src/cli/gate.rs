@@ -18,7 +18,8 @@ pub enum FailOnName {
     Disagree,
     /// a bound is infinite: the kernel could have returned anything there
     Inconclusive,
-    /// an engine is missing or was given up, or a stage was not run or had nothing to compare
+    /// something that was asked for did not run: no engine for the WGSL or the CUDA kernels, an engine was
+    /// given up, a stage was not run or had nothing to compare, a limit left runs out
     NotExercised,
 }
 
@@ -120,8 +121,7 @@ impl GatePlan {
         out: &mut dyn Write,
     ) -> Result<Outcome, CliError> {
         let conclusion = self.gate.conclude(evidence);
-        let Evidence { reports, missing, .. } = *evidence;
-        self.write(&Summary::new(&self.gate, &conclusion, reports, missing, files))?;
+        self.write(&Summary::new(&self.gate, &conclusion, evidence, files))?;
         for excused in &conclusion.excused {
             writeln!(out, "KNOWN FAILURE: {excused}")?;
         }

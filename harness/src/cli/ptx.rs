@@ -33,6 +33,7 @@ use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::output::{OutputArgs, progress_of};
 use super::schedule::ScheduleArgs;
+use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, reproducer};
 use crate::campaign::merge::join_seeds;
@@ -341,7 +342,8 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
+    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    plan.gate.conclude(&Evidence { gaps, ..Evidence::new(&reports, &[]) }, &files, out)
 }
 
 /// All cases under one formulation.

@@ -27,6 +27,7 @@ use super::ptx::{
 };
 use super::reproducer::write_case;
 use super::schedule::ScheduleArgs;
+use super::sight::all_blind;
 use super::trials::Trials;
 use crate::campaign::EngineReport;
 use crate::engines::repeated::Repeats;
@@ -174,7 +175,7 @@ impl WgslArgs {
             file: self.file,
             kernel,
             engines,
-            missing: discovery.in_vain(named).to_vec(),
+            missing: discovery.in_vain(named),
             subject,
             formulation,
             extra_roundings,
@@ -229,7 +230,8 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let report =
         Report { about: &about, notes: &notes, ..Report::new(&reports, &plan.missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.conclude(&Evidence::new(&reports, &plan.missing), &files, out)
+    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    plan.gate.conclude(&Evidence { gaps, ..Evidence::new(&reports, &plan.missing) }, &files, out)
 }
 
 impl WgslPlan {

@@ -3,6 +3,7 @@
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::NO_MISUSE;
 use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, Summary};
 
 /// The XML text. A known failure and what was not exercised are skipped test cases with the reason.
@@ -13,8 +14,17 @@ use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, 
 pub fn junit(summary: &Summary) -> String {
     let mut report = Report::new("splatcheck");
     report.add_test_suites(summary.engines.iter().map(engine_suite));
-    if !summary.missing.is_empty() {
-        report.add_test_suite(missing_suite(summary));
+    let beside = summary.not_exercised.iter().chain(&summary.not_compared);
+    for (name, asked) in [("not exercised", true), ("not found", false)] {
+        let missing = summary.missing.iter().filter(|missing| missing.asked == asked);
+        let missing = missing.map(|missing| skipped(&missing.candidate, &missing.reason));
+        let beside = beside.clone().filter(|_| asked).map(|what| skipped(what, what));
+        let cases: Vec<_> = missing.chain(beside).collect();
+        if !cases.is_empty() {
+            let mut suite = TestSuite::new(name);
+            suite.add_test_cases(cases);
+            report.add_test_suite(suite);
+        }
     }
     report.add_test_suite(gate_suite(summary));
     report.to_string().expect("memory takes it")
@@ -109,20 +119,19 @@ fn finding_text(finding: &FindingSummary) -> String {
     )
 }
 
-fn missing_suite(summary: &Summary) -> TestSuite {
-    let mut suite = TestSuite::new("not exercised");
-    for missing in &summary.missing {
-        let mut status = TestCaseStatus::skipped();
-        status.set_message(missing.reason.as_str());
-        suite.add_test_case(TestCase::new(missing.candidate.as_str(), status));
-    }
-    suite
+/// A test case that did not run.
+fn skipped(name: &str, why: &str) -> TestCase {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(why);
+    TestCase::new(name, status)
 }
 
 fn gate_suite(summary: &Summary) -> TestSuite {
     let mut suite = TestSuite::new("gate");
     if summary.pass {
-        suite.add_test_case(TestCase::new("pass", TestCaseStatus::success()));
+        // What was only watched is no agreement, and the name of the test case says so.
+        let name = if summary.verdict == NO_MISUSE { NO_MISUSE } else { "pass" };
+        suite.add_test_case(TestCase::new(name, TestCaseStatus::success()));
     }
     for reason in &summary.reasons {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);

@@ -19,13 +19,25 @@ pub fn step_summary(summary: &Summary) -> String {
     }
     for missing in &summary.missing {
         let (candidate, reason) = (plain(&missing.candidate), plain(&missing.reason));
-        let _ = writeln!(text, "- not exercised: {candidate}: {reason}");
+        let what = if missing.asked { "not exercised" } else { "not found" };
+        let _ = writeln!(text, "- {what}: {candidate}: {reason}");
+    }
+    for what in &summary.not_exercised {
+        let _ = writeln!(text, "- not exercised: {}", plain(what));
+    }
+    for what in &summary.not_compared {
+        let _ = writeln!(text, "- not compared: {}", plain(what));
     }
     for engine in &summary.engines {
         for limited in &engine.limited {
             let place = place(&plain(&engine.id), &limited.stage, &limited.reduction);
             let (runs, reason) = (limited.runs, plain(&limited.reason));
             let _ = writeln!(text, "- not exercised: {place}: {runs} runs: {reason}");
+        }
+        for beyond in &engine.beyond {
+            let place = place(&plain(&engine.id), &beyond.stage, &beyond.reduction);
+            let (runs, reason) = (beyond.runs, plain(&beyond.reason));
+            let _ = writeln!(text, "- not in the plan: {place}: {runs} runs: {reason}");
         }
     }
     text.push('\n');

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::campaign::{EngineReport, Finding, Row};
 use crate::diagnosis::Diagnosis;
-use crate::report::finding_words;
+use crate::report::{and_zeros, finding_words};
 use crate::verdict::{Tally, Verdict};
 
 /// Findings whose words are shown; the others are counted.
@@ -88,8 +88,9 @@ impl Report {
         match self.verdict() {
             Verdict::Agree => write!(
                 f,
-                "agree: {name}: {runs} runs, {} elements, largest error / bound {:.3}",
+                "agree: {name}: {runs} runs, {} elements{}, largest error / bound {:.3}",
                 tally.elements(),
+                and_zeros(tally.zeros),
                 tally.sharpness.max
             )?,
             Verdict::Inconclusive => write!(

@@ -6,8 +6,8 @@ mod maps;
 pub mod pictures;
 
 use crate::coverage::Coverage;
-use crate::gate::{EngineSummary, FindingSummary, Summary};
-use crate::report::{rows, shell_word};
+use crate::gate::{EngineSummary, FindingSummary, MissingSummary, Summary};
+use crate::report::{compared, rows, shell_word};
 use charts::ChartError;
 pub use maps::float;
 use maps::ratio;
@@ -113,15 +113,18 @@ impl Page {
 fn verdict(summary: &Summary) -> Markup {
     let runs: u64 = summary.engines.iter().map(EngineSummary::runs).sum();
     let rows = summary.engines.iter().flat_map(|engine| &engine.rows);
-    let elements: u64 = rows.map(|row| row.elements).sum();
+    let (elements, zeros) = rows.fold((0_u64, 0_u64), |(elements, zeros), row| {
+        (elements + row.elements, zeros + row.zeros)
+    });
     let engines = summary.engines.len();
     html! {
         header {
             h1 class=(summary.verdict.replace(' ', "-")) { (summary.verdict) }
             p.soft {
                 (engines) " engine" @if engines != 1 { "s" } ", " (runs) " runs, " (elements)
-                " elements compared"
+                (compared(zeros))
             }
+            @for what in &summary.not_compared { p { "not compared: " (what) } }
             @if !summary.reasons.is_empty() {
                 ul { @for reason in &summary.reasons { li { strong.disagree { "fails: " } (reason) } } }
             }
@@ -222,25 +225,38 @@ fn engines(summary: &Summary) -> Markup {
     }
 }
 
+/// An engine that is not there.
+fn missing(missing: &MissingSummary) -> Markup {
+    html! {
+        li {
+            (missing.candidate) ": " (missing.reason)
+            @if let Some(advice) = &missing.advice { " (" (advice) ")" }
+        }
+    }
+}
+
 /// What was not judged, and why.
 fn not_exercised(summary: &Summary) -> Markup {
     let limited = || summary.engines.iter().flat_map(|e| e.limited.iter().map(move |one| (e, one)));
     let given_up = || summary.engines.iter().filter_map(|e| Some((&e.id, e.given_up.as_ref()?)));
+    let asked = || summary.missing.iter().filter(|missing| missing.asked);
+    let others = || summary.missing.iter().filter(|missing| !missing.asked);
+    let left_out = limited().count() + given_up().count() + asked().count();
     html! {
-        @if !summary.missing.is_empty() || limited().count() + given_up().count() > 0 {
+        @if left_out + summary.not_exercised.len() > 0 {
             h2 { "Not exercised" }
             ul {
                 @for (id, why) in given_up() { li { strong { (id) " was given up: " } (why) } }
                 @for (engine, one) in limited() {
                     li { (engine.id) ": " (one.stage) ", " (one.reduction) ": " (one.runs) " runs: " (one.reason) }
                 }
-                @for missing in &summary.missing {
-                    li {
-                        (missing.candidate) ": " (missing.reason)
-                        @if let Some(advice) = &missing.advice { " (" (advice) ")" }
-                    }
-                }
+                @for what in &summary.not_exercised { li { (what) } }
+                @for one in asked() { (missing(one)) }
             }
+        }
+        @if others().count() > 0 {
+            h2 { "Not found" }
+            ul { @for one in others() { (missing(one)) } }
         }
     }
 }

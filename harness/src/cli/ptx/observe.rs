@@ -14,7 +14,7 @@ use crate::cli::formulation::Asked;
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
 use crate::engines::Emulation;
-use crate::gate::{Evidence, sarif};
+use crate::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
 use crate::manifest::{Manifest, Symbols};
 use crate::threads::Pool;
 use crate::user_kernel::{self, Observe, UserProgram};
@@ -78,9 +78,22 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
             None => seen.push(one),
         }
     }
-    let kinds = seen.len();
-    let verdict = if seen.is_empty() { "agree" } else { "disagree" };
-    writeln!(out, "{verdict}: {} runs, {kinds} kinds of misuse", runs.len())?;
+    if runs.is_empty() {
+        return Err(CliError::new(format!(
+            "NOT EXERCISED: no case has arrays for {}, so nothing ran: give others with --case, --corpus or \
+             --cases",
+            plan.kernel
+        )));
+    }
+    let (kinds, s) = (seen.len(), |count| if count == 1 { "" } else { "s" });
+    let verdict = if seen.is_empty() { NO_MISUSE } else { MISUSE };
+    writeln!(
+        out,
+        "{verdict}: {} run{}, {kinds} kind{} of misuse",
+        runs.len(),
+        s(runs.len()),
+        s(kinds)
+    )?;
     let watched = if plan.kernel.observe.races { "races, " } else { "" };
     writeln!(
         out,
@@ -100,7 +113,7 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
     });
     write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>())?;
     let failures = seen.into_iter().map(|one| one.what).collect();
-    gate.conclude(&Evidence::of_failures(failures), &[], out)
+    gate.conclude(&Evidence::of_observation(failures), &[], out)
 }
 
 /// The formulation whose stage's arrays a kernel without a manifest takes.
