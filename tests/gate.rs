@@ -32,16 +32,18 @@ fn gate(failures: Vec<KnownFailure>) -> Gate {
     Gate { known: KnownFailures { failures }, ..Gate::default() }
 }
 
+/// Something that the command promises and that is not here.
 fn missing() -> Missing {
-    let [candidate, reason] = ["cuda", "no libcuda"].map(str::to_owned);
-    Missing { candidate, reason, advice: None, lost: false }
+    let [candidate, reason] = ["the CUDA kernels", "no libcuda"].map(str::to_owned);
+    Missing { candidate, reason, advice: None, lost: false, promised: true }
 }
 
 fn summary(gate: &Gate, reports: &[EngineReport], missing: &[Missing]) -> (Conclusion, Summary) {
-    let conclusion = gate.conclude(&Evidence::new(reports, missing));
+    let evidence = Evidence::new(reports, missing);
+    let conclusion = gate.conclude(&evidence);
     let file = |report: &EngineReport| vec!["out/it.safetensors".to_owned(); report.findings.len()];
     let files: Vec<_> = reports.iter().map(file).collect();
-    let summary = Summary::new(gate, &conclusion, reports, missing, &files);
+    let summary = Summary::new(gate, &conclusion, &evidence, &files);
     (conclusion, summary)
 }
 
@@ -105,6 +107,7 @@ fn a_known_failure_that_passes_again_fails_the_run() {
         faults: Vec::new(),
         excused: Vec::new(),
         gaps: Vec::new(),
+        observed: false,
     };
     assert_eq!(conclusion, agrees, "not here");
 }
@@ -115,7 +118,12 @@ fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
     // Sums that may overflow have no finite bound; an image without Gaussians has no gradients.
     for (case, missing, verdict, words) in [
         ("empty", vec![], FailOn::NotExercised, "nothing was compared"),
-        ("tile-corner", vec![missing()], FailOn::NotExercised, "cuda was not exercised"),
+        (
+            "tile-corner",
+            vec![missing()],
+            FailOn::NotExercised,
+            "the CUDA kernels were not exercised: no libcuda",
+        ),
     ] {
         let reports = [judged(Defect::None, case)];
         assert_eq!(
@@ -127,7 +135,12 @@ fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
             fail_on(verdict).conclude(&Evidence::new(&reports, &missing)).reasons.join("; ");
         assert!(reasons.contains(words), "{case}: {reasons}");
     }
-    let mut reports = [judged(Defect::None, "tile-corner")];
+    let reports = [judged(Defect::None, "tile-corner")];
+    let not_found = [Missing { promised: false, ..missing() }];
+    let gate = fail_on(FailOn::NotExercised);
+    let reasons = gate.conclude(&Evidence::new(&reports, &not_found)).reasons.join("; ");
+    assert!(!reasons.contains("CUDA"), "what nobody asked for: {reasons}");
+    let mut reports = reports;
     let row = reports[0].rows.values_mut().next().expect("a stage ran");
     row.runs = [(Verdict::Inconclusive, 3)].into();
     assert_eq!(

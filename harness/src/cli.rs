@@ -42,6 +42,7 @@ pub mod scene;
 pub mod schedule;
 pub mod schedules;
 mod sharpness;
+mod sight;
 pub mod sweep;
 pub mod traffic;
 pub mod train;
@@ -149,6 +150,7 @@ fn print(cli: Cli) -> Result<Outcome, CliError> {
 /// See [`CliError`].
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     threads::prepare();
+    paths::temporary_folder()?;
     match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
         Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
         Command::Check(typed) => {

@@ -9,6 +9,7 @@ mod rows;
 use crate::campaign::{EngineReport, Finding};
 use crate::diagnosis::Diagnosis;
 use crate::engines::Missing;
+use crate::verdict::Tally;
 use crate::words::{count, shell_word};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -88,8 +89,9 @@ impl<'a> Report<'a> {
 fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
     let verdict = EngineReport::worst(reports);
     let runs: u64 = reports.iter().map(EngineReport::runs).sum();
-    let elements: u64 =
-        reports.iter().flat_map(|r| r.rows.values()).map(|row| row.tally.elements()).sum();
+    let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);
+    let elements: u64 = tallies().map(Tally::elements).sum();
+    let zeros: u64 = tallies().map(|tally| tally.zeros).sum();
     let given_up = reports.iter().filter(|r| r.given_up.is_some()).map(|r| r.id.as_str());
     let lost = missing.iter().filter(|m| m.lost).map(|m| m.candidate.as_str());
     let named = |what: &str, names: Vec<&str>| match names.is_empty() {
@@ -98,11 +100,25 @@ fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
     };
     let without = named("given up", given_up.collect()) + &named("lost", lost.collect());
     format!(
-        "{verdict}: {}, {}, {} compared{without}\n",
+        "{verdict}: {}, {}, {}{without}\n",
         count(reports.len(), "engine"),
         count(runs, "run"),
-        count(elements, "element")
+        compared(elements, zeros)
     )
+}
+
+/// How many elements were compared.
+pub(crate) fn compared(elements: u64, zeros: u64) -> String {
+    format!("{} compared{}", count(elements, "element"), and_zeros(zeros))
+}
+
+/// How many zeros there are besides, which say nothing.
+pub(crate) fn and_zeros(zeros: u64) -> String {
+    match zeros {
+        0 => String::new(),
+        1 => ", and 1 exact zero that nothing adds to".to_owned(),
+        zeros => format!(", and {zeros} exact zeros that nothing adds to"),
+    }
 }
 
 /// A finding for a person: what failed, where, by how much, and how to run it again.

@@ -138,9 +138,9 @@ fn the_first_line_of_a_finding_is_the_diagnosis() {
     let line = text.lines().nth(heading + 1).expect("more than a heading");
     assert!(line.starts_with("  looks like: the convention's field conic_off_diagonal"), "{text}");
     let gate = Gate::default();
-    let conclusion = gate.conclude(&Evidence::new(&reports, &[]));
+    let evidence = Evidence::new(&reports, &[]);
     let files = [vec!["it.safetensors".to_owned()]];
-    let summary = Summary::new(&gate, &conclusion, &reports, &[], &files);
+    let summary = Summary::new(&gate, &gate.conclude(&evidence), &evidence, &files);
     let sarif = sarif::text(&sarif::findings(&summary));
     for form in [summary.json(), step_summary(&summary), junit(&summary), sarif] {
         assert!(form.contains("conic_off_diagonal: v_conics holds half"), "{form}");

@@ -199,11 +199,15 @@ impl<'a, 'm> Judge<'a, 'm> {
         // The request was for the short settings, which not every job has.
         let asked = |&entry| Some((entry, *self.settings(entry).short.first()?));
         let Some((first, setting)) = entries.iter().find_map(asked) else { return };
-        let error = match error {
-            EngineError::Device(what) => EngineError::Device(format!(
+        let told = |what: String| {
+            format!(
                 "{what} (in a request for {}, this one the first; each by itself did not fail)",
                 count(jobs, "job")
-            )),
+            )
+        };
+        let error = match error {
+            EngineError::Device(what) => EngineError::Device(told(what)),
+            EngineError::Unavailable(what) => EngineError::Unavailable(told(what)),
             other => other,
         };
         self.note_fault(first, setting, error);
@@ -250,10 +254,13 @@ impl<'a, 'm> Judge<'a, 'm> {
         entry.job.is_beyond(setting)
     }
 
-    /// What a reduction has no numbers for is not exercised.
+    /// What a reduction has no numbers for no engine runs: it is out of the plan, which is said.
     fn note_beyond(&mut self, entry: Entry<'_>, beyond: Lacking) {
         for (setting, reason) in beyond {
-            self.note_limited(entry, setting, EngineError::TooLarge(reason));
+            self.hooks.observer.done(1);
+            let key = (entry.job.stage, setting.map(|setting| setting.reduction));
+            let by = EngineError::TooLarge(reason);
+            self.report.leave_out(key, Limited { runs: 1, by });
         }
     }
 

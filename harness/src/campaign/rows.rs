@@ -108,6 +108,17 @@ impl fmt::Display for Limited {
     }
 }
 
+fn add_limited(
+    all: &mut BTreeMap<(Stage, Option<Reduction>), Limited>,
+    key: (Stage, Option<Reduction>),
+    limited: Limited,
+) {
+    match all.entry(key) {
+        Entry::Vacant(place) => drop(place.insert(limited)),
+        Entry::Occupied(mut place) => place.get_mut().add(limited),
+    }
+}
+
 /// What one engine's part of a campaign came to.
 #[derive(Clone, Debug)]
 pub struct EngineReport {
@@ -125,6 +136,10 @@ pub struct EngineReport {
     pub unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     /// The runs that a limit of the device stood in the way of: not exercised.
     pub limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    /// The runs that no engine can make, by the reduction's own limit: they are out of the plan.
+    pub beyond: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    /// The stages that it was asked for.
+    pub asked: Vec<Stage>,
     /// What was wrong, each kind once.
     pub findings: Vec<Finding>,
     /// Why the engine was given up, if it was.
@@ -145,6 +160,8 @@ impl EngineReport {
             rows: BTreeMap::new(),
             unsupported: BTreeMap::new(),
             limited: BTreeMap::new(),
+            beyond: BTreeMap::new(),
+            asked: contender.stages.clone(),
             findings: Vec::new(),
             given_up: None,
             deaths: 0,
@@ -154,10 +171,12 @@ impl EngineReport {
 
     /// Counts runs that a limit stood in the way of.
     pub(super) fn limit(&mut self, key: (Stage, Option<Reduction>), limited: Limited) {
-        match self.limited.entry(key) {
-            Entry::Vacant(place) => drop(place.insert(limited)),
-            Entry::Occupied(mut place) => place.get_mut().add(limited),
-        }
+        add_limited(&mut self.limited, key, limited);
+    }
+
+    /// Counts runs that are out of the plan.
+    pub(super) fn leave_out(&mut self, key: (Stage, Option<Reduction>), limited: Limited) {
+        add_limited(&mut self.beyond, key, limited);
     }
 
     pub(super) fn row(&mut self, stage: Stage, setting: Option<Setting>) -> &mut Row {

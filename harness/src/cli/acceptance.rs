@@ -13,12 +13,12 @@ use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
 use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
-use super::check::judge;
+use super::check::{Cases, judge};
 use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
 use super::output::Progress;
 use super::reproducer::Reproducers;
-use super::scene::scene_case;
+use super::scene::scene_cases;
 use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
@@ -231,7 +231,7 @@ fn subjects(plan: &AcceptancePlan) -> Result<Vec<Case>, CliError> {
         scene: frustum(gaussians, width, height, 1),
     }];
     for scene in &plan.scenes {
-        let views = scene_case(scene, &Convention::inria())?;
+        let views = scene_cases(scene, &Convention::inria())?.cases;
         cases.extend(views.into_iter().take(if plan.size.quick { 1 } else { usize::MAX }));
     }
     Ok(cases)
@@ -328,7 +328,8 @@ fn check(
         repeats: None,
         chain: Chain::Oracle,
     };
-    let mut reports = judge(&check)?;
+    let cases = Cases::new(&check.subject, &check.workload, &check.convention)?;
+    let mut reports = judge(&check, &cases)?;
     let reproducers = Reproducers::begin(&folder.join("findings"), "acceptance", None)?;
     let mut files = reproducers.write_all(&mut reports, None)?;
     // As they are named once the folder has taken its own name.

@@ -14,7 +14,8 @@ use super::expect;
 use super::output::Progress;
 use super::provenance;
 use super::reproducer::Reproducers;
-use super::scene::scene_case;
+use super::scene::scene_cases;
+use super::sight::all_blind;
 use crate::campaign::merge::{add_report, join_seeds};
 use crate::campaign::{
     ByTurns, Contender, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
@@ -47,12 +48,32 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
     let Some(first) = plans.first() else { return Err(CliError::new("no workload is named")) };
     let reproducers = reproducers_of(first)?;
     let mut reports: Vec<EngineReport> = Vec::new();
+    let mut sight = Sight::default();
     for plan in plans {
-        for report in judge(plan)? {
+        // The files first: what is wrong with them is said even where no engine is.
+        let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
+        for report in judge(plan, &cases)? {
             add_report(&mut reports, report);
         }
+        sight.add(cases);
     }
-    conclude(&mut reports, first, &reproducers, out)
+    conclude(&mut reports, (first, sight), &reproducers, out)
+}
+
+/// What no camera sees.
+#[derive(Default)]
+struct Sight {
+    /// Cameras that see nothing, where others do.
+    not_exercised: Vec<String>,
+    /// That there is nothing else.
+    gaps: Vec<String>,
+}
+
+impl Sight {
+    fn add(&mut self, cases: Cases) {
+        self.gaps.extend(all_blind(cases.all()));
+        self.not_exercised.extend(cases.blind);
+    }
 }
 
 /// Where the reproducers are left.
@@ -64,9 +85,7 @@ fn reproducers_of(plan: &CheckPlan) -> Result<Reproducers, CliError> {
 ///
 /// # Errors
 /// As [`run`].
-pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
-    // The files first: what is wrong with them is said even where no engine is.
-    let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
+pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>, CliError> {
     let bar = Progress::of_runs(plan.detail, "check", 0);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| cases.smaller(item, fails);
@@ -110,7 +129,7 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
 /// Writes the reproducers and the report.
 fn conclude(
     reports: &mut [EngineReport],
-    plan: &CheckPlan,
+    (plan, sight): (&CheckPlan, Sight),
     reproducers: &Reproducers,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
@@ -118,10 +137,12 @@ fn conclude(
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
     let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();
-    let missing = plan.discovery.in_vain(plan.named);
-    let report = Report { about: &about, ..Report::new(reports, missing, &files) };
+    let missing = &plan.discovery.in_vain(plan.named);
+    let Sight { not_exercised, gaps } = sight;
+    let notes: Vec<_> = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}")).collect();
+    let report = Report { about: &about, notes: &notes, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    let evidence = Evidence::new(reports, missing);
+    let evidence = Evidence { not_exercised, gaps, ..Evidence::new(reports, missing) };
     let gate = plan.gate.clone().of(provenance::of_ours(plan.subject.seed()));
     gate.told(&about, &[]).conclude(&evidence, &files, out)
 }
@@ -168,6 +189,8 @@ fn emulators(engines: &[Found]) -> usize {
 #[derive(Clone)]
 pub(super) struct Cases {
     filed: Vec<AnyCase>,
+    /// Cameras that see nothing and have no case, each in a sentence.
+    blind: Vec<String>,
     random: u64,
     seed: u64,
     workload: Arc<dyn Workload>,
@@ -187,12 +210,14 @@ impl Cases {
     ) -> Result<Self, CliError> {
         let caused = |error| CliError::caused("cannot read the case", error);
         let workload = Arc::clone(workload);
-        let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, workload, command: None };
+        let (filed, blind, command) = (Vec::new(), Vec::new(), None);
+        let mut cases = Self { filed, blind, random: 0, seed: 0, workload, command };
         match subject {
             Subject::Case(path) => cases.filed.push(read_case(path)?.case),
             Subject::Scene(scene) => {
-                let views = scene_case(scene, convention)?.into_iter();
-                cases.filed = views.map(|case| Arc::new(case) as AnyCase).collect();
+                let views = scene_cases(scene, convention)?;
+                let all = views.cases.into_iter().map(|case| Arc::new(case) as AnyCase);
+                (cases.filed, cases.blind) = (all.collect(), views.blind);
             }
             Subject::Campaign { corpus, cases: random, seed } => {
                 cases.filed = cases.workload.read_corpus(corpus).map_err(caused)?;
@@ -216,7 +241,7 @@ impl Cases {
     }
 
     /// All cases, one after another.
-    fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
+    pub(super) fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
         let drawn = (0..self.random).filter_map(|index| {
             let case = self.draw(index).current();
             let Some(command) = &self.command else { return Some(case) };

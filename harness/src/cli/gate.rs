@@ -21,7 +21,8 @@ pub enum FailOnName {
     Disagree,
     /// a bound is infinite: the kernel could have returned anything there
     Inconclusive,
-    /// an engine is missing or was given up, or a stage was not run or had nothing to compare
+    /// something that was asked for did not run: no engine for the WGSL or the CUDA kernels, an engine was
+    /// given up, a stage was not run or had nothing to compare, a limit left runs out
     NotExercised,
 }
 
@@ -174,9 +175,8 @@ impl GatePlan {
         out: &mut dyn Write,
     ) -> Result<Outcome, CliError> {
         let conclusion = self.gate.conclude(evidence);
-        let Evidence { reports, missing, .. } = *evidence;
         let run = Provenance { date: Some(date::now()), ..self.run.clone() };
-        self.write(&Summary::new(&self.gate, &conclusion, reports, missing, files).of(run))?;
+        self.write(&Summary::new(&self.gate, &conclusion, evidence, files).of(run))?;
         for excused in &conclusion.excused {
             writeln!(out, "KNOWN FAILURE: {excused}")?;
         }

@@ -27,6 +27,30 @@ fn named(option: &str, path: &Path) -> String {
     if option.is_empty() { path.to_string() } else { format!("{option} {path}") }
 }
 
+/// Bytes of a temporary folder's path beyond which the files in it have paths that no system opens: Linux
+/// takes 4,096 (`PATH_MAX` of POSIX `limits.h`), and the names below it take less than a thousand.
+const LONGEST: usize = 3000;
+
+/// That the folder for temporary files can be told to programs, which are given paths as text.
+///
+/// # Errors
+/// Says what is wrong with `TMPDIR`.
+pub fn temporary_folder() -> Result<(), CliError> {
+    let folder = std::env::temp_dir();
+    let shown: String = folder.to_string_lossy().chars().take(60).collect();
+    let what = match folder.to_str() {
+        None => format!("TMPDIR {shown:?}: is not UTF-8"),
+        Some(path) if path.len() > LONGEST => {
+            format!(
+                "TMPDIR {shown:?}...: {} bytes, at most {LONGEST} leave room for files",
+                path.len()
+            )
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(CliError::new(format!("{what}: name another folder for temporary files")))
+}
+
 /// That `path` is a folder that can be listed.
 ///
 /// # Errors

@@ -35,6 +35,7 @@ use super::number::positive;
 use super::output::{OutputArgs, Progress};
 use super::reproducer::Reproducers;
 use super::schedule::ScheduleArgs;
+use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
 use crate::campaign::merge::join_seeds;
@@ -350,7 +351,9 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.told(&about, &notes).conclude(&Evidence::new(&reports, &[]), &files, out)
+    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    let evidence = Evidence { gaps, ..Evidence::new(&reports, &[]) };
+    plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 
 /// All cases under one formulation.

@@ -70,9 +70,9 @@ fn of_campaign(folder: &Path) -> Result<(Summary, BTreeMap<String, Coverage>), C
     }
     let results = Results::read(folder).map_err(CliError::of)?;
     let gate = Gate::default();
-    let conclusion = gate.conclude(&Evidence::new(&results.reports, &results.missing));
-    let files = results.files(folder);
-    let summary = Summary::new(&gate, &conclusion, &results.reports, &results.missing, &files);
+    let evidence = Evidence::new(&results.reports, &results.missing);
+    let conclusion = gate.conclude(&evidence);
+    let summary = Summary::new(&gate, &conclusion, &evidence, &results.files(folder));
     let summary = summary.of(results.told(provenance::of_reports(&results.reports)));
     Ok((summary, results.coverage))
 }

@@ -222,7 +222,8 @@ fn write_notes(plan: &SweepPlan, ran: &Ran, out: &mut dyn Write) -> Result<(), C
             format!("{} on {}: {why}", reduction.map_or("-", Reduction::name), report.id)
         })
     });
-    let mut nothing: Vec<_> = nothing.chain(ran.not_exercised.iter().cloned()).collect();
+    let nothing = nothing.chain(ran.not_exercised.iter().cloned());
+    let mut nothing: Vec<_> = nothing.chain(plan.blind.iter().cloned()).collect();
     if plan.no_engine {
         let what = "judging and timing: no engine on this machine ('splatcheck devices' says why)";
         nothing.push(what.to_owned());

@@ -57,6 +57,9 @@ pub fn run(plan: &TrainPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
             "\nNOT EXERCISED: no engine on this machine ('splatcheck devices' says why)"
         )?;
     }
+    for why in &plan.blind {
+        writeln!(out, "NOT EXERCISED: {why}")?;
+    }
     report.write_files()?;
     out.flush()?;
     conclude(&report.runs)

@@ -26,6 +26,7 @@ use super::ptx::{
 };
 use super::reproducer::Reproducers;
 use super::schedule::ScheduleArgs;
+use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
 use crate::campaign::EngineReport;
@@ -179,7 +180,7 @@ impl WgslArgs {
             file: self.file,
             kernel,
             engines,
-            missing: discovery.in_vain(named).to_vec(),
+            missing: discovery.in_vain(named),
             subject,
             formulation,
             extra_roundings,
@@ -235,7 +236,9 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let report =
         Report { about: &about, notes: &notes, ..Report::new(&reports, &plan.missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.told(&about, &notes).conclude(&Evidence::new(&reports, &plan.missing), &files, out)
+    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    let evidence = Evidence { gaps, ..Evidence::new(&reports, &plan.missing) };
+    plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 
 impl WgslPlan {

@@ -206,6 +206,7 @@ fn absent(files: &[PathBuf]) -> Vec<Missing> {
             reason: "not installed".into(),
             advice: Some(advice.into()),
             lost: false,
+            promised: false,
         })
         .collect()
 }

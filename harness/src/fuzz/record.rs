@@ -65,6 +65,9 @@ struct EngineRecord {
     unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
     limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    beyond: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    asked: Vec<Stage>,
     findings: Vec<FindingRecord>,
     coverage: Option<Coverage>,
 }
@@ -179,6 +182,8 @@ impl EngineRecord {
             rows: report.rows.clone(),
             unsupported: report.unsupported.clone(),
             limited: report.limited.clone(),
+            beyond: report.beyond.clone(),
+            asked: report.asked.clone(),
             findings: report.findings.iter().map(finding).collect(),
             coverage: results.coverage.get(&report.id).cloned(),
         }
@@ -391,7 +396,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         }
         let emulation = engine.emulation();
         let EngineRecord { id, info, given_up, deaths, rows, unsupported, limited, .. } = engine;
-        let met = engine.coverage;
+        let EngineRecord { beyond, asked, coverage: met, .. } = engine;
         coverage.extend(met.map(|met| (id.clone(), met)));
         reports.push(EngineReport {
             id,
@@ -401,6 +406,8 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             rows,
             unsupported,
             limited,
+            beyond,
+            asked,
             findings,
             given_up,
             deaths,

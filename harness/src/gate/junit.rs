@@ -4,6 +4,7 @@
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::NO_MISUSE;
 use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, Summary};
 use crate::words::count;
 
@@ -15,9 +16,11 @@ use crate::words::count;
 pub fn junit(summary: &Summary) -> String {
     let mut report = Report::new("splatcheck");
     report.add_test_suites(summary.engines.iter().map(|engine| engine_suite(summary, engine)));
-    let suite = not_exercised_suite(summary);
-    if !suite.test_cases.is_empty() {
-        report.add_test_suite(suite);
+    for asked in [true, false] {
+        let suite = absent_suite(summary, asked);
+        if !suite.test_cases.is_empty() {
+            report.add_test_suite(suite);
+        }
     }
     report.add_test_suite(gate_suite(summary));
     let text = report.to_string().expect("memory takes it");
@@ -126,10 +129,10 @@ fn finding_text(finding: &FindingSummary) -> String {
     )
 }
 
-/// What was not judged beside the stages of the engines: engines that are missing, and what the text
-/// report says besides.
-fn not_exercised_suite(summary: &Summary) -> TestSuite {
-    let mut suite = suite(summary, "not exercised");
+/// What was asked for and not judged beside the stages of the engines, and what the text report says besides;
+/// or the engines that nobody asked for and that were not found.
+fn absent_suite(summary: &Summary, asked: bool) -> TestSuite {
+    let mut suite = suite(summary, if asked { "not exercised" } else { "not found" });
     let mut skipped = |name: &str, message: &str| {
         let mut status = TestCaseStatus::skipped();
         status.set_message(message);
@@ -137,10 +140,11 @@ fn not_exercised_suite(summary: &Summary) -> TestSuite {
         case.set_classname(suite.name.clone());
         suite.add_test_case(case);
     };
-    for missing in &summary.missing {
+    for missing in summary.missing.iter().filter(|missing| missing.asked == asked) {
         skipped(&missing.candidate, &missing.reason);
     }
-    for line in &summary.run.not_judged {
+    let beside = summary.not_exercised.iter().chain(&summary.not_compared);
+    for line in beside.chain(&summary.run.not_judged).filter(|_| asked) {
         skipped(line.trim_start_matches("NOT EXERCISED: "), line);
     }
     suite
@@ -155,7 +159,9 @@ fn gate_suite(summary: &Summary) -> TestSuite {
         suite.add_test_case(case);
     };
     if summary.pass {
-        add("pass", TestCaseStatus::success());
+        // What was only watched is no agreement, and the name of the test case says so.
+        let name = if summary.verdict == NO_MISUSE { NO_MISUSE } else { "pass" };
+        add(name, TestCaseStatus::success());
     }
     for reason in &summary.reasons {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);

@@ -33,7 +33,14 @@ pub fn step_summary(summary: &Summary) -> String {
     }
     for missing in &summary.missing {
         let (candidate, reason) = (plain(&missing.candidate), plain(&missing.reason));
-        let _ = writeln!(text, "- not exercised: {candidate}: {reason}");
+        let what = if missing.asked { "not exercised" } else { "not found" };
+        let _ = writeln!(text, "- {what}: {candidate}: {reason}");
+    }
+    for what in &summary.not_exercised {
+        let _ = writeln!(text, "- not exercised: {}", plain(what));
+    }
+    for what in &summary.not_compared {
+        let _ = writeln!(text, "- not compared: {}", plain(what));
     }
     for engine in &summary.engines {
         for limited in &engine.limited {
@@ -44,6 +51,11 @@ pub fn step_summary(summary: &Summary) -> String {
         for lacking in &engine.unsupported {
             let place = place(&plain(&engine.id), &lacking.stage, &lacking.reduction);
             let _ = writeln!(text, "- not exercised: {place}: {}", plain(&lacking.reason));
+        }
+        for beyond in &engine.beyond {
+            let place = place(&plain(&engine.id), &beyond.stage, &beyond.reduction);
+            let (runs, reason) = (beyond.runs, plain(&beyond.reason));
+            let _ = writeln!(text, "- not in the plan: {place}: {runs} runs: {reason}");
         }
     }
     text.push('\n');

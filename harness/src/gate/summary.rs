@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{Conclusion, Gate, Provenance, reduction_of};
+use super::{Conclusion, Evidence, Gate, Outcome, Provenance, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding, Limited, Place, Row};
 use crate::engines::Missing;
 use crate::verdict::{Difference, place};
@@ -18,11 +18,11 @@ pub struct Summary {
     pub splatcheck: String,
     /// What was judged, with which options, when.
     pub run: Provenance,
-    /// Whether nothing stops the build.
+    /// Whether the exit code is 0.
     pub pass: bool,
     /// The worst verdict of all runs.
     pub verdict: String,
-    /// Every reason to fail.
+    /// Every reason to fail, or why there is no verdict.
     pub reasons: Vec<String>,
     /// Known failures that were seen.
     pub excused: Vec<String>,
@@ -30,6 +30,12 @@ pub struct Summary {
     pub engines: Vec<EngineSummary>,
     /// The engines that are missing.
     pub missing: Vec<MissingSummary>,
+    /// Outputs that were read and not compared with anything, and why.
+    #[serde(default)]
+    pub not_compared: Vec<String>,
+    /// What was asked for beside engines and stages and did not run.
+    #[serde(default)]
+    pub not_exercised: Vec<String>,
 }
 
 /// One engine's part.
@@ -61,6 +67,9 @@ pub struct EngineSummary {
     /// What it has no kernel for: not exercised.
     #[serde(default)]
     pub unsupported: Vec<UnsupportedSummary>,
+    /// The runs that no engine can make, by the reduction's own limit: out of the plan.
+    #[serde(default)]
+    pub beyond: Vec<LimitedSummary>,
     /// What was wrong.
     pub findings: Vec<FindingSummary>,
 }
@@ -78,6 +87,9 @@ pub struct RowSummary {
     pub runs: BTreeMap<String, u64>,
     /// Elements compared.
     pub elements: u64,
+    /// Exact zeros beside them that nothing adds to.
+    #[serde(default)]
+    pub zeros: u64,
     /// Comparisons that rounding leaves open, followed both ways.
     pub undecided: u64,
     /// Elements whose bound would also accept 0.
@@ -185,6 +197,9 @@ pub struct MissingSummary {
     pub advice: Option<String>,
     /// Whether it is there, was started, and died, hung or answered nonsense.
     pub lost: bool,
+    /// Whether it was asked for, so that something was not exercised.
+    #[serde(default)]
+    pub asked: bool,
 }
 
 impl Summary {
@@ -193,17 +208,21 @@ impl Summary {
     pub fn new(
         gate: &Gate,
         conclusion: &Conclusion,
-        reports: &[EngineReport],
-        missing: &[Missing],
+        evidence: &Evidence<'_>,
         files: &[Vec<String>],
     ) -> Self {
+        let Evidence { reports, missing, not_compared, not_exercised, .. } = evidence;
+        let outcome = conclusion.outcome();
+        let error = outcome.as_ref().err().map(ToString::to_string);
         Self {
             splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
             run: Provenance::default(),
-            pass: conclusion.reasons.is_empty(),
-            verdict: conclusion.verdict.to_string(),
-            reasons: conclusion.reasons.clone(),
+            pass: outcome == Ok(Outcome::Agree),
+            verdict: conclusion.words(),
+            reasons: conclusion.reasons.iter().cloned().chain(error).collect(),
             excused: conclusion.excused.clone(),
+            not_compared: not_compared.clone(),
+            not_exercised: not_exercised.clone(),
             engines: reports
                 .iter()
                 .zip(files)
@@ -256,6 +275,7 @@ impl EngineSummary {
             rows: report.rows.iter().map(RowSummary::new).collect(),
             limited: report.limited.iter().map(LimitedSummary::new).collect(),
             unsupported: report.unsupported.iter().map(UnsupportedSummary::new).collect(),
+            beyond: report.beyond.iter().map(LimitedSummary::new).collect(),
             findings: findings
                 .map(|(finding, file)| {
                     let known = gate.known.excuse(report, finding).map(|k| k.reason.clone());
@@ -290,6 +310,7 @@ impl RowSummary {
             formulation: stage.text.formulation(),
             runs: row.runs.iter().map(|(verdict, &runs)| (verdict.to_string(), runs)).collect(),
             elements: row.tally.elements(),
+            zeros: row.tally.zeros,
             undecided: row.tally.undecided,
             blind: row.tally.blind,
             unbounded: row.tally.unbounded,
@@ -371,8 +392,9 @@ impl ElementSummary {
 
 impl MissingSummary {
     fn new(missing: &Missing) -> Self {
-        let Missing { candidate, reason, advice, lost } = missing.clone();
-        Self { candidate, reason, advice, lost }
+        let asked = missing.is_asked_for();
+        let Missing { candidate, reason, advice, lost, promised: _ } = missing.clone();
+        Self { candidate, reason, advice, lost, asked }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::campaign::{EngineReport, Finding, Row};
 use crate::diagnosis::Diagnosis;
-use crate::report::finding_words;
+use crate::report::{and_zeros, finding_words};
 use crate::verdict::{Tally, Verdict};
 use crate::words::count;
 
@@ -89,9 +89,10 @@ impl Report {
         match self.verdict() {
             Verdict::Agree => write!(
                 f,
-                "agree: {name}: {}, {}, largest error / bound {:.3}",
+                "agree: {name}: {}, {}{}, largest error / bound {:.3}",
                 count(runs, "run"),
                 count(tally.elements(), "element"),
+                and_zeros(tally.zeros),
                 tally.sharpness.max
             )?,
             Verdict::Inconclusive => write!(

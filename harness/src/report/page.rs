@@ -6,8 +6,8 @@ mod maps;
 pub mod pictures;
 
 use crate::coverage::Coverage;
-use crate::gate::{EngineSummary, FindingSummary, Summary, place};
-use crate::report::rows;
+use crate::gate::{EngineSummary, FindingSummary, MissingSummary, Summary, place};
+use crate::report::{compared, rows};
 use crate::words::{count, shell_word};
 use charts::ChartError;
 pub use maps::float;
@@ -114,17 +114,19 @@ impl Page {
 fn verdict(summary: &Summary) -> Markup {
     let runs: u64 = summary.engines.iter().map(EngineSummary::runs).sum();
     let rows = summary.engines.iter().flat_map(|engine| &engine.rows);
-    let elements: u64 = rows.map(|row| row.elements).sum();
+    let (elements, zeros) = rows.fold((0_u64, 0_u64), |(elements, zeros), row| {
+        (elements + row.elements, zeros + row.zeros)
+    });
     let engines = summary.engines.len();
     html! {
         header {
             h1 class=(summary.verdict.replace(' ', "-")) { (summary.verdict) }
             @if !summary.run.subject.is_empty() { p { strong { (summary.run.subject) } } }
             p.soft {
-                (count(engines, "engine")) ", " (count(runs, "run")) ", "
-                (count(elements, "element")) " compared"
+                (count(engines, "engine")) ", " (count(runs, "run")) ", " (compared(elements, zeros))
             }
             @for line in &summary.run.about { p.soft { (line) } }
+            @for what in &summary.not_compared { p { "not compared: " (what) } }
             @if !summary.reasons.is_empty() {
                 ul { @for reason in &summary.reasons { li { strong.disagree { "fails: " } (reason) } } }
             }
@@ -225,6 +227,12 @@ fn engines(summary: &Summary) -> Markup {
     }
 }
 
+/// An engine that is not there.
+fn absent(missing: &MissingSummary) -> String {
+    let advice = missing.advice.as_ref().map_or_else(String::new, |words| format!(" ({words})"));
+    format!("{}: {}{advice}", missing.candidate, missing.reason)
+}
+
 /// What was not judged, and why.
 fn not_exercised(summary: &Summary) -> Markup {
     let mut lines: Vec<String> = Vec::new();
@@ -242,17 +250,17 @@ fn not_exercised(summary: &Summary) -> Markup {
                 .map(|one| format!("{}: {}", place(id, &one.stage, &one.reduction), one.reason)),
         );
     }
-    lines.extend(summary.missing.iter().map(|missing| {
-        let advice =
-            missing.advice.as_ref().map_or_else(String::new, |words| format!(" ({words})"));
-        format!("{}: {}{advice}", missing.candidate, missing.reason)
-    }));
-    let notes = summary.run.not_judged.iter();
+    let missing = |asked| summary.missing.iter().filter(move |missing| missing.asked == asked);
+    lines.extend(missing(true).map(absent));
+    let notes = summary.not_exercised.iter().chain(&summary.run.not_judged);
     lines.extend(notes.map(|line| line.trim_start_matches("NOT EXERCISED: ").to_owned()));
+    let others: Vec<_> = missing(false).map(absent).collect();
     html! {
-        @if !lines.is_empty() {
-            h2 { "Not exercised" }
-            ul { @for line in lines { li { (line) } } }
+        @for (title, lines) in [("Not exercised", lines), ("Not found", others)] {
+            @if !lines.is_empty() {
+                h2 { (title) }
+                ul { @for line in lines { li { (line) } } }
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::cli::expect;
 use crate::cli::formulation::Trial;
 use crate::cli::output::Progress;
 use crate::cli::provenance;
+use crate::cli::sight::all_blind;
 use crate::gate::Evidence;
 use crate::report::Report;
 use crate::workload::AnyCase;
@@ -38,14 +39,21 @@ pub(super) fn run(
     let (command, mut reports) = (command.that_promises(&promise), judged.reports);
     let files = reproducers.write_all(&mut reports, None)?;
     command.tell(&mut reports);
+    let not_compared = command.promise.contract.not_compared();
     let about: Vec<_> = iter::once(command.to_string())
+        .chain(not_compared.iter().map(|what| format!("NOT COMPARED: {what}")))
         .chain(plan.repeats.as_ref().map(expect::described))
         .collect();
-    let notes: Vec<_> = judged.others.into_iter().chain(command.not_for.lines()).collect();
+    let blind = cases.blind.iter().map(|why| format!("NOT EXERCISED: {why}"));
+    let notes = judged.others.into_iter().chain(command.not_for.lines()).chain(blind);
+    let notes: Vec<_> = notes.collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
+    let gaps = all_blind(cases.all().filter(|case| command.takes(case))).into_iter().collect();
+    let not_exercised = cases.blind.clone();
+    let evidence = Evidence { gaps, not_exercised, not_compared, ..Evidence::new(&reports, &[]) };
     let gate = plan.gate.clone().of(provenance::of_program(&command, plan.subject.seed()));
-    gate.told(&about, &notes).conclude(&Evidence::new(&reports, &[]), &files, out)
+    gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 
 /// One trial: the program, started once, on what is tried.

@@ -36,6 +36,9 @@ pub(super) fn run(
     command.tell(&mut results.reports);
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     writeln!(out, "\n{command}")?;
+    for what in command.promise.contract.not_compared() {
+        writeln!(out, "NOT COMPARED: {what}")?;
+    }
     for line in judged.others.into_iter().chain(command.not_for.lines()) {
         writeln!(out, "{line}")?;
     }

@@ -13,7 +13,7 @@ use crate::cli::exit::{CliError, Outcome};
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
 use crate::engines::Emulation;
-use crate::gate::{Evidence, sarif};
+use crate::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
 use crate::manifest::{Manifest, Symbols};
 use crate::threads::Pool;
 use crate::user_kernel::{self, Observe, UserProgram};
@@ -78,7 +78,14 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
             None => seen.push(one),
         }
     }
-    let verdict = if seen.is_empty() { "agree" } else { "disagree" };
+    if runs.is_empty() {
+        return Err(CliError::new(format!(
+            "NOT EXERCISED: no case has arrays for {}, so nothing ran: give others with --case, --corpus or \
+             --cases",
+            plan.kernel
+        )));
+    }
+    let verdict = if seen.is_empty() { NO_MISUSE } else { MISUSE };
     let kinds = count(seen.len(), "kind");
     writeln!(out, "{verdict}: {}, {kinds} of misuse", count(runs.len(), "run"))?;
     let watched = if plan.kernel.observe.races { "races, " } else { "" };
@@ -100,7 +107,7 @@ pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Ou
     });
     write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>(), &gate.run)?;
     let failures = seen.into_iter().map(|one| one.what).collect();
-    gate.conclude(&Evidence::of_failures(failures), &[], out)
+    gate.conclude(&Evidence::of_observation(failures), &[], out)
 }
 
 /// Every view of every case, with its arrays; nothing at all where there is no case.

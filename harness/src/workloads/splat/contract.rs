@@ -240,6 +240,15 @@ impl Contract {
         }
     }
 
+    /// Outputs of a preset that are read and compared with nothing, each with why.
+    #[must_use]
+    pub fn not_compared(&self) -> Vec<String> {
+        let outputs = self.interface().map_or(&[][..], |interface| &interface.outputs);
+        let unused = outputs.iter().filter(|output| output.array.is_none());
+        let why = "the preset has no bound for it, and its type and shape alone are checked";
+        unused.map(|output| format!("{}: {why}", output.name)).collect()
+    }
+
     /// The part of the way.
     #[must_use]
     pub fn level(&self) -> Level {

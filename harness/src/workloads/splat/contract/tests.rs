@@ -114,7 +114,8 @@ fn an_image_that_is_returned_is_judged_by_the_oracles_forward_pass() {
     let without = judged(&mirrored(&case)).expect("it need not return one");
     let pixels = (job.sizes.get("H") * job.sizes.get("W")) as u64;
     let numbers = pixels * (job.sizes.get("D") as u64 + 1);
-    assert_eq!(tally.elements(), without.elements() + numbers, "each number of the image");
+    let all = |tally: &Tally| tally.elements() + tally.zeros;
+    assert_eq!(all(&tally), all(&without) + numbers, "each number of the image");
     let mut alphas = right.f32("render_alphas").expect("there").to_vec();
     alphas[0] += 1e-3;
     let shape = right.get("render_alphas").expect("there").shape().to_vec();
@@ -249,4 +250,16 @@ fn what_is_not_for_a_presets_kernel_is_left_out_with_a_reason() {
     assert_eq!(inria.not_for(&other), Some(NotFor::Overrides), "it is there for another clamp");
     let views = of("inria", Level::Full).views(&case("two-cameras.toml")).expect("splats");
     assert_eq!(views, 2, "a camera at a time");
+}
+
+#[test]
+fn arrays_that_are_read_and_not_compared_are_named() {
+    let preset = Preset::find("gsplat-1.5").expect("our own");
+    let contract = Contract::of_preset(&preset, Some(Level::Raster), (None, None));
+    let lines = contract.expect("it has the level").not_compared();
+    assert!(
+        lines.len() == 1 && lines[0].starts_with("v_means2d_abs: the preset has no bound"),
+        "{lines:?}"
+    );
+    assert_eq!(Contract::default().not_compared(), Vec::<String>::new(), "all is compared");
 }
