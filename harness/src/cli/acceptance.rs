@@ -328,9 +328,9 @@ fn check(
         chain: Chain::Oracle,
     };
     let mut reports = judge(&check)?;
-    let mut files = reproducer::write_all(&folder.join("findings"), &mut reports, None)?;
+    let mut files = reproducer::write_all(&folder.join("findings"), &mut reports, None);
     // As they are named once the folder has taken its own name.
-    for file in files.iter_mut().flatten() {
+    for file in files.iter_mut().flatten().filter(|file| !file.is_empty()) {
         let name = Path::new(file).file_name().unwrap_or_default();
         *file = plan.out.join("findings").join(name).display().to_string();
     }

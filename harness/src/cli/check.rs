@@ -98,7 +98,7 @@ fn conclude(
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
     let Some(plan) = plans.first() else { return Err(CliError::new("no workload is named")) };
-    let files = reproducer::write_all(&plan.out, reports, None)?;
+    let files = reproducer::write_all(&plan.out, reports, None);
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
     let about: Vec<_> = repeats.into_iter().chain(chain).collect();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::exit::CliError;
 use super::expect;
-use crate::campaign::Finding;
+use crate::campaign::{EngineReport, Finding};
 use crate::emulated;
 use crate::report::reproducer::notes as notes_of;
 use crate::report::reproducer_path;
@@ -51,17 +51,28 @@ pub(super) fn write_case(
     Ok(path.display().to_string())
 }
 
-/// [`write()`] for all findings, report by report.
-///
-/// # Errors
-/// As [`write()`].
+/// [`write()`] for all findings, report by report. What cannot be written has no name, and its finding says
+/// why: that a kernel is wrong is worth more than a file.
+#[must_use]
 pub fn write_all(
     folder: &Path,
-    reports: &mut [crate::campaign::EngineReport],
+    reports: &mut [EngineReport],
     kernel: Option<&UserKernel>,
-) -> Result<Vec<Vec<String>>, CliError> {
-    reports
-        .iter_mut()
-        .map(|report| report.findings.iter_mut().map(|f| write(folder, f, kernel)).collect())
-        .collect()
+) -> Vec<Vec<String>> {
+    write_each(reports, |finding| write(folder, finding, kernel))
+}
+
+/// Writes the reproducer of every finding.
+pub(super) fn write_each(
+    reports: &mut [EngineReport],
+    write: impl Fn(&mut Finding) -> Result<String, CliError>,
+) -> Vec<Vec<String>> {
+    let one = |finding: &mut Finding| match write(finding) {
+        Ok(file) => file,
+        Err(error) => {
+            finding.notes.push(format!("NO REPRODUCER: {error}"));
+            String::new()
+        }
+    };
+    reports.iter_mut().map(|report| report.findings.iter_mut().map(one).collect()).collect()
 }

@@ -25,7 +25,7 @@ use super::ptx::{
     Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
     without_formulations,
 };
-use super::reproducer::write_case;
+use super::reproducer::{write_case, write_each};
 use super::schedule::ScheduleArgs;
 use super::trials::Trials;
 use crate::campaign::EngineReport;
@@ -215,7 +215,7 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = judged.reports;
-    let files = write_all(&plan.out, &reports, &user)?;
+    let files = write_all(&plan.out, &mut reports, &user);
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let repeats = plan.repeats.as_ref();
     let grouping = grouping(manifest.kind.has_formulations()).to_owned();
@@ -269,16 +269,11 @@ fn judge<'e>(
 }
 
 /// Writes the reproducers, each with the program.
-fn write_all(
-    folder: &Path,
-    reports: &[EngineReport],
-    user: &UserWgsl,
-) -> Result<Vec<Vec<String>>, CliError> {
-    let write = |finding| {
+fn write_all(folder: &Path, reports: &mut [EngineReport], user: &UserWgsl) -> Vec<Vec<String>> {
+    write_each(reports, |finding| {
         let mut notes = reproducer::notes(finding);
         notes.extend(expect::notes(finding, None).unwrap_or_default());
         notes.extend(user.notes());
         write_case(folder, finding, &notes)
-    };
-    reports.iter().map(|report| report.findings.iter().map(write).collect()).collect()
+    })
 }

@@ -35,7 +35,7 @@ pub(super) fn run(
         judge(plan, &command.that_promises(promise), (&cases, trial), &mut started)
     })?;
     let (command, mut reports) = (command.that_promises(&promise), judged.reports);
-    let files = reproducer::write_all(&plan.out, &mut reports, None)?;
+    let files = reproducer::write_all(&plan.out, &mut reports, None);
     command.tell(&mut reports);
     let about: Vec<_> = iter::once(command.to_string())
         .chain(plan.repeats.as_ref().map(expect::described))
