@@ -7,6 +7,7 @@
 
 mod chain;
 mod finding;
+mod grouped;
 mod hooks;
 mod item;
 mod judge;
@@ -17,6 +18,7 @@ mod run_stage;
 
 pub use chain::Chain;
 pub use finding::{Fault, Finding, Place};
+pub use grouped::{FindingPlace, by_fault, findings_by_fault};
 pub use hooks::{
     ByTurns, Diagnoses, Everything, Exercised, Hooks, Minimizer, Observer, Part, Policy, as_it_is,
     has_turn, smaller,

@@ -1,19 +1,19 @@
 //! The text report: the verdict, what it rests on, what was not judged, and every finding.
 
 pub mod devices;
+mod finding;
 mod left_out;
 pub mod page;
 pub mod reproducer;
 mod rows;
 
 use crate::campaign::{EngineReport, Finding};
-use crate::diagnosis::Diagnosis;
 use crate::engines::Missing;
 use crate::verdict::Tally;
-use crate::words::{count, shell_word};
-use std::fmt::Write as _;
+use crate::words::count;
 use std::path::Path;
 
+pub use finding::{finding_words, findings_text};
 pub(crate) use rows::ratio_text;
 pub use rows::verdicts;
 
@@ -76,12 +76,7 @@ impl<'a> Report<'a> {
             text += &left_out;
             notes.iter().for_each(|line| text += &format!("{line}\n"));
         }
-        for (report, files) in reports.iter().zip(files) {
-            for (finding, file) in report.findings.iter().zip(files) {
-                text += &finding_text(finding, file);
-            }
-        }
-        text
+        text + &findings_text(reports, files)
     }
 }
 
@@ -119,39 +114,6 @@ pub(crate) fn and_zeros(zeros: u64) -> String {
         1 => ", and 1 exact zero that nothing adds to".to_owned(),
         zeros => format!(", and {zeros} exact zeros that nothing adds to"),
     }
-}
-
-/// A finding for a person: what failed, where, by how much, and how to run it again.
-#[must_use]
-pub fn finding_text(finding: &Finding, file: &str) -> String {
-    let again = format!("  run it again: splatcheck replay {}\n", shell_word(file));
-    finding_words(finding) + &again
-}
-
-/// A finding for a person, but for how to run it again.
-#[must_use]
-pub fn finding_words(finding: &Finding) -> String {
-    let mut text = String::new();
-    let setting = finding.setting.map_or_else(String::new, |setting| format!(", {setting}"));
-    let _ = writeln!(
-        text,
-        "\n{} {}: {}{setting}, warp size {} ({} failed in this way)",
-        if finding.is_of_the_machine() { "NO RESULT" } else { "DISAGREE" },
-        finding.engine,
-        finding.stage,
-        finding.lane_width,
-        count(finding.runs, "run"),
-    );
-    for line in finding.diagnosis.iter().flat_map(Diagnosis::lines) {
-        let _ = writeln!(text, "  {line}");
-    }
-    let _ = writeln!(text, "  {}", finding.fault);
-    for note in &finding.notes {
-        let _ = writeln!(text, "  {note}");
-    }
-    let size = finding.case.describe(finding.stage, finding.view);
-    let _ = writeln!(text, "  case {}: {size}", finding.case.name());
-    text
 }
 
 /// The path of a finding's reproducer in `folder`.

@@ -286,6 +286,42 @@ pub enum AccessKind {
 
 /// [`FaultKind::observer`] of a value that was never written.
 pub const POISON: &str = "poison";
+/// [`FaultKind::observer`] of a kernel that takes longer than it may.
+pub const TIME_LIMIT: &str = "time limit";
+/// [`FaultKind::observer`] of a kernel that executes more instructions than it may.
+pub const BUDGET: &str = "budget";
+
+/// What each kind of misuse is told by, in its words as they are printed.
+const TOLD_BY: [(&str, &str); 21] = [
+    (" are out of bounds", "out of bounds"),
+    (" are misaligned", "misaligned"),
+    ("the address was never written", POISON),
+    ("the predicate was never written", POISON),
+    ("a value that was never written goes to ", POISON),
+    ("a mask or lane operand was never written", POISON),
+    ("the executing lanes are not in the mask ", "warp mask"),
+    (" names exited lanes ", "warp mask"),
+    (", which are not among the members ", "warp mask"),
+    ("lanes disagree at a bra.uni", "uniform branch"),
+    ("other lanes of the warp are at the barrier of line ", "barrier"),
+    ("a barrier that not all lanes of the warp reach", "barrier"),
+    ("waits at a barrier although ", "barrier"),
+    (" is above 15", "barrier"),
+    ("a barrier for ", "barrier"),
+    ("an assertion does not hold", "trap"),
+    ("the kernel executes trap", "trap"),
+    ("deadlock: threads wait at lines ", "deadlock"),
+    ("no end within ", TIME_LIMIT),
+    ("race on ", "race"),
+    (" instructions", BUDGET),
+];
+
+/// What noticed the misuse that an error's text tells of, as [`FaultKind::observer`] has it: such a text is
+/// all that is left of a fault in another process. `None` where it tells of none.
+#[must_use]
+pub fn observer_of(text: &str) -> Option<&'static str> {
+    TOLD_BY.iter().find(|(words, _)| text.contains(words)).map(|(_, observer)| *observer)
+}
 
 impl FaultKind {
     /// What noticed it, in a word or two for tables.
@@ -308,8 +344,8 @@ impl FaultKind {
             | Self::BarrierCount { .. } => "barrier",
             Self::Trap { .. } => "trap",
             Self::Deadlock { .. } => "deadlock",
-            Self::Budget { .. } => "budget",
-            Self::Time { .. } => "time limit",
+            Self::Budget { .. } => BUDGET,
+            Self::Time { .. } => TIME_LIMIT,
             Self::Race(_) => "race",
         }
     }
@@ -403,5 +439,51 @@ impl Trouble {
     #[cold]
     pub(super) fn new(kind: FaultKind, lanes: u32) -> Box<Self> {
         Box::new(Self { kind, lanes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_every_fault_tells_its_kind() {
+        let access = |kind| RaceAccess { kind, line: 3, block: 0, warp: 1, lanes: 7 };
+        let race = Race {
+            space: Space::Shared,
+            address: 8,
+            first: access(AccessKind::Read),
+            second: access(AccessKind::Write),
+        };
+        let (space, address, width) = (Space::Global, 64, 4);
+        for kind in [
+            FaultKind::OutOfBounds { space, address, width },
+            FaultKind::Misaligned { space, address, width },
+            FaultKind::PoisonAddress,
+            FaultKind::PoisonBranch,
+            FaultKind::PoisonOutput { address },
+            FaultKind::PoisonControl,
+            FaultKind::NotInOwnMask { members: 1 },
+            FaultKind::ExitedLaneNamed { members: 3, exited: 2 },
+            FaultKind::ShuffleFromAbsentLane { sources: 2, members: 1 },
+            FaultKind::UniformBranchDiverged,
+            FaultKind::DivergentBarrier { other_line: Some(4) },
+            FaultKind::DivergentBarrier { other_line: None },
+            FaultKind::BarrierAfterExit { exited: 5 },
+            FaultKind::BarrierNumber { number: 16 },
+            FaultKind::BarrierCount { count: 33, why: "no multiple of 32" },
+            FaultKind::Trap { assertion: true },
+            FaultKind::Trap { assertion: false },
+            FaultKind::Deadlock { waiting: vec![1, 2] },
+            FaultKind::Budget { instructions: 9 },
+            FaultKind::Time { limit: Duration::from_secs(2), instructions: 9 },
+            FaultKind::Race(Box::new(race)),
+        ] {
+            let observer = kind.observer();
+            let fault =
+                Fault { kernel: "k".to_owned(), line: 1, block: [0; 3], warp: 0, lanes: 1, kind };
+            assert_eq!(observer_of(&fault.to_string()), Some(observer), "{fault}");
+        }
+        assert_eq!(observer_of("the device was lost"), None, "no misuse");
     }
 }

@@ -97,7 +97,8 @@ pub use count::{Atomics, Executed, Report};
 pub use coverage::{InstructionCoverage, KernelCoverage, OtherKernel, Outcomes};
 pub use decode::MNEMONICS;
 pub use fault::{
-    AccessKind, Defect, Fault, FaultKind, LaunchError, POISON, Race, RaceAccess, RunError,
+    AccessKind, BUDGET, Defect, Fault, FaultKind, LaunchError, POISON, Race, RaceAccess, RunError,
+    TIME_LIMIT, observer_of,
 };
 pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, Space};

@@ -1,17 +1,17 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
+mod explained;
 mod failed;
 
 use super::chain::{NO_FORWARD, after_own};
 use super::once::once;
 use super::run_stage::{Runs, tallies};
-use super::{
-    Chain, Contender, Diagnoses, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited,
-};
+use super::{Chain, Contender, EngineReport, Exercised, Fault, Hooks, Item, Limited};
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
 use crate::words::count;
 use crate::workload::Job;
+use explained::Suspects;
 use failed::Failed;
 use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{EngineError, Setting, Stage, Support};
@@ -32,6 +32,8 @@ pub(super) struct Judge<'a, 'm> {
     known: BTreeMap<String, usize>,
     /// What failed in the stage that is run now.
     failed: Vec<Failed>,
+    /// What failed and is to be explained.
+    suspects: Suspects,
     faults: u64,
     faults_in_a_row: u32,
 }
@@ -64,8 +66,16 @@ struct Entry<'i> {
 impl<'a, 'm> Judge<'a, 'm> {
     pub(super) fn new(contender: Contender<'a>, hooks: Hooks<'m>) -> Self {
         let report = EngineReport::new(&contender, hooks.chain);
-        let (known, failed) = (BTreeMap::new(), Vec::new());
-        Self { contender, hooks, report, known, failed, faults: 0, faults_in_a_row: 0 }
+        Self {
+            contender,
+            hooks,
+            report,
+            known: BTreeMap::new(),
+            failed: Vec::new(),
+            suspects: Suspects::default(),
+            faults: 0,
+            faults_in_a_row: 0,
+        }
     }
 
     /// Runs the small jobs of a chunk in one request a stage; large ones, and all where that fails,
@@ -102,21 +112,12 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 
-    /// What came of it, the findings in the light of each other.
+    /// What came of it, the findings explained.
     pub(super) fn into_report(mut self) -> EngineReport {
+        let start = Instant::now();
+        self.explain();
+        self.report.busy += start.elapsed();
         self.report.deaths = self.contender.engine.deaths();
-        if self.hooks.diagnoses != Diagnoses::Together {
-            return self.report;
-        }
-        let kernel = |finding: &Finding| (finding.stage, finding.setting.map(|s| s.reduction));
-        let known = |finding: &Finding| Some((kernel(finding), finding.diagnosis.clone()?));
-        let all: Vec<_> = self.report.findings.iter().filter_map(known).collect();
-        for finding in &mut self.report.findings {
-            let own = kernel(finding);
-            let others: Vec<_> =
-                all.iter().filter(|(of, _)| *of == own).map(|(_, known)| known.clone()).collect();
-            finding.diagnosis = finding.diagnosis.take().map(|one| one.beside_others(&others));
-        }
         self.report
     }
 

@@ -3,7 +3,7 @@
 use super::{Chain, Contender, Finding};
 use crate::engines::Emulation;
 use crate::io::serde_forms::{furthest, number};
-use crate::verdict::{Difference, Tally, Verdict};
+use crate::verdict::{Difference, Sharpness, Tally, Verdict};
 use crate::words::count;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Setting, Stage};
@@ -188,6 +188,14 @@ impl EngineReport {
         self.rows.iter().map(|(&(stage, reduction), row)| {
             (stage.spec().name, reduction.map_or("-", Reduction::name), row)
         })
+    }
+
+    /// How near the errors of all its runs come to their bounds.
+    #[must_use]
+    pub fn sharpness(&self) -> Sharpness {
+        let mut all = Sharpness::default();
+        self.rows.values().for_each(|row| all.merge(&row.tally.sharpness));
+        all
     }
 
     /// How many runs it made.

@@ -331,9 +331,9 @@ fn check(
     let cases = Cases::new(&check.subject, &check.workload, &check.convention)?;
     let mut reports = judge(&check, &cases)?;
     let reproducers = Reproducers::begin(&folder.join("findings"), "acceptance", None)?;
-    let mut files = reproducers.write_all(&mut reports, None)?;
+    let mut files = reproducers.write_all(&mut reports, None);
     // As they are named once the folder has taken its own name.
-    for file in files.iter_mut().flatten() {
+    for file in files.iter_mut().flatten().filter(|file| !file.is_empty()) {
         let name = Path::new(file).file_name().unwrap_or_default();
         *file = plan.out.join("findings").join(name).display().to_string();
     }

@@ -133,7 +133,7 @@ fn conclude(
     reproducers: &Reproducers,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
-    let files = reproducers.write_all(reports, None)?;
+    let files = reproducers.write_all(reports, None);
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
     let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();

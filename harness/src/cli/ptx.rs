@@ -331,7 +331,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = join_seeds(judged.reports);
-    let files = reproducers.write_all(&mut reports, Some(&plan.kernel))?;
+    let files = reproducers.write_all(&mut reports, Some(&plan.kernel));
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let stage = plan.kernel.stage(judged.formulation);
     let setting = stage.accumulates().then_some(plan.setting);

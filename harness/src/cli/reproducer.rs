@@ -81,18 +81,29 @@ impl Reproducers {
         Ok(path.display().to_string())
     }
 
-    /// [`Self::write`] for all findings, report by report.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
+    /// [`Self::write`] for all findings, report by report. What cannot be written has no name, and its finding
+    /// says why: that a kernel is wrong is worth more than a file.
+    #[must_use]
     pub fn write_all(
         &self,
         reports: &mut [EngineReport],
         kernel: Option<&UserKernel>,
-    ) -> Result<Vec<Vec<String>>, CliError> {
-        let of = |report: &mut EngineReport| {
-            report.findings.iter_mut().map(|finding| self.write(finding, kernel)).collect()
-        };
-        reports.iter_mut().map(of).collect()
+    ) -> Vec<Vec<String>> {
+        write_each(reports, |finding| self.write(finding, kernel))
     }
+}
+
+/// Writes the reproducer of every finding.
+pub(super) fn write_each(
+    reports: &mut [EngineReport],
+    write: impl Fn(&mut Finding) -> Result<String, CliError>,
+) -> Vec<Vec<String>> {
+    let one = |finding: &mut Finding| match write(finding) {
+        Ok(file) => file,
+        Err(error) => {
+            finding.notes.push(format!("NO REPRODUCER: {error}"));
+            String::new()
+        }
+    };
+    reports.iter_mut().map(|report| report.findings.iter_mut().map(one).collect()).collect()
 }

@@ -26,7 +26,7 @@ use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
-use crate::report::finding_text;
+use crate::report::findings_text;
 use crate::threads::{Pool, cores};
 use crate::workload::{Workload, views};
 use crate::workloads::splat::Splat;
@@ -192,12 +192,8 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         runs as f64 / (seconds * plan.jobs as f64)
     )?;
     let mut reports = join_seeds(reports);
-    let files = reproducers.write_all(&mut reports, None)?;
-    for (report, files) in reports.iter().zip(&files) {
-        for (finding, file) in report.findings.iter().zip(files) {
-            out.write_all(finding_text(finding, file).as_bytes())?;
-        }
-    }
+    let files = reproducers.write_all(&mut reports, None);
+    out.write_all(findings_text(&reports, &files).as_bytes())?;
     writeln!(out, "\n{}", coverage.table())?;
     out.flush()?;
     let gap = |uncovered| {

@@ -24,7 +24,7 @@ use super::ptx::{
     Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
     without_formulations,
 };
-use super::reproducer::Reproducers;
+use super::reproducer::{Reproducers, write_each};
 use super::schedule::ScheduleArgs;
 use super::sight::all_blind;
 use super::trials::Trials;
@@ -222,7 +222,7 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = judged.reports;
-    let files = write_all(&reproducers, &reports, &user)?;
+    let files = write_all(&reproducers, &mut reports, &user);
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let repeats = plan.repeats.as_ref();
     let grouping = grouping(manifest.kind.has_formulations()).to_owned();
@@ -280,13 +280,12 @@ fn judge<'e>(
 /// Writes the reproducers, each with the program.
 fn write_all(
     reproducers: &Reproducers,
-    reports: &[EngineReport],
+    reports: &mut [EngineReport],
     user: &UserWgsl,
-) -> Result<Vec<Vec<String>>, CliError> {
-    let write = |finding| {
+) -> Vec<Vec<String>> {
+    write_each(reports, |finding| {
         let mut notes = expect::notes(finding, None).unwrap_or_default();
         notes.extend(user.notes());
         reproducers.write_case(finding, notes)
-    };
-    reports.iter().map(|report| report.findings.iter().map(write).collect()).collect()
+    })
 }

@@ -2,6 +2,8 @@
 //! case for every stage and reduction of it, and a suite `gate` with every reason to fail. The suites'
 //! names begin with what was judged, so that those of two kernels in one build are not mixed up.
 
+use std::collections::BTreeSet;
+
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::NO_MISUSE;
@@ -90,10 +92,6 @@ fn limited_text(limited: &LimitedSummary) -> String {
 }
 
 fn status(row: &RowSummary, findings: &[&FindingSummary], why_nothing: String) -> TestCaseStatus {
-    let lines = |findings: &mut dyn Iterator<Item = &&FindingSummary>| -> String {
-        let texts: Vec<_> = findings.map(|finding| finding_text(finding)).collect();
-        texts.join("\n")
-    };
     let mut new = findings.iter().filter(|finding| finding.known.is_none()).peekable();
     if let Some(first) = new.peek() {
         let kind =
@@ -101,7 +99,7 @@ fn status(row: &RowSummary, findings: &[&FindingSummary], why_nothing: String) -
         let mut status = TestCaseStatus::non_success(kind);
         status.set_message(first.headline());
         status.set_type("disagree");
-        status.set_description(lines(&mut new));
+        status.set_description(texts(new));
         return status;
     }
     if let Some(reason) = findings.first().and_then(|finding| finding.known.as_ref()) {
@@ -117,15 +115,32 @@ fn status(row: &RowSummary, findings: &[&FindingSummary], why_nothing: String) -
     TestCaseStatus::success()
 }
 
+/// The findings of a row: the first of each fault in full.
+fn texts<'f>(findings: impl Iterator<Item = &'f &'f FindingSummary>) -> String {
+    let (mut told, mut texts) = (BTreeSet::new(), Vec::new());
+    for finding in findings {
+        let is_first = finding.fault.is_empty() || told.insert(&finding.fault);
+        texts.push(if is_first { finding_text(finding) } else { in_short(finding) });
+    }
+    texts.join("\n")
+}
+
+/// One more finding of a fault.
+fn in_short(finding: &FindingSummary) -> String {
+    let threshold = finding.threshold.map_or_else(String::new, |t| format!("threshold {t}: "));
+    let again = finding.again().unwrap_or_default();
+    format!("the same fault: {threshold}{}, case {}\n{again}", finding.what, finding.case)
+}
+
 fn finding_text(finding: &FindingSummary) -> String {
     let threshold = finding.threshold.map_or_else(String::new, |t| format!("threshold {t}: "));
     format!(
-        "{threshold}{}\ncase {}, camera {}, {} runs\nsplatcheck replay {}",
+        "{threshold}{}\ncase {}, camera {}, {} runs\n{}",
         finding.lines(),
         finding.case,
         finding.camera,
         finding.runs,
-        finding.reproducer
+        finding.again().unwrap_or_default()
     )
 }
 

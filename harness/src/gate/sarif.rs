@@ -21,29 +21,36 @@ pub struct Finding {
     pub places: Vec<(String, u32)>,
 }
 
-/// The findings of a campaign; one that is known is none.
+/// The findings of a campaign, one for each fault; one that is known is none.
 #[must_use]
 pub fn findings(summary: &Summary) -> Vec<Finding> {
-    let of = |engine: &EngineSummary| -> Vec<Finding> {
-        let new = engine.findings.iter().filter(|finding| finding.known.is_none());
-        new.map(|finding| of_one(engine, finding)).collect()
-    };
-    summary.engines.iter().flat_map(of).collect()
+    let new = |all: &Vec<(&EngineSummary, &FindingSummary)>| all[0].1.known.is_none();
+    summary.faults().into_iter().filter(new).map(|all| of_one(&all)).collect()
 }
 
-fn of_one(engine: &EngineSummary, finding: &FindingSummary) -> Finding {
+/// The first finding of a fault, and how many others it has.
+fn of_one(all: &[(&EngineSummary, &FindingSummary)]) -> Finding {
+    let (engine, finding) = all[0];
     let rule = match &finding.element {
         Some(element) => format!("{} outside its bound", element.output),
         None => "no result".to_owned(),
     };
-    let FindingSummary { stage, reduction, case, reproducer, .. } = finding;
+    let FindingSummary { stage, reduction, case, .. } = finding;
     let what = finding.headline();
-    let message = format!(
-        "{}: {stage}, {reduction}: {what}; case {case}; run it again: splatcheck replay {reproducer}",
-        engine.id
-    );
-    let known = finding.places.iter();
-    let places = known.filter_map(|place| Some((place.file.clone()?, place.line))).collect();
+    let again =
+        finding.again().map_or_else(String::new, |again| format!("; run it again: {again}"));
+    let others = match all.len() - 1 {
+        0 => String::new(),
+        1 => "; the same fault shows in 1 more finding".to_owned(),
+        more => format!("; the same fault shows in {more} more findings"),
+    };
+    let message =
+        format!("{}: {stage}, {reduction}: {what}; case {case}{again}{others}", engine.id);
+    let mut places = Vec::new();
+    for place in all.iter().flat_map(|(_, finding)| &finding.places) {
+        let place = place.file.clone().map(|file| (file, place.line));
+        places.extend(place.filter(|place| !places.contains(place)));
+    }
     Finding { rule, message, places }
 }
 

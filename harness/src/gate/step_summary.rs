@@ -59,24 +59,36 @@ pub fn step_summary(summary: &Summary) -> String {
         }
     }
     text.push('\n');
-    for engine in &summary.engines {
-        for finding in &engine.findings {
-            text += &finding_text(engine, finding);
-        }
+    for all in summary.faults() {
+        text += &finding_text(&all);
     }
     text += &table(summary);
     text
 }
 
-fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
+/// Findings that a list names.
+const LISTED: usize = 24;
+
+/// The first finding of a fault, and a line for each other.
+fn finding_text(all: &[(&EngineSummary, &FindingSummary)]) -> String {
+    let (engine, finding) = all[0];
     let threshold = finding.threshold.map_or_else(String::new, |t| format!(" threshold {t}"));
     let reduction = match &*finding.reduction {
         "-" => String::new(),
         reduction => format!(", {reduction}{threshold}"),
     };
+    let mut others: Vec<_> =
+        all[1..].iter().take(LISTED).map(|(of, one)| one.seen(&of.id)).collect();
+    if !others.is_empty() {
+        others.insert(0, format!("\nthe same fault shows in {} more:", all.len() - 1));
+    }
+    if let more @ 1.. = (all.len() - 1).saturating_sub(LISTED) {
+        others.push(format!("and {more} more"));
+    }
+    others.push(String::new());
     format!(
         "<details open><summary>{}: {}{reduction}, warp size {} ({} runs)</summary>\n\n\
-         ```text\n{}\ncase {}, camera {}\nsplatcheck replay {}\n```\n\n</details>\n\n",
+         ```text\n{}\ncase {}, camera {}\n{}{}```\n\n</details>\n\n",
         plain(&engine.id),
         finding.stage,
         engine.lane_width,
@@ -84,7 +96,8 @@ fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
         finding.lines().replace("```", "'''"),
         finding.case,
         finding.camera,
-        finding.reproducer,
+        finding.again().map_or_else(String::new, |again| format!("{again}\n")),
+        others.join("\n"),
     )
 }
 

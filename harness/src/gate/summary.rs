@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::{Conclusion, Evidence, Gate, Outcome, Provenance, reduction_of};
-use crate::campaign::{EngineReport, Fault, Finding, Limited, Place, Row};
+use crate::campaign::{EngineReport, Fault, Finding, FindingPlace, Limited, Place, Row, by_fault};
 use crate::engines::Missing;
 use crate::verdict::{Difference, place};
 use splatcheck_gpu::{Reduction, Stage};
@@ -60,6 +60,9 @@ pub struct EngineSummary {
     /// How often its process ended in the middle of a request and was started again.
     #[serde(default)]
     pub deaths: u64,
+    /// The error / bound below which 99 % of all elements lie that agree and are not exact.
+    #[serde(default)]
+    pub p99: Option<f64>,
     /// By stage and reduction.
     pub rows: Vec<RowSummary>,
     /// The runs that a limit of the device stood in the way of: not exercised.
@@ -148,6 +151,9 @@ pub struct FindingSummary {
     pub threshold: Option<u32>,
     /// What was wrong, as the text report says it.
     pub what: String,
+    /// What is the same for all findings of one fault, on whatever engine.
+    #[serde(default)]
+    pub fault: String,
     /// What the kernel may have got wrong, the best hypothesis first; empty where nothing is known.
     pub diagnosis: Vec<String>,
     /// The element outside its bound; `None` where the engine gave no result.
@@ -160,7 +166,7 @@ pub struct FindingSummary {
     pub camera: usize,
     /// Runs that failed in the same way.
     pub runs: u64,
-    /// Path of the reproducer.
+    /// Path of the reproducer; empty where it could not be written.
     pub reproducer: String,
     /// Why it is a known failure, if it is.
     pub known: Option<String>,
@@ -244,6 +250,26 @@ impl Summary {
         self.run.facts(&self.splatcheck)
     }
 
+    /// The findings fault by fault, each with its engine, in the order in which the first of each stands;
+    /// those that are known failures apart from the others.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Vec<(&EngineSummary, &FindingSummary)>> {
+        let finding = |[engine, number]: FindingPlace| {
+            let engine = &self.engines[engine];
+            (engine, &engine.findings[number])
+        };
+        let of = |(engine, summary): (usize, &EngineSummary)| {
+            let one = |(number, finding): (usize, &FindingSummary)| {
+                // What a version without faults wrote has each finding apart.
+                let alone = finding.fault.is_empty().then_some([engine, number]);
+                ([engine, number], format!("{:?} {alone:?} {}", finding.known, finding.fault))
+            };
+            summary.findings.iter().enumerate().map(one).collect::<Vec<_>>()
+        };
+        let groups = by_fault(self.engines.iter().enumerate().flat_map(of));
+        groups.into_iter().map(|places| places.into_iter().map(finding).collect()).collect()
+    }
+
     /// The JSON text, ended by a newline.
     #[must_use]
     pub fn json(&self) -> String {
@@ -263,6 +289,7 @@ impl EngineSummary {
     fn new(gate: &Gate, report: &EngineReport, files: &[String]) -> Self {
         let findings = report.findings.iter().zip(files);
         Self {
+            p99: report.sharpness().quantile(0.99),
             id: report.id.clone(),
             adapter: report.info.adapter.clone(),
             driver: report.info.driver.clone(),
@@ -337,6 +364,7 @@ impl FindingSummary {
             reduction: reduction_of(finding).to_owned(),
             threshold: setting.map(|setting| setting.threshold),
             what: finding.fault.to_string(),
+            fault: finding.same_fault(),
             diagnosis: finding
                 .diagnosis
                 .iter()
@@ -362,6 +390,27 @@ impl FindingSummary {
             Some(diagnosis) => format!("{diagnosis}: {}", self.what),
             None => self.what.clone(),
         }
+    }
+
+    /// How to run it again, where that is possible.
+    #[must_use]
+    pub fn again(&self) -> Option<String> {
+        let Self { reproducer, .. } = self;
+        (!reproducer.is_empty()).then(|| format!("splatcheck replay {reproducer}"))
+    }
+
+    /// Where it was seen, in a line: for one of many findings of a fault.
+    #[must_use]
+    pub fn seen(&self, engine: &str) -> String {
+        let what = self.element.as_ref().map_or("no result", |element| &*element.output);
+        let reduction = match (&*self.reduction, self.threshold) {
+            ("-", _) => String::new(),
+            (reduction, None) => format!(", {reduction}"),
+            (reduction, Some(at)) => format!(", {reduction} threshold {at}"),
+        };
+        let (stage, case, runs) = (&self.stage, &self.case, self.runs);
+        let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+        format!("{engine}: {stage}{reduction}: {what} in {case}, {runs}")
     }
 
     /// The diagnosis and what was wrong, a line each.

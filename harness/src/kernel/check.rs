@@ -13,7 +13,9 @@ use super::cases::{Cases, Corpus, Wanted};
 use super::in_process::InProcess;
 use super::report::Report;
 use super::{Arithmetic, Formulation, Inputs, Kernel, KernelRules, Profile};
-use crate::campaign::{CampaignError, Contender, EngineReport, Hooks, Item, run as run_campaign};
+use crate::campaign::{
+    CampaignError, Contender, EngineReport, Finding, Hooks, Item, run as run_campaign,
+};
 use crate::engines::command::{CommandId, Form as _};
 use crate::engines::repeated::{Repeated, Repeats};
 use crate::io::InputError;
@@ -40,7 +42,7 @@ pub enum CheckError {
         /// Those that there are.
         known: String,
     },
-    /// A case cannot be read, or a reproducer not be written.
+    /// A case cannot be read.
     #[error(transparent)]
     File(#[from] InputError),
     /// The level has no formulation, or a case is not for it.
@@ -209,8 +211,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
             |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| cases.smaller(item, fails);
         let hooks = Hooks { policy: &cases.draws, ..Hooks::new(&minimize) };
         let mut reports = run_campaign(cases.iter(), vec![contender], hooks)?;
-        let report = reports.pop().ok_or(CampaignError::Panicked)?;
-        let files = write(&out, &report)?;
+        let mut report = reports.pop().ok_or(CampaignError::Panicked)?;
+        let files = write(&out, &mut report)?;
         let mut without = cases.without.clone();
         without.extend(left_out.names().into_iter().map(|name| format!("{name}: it returns none")));
         Ok(Report { promise: promise(contract, arithmetic, runs), name, report, files, without })
@@ -242,16 +244,21 @@ fn promise(contract: Contract, arithmetic: Arithmetic, runs: u32) -> String {
     words
 }
 
-/// Writes the reproducers; the paths.
-fn write(folder: &Path, report: &EngineReport) -> Result<Vec<PathBuf>, CheckError> {
+/// Writes the reproducers; the paths. One that cannot be written has none, and its finding says why.
+fn write(folder: &Path, report: &mut EngineReport) -> Result<Vec<PathBuf>, CheckError> {
     let cannot = |source| CheckError::Folder { folder: folder.display().to_string(), source };
     if !report.findings.is_empty() {
         fs::create_dir_all(folder).map_err(cannot)?;
     }
-    let one = |finding| {
+    let one = |finding: &mut Finding| {
         let file = reproducer_path(folder, finding);
-        finding.case.write(&file, &reproducer::notes(finding, FOUND_BY))?;
-        Ok(file)
+        match finding.case.write(&file, &reproducer::notes(finding, FOUND_BY)) {
+            Ok(()) => file,
+            Err(error) => {
+                finding.notes.push(format!("NO REPRODUCER: {error}"));
+                PathBuf::new()
+            }
+        }
     };
-    report.findings.iter().map(one).collect()
+    Ok(report.findings.iter_mut().map(one).collect())
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::campaign::{EngineReport, Finding, Row};
+use crate::campaign::{EngineReport, Finding, Row, findings_by_fault};
 use crate::diagnosis::Diagnosis;
 use crate::report::{and_zeros, finding_words};
 use crate::verdict::{Tally, Verdict};
 use crate::words::count;
 
-/// Findings whose words are shown; the others are counted.
+/// Faults whose first finding is shown in full.
 const SHOWN: usize = 3;
 
 /// What came of a check.
@@ -35,7 +35,7 @@ impl Report {
         &self.report.findings
     }
 
-    /// The findings' reproducers, in their order.
+    /// The findings' reproducers, in their order; empty for one that could not be written.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
@@ -118,16 +118,19 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.headline(f)?;
-        let findings = self.report.findings.iter().zip(&self.files);
-        for (finding, file) in findings.clone().take(SHOWN) {
-            f.write_str(&finding_words(finding))?;
-            writeln!(
-                f,
-                "  run it again: add .case({:?}) to the check",
-                file.display().to_string()
-            )?;
+        let reports = std::slice::from_ref(&self.report);
+        let faults = findings_by_fault(reports);
+        let first = faults.iter().filter_map(|places| places.first().map(|&[_, number]| number));
+        let shown: Vec<_> = first.take(SHOWN).collect();
+        for &number in &shown {
+            f.write_str(&finding_words(&self.report.findings[number]))?;
+            let file = self.files[number].display().to_string();
+            if !file.is_empty() {
+                writeln!(f, "  run it again: add .case({file:?}) to the check")?;
+            }
         }
-        for (finding, file) in findings.skip(SHOWN) {
+        let all = self.report.findings.iter().zip(&self.files).enumerate();
+        for (_, (finding, file)) in all.filter(|(number, _)| !shown.contains(number)) {
             writeln!(f, "\nalso: {} ({})", finding.fault, file.display())?;
         }
         if let Some(reason) = &self.report.given_up {

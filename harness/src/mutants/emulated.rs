@@ -1,7 +1,7 @@
 //! A mutant's PTX on the emulator, watched by everybody.
 
-use super::Catch;
 use super::class::Trial;
+use super::{BY_COUNTS, Catch};
 use crate::campaign::once::once;
 use crate::verdict::Tally;
 use crate::workload::Job;
@@ -156,7 +156,8 @@ pub(super) fn misuse(
     }
 }
 
-/// How often a right kernel adds to memory: what its mutants must do as well.
+/// How often a right kernel adds to memory: what its mutants must do as well. That is the reduction's rule,
+/// and says nothing of values: a kernel that leaves out an exact zero has right sums and other counts.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
     /// Additions to each word of global memory.
@@ -187,8 +188,18 @@ impl Counts {
             return None;
         }
         let total = found.global_atomics.operations + found.shared_atomics.operations;
-        let words = format!("{setting}: {total} atomic operations for {}", self.total);
-        Some(Catch { by: "counts".to_owned(), words })
+        let how_many = match total == self.total {
+            true => format!("{total} in all, as it should be, but not on every word of memory"),
+            false => format!("{total} for {}", self.total),
+        };
+        let rule = match setting.reduction.has_threshold() {
+            true => format!("{} at threshold {}", setting.reduction, setting.threshold),
+            false => setting.reduction.to_string(),
+        };
+        let words = format!(
+            "the values agree; the number of atomics is not what the rule of {rule} makes: {how_many}"
+        );
+        Some(Catch { by: BY_COUNTS.to_owned(), words })
     }
 }
 

@@ -57,11 +57,7 @@ impl Page {
         let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
         let body = html! {
             (verdict(summary))
-            @for (engine, pictures) in summary.engines.iter().zip(&self.pictures) {
-                @for (found, picture) in engine.findings.iter().zip(pictures) {
-                    (finding(engine, found, picture))
-                }
-            }
+            @for all in summary.faults() { (self.fault(&all)) }
             h2 { "Engines" }
             (engines(summary))
             h2 { "How near errors come to their bounds" }
@@ -95,6 +91,16 @@ impl Page {
             }
         };
         Ok(page.into_string())
+    }
+
+    /// The first finding of a fault with its picture, and where else the fault shows.
+    fn fault(&self, all: &[(&EngineSummary, &FindingSummary)]) -> Markup {
+        let (engine, first) = all[0];
+        let places = self.summary.engines.iter().zip(&self.pictures);
+        let mut own = places.flat_map(|(engine, pictures)| engine.findings.iter().zip(pictures));
+        let picture = own.find(|(found, _)| std::ptr::eq(*found, first));
+        let picture = picture.map(|(_, picture)| picture);
+        finding(engine, first, picture, &all[1..])
     }
 
     /// A histogram for each engine.
@@ -137,8 +143,13 @@ fn verdict(summary: &Summary) -> Markup {
     }
 }
 
-/// What was wrong, what it looks like, where, and how to run it again.
-fn finding(engine: &EngineSummary, finding: &FindingSummary, picture: &Picture) -> Markup {
+/// What was wrong, what it looks like, where, how to run it again, and where else the same fault shows.
+fn finding(
+    engine: &EngineSummary,
+    finding: &FindingSummary,
+    picture: Option<&Picture>,
+    others: &[(&EngineSummary, &FindingSummary)],
+) -> Markup {
     let FindingSummary { stage, reduction, threshold, .. } = finding;
     html! {
         section.finding {
@@ -158,8 +169,21 @@ fn finding(engine: &EngineSummary, finding: &FindingSummary, picture: &Picture) 
                 (finding.case) ", camera " (finding.camera)
             }
             (outside(finding))
-            (picture.html())
-            pre { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
+            @if let Some(picture) = picture { (picture.html()) }
+            @if !finding.reproducer.is_empty() {
+                pre { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
+            }
+            @if !others.is_empty() {
+                details {
+                    summary { "The same fault shows in " (others.len()) " more" }
+                    ul { @for (engine, one) in others {
+                        li {
+                            (one.seen(&engine.id))
+                            @if let Some(again) = one.again() { ": " code { (again) } }
+                        }
+                    } }
+                }
+            }
         }
     }
 }
@@ -198,7 +222,7 @@ fn engines(summary: &Summary) -> Markup {
         div.wide {
             table {
                 thead { tr {
-                    @for head in ["engine", "device", "lanes", "runs", "agree", "disagree", "inconclusive", "not exercised", "worst error / bound"] {
+                    @for head in ["engine", "device", "lanes", "runs", "agree", "disagree", "inconclusive", "not exercised", "error / bound: 99 %", "worst"] {
                         th { (head) }
                     }
                 } }
@@ -215,6 +239,7 @@ fn engines(summary: &Summary) -> Markup {
                             @for verdict in ["agree", "disagree", "inconclusive", "not exercised"] {
                                 td { (count(verdict)) }
                             }
+                            td { (engine.p99.map_or_else(|| "-".to_owned(), ratio)) }
                             td { (maps::worst_of(engine).map_or_else(|| "-".to_owned(), ratio)) }
                         }
                     }

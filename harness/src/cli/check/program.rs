@@ -37,7 +37,7 @@ pub(super) fn run(
         judge(plan, &command.that_promises(promise), (&cases, trial), &mut started)
     })?;
     let (command, mut reports) = (command.that_promises(&promise), judged.reports);
-    let files = reproducers.write_all(&mut reports, None)?;
+    let files = reproducers.write_all(&mut reports, None);
     command.tell(&mut reports);
     let not_compared = command.promise.contract.not_compared();
     let about: Vec<_> = iter::once(command.to_string())
