@@ -178,7 +178,7 @@ fn one_fault_is_one_finding() {
         text.contains(&format!("the same fault shows in {} more findings (", all - 1)),
         "{text}"
     );
-    for words in ["    one, sw-b: ", "    other, atomic: ", "    other, sw-s: ", " in checkerboard"]
+    for words in ["    one, sw-b: ", "    other, atomic: ", "    other, sw-s: ", " in tile-corner"]
     {
         assert!(text.contains(words), "no '{words}': {text}");
     }
@@ -305,17 +305,14 @@ fn a_disagreement_is_told_whatever_its_case_is_called() {
         "tests/mutants/splat/ptx/only-lane-0-counts.rasterize_backward_sw_b.d3.compute_75.ptx",
     );
     let file = file.to_str().expect("a plain name").to_owned();
-    for (name, is_written) in
-        [("x".repeat(240), true), ("é".repeat(120), true), ("\u{2028}".to_owned(), false)]
-    {
+    for name in ["x".repeat(240), "é".repeat(120)] {
         let case = format!("{name}.toml");
         std::fs::write(folder.path().join(&case), &scene).expect("written");
         let words = ["ptx", &file, "--kernel", "rasterize_backward_sw_b", "--reduction", "sw-b"];
         let said = say(folder.path(), &[&words[..], &["--case", &case]].concat());
         assert_eq!(said.code, Some(1), "{name}: {said:?}");
         assert!(said.out.contains("\nDISAGREE emulator"), "{name}: {said:?}");
-        let words = if is_written { "  run it again: " } else { "  NO REPRODUCER: cannot write" };
-        assert!(said.out.contains(words), "{name}: {said:?}");
+        assert!(said.out.contains("  run it again: "), "{name}: {said:?}");
     }
 }
 
