@@ -64,7 +64,7 @@ fn the_published_kernels_show_what_their_pages_say() {
         say(folder.path(), &words)
     };
     for (page, in_lockstep, words) in [
-        ("active_mask_count", false, "the mask 0xffffffff names exited lanes"),
+        ("active_mask_count", false, "have exited: what it gives is undefined"),
         ("staging_overwritten", true, "race on Shared memory"),
     ] {
         for order in ["lockstep", "random", "adversarial"] {

@@ -25,6 +25,7 @@ pub mod drivers;
 pub mod emulation;
 mod kept;
 mod lent;
+mod patience;
 pub mod process;
 pub mod program;
 pub mod protocol;

@@ -150,9 +150,15 @@ fn instruction(
             Ok(Next::Advance)
         }
         Op::Control(Control::Exit) => {
+            // What they did counts as done before the barriers at which they are not waited for.
+            order(machine, block, at, active, Scope::Block);
+            let warp = &mut block.warps[at];
             put_down(warp, running, active);
             warp.exited |= active;
-            sync::exit(warp)?;
+            if !warp.fragments.is_empty() {
+                sync::exit(warp, &machine.kernel.code)?;
+                part_barrier::settle(block, at, &machine.kernel.code)?;
+            }
             Ok(Next::Down)
         }
     }
@@ -189,7 +195,7 @@ fn synchronize(
                 order(machine, block, at, active, Scope::Block);
             }
             let warp = &mut block.warps[at];
-            if active == running.lanes && sync::at_once(warp, sync)? {
+            if active == running.lanes && sync::at_once(warp, sync, running.pc)? {
                 return Ok(Next::Advance);
             }
             put_down(warp, running, active);
@@ -203,16 +209,12 @@ fn synchronize(
         }
         Synchronization::Barrier(barrier) => {
             order(machine, block, at, active, Scope::Block);
-            if barrier.arrives {
-                part_barrier::arrive(block, at, barrier, &machine.kernel.code)?;
-                return Ok(Next::Advance);
-            }
             let warp = &mut block.warps[at];
             put_down(warp, running, active);
             let state = State::AtBarrier;
             warp.fragments.push(Fragment { pc: running.pc, lanes: active, state });
             if barrier.count != SINK {
-                part_barrier::wait(block, at, barrier, &machine.kernel.code)?;
+                part_barrier::come(block, at, barrier, &machine.kernel.code)?;
             }
             Ok(Next::Down)
         }

@@ -29,6 +29,7 @@ impl Fault {
             Self::Engine(EngineError::NotDeterministic(_)) => "other bits".to_owned(),
             Self::Engine(EngineError::Refused(_)) => "refused answer".to_owned(),
             Self::Engine(EngineError::Ended(_)) => "ended".to_owned(),
+            Self::Engine(EngineError::NoEnd(_)) => "no end".to_owned(),
             Self::Engine(_) => "no result".to_owned(),
         }
     }
@@ -122,6 +123,7 @@ impl Finding {
             Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits",
             Fault::Engine(EngineError::Refused(_)) => "refused",
             Fault::Engine(EngineError::Ended(_)) => "ended",
+            Fault::Engine(EngineError::NoEnd(_)) => "no-end",
             Fault::Engine(_) => "fault",
         };
         // A stage that takes all views has jobs of the first alone.

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use super::kept::{FAREWELL, Kept, describe};
+use super::patience::receive;
 use super::program::Program;
 use super::protocol::{FrameError, WireError, read_frame, write_frame};
 use super::spec::EngineSpec;
@@ -110,7 +111,7 @@ impl Running {
     /// the error says what became of it.
     pub(super) fn ask(&mut self, frame: Vec<u8>, limit: Duration) -> Result<Vec<u8>, Failed> {
         let reply = match self.requests.send(frame) {
-            Ok(()) => self.replies.recv_timeout(limit),
+            Ok(()) => receive(&self.replies, limit),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         };
         let end = match reply {
