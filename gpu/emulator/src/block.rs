@@ -73,6 +73,16 @@ impl Block {
         self.delayed.drain(&mut Memories { shared: &mut self.shared, global });
     }
 
+    /// Lets the block see what threads have stored that have exited: they count as arrived at its barriers.
+    pub(super) fn publish_of_exited(&mut self, global: &mut DeviceMemory) {
+        if !self.delayed.is_empty() {
+            let mut memories = Memories { shared: &mut self.shared, global };
+            for warp in &self.warps {
+                self.delayed.publish(warp.index, warp.exited, &mut memories);
+            }
+        }
+    }
+
     /// Whether every thread has exited.
     pub(super) fn finished(&self) -> bool {
         self.warps.iter().all(|warp| warp.live() == 0)

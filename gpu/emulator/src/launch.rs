@@ -216,7 +216,8 @@ impl Machine<'_> {
     }
 
     /// Nobody of the block is ready: completes its barrier or reports why it cannot.
-    pub(super) fn release(&self, block: &mut Block) -> Result<(), RunError> {
+    pub(super) fn release(&mut self, block: &mut Block) -> Result<(), RunError> {
+        block.publish_of_exited(self.memory);
         let code = &self.kernel.code;
         match block.release(code) {
             Ok(true) => Ok(()),

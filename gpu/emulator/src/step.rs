@@ -150,18 +150,26 @@ fn instruction(
             Ok(Next::Advance)
         }
         Op::Control(Control::Exit) => {
-            // What they did counts as done before the barriers at which they are not waited for.
-            order(machine, block, at, active, Scope::Block);
-            let warp = &mut block.warps[at];
             put_down(warp, running, active);
             warp.exited |= active;
             if !warp.fragments.is_empty() {
-                sync::exit(warp, &machine.kernel.code)?;
-                part_barrier::settle(block, at, &machine.kernel.code)?;
+                exited(machine, block, at)?;
             }
             Ok(Next::Down)
         }
     }
+}
+
+/// Lanes have exited, and others of the warp have not: those that waited for them alone go on.
+fn exited(machine: &mut Machine<'_>, block: &mut Block, at: usize) -> Result<(), Box<Trouble>> {
+    let warp = &block.warps[at];
+    if warp.fragments.iter().any(|fragment| fragment.state != State::Ready) {
+        let lanes = warp.exited;
+        order(machine, block, at, lanes, Scope::Block);
+        sync::exit(&mut block.warps[at], &machine.kernel.code)?;
+        part_barrier::settle(block, at, &machine.kernel.code)?;
+    }
+    Ok(())
 }
 
 /// `executed`: instructions so far.
@@ -192,7 +200,7 @@ fn synchronize(
     match op {
         Synchronization::Warp(sync) => {
             if sync.kind == SyncKind::Barrier {
-                order(machine, block, at, active, Scope::Block);
+                order(machine, block, at, active | block.warps[at].exited, Scope::Block);
             }
             let warp = &mut block.warps[at];
             if active == running.lanes && sync::at_once(warp, sync, running.pc)? {
@@ -208,7 +216,7 @@ fn synchronize(
             Ok(Next::Advance)
         }
         Synchronization::Barrier(barrier) => {
-            order(machine, block, at, active, Scope::Block);
+            order(machine, block, at, active | block.warps[at].exited, Scope::Block);
             let warp = &mut block.warps[at];
             put_down(warp, running, active);
             let state = State::AtBarrier;
