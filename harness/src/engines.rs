@@ -26,6 +26,7 @@ pub mod emulation;
 mod kept;
 mod lent;
 mod memory;
+mod patience;
 pub mod process;
 pub mod program;
 pub mod protocol;

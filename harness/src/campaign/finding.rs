@@ -35,14 +35,20 @@ impl Fault {
                 Some(observer) => format!("no result: {observer}"),
                 None => "no result".to_owned(),
             },
+            Self::Engine(EngineError::NoEnd(_)) => "no end".to_owned(),
             Self::Engine(_) => "no result".to_owned(),
         }
     }
 
     /// Whether it is one that takes all the time that there is.
     pub(super) fn is_of_time(&self) -> bool {
-        matches!(self, Self::Engine(EngineError::Device(text))
-            if observer_of(text).is_some_and(|observer| [TIME_LIMIT, BUDGET].contains(&observer)))
+        match self {
+            Self::Engine(EngineError::NoEnd(_)) => true,
+            Self::Engine(EngineError::Device(text)) => {
+                observer_of(text).is_some_and(|by| [TIME_LIMIT, BUDGET].contains(&by))
+            }
+            Self::Engine(_) | Self::Difference(_) => false,
+        }
     }
 }
 
@@ -148,6 +154,7 @@ impl Finding {
             Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits".to_owned(),
             Fault::Engine(EngineError::Refused(_)) => "refused".to_owned(),
             Fault::Engine(EngineError::Ended(_)) => "ended".to_owned(),
+            Fault::Engine(EngineError::NoEnd(_)) => "no-end".to_owned(),
             Fault::Engine(EngineError::Device(text)) => {
                 let observer = observer_of(text).map(|by| format!("-{}", by.replace(' ', "-")));
                 format!("fault{}", observer.unwrap_or_default())

@@ -340,7 +340,9 @@ impl<'a, 'm> Judge<'a, 'm> {
         // Other bits come from an engine that works.
         let works = matches!(error, EngineError::NotDeterministic(_));
         self.faults_in_a_row = if works { 0 } else { self.faults_in_a_row + 1 };
-        if self.faults_in_a_row >= GIVE_UP {
+        // What did not end once may take all of its time again and again.
+        let endless = matches!(error, EngineError::NoEnd(_));
+        if endless || self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }
         let (fault, outside) = (Fault::Engine(error), Vec::new());

@@ -66,16 +66,16 @@ impl EmulationArgs {
         let orders = self.order.orders()?;
         let mut resolved = Vec::new();
         for found in engines {
-            let Some(Emulation { fast_math, architecture, .. }) = found.emulation() else {
+            let Some(emulation) = found.emulation() else {
                 return Err(CliError::new(format!(
                     "{option}: only the emulator follows it, not {}: choose with --engine \
                      emulator",
                     found.spec.id()
                 )));
             };
-            let architecture = self.architecture.unwrap_or(architecture);
+            let architecture = self.architecture.unwrap_or(emulation.architecture);
             let emulations =
-                orders.iter().map(|&order| Emulation { fast_math, architecture, order });
+                orders.iter().map(|&order| Emulation { architecture, order, ..emulation });
             resolved.extend(emulations.map(|emulation| found.emulating(emulation)));
         }
         Ok(resolved)

@@ -113,8 +113,9 @@ impl Round {
         // without the second term would have but every other (34 and 4 share a factor).
         let variant = (seed % VARIANTS + seed / THRESHOLDS) % VARIANTS;
         let architecture = Architecture::ALL[usize::from(variant % 2 == 1)];
+        let order = order.with_seed(seed);
         let emulation =
-            Emulation { fast_math: variant >= 2, architecture, order: order.with_seed(seed) };
+            Emulation { fast_math: variant >= 2, architecture, order, ..Emulation::default() };
         Self { emulation, threshold }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::kept::{FAREWELL, Kept, describe};
 use super::memory;
+use super::patience::receive;
 use super::program::Program;
 use super::protocol::{FrameError, WireError, read_frame, write_frame};
 use super::spec::EngineSpec;
@@ -121,7 +122,7 @@ impl Running {
     /// the error says what became of it.
     pub(super) fn ask(&mut self, frame: Vec<u8>, limit: Duration) -> Result<Vec<u8>, Failed> {
         let reply = match self.requests.send(frame) {
-            Ok(()) => self.replies.recv_timeout(limit),
+            Ok(()) => receive(&self.replies, limit),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         };
         let end = match reply {
