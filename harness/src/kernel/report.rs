@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::cases::Counted;
 use crate::campaign::{EngineReport, Finding, Row};
 use crate::diagnosis::Diagnosis;
 use crate::report::finding_words;
@@ -16,16 +17,23 @@ const SHOWN: usize = 3;
 pub struct Report {
     pub(super) name: String,
     pub(super) promise: String,
+    /// How many of the cases that were to be drawn were.
+    pub(super) counted: Counted,
     pub(super) report: EngineReport,
     pub(super) files: Vec<PathBuf>,
     pub(super) without: Vec<String>,
 }
 
 impl Report {
-    /// The worst verdict of all runs.
+    /// The worst verdict of all runs; not exercised where fewer than half of the cases that were to be drawn
+    /// were.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        if self.report.findings.is_empty() { self.report.verdict() } else { Verdict::Disagree }
+        match self.report.findings.is_empty() {
+            false => Verdict::Disagree,
+            true if self.counted.too_few() => Verdict::NotExercised,
+            true => self.report.verdict(),
+        }
     }
 
     /// What was wrong, each kind once, the case made small.
@@ -86,12 +94,11 @@ impl Report {
     fn headline(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, tally, runs) = (&self.name, self.tally(), self.runs());
         match self.verdict() {
-            Verdict::Agree => write!(
-                f,
-                "agree: {name}: {runs} runs, {} elements, largest error / bound {:.3}",
-                tally.elements(),
-                tally.sharpness.max
-            )?,
+            Verdict::Agree => {
+                let (runs, elements) = (counted(runs, "run"), counted(tally.elements(), "element"));
+                let largest = tally.sharpness.max;
+                write!(f, "agree: {name}: {runs}, {elements}, largest error / bound {largest:.3}")?;
+            }
             Verdict::Inconclusive => write!(
                 f,
                 "inconclusive: {name}: {} of {} elements have no finite bound, all others agree",
@@ -100,9 +107,17 @@ impl Report {
             )?,
             Verdict::Disagree => {
                 let wrong: u64 = self.rows().map(|row| row.count(Verdict::Disagree)).sum();
-                write!(f, "DISAGREE: {name} is wrong in {wrong} of {runs} runs")?;
+                write!(f, "DISAGREE: {name} is wrong in {wrong} of {}", counted(runs, "run"))?;
+            }
+            Verdict::NotExercised if self.counted.too_few() => {
+                let Counted { wanted, drawn } = self.counted;
+                write!(f, "NOT EXERCISED: {name}: {drawn} of {wanted} cases were drawn")?;
             }
             Verdict::NotExercised => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
+        }
+        let Counted { wanted, drawn } = self.counted;
+        if drawn < wanted && !self.counted.too_few() {
+            write!(f, ", with {drawn} of {wanted} cases that were to be drawn")?;
         }
         write!(f, " ({})", self.promise)?;
         match self.diagnosis() {
@@ -110,6 +125,12 @@ impl Report {
             None => writeln!(f),
         }
     }
+}
+
+/// A number of things.
+fn counted(count: u64, one: &str) -> String {
+    let more = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{more}")
 }
 
 impl fmt::Display for Report {

@@ -37,7 +37,7 @@ pub(super) fn run(
     command.tell(&mut results.reports);
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     writeln!(out, "\n{command}")?;
-    for line in judged.others.into_iter().chain(command.not_for.lines()) {
+    if let Some(line) = judged.others {
         writeln!(out, "{line}")?;
     }
     Ok(results)
@@ -58,10 +58,7 @@ fn judge(
     };
     let of_program = OfProgram(&fuzz.plan);
     let own = |(case, view): (AnyCase, usize)| {
-        if !command.takes(&case) {
-            return None;
-        }
-        let case = command.case(&case);
+        let case = command.drawn(&case);
         (view < case.views()).then_some((case, view))
     };
     let hooks = Hooks { policy: &of_program, ..Hooks::new(&minimize) };
