@@ -183,8 +183,8 @@ fn one_fault_is_one_finding() {
         assert!(text.contains(words), "no '{words}': {text}");
     }
     let gate = Gate::default();
-    let conclusion = gate.conclude(&Evidence::new(&reports, &[]));
-    let summary = Summary::new(&gate, &conclusion, &reports, &[], &files);
+    let evidence = Evidence::new(&reports, &[]);
+    let summary = Summary::new(&gate, &gate.conclude(&evidence), &evidence, &files);
     assert_eq!(summary.faults().len(), 1, "as data");
     assert_eq!(sarif::findings(&summary).len(), 1, "one result");
     assert_eq!(step_summary(&summary).matches("<summary>").count(), 1, "one fold");

@@ -307,7 +307,7 @@ pub const TIME_LIMIT: &str = "time limit";
 pub const BUDGET: &str = "budget";
 
 /// What each kind of misuse is told by, in its words as they are printed.
-const TOLD_BY: [(&str, &str); 21] = [
+const TOLD_BY: [(&str, &str); 19] = [
     (" are out of bounds", "out of bounds"),
     (" are misaligned", "misaligned"),
     ("the address was never written", POISON),
@@ -315,12 +315,10 @@ const TOLD_BY: [(&str, &str); 21] = [
     ("a value that was never written goes to ", POISON),
     ("a mask or lane operand was never written", POISON),
     ("the executing lanes are not in the mask ", "warp mask"),
-    (" names exited lanes ", "warp mask"),
-    (", which are not among the members ", "warp mask"),
+    (", an input, at byte ", "input written"),
     ("lanes disagree at a bra.uni", "uniform branch"),
     ("other lanes of the warp are at the barrier of line ", "barrier"),
     ("a barrier that not all lanes of the warp reach", "barrier"),
-    ("waits at a barrier although ", "barrier"),
     (" is above 15", "barrier"),
     ("a barrier for ", "barrier"),
     ("an assertion does not hold", "trap"),
@@ -539,12 +537,10 @@ mod tests {
             FaultKind::PoisonOutput { address },
             FaultKind::PoisonControl,
             FaultKind::NotInOwnMask { members: 1 },
-            FaultKind::ExitedLaneNamed { members: 3, exited: 2 },
-            FaultKind::ShuffleFromAbsentLane { sources: 2, members: 1 },
+            FaultKind::InputWritten { name: "Ks".into(), offset: 4 },
             FaultKind::UniformBranchDiverged,
             FaultKind::DivergentBarrier { other_line: Some(4) },
             FaultKind::DivergentBarrier { other_line: None },
-            FaultKind::BarrierAfterExit { exited: 5 },
             FaultKind::BarrierNumber { number: 16 },
             FaultKind::BarrierCount { count: 33, why: "no multiple of 32" },
             FaultKind::Trap { assertion: true },
@@ -555,8 +551,9 @@ mod tests {
             FaultKind::Race(Box::new(race)),
         ] {
             let observer = kind.observer();
+            let (kernel, undefined) = ("k".to_owned(), None);
             let fault =
-                Fault { kernel: "k".to_owned(), line: 1, block: [0; 3], warp: 0, lanes: 1, kind };
+                Fault { kernel, line: 1, block: [0; 3], warp: 0, lanes: 1, kind, undefined };
             assert_eq!(observer_of(&fault.to_string()), Some(observer), "{fault}");
         }
         assert_eq!(observer_of("the device was lost"), None, "no misuse");

@@ -242,10 +242,12 @@ impl Cases {
 
     /// All cases, one after another.
     pub(super) fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.random).filter_map(|index| {
+        let drawn = (0..self.random).map(|index| {
             let case = self.draw(index).current();
-            let Some(command) = &self.command else { return Some(case) };
-            command.takes(&case).then(|| command.case(&case))
+            match &self.command {
+                Some(command) => command.drawn(&case),
+                None => case,
+            }
         });
         self.filed.iter().cloned().chain(drawn)
     }

@@ -369,7 +369,13 @@ impl CommandPlan {
         Self { promise: promise.clone(), ..self.clone() }
     }
 
-    /// Whether a case is for the program; one that is not is noted.
+    /// A drawn case as one that the program is for, with the program's jobs.
+    #[must_use]
+    pub fn drawn(&self, case: &AnyCase) -> AnyCase {
+        self.case(&self.promise.contract.fitted(case))
+    }
+
+    /// Whether a case in a file is for the program; one that is not is noted.
     #[must_use]
     pub fn takes(&self, case: &AnyCase) -> bool {
         match self.promise.contract.not_for(case) {
@@ -387,14 +393,14 @@ impl CommandPlan {
         self.promise.contract.case(case).unwrap_or_else(|_| Arc::clone(case))
     }
 
-    /// Makes a failing case of the program smaller by `smaller`, which knows nothing of programs.
+    /// Makes a failing case of the program smaller by `smaller`, which knows nothing of programs: what it tries
+    /// is fitted to the program, as what was drawn is.
     pub fn smaller(
         &self,
         smaller: impl FnOnce(&mut dyn FnMut(&AnyCase) -> bool) -> AnyCase,
         fails: &mut dyn FnMut(&AnyCase) -> bool,
     ) -> AnyCase {
-        let takes = |case: &AnyCase| self.promise.contract.not_for(case).is_none();
-        self.case(&smaller(&mut |case| takes(case) && fails(&self.case(case))))
+        self.drawn(&smaller(&mut |case| fails(&self.drawn(case))))
     }
 
     /// What every finding's reader is told.

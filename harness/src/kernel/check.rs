@@ -113,7 +113,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         Self { arithmetic, ..self }
     }
 
-    /// How many cases are drawn besides the corpus; 100 where nothing is said.
+    /// How many cases are drawn and judged besides the corpus; 100 where nothing is said. Each has the channels
+    /// that the kernel is for, and a number to compare.
     pub fn cases(mut self, count: u64) -> Self {
         self.wanted.drawn = count;
         self
@@ -132,8 +133,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         self
     }
 
-    /// A folder of named cases, in place of splatcheck's own corpus. That is found where splatcheck is built
-    /// from its source tree, and reported as not exercised where it is not.
+    /// A folder of named cases, in place of splatcheck's own corpus, which is that of the source tree or the
+    /// one that is built in.
     pub fn corpus(mut self, folder: impl AsRef<Path>) -> Self {
         self.wanted.corpus = Corpus::Folder(folder.as_ref().to_owned());
         self
@@ -163,7 +164,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         self
     }
 
-    /// The only number of channels that the kernel is for; other cases are left out and counted.
+    /// The only number of channels that the kernel is for: all drawn cases have it; cases in files with another
+    /// one are left out and counted.
     pub fn channels(mut self, channels: u32) -> Self {
         self.wanted.channels = Some(channels);
         self
@@ -215,7 +217,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         let files = write(&out, &mut report)?;
         let mut without = cases.without.clone();
         without.extend(left_out.names().into_iter().map(|name| format!("{name}: it returns none")));
-        Ok(Report { promise: promise(contract, arithmetic, runs), name, report, files, without })
+        let promise = promise(contract, arithmetic, runs);
+        Ok(Report { promise, name, counted: cases.count(), report, files, without })
     }
 
     /// Judges the kernel and panics with what is wrong with it.

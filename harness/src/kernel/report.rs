@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::cases::Counted;
 use crate::campaign::{EngineReport, Finding, Row, findings_by_fault};
 use crate::diagnosis::Diagnosis;
 use crate::report::{and_zeros, finding_words};
@@ -17,16 +18,23 @@ const SHOWN: usize = 3;
 pub struct Report {
     pub(super) name: String,
     pub(super) promise: String,
+    /// How many of the cases that were to be drawn were.
+    pub(super) counted: Counted,
     pub(super) report: EngineReport,
     pub(super) files: Vec<PathBuf>,
     pub(super) without: Vec<String>,
 }
 
 impl Report {
-    /// The worst verdict of all runs.
+    /// The worst verdict of all runs; not exercised where fewer than half of the cases that were to be drawn
+    /// were.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        if self.report.findings.is_empty() { self.report.verdict() } else { Verdict::Disagree }
+        match self.report.findings.is_empty() {
+            false => Verdict::Disagree,
+            true if self.counted.too_few() => Verdict::NotExercised,
+            true => self.report.verdict(),
+        }
     }
 
     /// What was wrong, each kind once, the case made small.
@@ -105,7 +113,15 @@ impl Report {
                 let wrong: u64 = self.rows().map(|row| row.count(Verdict::Disagree)).sum();
                 write!(f, "DISAGREE: {name} is wrong in {wrong} of {}", count(runs, "run"))?;
             }
+            Verdict::NotExercised if self.counted.too_few() => {
+                let Counted { wanted, drawn } = self.counted;
+                write!(f, "NOT EXERCISED: {name}: {drawn} of {wanted} cases were drawn")?;
+            }
             Verdict::NotExercised => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
+        }
+        let Counted { wanted, drawn } = self.counted;
+        if drawn < wanted && !self.counted.too_few() {
+            write!(f, ", with {drawn} of {wanted} cases that were to be drawn")?;
         }
         write!(f, " ({})", self.promise)?;
         match self.diagnosis() {

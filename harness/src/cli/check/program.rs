@@ -41,13 +41,15 @@ pub(super) fn run(
     command.tell(&mut reports);
     let not_compared = command.promise.contract.not_compared();
     let about: Vec<_> = iter::once(command.to_string())
-        .chain(not_compared.iter().map(|what| format!("NOT COMPARED: {what}")))
         .chain(plan.repeats.as_ref().map(expect::described))
         .collect();
-    let blind = cases.blind.iter().map(|why| format!("NOT EXERCISED: {why}"));
-    let notes = judged.others.into_iter().chain(command.not_for.lines()).chain(blind);
-    let notes: Vec<_> = notes.collect();
-    let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
+    let notes: Vec<_> = judged.others.into_iter().chain(command.not_for.lines()).collect();
+    // The files have fields of their own for these.
+    let mut told = about.clone();
+    told.extend(not_compared.iter().map(|what| format!("NOT COMPARED: {what}")));
+    let mut left_out = notes.clone();
+    left_out.extend(cases.blind.iter().map(|why| format!("NOT EXERCISED: {why}")));
+    let report = Report { about: &told, notes: &left_out, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
     let gaps = all_blind(cases.all().filter(|case| command.takes(case))).into_iter().collect();
     let not_exercised = cases.blind.clone();

@@ -39,7 +39,7 @@ pub(super) fn run(
     for what in command.promise.contract.not_compared() {
         writeln!(out, "NOT COMPARED: {what}")?;
     }
-    for line in judged.others.into_iter().chain(command.not_for.lines()) {
+    if let Some(line) = judged.others {
         writeln!(out, "{line}")?;
     }
     Ok(results)
@@ -60,10 +60,7 @@ fn judge(
     };
     let of_program = OfProgram(&fuzz.plan);
     let own = |(case, view): (AnyCase, usize)| {
-        if !command.takes(&case) {
-            return None;
-        }
-        let case = command.case(&case);
+        let case = command.drawn(&case);
         (view < case.views()).then_some((case, view))
     };
     let hooks = Hooks { policy: &of_program, ..Hooks::new(&minimize) };

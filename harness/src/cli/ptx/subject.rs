@@ -22,7 +22,7 @@ use crate::words;
 use crate::workload::{AnyCase, Case, Workload};
 use crate::workloads;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::{ColorForms, has_channels};
+use crate::workloads::splat::{ColorForms, fitted, has_channels};
 
 /// Cases that are drawn where generators are named and no number is.
 const USUAL: u32 = 200;
@@ -172,8 +172,14 @@ impl Subject {
     }
 
     fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.drawn).filter_map(|index| Some(self.plan.tree(index)?.current()));
+        let drawn =
+            (0..self.drawn).filter_map(|index| Some(self.fit(&self.plan.tree(index)?.current())));
         self.filed.iter().cloned().chain(drawn)
+    }
+
+    /// A drawn case as one that the kernel is for.
+    fn fit(&self, case: &AnyCase) -> AnyCase {
+        fitted(case, self.channels, self.colors)
     }
 
     /// Whether the kernel is for a case's number of channels, and its form of colours.
@@ -226,7 +232,10 @@ impl Subject {
         let tree = self.plan.index(item.case.as_ref()).and_then(|index| self.plan.tree(index));
         let small = match tree {
             None => Arc::clone(&item.case),
-            Some(tree) => changed(&shrink(tree, &mut |case| fails(&changed(case)))),
+            Some(tree) => {
+                let changed = |case: &AnyCase| changed(&self.fit(case));
+                changed(&shrink(tree, &mut |case| fails(&changed(case))))
+            }
         };
         small.smaller(fails)
     }

@@ -64,6 +64,16 @@ fn mirrored_by(stage: &RasterStage) -> Tensors {
 }
 
 #[test]
+fn without_a_gaussian_only_whole_images_have_a_number_to_compare() {
+    let (empty, full) = (case("empty.toml"), case("tile-corner.toml"));
+    for level in Level::ALL {
+        let contract = Contract::new(level, Formulation::STANDARD).expect("no formulation");
+        assert!(contract.compares(&full), "{level}");
+        assert_eq!(contract.compares(&empty), level == Level::Full, "{level}");
+    }
+}
+
+#[test]
 fn named_tensors_are_judged_without_a_program() {
     let case = case("tile-corner.toml");
     let judged = |outputs: &Tensors| {
@@ -248,6 +258,16 @@ fn what_is_not_for_a_presets_kernel_is_left_out_with_a_reason() {
     other.convention.alpha_max = 0.5;
     let other: AnyCase = Arc::new(other);
     assert_eq!(inria.not_for(&other), Some(NotFor::Overrides), "it is there for another clamp");
+    // What is drawn is made one for the kernel.
+    for (contract, case) in [(&fastgs, &channels), (&inria, &other), (&inria, &channels)] {
+        let fitted = contract.fitted(case);
+        assert_eq!(contract.not_for(&fitted), None, "{}", case.name());
+        assert_eq!(splat_case(&fitted).expect("splats").scene.channels(), 3, "as many as it takes");
+        assert_eq!(contract.fitted(&fitted).name(), case.name(), "and stays so");
+    }
+    let clamp = |case: &AnyCase| splat_case(case).expect("splats").convention.alpha_max;
+    assert_eq!(clamp(&inria.fitted(&other)).to_bits(), 0.99_f64.to_bits(), "the kernel's");
+    assert_eq!(clamp(&Contract::default().fitted(&other)).to_bits(), 0.5_f64.to_bits(), "any");
     let views = of("inria", Level::Full).views(&case("two-cameras.toml")).expect("splats");
     assert_eq!(views, 2, "a camera at a time");
 }
