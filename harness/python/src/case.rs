@@ -254,6 +254,7 @@ fn number(
 pub(crate) struct Judged {
     verdict: String,
     elements: u64,
+    zeros: u64,
     disagree: u64,
     inconclusive: u64,
     not_compared: u64,
@@ -294,6 +295,7 @@ impl Judged {
         Self {
             verdict: tally.verdict().to_string(),
             elements: tally.elements(),
+            zeros: tally.zeros,
             disagree: tally.disagree,
             inconclusive: tally.inconclusive,
             not_compared: tally.unbounded,

@@ -41,6 +41,7 @@ class Judged:
 
     verdict: str
     elements: int
+    zeros: int
     disagree: int
     inconclusive: int
     not_compared: int
