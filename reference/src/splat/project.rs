@@ -316,15 +316,26 @@ pub(crate) fn scaled<A: Arith>(rotation: &M3<A>, s: V3<A>) -> M3<A> {
 }
 
 /// The inverse of the covariance with determinant `det`; a program may also eliminate, which divides three
-/// times (Higham 2002, section 14.1: the error of each entry is that of |S^-1| |S| |S^-1|, of which the
-/// determinant's terms are the factor that may be large). Its gradient is by convention the
+/// times (Higham 2002, theorem 9.3 and section 14.1: an entry's error is one of |S^-1| |L| |U| |S^-1|, which
+/// the determinant's terms and [`eliminated`] have). Its gradient is by convention the
 /// derivative times det^2/(det^2 + `inverse_eps`).
 fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64, spellings: Spellings) -> V3<S> {
     let square = det * det;
     let factor = square / (square + S::from_f64(inverse_eps));
     let factor = factor.with_gradient_of(S::from_f64(0.0));
-    let extra = spellings.at(4, 3);
-    each([c / det, -b / det, a / det], |x| one_term(x.with_gradient_of(x * factor), extra))
+    let extra = spellings.at(5, 3);
+    let [first, second, third] =
+        each([c / det, -b / det, a / det], |x| one_term(x.with_gradient_of(x * factor), extra));
+    [first, rounded!(second, extra, [eliminated([a, b, c]) / det]), third]
+}
+
+/// With a pivot of b, which it takes where |b| > a, elimination has the inverse's entry off the diagonal as
+/// (1 - a c/det)/b: what a c/det loses there, times det; 0 where the pivot is a.
+pub(crate) fn eliminated<S: Scalar>([a, b, c]: V3<S>) -> S {
+    if (b.less(a), (-b).less(a)) == (Truth::Always, Truth::Always) {
+        return S::from_f64(0.0);
+    }
+    a * c / b
 }
 
 /// x/z and y/z within the lens' limits, and whether each was changed.

@@ -38,7 +38,7 @@ use crate::splat::linear::{
 };
 use crate::splat::pair::one_term;
 use crate::splat::project::{
-    Lens, Projection, Spread, compensation, direction, product, project_one, scaled,
+    Lens, Projection, Spread, compensation, direction, eliminated, product, project_one, scaled,
 };
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
@@ -273,7 +273,8 @@ pub(crate) fn covariance_of<S: Scalar>(
     inverse_eps: f64,
     spellings: Spellings,
 ) -> V3<S> {
-    let extra = spellings.at(10, 3);
+    // By elimination each inverse has 5 and 3 quotients, the products with both 4.
+    let extra = spellings.at(14, 6);
     let k = det.divides_by_square(S::from_f64(1.0), Some(inverse_eps));
     let k = one_term(k, spellings.at(2, 2));
     let two = S::from_f64(2.0);
@@ -282,11 +283,15 @@ pub(crate) fn covariance_of<S: Scalar>(
     let third = k * (a * b * vb - b * b * va - a * a * vc);
     // v/det.
     let over = |v: S| k * det * v;
-    let own =
-        |x: S, vx: S, v: S| [k * x * b * vb, k * x * x * vx, k * b * b * v, k * a * c * v, over(v)];
+    let own = |x: S, vx: S, v: S| {
+        let e = eliminated([a, b, c]);
+        let [p, q, r] = [k * x * b * vb, k * x * x * vx, k * b * b * v];
+        [p, q, r, k * a * c * v, over(v), k * x * e * vb, k * two * b * e * v]
+    };
     let crossed = || {
-        let products = [k * two * b * c * va, k * two * b * b * vb, k * two * a * b * vc];
-        [products[0], products[1], products[2], k * a * c * vb, over(vb)]
+        let [p, q, r] = [c * va, b * vb, a * vc].map(|x| k * two * x);
+        let e = eliminated([a, b, c]);
+        [p * b, q * b, r * b, k * a * c * vb, over(vb), p * e, q * e, r * e]
     };
     [
         rounded!(first, extra, own(c, va, vc)),

@@ -12,12 +12,15 @@ use self::cases::{Case, draw};
 use self::program::{Covariance, Inverse, OneCamera, Program, Quaternion, Screen};
 use self::tape::Library;
 use crate::arithmetic::{
-    Bounded, CudaFast, Extra, Ieee, Luck, Model, Perturbed, Scalar, Spellings, Wgsl, perturb,
+    Bounded, CudaFast, Extra, Ieee, Luck, Model, Perturbed, Scalar, Spellings, Truth, Wgsl, perturb,
 };
 use crate::splat::backward::project::ProjectionGradients;
+use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::bounds::{self, ProjectionGradientBounds};
+use crate::splat::camera::Camera;
+use crate::splat::convention::Convention;
 use crate::splat::project::Lens;
-use crate::splat::scene::Gaussians;
+use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::synthetic::Random;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -70,17 +73,10 @@ impl Case {
 
     fn differentiated<S: Scalar>(&self, program: Program) -> Vec<ProjectionGradients<S>> {
         let gaussians = self.gaussians();
-        let of =
-            |(lens, v): (&Lens<S>, &crate::splat::backward::rasterize::SplatGradients<f32>)| {
-                let (size, v, convention) = (self.size, &v.map(S::from_f32), &self.convention);
-                program.differentiate(OneCamera {
-                    gaussians: &gaussians,
-                    lens,
-                    size,
-                    v,
-                    convention,
-                })
-            };
+        let of = |(lens, v): (&Lens<S>, &SplatGradients<f32>)| {
+            let (size, v, convention) = (self.size, &v.map(S::from_f32), &self.convention);
+            program.differentiate(OneCamera { gaussians: &gaussians, lens, size, v, convention })
+        };
         self.lenses(Spellings::WRITTEN).iter().zip(&self.v).map(of).collect()
     }
 }
@@ -180,8 +176,8 @@ fn compare<M: Model, S: Scalar>(
     }
     for (camera, one) in found.iter().enumerate() {
         let seen = &sums.seen[camera * n..(camera + 1) * n];
-        let open = seen.contains(&crate::arithmetic::Truth::Undecided);
-        let terms = seen.iter().filter(|&&s| s != crate::arithmetic::Truth::Never).count() as u64;
+        let open = seen.contains(&Truth::Undecided);
+        let terms = seen.iter().filter(|&&s| s != Truth::Never).count() as u64;
         let elements = &sums.viewmats[12 * camera..12 * (camera + 1)];
         for (k, (x, element)) in one.v_viewmat.as_flattened().iter().zip(elements).enumerate() {
             let tolerance = element.tolerance(terms.saturating_sub(1), terms, &M::TABLE);
@@ -292,4 +288,67 @@ fn the_bounds_of_one_expression_do_not_hold_programs_of_others() {
     for output in ["v_scales", "v_quats", "v_means"] {
         assert!(report[output].outside > 0, "{output}: nothing is outside");
     }
+}
+
+/// An image one pixel wide with Gaussians in its middle: the gradient by the conic's last number alone is
+/// not 0. Over the reals nothing of it reaches the scale across, and the oracle's expression has exactly
+/// nothing; the quotient rule's two terms leave their roundings.
+#[test]
+fn an_image_one_pixel_wide_leaves_roundings_across() {
+    let scales = [0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6];
+    let case = Case {
+        gaussians: Gaussians {
+            means: scales.map(|s| [0.0, 0.3 * s, 2.0]).to_vec(),
+            quats: vec![[1.0, 0.0, 0.0, 0.0]; 8],
+            scales: scales.map(|s| [s, 0.7, 0.2]).to_vec(),
+            opacities: vec![0.5; 8],
+            colors: Colors::Direct { channels: 1, values: vec![1.0; 8] },
+        },
+        cameras: vec![Camera {
+            viewmat: [
+                [1.0, 0.0, 0.0, 0.0],
+                [0.0, 1.0, 0.0, 0.0],
+                [0.0, 0.0, 1.0, 0.0],
+                [0.0, 0.0, 0.0, 1.0],
+            ],
+            fx: 16.0,
+            fy: 16.0,
+            cx: 0.5,
+            cy: 8.0,
+        }],
+        size: [1, 16],
+        v: vec![SplatGradients {
+            v_means2d: vec![[0.0; 2]; 8],
+            v_conics: vec![[0.0, 0.0, 0.37]; 8],
+            v_opacities: vec![0.0; 8],
+            v_colors: vec![0.0; 8],
+            v_background: Vec::new(),
+        }],
+        convention: Convention::gsplat().rounded_to_f32(),
+    };
+    let (written, standard) =
+        (case.bounds::<Ieee>(Spellings::WRITTEN), case.bounds::<Extra<Ieee>>(Spellings::STANDARD));
+    let mut noise = 0;
+    for inverse in [Inverse::Quotients, Inverse::Adjugate] {
+        let program = Program {
+            inverse,
+            quaternion: Quaternion::Normalized,
+            covariance: Covariance::Root,
+            screen: Screen::Slopes,
+            sloan: false,
+            library: Library::Torch,
+        };
+        let found = case.differentiated::<f32>(program);
+        for (g, v_scale) in found[0].v_scales.iter().enumerate() {
+            let at = g * written.stride + 7;
+            assert_eq!((written.elements[at].value, written.elements[at].radius), (0.0, 0.0));
+            let (error, bound) = (f64::from(v_scale[0].abs()), standard.elements[at].radius);
+            assert!(error <= bound, "{inverse:?}, {g}: {error:e} > {bound:e}");
+            // A right bound is no wider than a few roundings of the terms that cancel.
+            let other = f64::from(v_scale[1].abs());
+            assert!(bound < 1e-4 * other, "{inverse:?}, {g}: {bound:e} of {other:e} is too wide");
+            noise += usize::from(error > 0.0);
+        }
+    }
+    assert!(noise > 0, "no program leaves roundings");
 }
