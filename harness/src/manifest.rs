@@ -84,7 +84,7 @@ use crate::layout::array::not_held;
 use crate::workload::AnyCase;
 use crate::workloads::splat::ColorForms;
 use crate::workloads::splat::comparing;
-use crate::workloads::splat::formulated::{FormulationUse, judged_in};
+use crate::workloads::splat::formulated::{FormulationUse, judged_in, judged_on_foreign};
 use crate::workloads::splat::kernel_rules::{KernelRules, Reach};
 use splatcheck_gpu::Stage;
 use splatcheck_reference::arithmetic::ExtraRoundings;
@@ -375,7 +375,7 @@ impl Manifest {
         let ruled = self.rules.applied_to(case, reach);
         Ok(match self.kind.has_formulations() {
             true => judged_in(&ruled, formulation)?,
-            false => comparing::without(ruled, &self.left_out()),
+            false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
         })
     }
 

@@ -31,7 +31,7 @@ pub(crate) use bounded::Decided;
 pub use dual::Dual;
 pub use elementary::{exp, ln};
 pub(crate) use extra::rounded;
-pub use extra::{Extra, ExtraRoundings, NoRoundings};
+pub use extra::{Extra, ExtraRoundings, NoRoundings, Roundings, Spellings};
 pub use model::{ArithmeticModel, Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 #[cfg(test)]
 pub(crate) use perturbed::{Luck, Perturbed, seed as perturb};
@@ -152,7 +152,7 @@ pub trait Arith:
     #[inline(always)]
     fn rounded_again<const N: usize>(
         self,
-        extra: ExtraRoundings,
+        extra: Roundings,
         terms: impl FnOnce() -> [Self; N],
     ) -> Self {
         let _ = (extra, terms);

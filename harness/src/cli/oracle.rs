@@ -16,7 +16,7 @@ use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::result_file::{Number, Radii, write_result};
 use splatcheck_gpu::stages::scatter::NAME as SCATTER;
 use splatcheck_reference::arithmetic::{
-    Bounded, Cuda, CudaFast, Ieee, Model, Scalar, Walk, Wgsl, WgslExpZero,
+    Bounded, Cuda, CudaFast, Extra, Ieee, Model, Scalar, Spellings, Walk, Wgsl, WgslExpZero,
 };
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::{Undecided, pipeline};
@@ -123,7 +123,8 @@ fn bounds<M: Model>(
     gradients: &Gradients<f64>,
     stages: &[Stage<f64>],
 ) -> Result<(Radii<f64>, Undecided), TooManyPairs> {
-    let bounds = pipeline::<M>(&case.scene.map(Bounded::from_f32), &case.convention)?;
+    let scene = case.scene.map(Bounded::<Extra<M>>::from_f32);
+    let bounds = pipeline(&scene, &case.convention, Spellings::STANDARD)?;
     let radii = Radii {
         model: M::TABLE.name,
         gradients: bounds.radii_about(gradients),

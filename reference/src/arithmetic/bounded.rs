@@ -16,7 +16,7 @@
 mod grown;
 
 use super::elementary::{EXP_ERROR, LN_ERROR, ln};
-use super::{Arith, ExtraRoundings, Lanes, Model, Scalar, Truth};
+use super::{Arith, Lanes, Model, Roundings, Scalar, Truth};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -364,7 +364,7 @@ impl<M: Model, L: Lanes<Elem = f64>> Arith for Bounded<M, L> {
     #[inline(always)]
     fn rounded_again<const N: usize>(
         self,
-        extra: ExtraRoundings,
+        extra: Roundings,
         terms: impl FnOnce() -> [Self; N],
     ) -> Self {
         let counts = M::COUNTS_EXTRA_ROUNDINGS && !extra.is_none();

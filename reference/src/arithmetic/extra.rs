@@ -15,7 +15,7 @@
 //! another argument. What K does not hold: intermediates of the program that overflow or underflow
 //! where the expression's do not.
 
-use super::Model;
+use super::{ArithmeticModel, Model};
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
@@ -83,13 +83,103 @@ impl FromStr for ExtraRoundings {
     }
 }
 
+/// The most roundings of a term on its way into one intermediate: so many that were counted in a program's
+/// source, or so many additions, products and quotients of the standard derivations, whichever is more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Roundings {
+    counted: ExtraRoundings,
+    steps: u8,
+    quotients: u8,
+}
+
+impl Roundings {
+    /// Whether there are none.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_none(self) -> bool {
+        self.most() == 0
+    }
+
+    /// What they may cost, in ulp: an addition or a product what the model gives one, a quotient what it
+    /// gives a division.
+    #[inline(always)]
+    pub(super) fn ulps(self, table: &ArithmeticModel) -> f64 {
+        let counted = f64::from(self.counted.count()) * table.basic_ulp;
+        let standard =
+            f64::from(self.steps) * table.basic_ulp + f64::from(self.quotients) * table.div_ulp;
+        counted.max(standard)
+    }
+
+    /// How many operations there are.
+    #[inline(always)]
+    pub(super) const fn most(self) -> u8 {
+        let standard = self.steps + self.quotients;
+        if self.counted.0 > standard { self.counted.0 } else { standard }
+    }
+}
+
+impl From<ExtraRoundings> for Roundings {
+    #[inline(always)]
+    fn from(counted: ExtraRoundings) -> Self {
+        Self { counted, steps: 0, quotients: 0 }
+    }
+}
+
+/// Which programs the bounds of a stage hold that spell its intermediates otherwise than the oracle.
+///
+/// A standard derivation is one that public programs have or that automatic differentiation makes of them:
+/// `splat/backward/project.rs` lists those of the projection. Each intermediate says how many roundings a
+/// term has on its way into it, so that where an expression is exact the bound is no wider than what the
+/// longest of them rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spellings {
+    counted: ExtraRoundings,
+    standard: bool,
+}
+
+impl Spellings {
+    /// The expressions as they are written here, which are those of this repository's kernels.
+    pub const WRITTEN: Self = Self { counted: ExtraRoundings::NONE, standard: false };
+
+    /// Every standard derivation.
+    pub const STANDARD: Self = Self { counted: ExtraRoundings::NONE, standard: true };
+
+    /// A program that rounds no term more often than that.
+    #[must_use]
+    pub const fn counted(counted: ExtraRoundings) -> Self {
+        Self { counted, ..Self::WRITTEN }
+    }
+
+    /// Every standard derivation, and a program that rounds no term more often than that.
+    #[must_use]
+    pub const fn standard_and(counted: ExtraRoundings) -> Self {
+        Self { counted, ..Self::STANDARD }
+    }
+
+    /// Whether there is none but the one that is written here.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_written(self) -> bool {
+        self.counted.is_none() && !self.standard
+    }
+
+    /// The roundings of an intermediate, of which the standard derivations have no more than so many
+    /// additions and products, and so many quotients. A square root is two quotients, which is what it
+    /// may cost in WGSL; a reciprocal and a product by it are a quotient and a step.
+    #[inline(always)]
+    pub(crate) const fn at(self, steps: u8, quotients: u8) -> Roundings {
+        let (steps, quotients) = if self.standard { (steps, quotients) } else { (0, 0) };
+        Roundings { counted: self.counted, steps, quotients }
+    }
+}
+
 /// A model whose [`Bounded`](super::Bounded) numbers grow by extra roundings. The others have no code
 /// for them, so that bounds without any cost what they did and keep their bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Extra<M>(PhantomData<M>);
 
 impl<M: Model> Model for Extra<M> {
-    const TABLE: super::ArithmeticModel = M::TABLE;
+    const TABLE: ArithmeticModel = M::TABLE;
     const COUNTS_EXTRA_ROUNDINGS: bool = true;
 }
 
@@ -98,7 +188,7 @@ impl<M: Model> Model for Extra<M> {
 macro_rules! rounded {
     ($sum:expr, $extra:expr, $terms:expr) => {
         $sum.rounded_again(
-            $extra,
+            $extra.into(),
             #[inline(always)]
             || $terms,
         )
@@ -132,7 +222,7 @@ mod tests {
             let extra = ExtraRoundings::new(count).expect("few");
             let terms = terms.map(Bounded::<M>::from_f32);
             let sum = terms[0] + terms[1];
-            sum.rounded_again(extra, || terms).radius() - sum.radius()
+            sum.rounded_again(extra.into(), || terms).radius() - sum.radius()
         }
         let (u, terms) = (f64::powi(2.0, -24), [1.0, -1.0]);
         assert_eq!(grown::<Cuda>(3, terms), 0.0, "a model that does not count");
@@ -143,10 +233,10 @@ mod tests {
         assert!((12.0 * u..12.001 * u).contains(&wgsl), "{wgsl:e}: its unit is twice that");
         assert_eq!(grown::<Extra<Wgsl>>(3, [0.0, 0.0]), 0.0, "nothing is rounded to nothing");
         let wide = Bounded::<Extra<Cuda>>::new(1.0, 1.0);
-        let grown = wide.rounded_again(ExtraRoundings(1), || [wide]).radius() - 1.0;
+        let grown = wide.rounded_again(ExtraRoundings(1).into(), || [wide]).radius() - 1.0;
         assert!((2.0 * u..2.001 * u).contains(&grown), "{grown:e}: the term may be 2");
         let unknown = Bounded::<Extra<Cuda>>::new(1.0, f64::INFINITY);
-        let sum = wide.rounded_again(ExtraRoundings(1), || [unknown]);
+        let sum = wide.rounded_again(ExtraRoundings(1).into(), || [unknown]);
         assert_eq!(sum.radius(), f64::INFINITY, "an unknown term leaves nothing known");
     }
 }

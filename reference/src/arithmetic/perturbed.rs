@@ -12,7 +12,7 @@
 //! repeatable.
 
 use super::one_lane::one_lane;
-use super::{Arith, ExtraRoundings, LaneJob, Lanes, Model, Scalar, Truth, Walk, elementary};
+use super::{Arith, LaneJob, Lanes, Model, Roundings, Scalar, Truth, Walk, elementary};
 use crate::splat::synthetic::Random;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -202,14 +202,15 @@ impl<M: Model> Arith for Perturbed<M> {
     /// Each term is off by up to `extra` units of one operation.
     fn rounded_again<const N: usize>(
         self,
-        extra: ExtraRoundings,
+        extra: Roundings,
         terms: impl FnOnce() -> [Self; N],
     ) -> Self {
         if extra.is_none() || !self.value.is_finite() {
             return self;
         }
-        let (value, unit) = (f64::from(self.value), super::Bounded::<M>::UNIT);
-        let off = |term: &Self| draw() * f64::from(extra.count()) * unit * f64::from(term.value);
+        let value = f64::from(self.value);
+        let most = extra.ulps(&M::TABLE) * f64::from(f32::EPSILON);
+        let off = |term: &Self| draw() * most * f64::from(term.value);
         let aim = value + terms().iter().map(off).sum::<f64>();
         let rounded = nearest(aim);
         let beyond = (f64::from(rounded) - value).abs() > (aim - value).abs();

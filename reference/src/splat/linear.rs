@@ -1,6 +1,6 @@
 //! 3-vectors and 3x3 matrices over any scalar; row-major.
 
-use crate::arithmetic::{Arith, ExtraRoundings, rounded};
+use crate::arithmetic::{Arith, Roundings, rounded};
 
 /// A vector.
 pub(crate) type V3<A> = [A; 3];
@@ -25,7 +25,7 @@ pub(crate) fn dot<A: Arith>(a: V3<A>, b: V3<A>) -> A {
 
 /// a . b, rounded so often besides.
 #[inline(always)]
-pub(crate) fn dot_again<A: Arith>(a: V3<A>, b: V3<A>, extra: ExtraRoundings) -> A {
+pub(crate) fn dot_again<A: Arith>(a: V3<A>, b: V3<A>, extra: Roundings) -> A {
     rounded!(dot(a, b), extra, [a[0] * b[0], a[1] * b[1], a[2] * b[2]])
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn mul_vec<A: Arith>(m: &M3<A>, v: V3<A>) -> V3<A> {
 
 /// M v, rounded so often besides.
 #[inline(always)]
-pub(crate) fn mul_vec_again<A: Arith>(m: &M3<A>, v: V3<A>, extra: ExtraRoundings) -> V3<A> {
+pub(crate) fn mul_vec_again<A: Arith>(m: &M3<A>, v: V3<A>, extra: Roundings) -> V3<A> {
     [dot_again(m[0], v, extra), dot_again(m[1], v, extra), dot_again(m[2], v, extra)]
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn normalize_vjp<A: Arith, const N: usize>(
     n: [A; N],
     length: A,
     g: [A; N],
-    (spread, extra): ([A; N], ExtraRoundings),
+    (spread, extra): ([A; N], Roundings),
 ) -> [A; N] {
     let mut along = length.like(0.0);
     for (&n, &g) in n.iter().zip(&g) {

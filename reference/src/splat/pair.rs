@@ -4,7 +4,7 @@
 //!
 //! Source: Kerbl et al. 2023, section 4 (alpha blending of projected Gaussians), equations (2), (3).
 
-use crate::arithmetic::{Arith, ExtraRoundings, rounded};
+use crate::arithmetic::{Arith, ExtraRoundings, Roundings, rounded};
 
 /// Half the squared Mahalanobis distance: `0.5 (a dx^2 + c dy^2) + b dx dy` for the conic
 /// (a, b, c), 1/pixels^2, and the offset (dx, dy) = mean2d - sample point, pixels.
@@ -205,7 +205,7 @@ pub(crate) fn alpha_vjp_factors<A: Arith>(
 
 /// An intermediate that is one product.
 #[inline(always)]
-pub(crate) fn one_term<A: Arith>(product: A, extra: ExtraRoundings) -> A {
+pub(crate) fn one_term<A: Arith>(product: A, extra: impl Into<Roundings>) -> A {
     rounded!(product, extra, [product])
 }
 

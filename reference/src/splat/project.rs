@@ -6,10 +6,10 @@
 //! is written as A A^T, not as a triple product, so that it is positive semidefinite by construction.
 //!
 //! Public programs spell these expressions otherwise: by reciprocals, with the covariance in world or
-//! camera axes first, with other polynomials of the harmonics. With extra roundings
-//! ([`Lens::extra_roundings`]) the bounds hold those as well, as `arithmetic/extra.rs` derives: the
-//! radius of each intermediate that has a name grows by K u times the magnitudes of its terms. Names
-//! have the mean in camera axes, the quaternion's length, the unit quaternion, R(q), x/z and y/z, J, the
+//! camera axes first, with other polynomials of the harmonics. With [`Lens::spellings`] the bounds hold
+//! those as well, as `arithmetic/extra.rs` derives: the radius of each intermediate that has a name grows
+//! by K u times the magnitudes of its terms, with K counted over the standard derivations (see
+//! `splat/backward/project.rs`). Names have the mean in camera axes, the quaternion's length, the unit quaternion, R(q), x/z and y/z, J, the
 //! 2D covariance, its determinants, the conic, the projected mean, the compensation, the direction of
 //! view with its length, each of the harmonics, and the colour. What another program need not form, J
 //! `R_w` and A, counts by the magnitudes of its own terms ([`Spread`]).
@@ -17,7 +17,7 @@
 pub(crate) mod on_image;
 mod spread;
 
-use crate::arithmetic::{ExtraRoundings, Scalar, Truth, rounded};
+use crate::arithmetic::{Arith, Scalar, Spellings, Truth, rounded};
 use crate::splat::bin::Listing;
 use crate::splat::camera::Camera;
 use crate::splat::convention::{Convention, FieldOfViewClamp, FovClampGradient, NearRule};
@@ -84,9 +84,9 @@ pub struct Lens<S> {
     pub principal: [S; 2],
     /// Lower and upper limits of x/z, then of y/z, for the Jacobian.
     pub limits: [[S; 2]; 2],
-    /// How often a program rounds a term besides, on its way into an intermediate; read by bounds that
-    /// count it ([`Bounded::counting`](crate::arithmetic::Bounded::counting)) and by nothing else.
-    pub extra_roundings: ExtraRoundings,
+    /// Which programs the bounds hold; read by bounds that count it
+    /// ([`Bounded::counting`](crate::arithmetic::Bounded::counting)) and by nothing else.
+    pub spellings: Spellings,
 }
 
 impl<S: Copy> Lens<S> {
@@ -98,7 +98,7 @@ impl<S: Copy> Lens<S> {
             focal: self.focal.map(&mut f),
             principal: self.principal.map(&mut f),
             limits: self.limits.map(|pair| pair.map(&mut f)),
-            extra_roundings: self.extra_roundings,
+            spellings: self.spellings,
         }
     }
 }
@@ -132,27 +132,28 @@ impl<S: Scalar> Lens<S> {
             focal: f,
             principal: c.map(|c| c - shift),
             limits,
-            extra_roundings: ExtraRoundings::NONE,
+            spellings: Spellings::WRITTEN,
         }
     }
 
     /// What the Gaussians are seen from.
     pub(crate) fn eye(&self) -> Eye<S> {
-        let (t, extra) = (self.translation, self.extra_roundings);
+        let (t, spellings) = (self.translation, self.spellings);
         let back = each(transpose_mul_vec(&self.rotation, t), |x| -x);
         let columns = transpose(&self.rotation);
         let position = std::array::from_fn(|i| {
             let column = columns[i];
-            rounded!(back[i], extra, [column[0] * t[0], column[1] * t[1], column[2] * t[2]])
+            let terms = [column[0] * t[0], column[1] * t[1], column[2] * t[2]];
+            rounded!(back[i], spellings.at(3, 0), terms)
         });
-        Eye { position, extra }
+        Eye { position, spellings }
     }
 
     /// The Jacobian of the projection at depth z, with x/z and y/z as they are limited for it: a row for
     /// each axis of the image.
     pub(crate) fn on_screen(&self, slope: [S; 2], z: S) -> [V3<S>; 2] {
-        let ([fx, fy], zero, extra) = (self.focal, S::from_f64(0.0), self.extra_roundings);
-        let one = |x: S| one_term(x, extra);
+        let ([fx, fy], zero) = (self.focal, S::from_f64(0.0));
+        let one = |x: S| one_term(x, self.spellings.at(4, 4));
         [
             [one(fx / z), zero, one(-(fx * slope[0]) / z)],
             [zero, one(fy / z), one(-(fy * slope[1]) / z)],
@@ -160,22 +161,23 @@ impl<S: Scalar> Lens<S> {
     }
 }
 
-/// The camera's position in the world, -R^T t, and how often a program rounds a term besides.
+/// The camera's position in the world, -R^T t, and which programs the bounds of what is seen hold.
 #[derive(Clone, Copy)]
 pub(crate) struct Eye<S> {
     pub(crate) position: V3<S>,
-    pub(crate) extra: ExtraRoundings,
+    pub(crate) spellings: Spellings,
 }
 
 /// The rotation matrix of a unit quaternion w x y z.
 #[must_use]
 pub fn rotation<S: Scalar>(quat: [S; 4]) -> M3<S> {
-    rotation_again(quat, ExtraRoundings::NONE)
+    rotation_again(quat, Spellings::WRITTEN)
 }
 
-/// The same, rounded so often besides.
-fn rotation_again<S: Scalar>([w, x, y, z]: [S; 4], extra: ExtraRoundings) -> M3<S> {
-    let (one, two) = (S::from_f64(1.0), S::from_f64(2.0));
+/// The same as other programs spell it, some of them from a quaternion that has not the length 1: with
+/// 2/|q|^2 for the factor 2, or by homogeneous polynomials over |q|^2.
+fn rotation_again<S: Scalar>([w, x, y, z]: [S; 4], spellings: Spellings) -> M3<S> {
+    let (one, two, extra) = (S::from_f64(1.0), S::from_f64(2.0), spellings.at(9, 2));
     let diagonal = |[a, b]: [S; 2]| {
         rounded!(one - two * (a * a + b * b), extra, [one, two * (a * a), two * (b * b)])
     };
@@ -204,7 +206,8 @@ pub(crate) fn culled_by_depth<S: Scalar>(depth: S, convention: &Convention) -> T
 
 /// The mean in camera axes.
 pub(crate) fn camera_mean<S: Scalar>(gaussians: &Gaussians<S>, id: usize, lens: &Lens<S>) -> V3<S> {
-    let (mean, extra) = (gaussians.means[id], lens.extra_roundings);
+    // Four, and four where the projection to the screen is one matrix, rounded itself.
+    let (mean, extra) = (gaussians.means[id], lens.spellings.at(8, 0));
     let sum = add(mul_vec(&lens.rotation, mean), lens.translation);
     std::array::from_fn(|i| {
         let ([x, y, z], t) = (lens.rotation[i], lens.translation[i]);
@@ -213,17 +216,18 @@ pub(crate) fn camera_mean<S: Scalar>(gaussians: &Gaussians<S>, id: usize, lens: 
 }
 
 /// The length of a quaternion and the unit quaternion.
-fn normalized<S: Scalar>(quat: [S; 4], extra: ExtraRoundings) -> (S, [S; 4]) {
+fn normalized<S: Scalar>(quat: [S; 4], spellings: Spellings) -> (S, [S; 4]) {
     let square = quat[0] * quat[0] + quat[1] * quat[1] + quat[2] * quat[2] + quat[3] * quat[3];
-    let length = one_term(rounded!(square, extra, quat.map(|q| q * q)).sqrt(), extra);
-    (length, each(quat, |q| one_term(q / length, extra)))
+    let square = rounded!(square, spellings.at(4, 0), quat.map(|q| q * q));
+    let length = one_term(square.sqrt(), spellings.at(0, 2));
+    (length, each(quat, |q| one_term(q / length, spellings.at(1, 3))))
 }
 
 /// A A^T for the rows of A, of whose terms `spread` are the magnitudes.
-fn gram<S: Scalar>(root: &[V3<S>; 2], spread: &Spread<S>, extra: ExtraRoundings) -> V3<S> {
+fn gram<S: Scalar>(root: &[V3<S>; 2], spread: &Spread<S>, spellings: Spellings) -> V3<S> {
     each([[0, 0], [0, 1], [1, 1]], |[a, b]: [usize; 2]| {
         let terms = || std::array::from_fn::<_, 3, _>(|k| spread.root[a][k] * spread.root[b][k]);
-        dot(root[a], root[b]).rounded_again(extra, terms)
+        dot(root[a], root[b]).rounded_again(spellings.at(18, 0), terms)
     })
 }
 
@@ -241,9 +245,9 @@ pub(crate) fn project_one<S: Scalar>(
     if culled == Truth::Always {
         return None;
     }
-    let extra = lens.extra_roundings;
-    let (quat_norm, unit_quat) = normalized(gaussians.quats[id], extra);
-    let rotation = rotation_again(unit_quat, extra);
+    let spellings = lens.spellings;
+    let (quat_norm, unit_quat) = normalized(gaussians.quats[id], spellings);
+    let rotation = rotation_again(unit_quat, spellings);
     let scaled = scaled(&rotation, gaussians.scales[id]);
     let (slope, limited) = limited_slopes([x, y], z, lens, convention.fov_clamp_gradient);
     let [fx, fy] = lens.focal;
@@ -251,11 +255,11 @@ pub(crate) fn project_one<S: Scalar>(
     let on_screen = lens.on_screen(slope, z);
     let jacobian = rows_mul(&on_screen, &lens.rotation);
     let root = rows_mul(&jacobian, &scaled);
-    let sharp = gram(&root, &Spread::new(&on_screen, lens, &scaled), extra);
+    let sharp = gram(&root, &Spread::new(&on_screen, lens, &scaled), spellings);
     let blur = S::from_f64(convention.eps2d);
-    let blurred = |x: S| rounded!(x + blur, extra, [x, blur]);
+    let blurred = |x: S| rounded!(x + blur, spellings.at(1, 0), [x, blur]);
     let covariance = [blurred(sharp[0]), sharp[1], blurred(sharp[2])];
-    let det = |[a, b, c]: V3<S>| rounded!(a * c - b * b, extra, [a * c, b * b]);
+    let det = |[a, b, c]: V3<S>| rounded!(a * c - b * b, spellings.at(3, 2), [a * c, b * b]);
     let dets = [det(sharp), det(covariance)];
     let left_out = culled | !zero.less(dets[1]);
     if left_out == Truth::Always {
@@ -264,8 +268,10 @@ pub(crate) fn project_one<S: Scalar>(
     let value_seen =
         culled != Truth::Undecided || culled_by_depth(z.value(), convention) == Truth::Never;
     let w = z + S::from_f64(convention.w_eps);
-    let pixel =
-        |f: S, x: S, center: S| rounded!(f * (x / w) + center, extra, [f * (x / w), center]);
+    // Through normalized device coordinates the center is added before the width is multiplied.
+    let pixel = |f: S, x: S, center: S| {
+        rounded!(f * (x / w) + center, spellings.at(6, 3), [f * (x / w), center])
+    };
     Some(Projection {
         camera_mean,
         unit_quat,
@@ -279,8 +285,8 @@ pub(crate) fn project_one<S: Scalar>(
         covariance,
         dets,
         mean2d: [pixel(fx, x, lens.principal[0]), pixel(fy, y, lens.principal[1])],
-        conic: conic(covariance, dets[1], convention.inverse_eps, extra),
-        opacity: opacity(gaussians.opacities[id], dets, convention, extra),
+        conic: conic(covariance, dets[1], convention.inverse_eps, spellings),
+        opacity: opacity(gaussians.opacities[id], dets, convention, spellings),
         depth: z,
         seen: !left_out,
         value_seen: value_seen && dets[1].value() > 0.0,
@@ -293,29 +299,43 @@ pub(crate) fn opacity<S: Scalar>(
     opacity: S,
     dets: [S; 2],
     convention: &Convention,
-    extra: ExtraRoundings,
+    spellings: Spellings,
 ) -> S {
-    if convention.antialiased { opacity * compensation(dets, extra) } else { opacity }
+    if convention.antialiased { opacity * compensation(dets, spellings) } else { opacity }
 }
 
 /// sqrt(max(0, `det/det_blurred`)).
-pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2], extra: ExtraRoundings) -> S {
+pub(crate) fn compensation<S: Scalar>([sharp, blurred]: [S; 2], spellings: Spellings) -> S {
     let root = (sharp / blurred).root_above(0.0);
-    one_term(root, extra)
+    one_term(root, spellings.at(1, 4))
 }
 
 /// R(q) diag(s)
-pub(crate) fn scaled<S: Scalar>(rotation: &M3<S>, s: V3<S>) -> M3<S> {
+pub(crate) fn scaled<A: Arith>(rotation: &M3<A>, s: V3<A>) -> M3<A> {
     each(*rotation, |row| [row[0] * s[0], row[1] * s[1], row[2] * s[2]])
 }
 
-/// The inverse of the covariance with determinant `det`. Its gradient is by convention the
+/// The inverse of the covariance with determinant `det`; a program may also eliminate, which divides three
+/// times (Higham 2002, theorem 9.3 and section 14.1: an entry's error is one of |S^-1| |L| |U| |S^-1|, which
+/// the determinant's terms and [`eliminated`] have). Its gradient is by convention the
 /// derivative times det^2/(det^2 + `inverse_eps`).
-fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64, extra: ExtraRoundings) -> V3<S> {
+fn conic<S: Scalar>([a, b, c]: V3<S>, det: S, inverse_eps: f64, spellings: Spellings) -> V3<S> {
     let square = det * det;
     let factor = square / (square + S::from_f64(inverse_eps));
     let factor = factor.with_gradient_of(S::from_f64(0.0));
-    each([c / det, -b / det, a / det], |x| one_term(x.with_gradient_of(x * factor), extra))
+    let extra = spellings.at(5, 3);
+    let [first, second, third] =
+        each([c / det, -b / det, a / det], |x| one_term(x.with_gradient_of(x * factor), extra));
+    [first, rounded!(second, extra, [eliminated([a, b, c]) / det]), third]
+}
+
+/// With a pivot of b, which it takes where |b| > a, elimination has the inverse's entry off the diagonal as
+/// (1 - a c/det)/b: what a c/det loses there, times det; 0 where the pivot is a.
+pub(crate) fn eliminated<S: Scalar>([a, b, c]: V3<S>) -> S {
+    if (b.less(a), (-b).less(a)) == (Truth::Always, Truth::Always) {
+        return S::from_f64(0.0);
+    }
+    a * c / b
 }
 
 /// x/z and y/z within the lens' limits, and whether each was changed.
@@ -331,7 +351,7 @@ fn limited_slopes<S: Scalar>(
     let mut limited = [Truth::Never; 2];
     let slope = std::array::from_fn(|i| {
         let [low, high] = lens.limits[i];
-        let slope = one_term(mean[i] / z, lens.extra_roundings);
+        let slope = one_term(mean[i] / z, lens.spellings.at(1, 2));
         limited[i] = slope.less(low) | high.less(slope);
         let within = high.min(low.max(slope));
         if limited[i] == Truth::Always && gradient == FovClampGradient::Constant {
@@ -348,14 +368,16 @@ fn limited_slopes<S: Scalar>(
 pub(crate) fn direction<S: Scalar>(
     gaussians: &Gaussians<S>,
     id: usize,
-    Eye { position, extra }: Eye<S>,
+    Eye { position, spellings }: Eye<S>,
 ) -> (V3<S>, S) {
     let mean = gaussians.means[id];
     let offset = add(mean, each(position, |x| -x));
-    let offset = std::array::from_fn(|i| rounded!(offset[i], extra, [mean[i], position[i]]));
-    let length = one_term(dot_again(offset, offset, extra).sqrt(), extra);
+    let offset =
+        std::array::from_fn(|i| rounded!(offset[i], spellings.at(1, 0), [mean[i], position[i]]));
+    let square = dot_again(offset, offset, spellings.at(3, 0));
+    let length = one_term(square.sqrt(), spellings.at(0, 2));
     let unit = scale(S::from_f64(1.0) / length, offset);
-    (each(unit, |x| one_term(x, extra)), length)
+    (each(unit, |x| one_term(x, spellings.at(1, 3))), length)
 }
 
 /// What the stage gives for one camera; zeros for the Gaussians that are certainly left out.
@@ -476,7 +498,9 @@ pub(crate) fn write_color<S: Scalar>(
         Colors::Harmonics { .. } => {
             let (d, _) = direction(gaussians, id, eye);
             let zero = S::from_f64(0.0);
-            out.copy_from_slice(&each(sh::unclamped_again(values, d, eye.extra), |c| c.max(zero)));
+            out.copy_from_slice(&each(sh::unclamped_again(values, d, eye.spellings), |c| {
+                c.max(zero)
+            }));
         }
     }
 }

@@ -7,7 +7,7 @@
 
 pub(crate) mod spelled;
 
-use crate::arithmetic::{Arith, ExtraRoundings, Scalar, rounded};
+use crate::arithmetic::{Arith, Scalar, Spellings, rounded};
 use crate::splat::linear::{V3, each};
 
 /// Most coefficients per channel: degree 3.
@@ -105,13 +105,13 @@ pub(crate) fn basis_gradient<A: Arith>(
 /// The colour before the clamp, for coefficients `sh` `[K,3]` in direction `d`.
 #[must_use]
 pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
-    unclamped_again(sh, d, ExtraRoundings::NONE)
+    unclamped_again(sh, d, Spellings::WRITTEN)
 }
 
-/// The same, rounded so often besides.
+/// The same as other programs spell it: a sum of up to 16 products and 1/2, in any order.
 #[inline(always)]
-pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, extra: ExtraRoundings) -> V3<S> {
-    let b = basis_again(d, sh.len() / 3, extra);
+pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: Spellings) -> V3<S> {
+    let (b, extra) = (basis_again(d, sh.len() / 3, spellings), spellings.at(17, 0));
     let mut color = [S::from_f64(0.0); 3];
     for (row, &b) in sh.chunks_exact(3).zip(&b) {
         for (slot, &coefficient) in color.iter_mut().zip(row) {
@@ -122,19 +122,21 @@ pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, extra: ExtraRoundin
     each(color, |c| rounded!(c + half, extra, [half]))
 }
 
-/// [`basis`] with each function rounded so often besides, whichever polynomial of its degree a program
+/// [`basis`] as other programs spell it, whichever polynomial of its degree a program
 /// takes that is the same on the unit sphere: those differ by a multiple of |d|^2 - 1, which is the
 /// roundings of d times no more than the terms here.
 #[inline(always)]
 pub(crate) fn basis_again<A: Arith>(
     d: V3<A>,
     coefficients: usize,
-    extra: ExtraRoundings,
+    spellings: Spellings,
 ) -> [A; MAX_COEFFICIENTS] {
     let mut b = basis(d, coefficients);
-    if extra.is_none() {
+    if spellings.is_written() {
         return b;
     }
+    // A polynomial's 6, and |d|^2: 3 of its sum, and of each factor a root, a reciprocal and a product.
+    let extra = spellings.at(11, 6);
     // Each function is homogeneous, so that d times its gradient is its degree times it, term by term.
     let spread = gradient_spread(d, coefficients);
     for (b, spread) in b.iter_mut().zip(spread) {

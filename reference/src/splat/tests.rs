@@ -1,6 +1,7 @@
 //! What concerns more than one stage: each kind of check that the oracle is believed for, and the
 //! scenes and roundoff bounds that these tests share.
 
+mod autodiff;
 pub(crate) mod containment;
 mod coverage;
 pub(crate) mod derivative;

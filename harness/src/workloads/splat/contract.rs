@@ -7,7 +7,9 @@ mod files;
 pub(crate) use files::raster_arrays;
 
 use self::files::OF_EVERY_FORMULATION;
-use super::formulated::{FormulationUse, judged_in, judged_with_image, stage_of};
+use super::formulated::{
+    FormulationUse, judged_in, judged_on_foreign, judged_with_image, stage_of,
+};
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::whole::{Taken, as_whole};
@@ -321,7 +323,7 @@ impl Contract {
                 Some(_) => judged_in(&ruled, self.formulation)?,
                 None => judged_with_image(&ruled, self.formulation)?,
             },
-            Level::Project | Level::ProjectBackward => Arc::clone(&ruled),
+            Level::Project | Level::ProjectBackward => judged_on_foreign(Arc::clone(&ruled)),
             Level::Full => as_whole(splats, self.taken()),
         };
         Ok(match &self.preset {

@@ -1,4 +1,5 @@
-//! A splat case whose backward stage is judged in a formulation of its own.
+//! A splat case whose backward stage is judged in a formulation of its own, or whose projection is a
+//! stranger's.
 //!
 //! The formulation belongs to the run, not to the scene: it says what a kernel is given and which
 //! expression its bounds are of. It goes with the case, so that a failing case is made small, written
@@ -118,7 +119,20 @@ pub(super) fn judged_with_image(
     case: &AnyCase,
     formulation: Formulation,
 ) -> Result<AnyCase, FormulationUse> {
-    formulated(case, JudgedAs { formulation, with_image: true })
+    formulated(case, JudgedAs { formulation, with_image: true, ..JudgedAs::default() })
+}
+
+/// The case judged on a stranger's kernel of a projection, by bounds that hold every standard derivation; a
+/// case of another workload as it is.
+#[must_use]
+pub fn judged_on_foreign(case: AnyCase) -> AnyCase {
+    match case.as_any().downcast_ref::<Case>().cloned() {
+        Some(case) => {
+            let judged = JudgedAs { foreign: true, ..JudgedAs::default() };
+            Arc::new(Formulated { case, judged })
+        }
+        None => case,
+    }
 }
 
 fn formulated(case: &AnyCase, judged: JudgedAs) -> Result<AnyCase, FormulationUse> {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// [`TensorError`] where the stage contradicts itself.
 pub(super) fn raster_jobs(
     stage: RasterStage,
-    JudgedAs { formulation, with_image }: JudgedAs,
+    JudgedAs { formulation, with_image, foreign: _ }: JudgedAs,
     wanted: &dyn Fn(Stage) -> bool,
 ) -> Result<Vec<Job>, TensorError> {
     let stage = Arc::new(stage);

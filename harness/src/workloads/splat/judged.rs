@@ -16,6 +16,7 @@ use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{RasterOutputs, Stage, Tensors};
+use splatcheck_reference::arithmetic::Spellings;
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::scene::Scene;
 use std::any::Any;
@@ -53,7 +54,10 @@ impl Case {
         }
         let mut jobs = raster_jobs(raster, judged, wanted).map_err(|error| failed(&error))?;
         if view == 0 && (wanted(PROJECT) || wanted(PROJECT_BACKWARD)) {
-            let project = ProjectStage::new(self).map_err(|error| failed(&error))?;
+            let mut project = ProjectStage::new(self).map_err(|error| failed(&error))?;
+            if judged.foreign {
+                project.spellings = Spellings::STANDARD;
+            }
             jobs.extend(project_jobs(project, wanted).map_err(|error| failed(&error))?);
         }
         Ok(jobs)

@@ -17,7 +17,7 @@ use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::RENDER_BACKWARD;
 use splatcheck_gpu::tensor::Data;
 use splatcheck_gpu::{ShapeError, Stage, Tensors};
-use splatcheck_reference::arithmetic::{Bounded, Model};
+use splatcheck_reference::arithmetic::{Bounded, Extra, Model, Spellings};
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::pipeline;
 use splatcheck_reference::splat::render::{Gradients, render_backward};
@@ -145,8 +145,9 @@ impl Oracle for WholeOracle {
 
 fn expect<M: Model>(oracle: &WholeOracle) -> Expectation {
     let (scene, values) = (&oracle.case.scene, &oracle.gradients);
-    let activated = oracle.raw.activated::<Bounded<M>>(scene);
-    let mut bounds = pipeline::<M>(&activated, &oracle.case.convention);
+    // A program's own derivation is not known: the bounds hold every standard one.
+    let activated = oracle.raw.activated::<Bounded<Extra<M>>>(scene);
+    let mut bounds = pipeline(&activated, &oracle.case.convention, Spellings::STANDARD);
     if let Ok(bounds) = &mut bounds {
         oracle.raw.chain(&activated, &mut bounds.gradients);
     }

@@ -1,7 +1,7 @@
 //! How a radius grows by extra roundings (see `arithmetic/extra.rs`).
 
 use super::{Bounded, INFLATE, SUBNORMAL_STEP, ULP};
-use crate::arithmetic::{Extra, ExtraRoundings, Lanes, Model};
+use crate::arithmetic::{Extra, Lanes, Model, Roundings};
 
 impl<M: Model> Bounded<M> {
     /// The same number, of which intermediates may be rounded more often.
@@ -12,13 +12,13 @@ impl<M: Model> Bounded<M> {
 }
 
 impl<M: Model, L: Lanes<Elem = f64>> Bounded<M, L> {
-    /// (1 + u)^K - 1 <= K u / (1 - K u) <= K u (1 + 2 K u) while K u <= 1/2, times the sum of the
-    /// terms' magnitudes; and a subnormal result loses at most what one operation may, each time.
+    /// With K u for what all the roundings may cost: (1 + u)^K - 1 <= K u / (1 - K u) <= K u (1 + 2 K u)
+    /// while K u <= 1/2, times the sum of the terms' magnitudes; and a subnormal result loses at most what one operation may, each time.
     /// Where all terms are 0 there is nothing to round.
     #[inline(always)]
-    pub(super) fn grown<const N: usize>(self, extra: ExtraRoundings, terms: [Self; N]) -> Self {
-        let (v, times) = (self.value, f64::from(extra.count()));
-        let ku = times * M::TABLE.basic_ulp * ULP;
+    pub(super) fn grown<const N: usize>(self, extra: Roundings, terms: [Self; N]) -> Self {
+        let (v, times) = (self.value, f64::from(extra.most()));
+        let ku = extra.ulps(&M::TABLE) * ULP;
         let smallest = times * (Self::FLUSH + (M::TABLE.basic_ulp + 1.0) * SUBNORMAL_STEP);
         let zero = v.like(0.0);
         let sum = Self::sum_of_magnitudes(zero, terms);

@@ -1,13 +1,35 @@
 //! Backward projection: the vector-Jacobian product of the stage `project`, spherical harmonics
 //! included.
 //!
-//! With extra roundings ([`Lens::extra_roundings`]) each intermediate that has a name grows as those of
-//! the stage do (see `splat/project.rs`): the gradients by the covariance, by R(q) diag(s), R(q), the
-//! scales, both quaternions, J, the mean in camera axes, the camera, the mean, the direction of view and
-//! the harmonics. What a program that forms the covariance in other axes never has, the gradients by the
+//! With [`Lens::spellings`] each intermediate that has a name grows as those of the stage do (see
+//! `splat/project.rs`): the gradients by the covariance, by R(q) diag(s), R(q), the scales, both
+//! quaternions, J, the mean in camera axes, the camera, the mean, the direction of view and the
+//! harmonics. What a program that forms the covariance in other axes never has, the gradients by the
 //! covariance's root and by J `R_w`, counts by the magnitudes of its own terms.
+//!
+//! # Standard derivations
+//!
+//! Over the reals each is the same gradient; in f32 their terms differ, and terms that cancel over the
+//! reals leave roundings behind. An intermediate names the terms of all of them:
+//!
+//! * The conic: the quotients' derivatives multiplied out, as here; -S^-1 G S^-1 (Giles 2008, section 2.2.3),
+//!   with the inverse by the adjugate or by elimination; and by automatic differentiation, in reverse, of
+//!   (c/d, -b/d, a/d) or of the adjugate times 1/d. These first have the gradient by the determinant,
+//!   v_d = -(c v_a - b v_b + a v_c)/d^2, and by the quotient rule add c v_d to v_c/d: the terms a c v_c/d^2
+//!   and v_c/d of that sum are not among those of -b^2 v_c/d^2, which it equals.
+//! * The covariance: as the product of its root, or formed in world or camera axes, from M or from
+//!   R(q) diag(s^2) R(q)^T.
+//! * The quaternion: normalized before R(q) or not, when the gradient by |q|^2 takes the place of the
+//!   projection off q; R(q) by 1 - 2 (y^2 + z^2) and the like, or by w^2 + x^2 - y^2 - z^2.
+//! * The mean: x/z limited and multiplied by z again; by reciprocals; through the projection matrix and
+//!   normalized device coordinates.
+//! * The harmonics: any polynomials that are the same on the unit sphere.
+//!
+//! Each `at(steps, quotients)` is the number of roundings on a term's longest way in any of them. In
+//! reverse, automatic differentiation adds to a variable's gradient once for each use, in any order, so a
+//! term passes through as many additions as there are uses besides.
 
-use crate::arithmetic::{ExtraRoundings, Scalar, Truth, rounded};
+use crate::arithmetic::{Scalar, Spellings, Truth, rounded};
 use crate::splat::backward::rasterize::SplatGradients;
 use crate::splat::convention::{Convention, FovClampGradient};
 use crate::splat::linear::{
@@ -16,7 +38,7 @@ use crate::splat::linear::{
 };
 use crate::splat::pair::one_term;
 use crate::splat::project::{
-    Lens, Projection, Spread, compensation, direction, product, project_one, scaled,
+    Lens, Projection, Spread, compensation, direction, eliminated, product, project_one, scaled,
 };
 use crate::splat::scene::{Colors, Gaussians};
 use crate::splat::sh;
@@ -147,15 +169,17 @@ fn geometry<S: Scalar>(
     splats: &SplatGradients<S>,
     convention: &Convention,
 ) -> Row<S> {
-    let extra = lens.extra_roundings;
+    let spellings = lens.spellings;
     let v_opacity = splats.v_opacities[id];
     let v_conic = splats.v_conics[id];
-    let mut v_cov = covariance_of(p.covariance, p.dets[1], v_conic, convention.inverse_eps, extra);
+    let mut v_cov =
+        covariance_of(p.covariance, p.dets[1], v_conic, convention.inverse_eps, spellings);
     let mut opacity = v_opacity;
     if convention.antialiased {
-        opacity = one_term(v_opacity * compensation(p.dets, extra), extra);
-        let through = antialias(p, gaussians.opacities[id] * v_opacity, extra);
+        opacity = one_term(v_opacity * compensation(p.dets, spellings), spellings.at(1, 0));
+        let through = antialias(p, gaussians.opacities[id] * v_opacity, spellings);
         let sum = add(v_cov, through);
+        let extra = spellings.at(2, 0);
         v_cov = std::array::from_fn(|i| rounded!(sum[i], extra, [v_cov[i], through[i]]));
     }
     // covariance = root root^T + blur
@@ -173,14 +197,17 @@ fn geometry<S: Scalar>(
     let v_scaled: M3<S> = std::array::from_fn(|i| {
         let v = add(scale(p.jacobian[0][i], v_root[0]), scale(p.jacobian[1][i], v_root[1]));
         std::array::from_fn(|k| {
-            rounded!(v[k], extra, [0, 1].map(|a| spread.jacobian[a][i] * spread.v_root[a][k]))
+            let terms = [0, 1].map(|a| spread.jacobian[a][i] * spread.v_root[a][k]);
+            rounded!(v[k], spellings.at(16, 0), terms)
         })
     });
     let column = |m: &M3<S>, k: usize| [m[0][k], m[1][k], m[2][k]];
-    let scale_gradient =
-        std::array::from_fn(|k| dot_again(column(&v_scaled, k), column(&p.rotation, k), extra));
-    let v_rotation = each(scaled(&v_scaled, s), |row| each(row, |x| one_term(x, extra)));
-    let v_unit = unit_quat(p.unit_quat, &v_rotation, extra);
+    let scale_gradient = std::array::from_fn(|k| {
+        dot_again(column(&v_scaled, k), column(&p.rotation, k), spellings.at(5, 0))
+    });
+    let v_rotation =
+        each(scaled(&v_scaled, s), |row| each(row, |x| one_term(x, spellings.at(2, 0))));
+    let v_unit = unit_quat(p.unit_quat, &v_rotation, spellings);
     let v_jacobian = (&v_jacobian, &spread.v_jacobian);
     let (v_camera_mean, v_lens) = screen(lens, p, v_jacobian, splats.v_means2d[id], convention);
     // camera_mean = R_w mean + t
@@ -188,12 +215,18 @@ fn geometry<S: Scalar>(
     let rotation = std::array::from_fn(|i| {
         let sum = add(v_lens[i], scale(v_camera_mean[i], mean));
         let term = |k: usize| v_camera_mean[i] * mean[k];
-        std::array::from_fn(|k| rounded!(sum[k], extra, [v_lens[i][k], term(k)]))
+        std::array::from_fn(|k| rounded!(sum[k], spellings.at(8, 0), [v_lens[i][k], term(k)]))
     });
-    let spread_of_unit = each(v_unit, |x| x.spread([x]));
+    let spread_of_unit = unit_quat_spread(p.unit_quat, &v_rotation, spellings);
     Row {
-        mean: mul_vec_again(&transpose(&lens.rotation), v_camera_mean, extra),
-        quat: normalize_vjp(p.unit_quat, p.quat_norm, v_unit, (spread_of_unit, extra)),
+        mean: mul_vec_again(&transpose(&lens.rotation), v_camera_mean, spellings.at(8, 0)),
+        // By 2/|q|^2 = s: s^2 has 10 and a quotient, its gradient 11, the gradient by q 2 and 11 additions.
+        quat: normalize_vjp(
+            p.unit_quat,
+            p.quat_norm,
+            v_unit,
+            (spread_of_unit, spellings.at(34, 2)),
+        ),
         scale: scale_gradient,
         opacity,
         rotation,
@@ -201,8 +234,7 @@ fn geometry<S: Scalar>(
     }
 }
 
-/// The magnitudes of the terms of what not every program forms; zeros where extra roundings are not
-/// counted.
+/// The magnitudes of the terms of what not every program forms; zeros where no other spelling is held.
 struct GradientSpread<S> {
     /// Of J `R_w`.
     jacobian: [V3<S>; 2],
@@ -214,7 +246,7 @@ struct GradientSpread<S> {
 
 impl<S: Scalar> GradientSpread<S> {
     fn new(lens: &Lens<S>, p: &Projection<S>, scaled: &M3<S>, v_cov: V3<S>) -> Self {
-        if lens.extra_roundings.is_none() {
+        if lens.spellings.is_written() {
             let zero = [[S::from_f64(0.0); 3]; 2];
             return Self { jacobian: zero, v_root: zero, v_jacobian: zero };
         }
@@ -231,32 +263,49 @@ impl<S: Scalar> GradientSpread<S> {
 /// From the conic (a, b, c) = (C, -B, A)/det to the covariance (A, B, C), det = AC - B^2:
 /// da/dA = -C^2/det^2, da/dB = 2BC/det^2, da/dC = -B^2/det^2, db/dA = BC/det^2,
 /// db/dB = -(AC + B^2)/det^2, and the rest by symmetry.
+///
+/// By the quotient rule the gradient by A is `vc/det` - C (C va - B vb + A vc)/det^2, whose terms with vc
+/// cancel but for B^2; and so for the others.
 pub(crate) fn covariance_of<S: Scalar>(
     [a, b, c]: V3<S>,
     det: S,
     [va, vb, vc]: V3<S>,
     inverse_eps: f64,
-    extra: ExtraRoundings,
+    spellings: Spellings,
 ) -> V3<S> {
-    let k = one_term(det.divides_by_square(S::from_f64(1.0), Some(inverse_eps)), extra);
+    // By elimination each inverse has 5 and 3 quotients, the products with both 4.
+    let extra = spellings.at(14, 6);
+    let k = det.divides_by_square(S::from_f64(1.0), Some(inverse_eps));
+    let k = one_term(k, spellings.at(2, 2));
     let two = S::from_f64(2.0);
     let first = k * (b * c * vb - c * c * va - b * b * vc);
     let second = k * (two * b * c * va - (a * c + b * b) * vb + two * a * b * vc);
     let third = k * (a * b * vb - b * b * va - a * a * vc);
-    let around = |x: S| [k * two * b * x * va, k * a * c * vb, k * b * b * vb];
+    // v/det.
+    let over = |v: S| k * det * v;
+    let own = |x: S, vx: S, v: S| {
+        let e = eliminated([a, b, c]);
+        let [p, q, r] = [k * x * b * vb, k * x * x * vx, k * b * b * v];
+        [p, q, r, k * a * c * v, over(v), k * x * e * vb, k * two * b * e * v]
+    };
+    let crossed = || {
+        let [p, q, r] = [c * va, b * vb, a * vc].map(|x| k * two * x);
+        let e = eliminated([a, b, c]);
+        [p * b, q * b, r * b, k * a * c * vb, over(vb), p * e, q * e, r * e]
+    };
     [
-        rounded!(first, extra, [k * b * c * vb, k * c * c * va, k * b * b * vc]),
-        rounded!(rounded!(second, extra, around(c)), extra, [k * two * a * b * vc]),
-        rounded!(third, extra, [k * a * b * vb, k * b * b * va, k * a * a * vc]),
+        rounded!(first, extra, own(c, va, vc)),
+        rounded!(second, extra, crossed()),
+        rounded!(third, extra, own(a, vc, va)),
     ]
 }
 
 /// From the compensation sqrt(ratio), ratio = `det/det_blurred`, to the covariance without blur:
 /// d ratio/dA = (C `det_blurred` - `C_blurred` `det)/det_blurred^2`, d ratio/dB = 2B (det -
 /// `det_blurred)/det_blurred^2`.
-fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S, extra: ExtraRoundings) -> V3<S> {
+fn antialias<S: Scalar>(p: &Projection<S>, v_compensation: S, spellings: Spellings) -> V3<S> {
     let [sharp_a, _, sharp_c] = p.sharp;
-    antialias_of(p.dets, [sharp_a, sharp_c], p.covariance, v_compensation, extra)
+    antialias_of(p.dets, [sharp_a, sharp_c], p.covariance, v_compensation, spellings)
 }
 
 /// The same from the determinants, the diagonal without blur and the covariance.
@@ -265,9 +314,9 @@ pub(crate) fn antialias_of<S: Scalar>(
     [sharp_a, sharp_c]: [S; 2],
     [a, b, c]: V3<S>,
     v_compensation: S,
-    extra: ExtraRoundings,
+    spellings: Spellings,
 ) -> V3<S> {
-    let factor = compensation(dets, extra);
+    let (factor, extra) = (compensation(dets, spellings), spellings.at(8, 4));
     let zero = S::from_f64(0.0);
     if zero.less(factor) == Truth::Never {
         return [zero; 3];
@@ -275,7 +324,7 @@ pub(crate) fn antialias_of<S: Scalar>(
     let [sharp, blurred] = dets;
     let two = S::from_f64(2.0);
     let v_factor = v_compensation.over_positive(two * factor);
-    let v_ratio = one_term(blurred.divides_by_square(v_factor, None), extra);
+    let v_ratio = one_term(blurred.divides_by_square(v_factor, None), spellings.at(4, 6));
     let [first, second, third] = [
         v_ratio * (sharp_c * blurred - c * sharp),
         v_ratio * (two * b * (sharp - blurred)),
@@ -299,7 +348,9 @@ fn screen<S: Scalar>(
     convention: &Convention,
 ) -> (V3<S>, M3<S>) {
     let [x, y, z] = p.camera_mean;
-    let (zero, two, extra) = (S::from_f64(0.0), S::from_f64(2.0), lens.extra_roundings);
+    let (zero, two, spellings) = (S::from_f64(0.0), S::from_f64(2.0), lens.spellings);
+    // Quotients by z up to three, and as many additions as z has uses.
+    let extra = spellings.at(18, 5);
     let inverse = S::from_f64(1.0) / z;
     let w = z + S::from_f64(convention.w_eps);
     let mut v = [zero; 3];
@@ -311,15 +362,16 @@ fn screen<S: Scalar>(
         let v_row = mul_vec(&lens.rotation, v_jacobian[i]);
         let v_row: V3<S> = std::array::from_fn(|k| {
             let ([a, b, c], s) = (lens.rotation[k], spread[i]);
-            rounded!(v_row[k], extra, [a * s[0], b * s[1], c * s[2]])
+            rounded!(v_row[k], spellings.at(18, 0), [a * s[0], b * s[1], c * s[2]])
         });
         let across = f * inverse;
         let along = -(f * p.slope[i]) * inverse;
         for (row, by) in [(i, across), (2, along)] {
             let sum = add(v_rotation[row], scale(by, v_jacobian[i]));
-            v_rotation[row] = std::array::from_fn(|k| rounded!(sum[k], extra, [by * spread[i][k]]));
+            v_rotation[row] =
+                std::array::from_fn(|k| rounded!(sum[k], spellings.at(18, 0), [by * spread[i][k]]));
         }
-        let per_depth = one_term(f * inverse * inverse, extra);
+        let per_depth = one_term(f * inverse * inverse, spellings.at(3, 3));
         let of_slope = v_row[2] * (two * per_depth * p.slope[i]);
         v[2] = v[2] - v_row[i] * per_depth + of_slope;
         v[2] = rounded!(v[2], extra, [v_row[i] * per_depth, of_slope]);
@@ -346,7 +398,7 @@ fn screen<S: Scalar>(
 pub(crate) fn unit_quat<S: Scalar>(
     [w, x, y, z]: [S; 4],
     v: &M3<S>,
-    extra: ExtraRoundings,
+    spellings: Spellings,
 ) -> [S; 4] {
     let two = S::from_f64(2.0);
     let four = S::from_f64(4.0);
@@ -358,7 +410,20 @@ pub(crate) fn unit_quat<S: Scalar>(
         two * (w * d02 + x * s01 + z * s12) - four * (y * (v[0][0] + v[2][2])),
         two * (w * d10 + x * s02 + y * s12) - four * (z * (v[0][0] + v[1][1])),
     ];
-    // The factor of each entry off the diagonal, whatever its sign, then those of the diagonal.
+    let spread = unit_quat_spread([w, x, y, z], v, spellings);
+    std::array::from_fn(|i| rounded!(sums[i], spellings.at(14, 0), [spread[i]]))
+}
+
+/// The magnitudes of the terms of [`unit_quat`]; zeros where no other spelling is held. The homogeneous
+/// polynomials have a term for each entry of the diagonal, which the projection off q takes out again.
+fn unit_quat_spread<S: Scalar>([w, x, y, z]: [S; 4], v: &M3<S>, spellings: Spellings) -> [S; 4] {
+    let zero = S::from_f64(0.0);
+    if spellings.is_written() {
+        return [zero; 4];
+    }
+    let (two, four) = (S::from_f64(2.0), S::from_f64(4.0));
+    let trace = zero.spread([v[0][0], v[1][1], v[2][2]]);
+    // The factor of each entry off the diagonal, whatever its sign, then that of the diagonal.
     let others = [[x, y, z], [w, y, z], [w, x, z], [w, x, y]];
     let pairs = [
         [[2, 1], [0, 2], [1, 0]],
@@ -366,17 +431,13 @@ pub(crate) fn unit_quat<S: Scalar>(
         [[0, 2], [0, 1], [1, 2]],
         [[1, 0], [0, 2], [1, 2]],
     ];
+    let own = [two * w, four * x, four * y, four * z];
     std::array::from_fn(|i| {
         let size = |k: usize| {
             let [a, b] = pairs[i][k];
-            two * others[i][k] * two.spread([v[a][b], v[b][a]])
+            two * others[i][k] * zero.spread([v[a][b], v[b][a]])
         };
-        let sum = rounded!(sums[i], extra, [size(0), size(1), size(2)]);
-        if i == 0 {
-            return sum;
-        }
-        let (own, [a, b]) = ([w, x, y, z][i], [[1, 2], [0, 2], [0, 1]][i - 1]);
-        rounded!(sum, extra, [four * own * v[a][a], four * own * v[b][b]])
+        zero.spread([size(0), size(1), size(2), own[i] * trace])
     })
 }
 
@@ -398,28 +459,30 @@ fn color<S: Scalar>(
     };
     let stride = gaussians.colors.stride();
     let values = &gaussians.colors.values()[id * stride..(id + 1) * stride];
-    let extra = lens.extra_roundings;
+    let spellings = lens.spellings;
     let (d, length) = direction(gaussians, id, lens.eye());
     let zero = S::from_f64(0.0);
-    let unclamped = sh::unclamped_again(values, d, extra);
+    let unclamped = sh::unclamped_again(values, d, spellings);
     // max(0, .): zero gradient where clamped.
     let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));
-    let basis = sh::basis_again(d, coefficients, extra);
+    let basis = sh::basis_again(d, coefficients, spellings);
     let gradient = sh::basis_gradient(d, coefficients);
     let mut v_direction = [zero; 3];
     for (k, (sh, out)) in values.chunks_exact(3).zip(v_color.chunks_exact_mut(3)).enumerate() {
         for (out, &v) in out.iter_mut().zip(&v) {
-            *out = one_term(basis[k] * v, extra);
+            *out = one_term(basis[k] * v, spellings.at(1, 0));
         }
         let along = dot([sh[0], sh[1], sh[2]], v);
         v_direction = add(v_direction, scale(along, gradient[k]));
     }
-    let spread = direction_spread(values, v, d, extra);
-    let v_offset = normalize_vjp(d, length, v_direction, (spread, extra));
-    let both = |sum: S, term: S| rounded!(sum + term, extra, [sum, term]);
+    let spread = direction_spread(values, v, d, spellings);
+    // A coefficient's 3 channels 3, a derivative 5, the additions to a square 7 and to an axis 17 uses, the
+    // normalization 8.
+    let v_offset = normalize_vjp(d, length, v_direction, (spread, spellings.at(40, 4)));
+    let both = |sum: S, term: S| rounded!(sum + term, spellings.at(8, 0), [sum, term]);
     row.mean = std::array::from_fn(|i| both(row.mean[i], v_offset[i]));
     // offset = mean + R_w^T t, so R_w[i][j] gets t[i] v[j] and t gets R_w v.
-    let turned = mul_vec_again(&lens.rotation, v_offset, extra);
+    let turned = mul_vec_again(&lens.rotation, v_offset, spellings.at(3, 0));
     row.translation = std::array::from_fn(|i| both(row.translation[i], turned[i]));
     for (target, &t) in row.rotation.iter_mut().zip(&lens.translation) {
         *target = std::array::from_fn(|k| both(target[k], t * v_offset[k]));
@@ -430,9 +493,9 @@ fn color<S: Scalar>(
 /// gradient of its channel's colour times each term of its function's derivative. They also are what the
 /// derivatives of other polynomials differ by that are the same on the unit sphere: multiples of the
 /// direction, which its length takes out again.
-fn direction_spread<S: Scalar>(values: &[S], v: V3<S>, d: V3<S>, extra: ExtraRoundings) -> V3<S> {
+fn direction_spread<S: Scalar>(values: &[S], v: V3<S>, d: V3<S>, spellings: Spellings) -> V3<S> {
     let mut spread = [S::from_f64(0.0); 3];
-    if extra.is_none() {
+    if spellings.is_written() {
         return spread;
     }
     let gradient = sh::gradient_spread(d, values.len() / 3);

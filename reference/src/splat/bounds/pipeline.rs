@@ -2,7 +2,8 @@
 //! gradients of a scene, from the inputs' own bits on.
 //!
 //! The stages are those of [`crate::splat::render`], and "conforming" means: each operation of the stages as
-//! they are written here, in f32, within the arithmetic model; constants of the convention rounded to
+//! they are written here (or, of the projection, as the standard derivations spell them), in f32, within
+//! the arithmetic model; constants of the convention rounded to
 //! f32 once; sums over pixels, Gaussians and cameras in any order and grouping. Every decision on the
 //! way is followed both ways where it is undecided: culling, limits, clamps, tiles, depth order,
 //! visibility, stops.
@@ -16,7 +17,7 @@ use super::image::Image;
 use super::project::undecided_projections;
 use super::undecided::Undecided;
 use crate::arithmetic::sum::{ElementBound, in_any_order};
-use crate::arithmetic::{Bounded, Model, Scalar, Truth};
+use crate::arithmetic::{Bounded, Model, Scalar, Spellings, Truth};
 use crate::splat::backward::project::{Row, row};
 use crate::splat::backward::rasterize::{GEOMETRY, SplatGradients};
 use crate::splat::bin::TooManyPairs;
@@ -50,17 +51,19 @@ struct OneCamera<M> {
 }
 
 /// Bounds of the images and gradients of a scene whose numbers are a kernel's inputs
-/// ([`Scalar::from_f32`]).
+/// ([`Scalar::from_f32`]), for programs that spell the projection as `spellings` says, which a model counts
+/// over [`Extra`](crate::arithmetic::Extra).
 ///
 /// # Errors
 /// [`TooManyPairs`], where a pair counts if some program lists it.
 pub fn pipeline<M: Model>(
     scene: &Scene<Bounded<M>>,
     convention: &Convention,
+    spellings: Spellings,
 ) -> Result<PipelineBounds<M>, TooManyPairs> {
     let mut undecided = Undecided::default();
     let cameras = (0..scene.cameras.len())
-        .map(|camera| one_camera(scene, camera, convention, &mut undecided))
+        .map(|camera| one_camera(scene, (camera, spellings), convention, &mut undecided))
         .collect::<Result<Vec<_>, _>>()?;
     let n = scene.gaussians.len();
     let sum = |of: &dyn Fn(&OneCamera<M>) -> Bounded<M>| {
@@ -98,12 +101,12 @@ pub fn pipeline<M: Model>(
 
 fn one_camera<M: Model>(
     scene: &Scene<Bounded<M>>,
-    camera: usize,
+    (camera, spellings): (usize, Spellings),
     convention: &Convention,
     undecided: &mut Undecided,
 ) -> Result<OneCamera<M>, TooManyPairs> {
     let (gaussians, size) = (&scene.gaussians, [scene.width, scene.height]);
-    let lens = Lens::new(&scene.cameras[camera], size, convention);
+    let lens = Lens { spellings, ..Lens::new(&scene.cameras[camera], size, convention) };
     let projections = project_all(gaussians, &lens, convention);
     undecided.add(&undecided_projections(gaussians, &lens, &projections, convention));
     let candidates = Candidates::new(&projections, convention, size)?;

@@ -8,7 +8,7 @@ use super::Lens;
 use crate::arithmetic::Scalar;
 use crate::splat::linear::{M3, V3};
 
-/// The sums of the terms' magnitudes; zeros where extra roundings are not counted.
+/// The sums of the terms' magnitudes; zeros where no other spelling is held.
 pub(crate) struct Spread<S> {
     /// Of J `R_w`.
     pub(crate) jacobian: [V3<S>; 2],
@@ -20,7 +20,7 @@ impl<S: Scalar> Spread<S> {
     /// For the Jacobian J of the projection and `scaled` = R(q) diag(s).
     pub(crate) fn new(on_screen: &[V3<S>; 2], lens: &Lens<S>, scaled: &M3<S>) -> Self {
         let zero = [S::from_f64(0.0); 3];
-        if lens.extra_roundings.is_none() {
+        if lens.spellings.is_written() {
             return Self { jacobian: [zero; 2], root: [zero; 2] };
         }
         let jacobian = on_screen.map(|row| product(row, &lens.rotation));

@@ -2,7 +2,7 @@
 
 use super::forward::Step;
 use super::{CovarianceIn, Spelling, turned};
-use crate::arithmetic::{ExtraRoundings, Scalar};
+use crate::arithmetic::{Scalar, Spellings};
 use crate::splat::backward::project::{
     ProjectionGradients, antialias_of, covariance_of, unit_quat,
 };
@@ -35,7 +35,7 @@ impl Spelling {
         inverse_eps: f64,
     ) -> V3<S> {
         if !self.reciprocals {
-            let none = ExtraRoundings::NONE;
+            let none = Spellings::WRITTEN;
             return covariance_of(step.covariance, step.dets[1], [va, vb, vc], inverse_eps, none);
         }
         let half = S::from_f64(0.5) * vb;
@@ -216,7 +216,7 @@ impl<S: Scalar> One<'_, S> {
         out: &mut ProjectionGradients<S>,
     ) -> [[S; 4]; 3] {
         let Self { spelling, gaussians, id, lens, convention } = *self;
-        let none = ExtraRoundings::NONE;
+        let none = Spellings::WRITTEN;
         let v_conic = splats.v_conics[id];
         let mut v_cov = spelling.covariance_vjp(step, v_conic, convention.inverse_eps);
         out.v_opacities[id] = splats.v_opacities[id];

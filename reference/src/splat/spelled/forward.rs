@@ -1,7 +1,7 @@
 //! The stage `project`, spelled otherwise.
 
 use super::{CovarianceIn, Spelling, covariances, sandwich, turned};
-use crate::arithmetic::{ExtraRoundings, Scalar, Truth};
+use crate::arithmetic::{Scalar, Spellings, Truth};
 use crate::splat::convention::Convention;
 use crate::splat::linear::{M3, V3, dot, rows_mul};
 use crate::splat::project::{
@@ -160,7 +160,7 @@ pub fn project<S: Scalar>(
     let stride = gaussians.colors.stride();
     for id in 0..n {
         let Some(step) = spelling.step(gaussians, id, lens, convention) else { continue };
-        let opacity = opacity(gaussians.opacities[id], step.dets, convention, ExtraRoundings::NONE);
+        let opacity = opacity(gaussians.opacities[id], step.dets, convention, Spellings::WRITTEN);
         (out.splats.means2d[id], out.splats.conics[id]) = (step.mean2d, step.conic);
         (out.splats.opacities[id], out.covars2d[id]) = (opacity, step.covariance);
         (out.depths[id], out.visible[id]) = (step.mean[2], Truth::Always);

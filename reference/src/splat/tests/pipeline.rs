@@ -8,7 +8,7 @@
 //! signs; and a gradient that is a small difference of large terms has the large terms' bound.
 
 use crate::arithmetic::{
-    Bounded, Ieee, Luck, Model, Perturbed, Scalar, Wgsl, WgslExpZero, perturb,
+    Bounded, Ieee, Luck, Model, Perturbed, Scalar, Spellings, Wgsl, WgslExpZero, perturb,
 };
 use crate::splat::bounds::{PipelineBounds, Undecided, pipeline};
 use crate::splat::convention::Convention;
@@ -104,7 +104,8 @@ fn scenes() -> Vec<(String, Scene<f32>)> {
 }
 
 fn bounds_of<M: Model>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
-    pipeline::<M>(&scene.map(Bounded::from_f32), convention).expect("few pairs")
+    let scene = scene.map(Bounded::from_f32);
+    pipeline::<M>(&scene, convention, Spellings::WRITTEN).expect("few pairs")
 }
 
 fn check<M: Model>(

@@ -1,8 +1,8 @@
 //! Scenes in which one decision of the pipeline is undecided on purpose. Nudging an input by a unit
 //! in its last place makes f64 decide it either way, and both results lie within the bounds.
 
-use crate::arithmetic::{Bounded, Ieee, Model, Scalar, Wgsl};
-use crate::splat::bounds::{Undecided, pipeline};
+use crate::arithmetic::{Bounded, Ieee, Model, Scalar, Spellings, Wgsl};
+use crate::splat::bounds::{self, PipelineBounds, Undecided};
 use crate::splat::camera::Camera;
 use crate::splat::convention::Convention;
 use crate::splat::render::{Gradients, render_backward};
@@ -50,6 +50,11 @@ fn spheres(depth: f32, opacities: &[f32]) -> Scene<f32> {
     }
 }
 
+fn pipeline<M: Model>(scene: &Scene<f32>, convention: &Convention) -> PipelineBounds<M> {
+    let scene = scene.map(Bounded::from_f32);
+    bounds::pipeline(&scene, convention, Spellings::WRITTEN).expect("few pairs")
+}
+
 fn render(scene: &Scene<f32>, convention: &Convention) -> Gradients<f64> {
     render_backward(&scene.map(f64::from), convention).expect("few pairs")
 }
@@ -78,7 +83,7 @@ fn contains<M: Model>(
     convention: &Convention,
     results: &[Gradients<f64>],
 ) -> Undecided {
-    let bounds = pipeline::<M>(&scene.map(Bounded::from_f32), convention).expect("few pairs");
+    let bounds = pipeline::<M>(scene, convention);
     let radii = numbers(&bounds.gradients);
     let finite = radii.iter().filter(|b| b.radius() < f64::INFINITY).count();
     assert!(2 * finite > radii.len(), "{finite} of {} bounds are finite", radii.len());
@@ -140,7 +145,7 @@ fn a_gaussian_whose_area_may_vanish() {
     scene.gaussians.quats[0] = [0.924, 0.0, 0.0, 0.383];
     let mut without = scene.clone();
     without.gaussians.means[0] = [1.0, 0.0, -9.0];
-    let bounds = pipeline::<Wgsl>(&scene.map(Bounded::from_f32), &convention).expect("few pairs");
+    let bounds = pipeline::<Wgsl>(&scene, &convention);
     assert_eq!(bounds.undecided.culling, 1, "the disc may be left out");
     let results = [render(&without, &convention), render(&scene, &convention)];
     for result in &results {
@@ -203,7 +208,7 @@ fn more_gaussians_at_nearly_the_same_depth_than_orders_are_followed() {
 fn gaussians_at_one_place_are_in_the_order_of_their_indices() {
     let convention = Convention::inria();
     let scene = spheres(2.0, &[0.75, 0.5, 0.25, 0.625, 0.375]);
-    let bounds = pipeline::<Wgsl>(&scene.map(Bounded::from_f32), &convention).expect("few pairs");
+    let bounds = pipeline::<Wgsl>(&scene, &convention);
     assert_eq!(bounds.undecided.order, 0, "the same bits have the same depth");
 }
 

@@ -2,8 +2,7 @@
 //! with as many extra roundings as each spelling states, and outside those without any.
 
 use crate::arithmetic::{
-    Bounded, Cuda, CudaFast, Extra, ExtraRoundings, Ieee, Luck, Model, Perturbed, Scalar, Wgsl,
-    perturb,
+    Bounded, Cuda, CudaFast, Extra, Ieee, Luck, Model, Perturbed, Scalar, Spellings, Wgsl, perturb,
 };
 use crate::splat::backward::{self, rasterize::SplatGradients};
 use crate::splat::bounds;
@@ -47,17 +46,16 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    fn lenses<S: Scalar>(&self, scene: &Scene<S>, extra: ExtraRoundings) -> Vec<Lens<S>> {
+    fn lenses<S: Scalar>(&self, scene: &Scene<S>, spellings: Spellings) -> Vec<Lens<S>> {
         let size = [scene.width, scene.height];
-        let lens =
-            |camera| Lens { extra_roundings: extra, ..Lens::new(camera, size, &self.convention) };
+        let lens = |camera| Lens { spellings, ..Lens::new(camera, size, &self.convention) };
         scene.cameras.iter().map(lens).collect()
     }
 
     /// All cameras as a spelling has them.
     fn spelled<S: Scalar>(&self, spelling: &Spelling) -> Vec<OneCamera<S>> {
         let scene = self.scene.map(S::from_f32);
-        let lenses = self.lenses(&scene, ExtraRoundings::NONE);
+        let lenses = self.lenses(&scene, Spellings::WRITTEN);
         let one = |(lens, v): (&Lens<S>, &SplatGradients<f32>)| {
             let forward = spelled::project(spelling, &scene.gaussians, lens, &self.convention);
             let v = v.map(Scalar::from_f32);
@@ -68,13 +66,13 @@ impl Case {
         lenses.iter().zip(&self.v).map(one).collect()
     }
 
-    /// The bounds, with so many roundings.
+    /// The bounds of programs of these spellings.
     fn bounds<M: Model>(
         &self,
-        extra: ExtraRoundings,
+        spellings: Spellings,
     ) -> (Vec<bounds::ProjectionBounds<M>>, bounds::ProjectionGradientBounds) {
         let scene = self.scene.map(Bounded::<M>::from_f32);
-        let lenses = self.lenses(&scene, extra);
+        let lenses = self.lenses(&scene, spellings);
         let (g, convention) = (&scene.gaussians, &self.convention);
         let forward = lenses.iter().map(|lens| bounds::project(g, lens, convention)).collect();
         let v: Vec<_> = self.v.iter().map(|v| v.map(Scalar::from_f32)).collect();
@@ -87,10 +85,11 @@ impl Case {
 fn every_spelling_has_the_oracles_numbers_in_f64() {
     for case in cases() {
         for spelling in &PRACTISED {
-            let (forward, sums) = case.bounds::<Extra<Ieee>>(spelling.extra_roundings);
+            let (forward, sums) =
+                case.bounds::<Extra<Ieee>>(Spellings::counted(spelling.extra_roundings));
             let found = case.spelled::<f64>(spelling);
             let scene = case.scene.map(f64::from);
-            let lenses = case.lenses(&scene, ExtraRoundings::NONE);
+            let lenses = case.lenses(&scene, Spellings::WRITTEN);
             for (((lens, v), (ours, theirs)), bounds) in
                 lenses.iter().zip(&case.v).zip(&found).zip(&forward)
             {
@@ -132,7 +131,8 @@ fn containment<M: Model>() {
         for (turn, spelling) in PRACTISED.iter().enumerate() {
             let mut of_spelling = Ratios::new();
             for case in cases() {
-                let (forward, sums) = case.bounds::<Extra<M>>(spelling.extra_roundings);
+                let (forward, sums) =
+                    case.bounds::<Extra<M>>(Spellings::counted(spelling.extra_roundings));
                 for (seed, luck) in
                     [Luck::Uniform, Luck::Ends, Luck::Up, Luck::Down].into_iter().enumerate()
                 {
@@ -196,8 +196,8 @@ fn a_covariance_formed_first_needs_its_roundings_for_a_needle_along_the_view() {
             };
             [error(0), error(1), error(2)].into_iter().fold(0.0, f64::max)
         };
-        let without = outside(case.bounds(ExtraRoundings::NONE));
-        let with = outside(case.bounds(spelling.extra_roundings));
+        let without = outside(case.bounds(Spellings::WRITTEN));
+        let with = outside(case.bounds(Spellings::counted(spelling.extra_roundings)));
         println!("{}: {without:.1e} bounds without roundings, {with:.1e} with", spelling.name);
         assert!(without > 10.0, "{}: {without} bounds without any", spelling.name);
         assert!(with <= 1.0, "{}: {with} bounds with its roundings", spelling.name);

@@ -7,7 +7,7 @@ use crate::judge::{
 };
 use crate::workloads::splat::stage::ProjectStage;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
-use splatcheck_reference::arithmetic::{Bounded, ElementBound, Model, Scalar, Truth};
+use splatcheck_reference::arithmetic::{Bounded, ElementBound, Extra, Model, Scalar, Truth};
 use splatcheck_reference::splat::Projections;
 use splatcheck_reference::splat::bounds::{ProjectionBounds, ProjectionGradientBounds};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,13 +21,17 @@ const CAMERA: usize = 12;
 /// What a conforming kernel may return for `project`.
 #[must_use]
 pub fn project(stage: &ProjectStage, arithmetic: Arithmetic) -> Expectation {
-    under!(arithmetic, forward(stage))
+    under!(arithmetic, spelled(stage))
 }
 
 /// What a conforming kernel may return for `project_backward`.
 #[must_use]
 pub fn project_backward(stage: &ProjectStage, arithmetic: Arithmetic) -> Expectation {
     under!(arithmetic, backward(stage))
+}
+
+fn spelled<M: Model>(stage: &ProjectStage) -> Expectation {
+    if stage.spellings.is_written() { forward::<M>(stage) } else { forward::<Extra<M>>(stage) }
 }
 
 /// Where roundings decide whether a Gaussian is culled, the kernel's own decision says what it must
@@ -98,7 +102,11 @@ fn backward<M: Model>(stage: &ProjectStage) -> Expectation {
         0 => vec![inputs.colors.channels() as usize],
         coefficients => vec![coefficients, 3],
     };
-    of_gradients::<M>(&stage.backward_bounds::<M>(), inputs.len(), sides)
+    let bounds = match stage.spellings.is_written() {
+        true => stage.backward_bounds::<M>(),
+        false => stage.backward_bounds::<Extra<M>>(),
+    };
+    of_gradients::<M>(&bounds, inputs.len(), sides)
 }
 
 /// The sums over cameras and over Gaussians, of which each has colours of these dimensions.

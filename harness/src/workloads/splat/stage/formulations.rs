@@ -19,11 +19,13 @@ pub struct JudgedAs {
     pub formulation: Formulation,
     /// Whether that stage's kernel may also return the image that it renders of its inputs.
     pub with_image: bool,
+    /// Whether the kernel is a stranger's, whose derivation of the projection is any standard one.
+    pub foreign: bool,
 }
 
 impl From<Formulation> for JudgedAs {
     fn from(formulation: Formulation) -> Self {
-        Self { formulation, with_image: false }
+        Self { formulation, ..Self::default() }
     }
 }
 

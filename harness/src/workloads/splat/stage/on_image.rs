@@ -2,7 +2,9 @@
 //! lies beside it, and it has no part in colours and opacities but that an opacity decides the radius.
 
 use crate::workloads::splat::case::Case;
-use splatcheck_reference::arithmetic::{Bounded, Extra, ExtraRoundings, Model, Scalar, Truth};
+use splatcheck_reference::arithmetic::{
+    Bounded, Extra, ExtraRoundings, Model, Scalar, Spellings, Truth,
+};
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::bounds::{self, ProjectionGradientBounds, Undecided};
 use splatcheck_reference::splat::{
@@ -122,7 +124,7 @@ impl ImageStage {
     /// The cameras over the oracle's scalar. A kernel computes the limits of x/z and y/z itself.
     fn lenses<S: Scalar>(&self) -> Vec<Lens<S>> {
         let lens = |camera: &Camera<f32>| Lens {
-            extra_roundings: self.extra_roundings,
+            spellings: Spellings::standard_and(self.extra_roundings),
             ..Lens::new(&camera.map(S::from_f32), self.size, &self.convention)
         };
         self.cameras.iter().map(lens).collect()

@@ -7,7 +7,7 @@ use splatcheck_gpu::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
     ProjectInputs, RasterGradients,
 };
-use splatcheck_reference::arithmetic::{Bounded, ExtraRoundings, Model, Scalar};
+use splatcheck_reference::arithmetic::{Bounded, Model, Scalar, Spellings};
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
 use splatcheck_reference::splat::convention::{Convention, FovClampGradient, NearRule};
 use splatcheck_reference::splat::rasterize::rasterize;
@@ -25,6 +25,8 @@ pub struct ProjectStage {
     pub inputs: ProjectBackwardInputs,
     /// Width and height of the image, pixels, where it is known.
     pub(in crate::workloads::splat) size: Option<[u32; 2]>,
+    /// Which programs the bounds hold: those of this repository's kernels, unless it is said.
+    pub(in crate::workloads::splat) spellings: Spellings,
 }
 
 impl ProjectStage {
@@ -59,7 +61,8 @@ impl ProjectStage {
         let RasterGradients { v_means2d, v_conics, v_opacities, v_colors } = gradients;
         let project = project_inputs(scene, &convention);
         let inputs = ProjectBackwardInputs { project, v_means2d, v_conics, v_opacities, v_colors };
-        Self { convention, inputs, size: Some([scene.width, scene.height]) }
+        let size = Some([scene.width, scene.height]);
+        Self { convention, inputs, size, spellings: Spellings::WRITTEN }
     }
 
     /// The stages from what a device gets: the convention's fields that they do not read are those
@@ -86,7 +89,7 @@ impl ProjectStage {
             w_eps: f64::from(constants.w_eps),
             ..Convention::inria()
         };
-        Self { convention, inputs: inputs.clone(), size: None }
+        Self { convention, inputs: inputs.clone(), size: None, spellings: Spellings::WRITTEN }
     }
 
     /// As [`Self::from_backward_inputs`], for the forward stage alone.
@@ -183,7 +186,7 @@ impl ProjectStage {
                 focal: camera.focal,
                 principal: camera.principal,
                 limits: [0, 1].map(|i| [camera.low[i], camera.high[i]]),
-                extra_roundings: ExtraRoundings::NONE,
+                spellings: self.spellings,
             };
             lens.map(S::from_f32)
         };

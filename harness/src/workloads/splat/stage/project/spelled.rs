@@ -3,7 +3,7 @@
 use super::ProjectStage;
 use crate::workloads::splat::stage::margins::Margins;
 use splatcheck_reference::arithmetic::{
-    Bounded, ElementBound, Extra, ExtraRoundings, Ieee, Model, Scalar, Truth,
+    Bounded, ElementBound, Extra, Ieee, Model, Scalar, Spellings, Truth,
 };
 use splatcheck_reference::splat::backward::project::ProjectionGradients;
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
@@ -23,10 +23,11 @@ impl ProjectStage {
     /// Runs each spelling in f32 and judges it by IEEE's bounds.
     #[must_use]
     pub fn spelled(&self, spellings: &[Spelling]) -> Vec<Margins> {
-        let without = self.bounds::<Ieee>(ExtraRoundings::NONE);
+        let without = self.bounds::<Ieee>(Spellings::WRITTEN);
         let margins = |spelling: &Spelling| {
             let found = self.found(spelling);
-            let with = self.bounds::<Extra<Ieee>>(spelling.extra_roundings).errors(&found);
+            let counted = Spellings::counted(spelling.extra_roundings);
+            let with = self.bounds::<Extra<Ieee>>(counted).errors(&found);
             let mut margins = Margins::default();
             for (with, without) in with.into_iter().zip(without.errors(&found)) {
                 margins.add(with, without);
@@ -46,9 +47,9 @@ impl ProjectStage {
         self.lenses().iter().zip(&self.gradients()).map(one).collect()
     }
 
-    fn bounds<M: Model>(&self, extra: ExtraRoundings) -> Bounds<M> {
+    fn bounds<M: Model>(&self, spellings: Spellings) -> Bounds<M> {
         let gaussians: Gaussians<Bounded<M>> = self.gaussians();
-        let counted = |lens| Lens { extra_roundings: extra, ..lens };
+        let counted = |lens| Lens { spellings, ..lens };
         let lenses: Vec<_> = self.lenses::<Bounded<M>>().into_iter().map(counted).collect();
         let (g, v, convention) = (&gaussians, self.gradients(), &self.convention);
         Bounds {
