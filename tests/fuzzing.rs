@@ -183,7 +183,7 @@ fn as_many_runs_are_foreseen_as_are_made() {
     };
     let foreseen: u64 = cases.iter().map(|case| contender.runs(case.as_ref(), &plan)).sum();
     let hooks = Hooks { policy: &plan, ..Hooks::new(&as_it_is) };
-    let all = views(cases.into_iter());
+    let all = views(cases);
     let reports = run_in_chunks((8, Share::Everyone), all, vec![contender], hooks);
     assert_eq!(reports.expect("the cases are legal")[0].runs(), foreseen, "what a bar counts to");
 }

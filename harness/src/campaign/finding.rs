@@ -164,8 +164,7 @@ impl Finding {
         // A stage that takes all views has jobs of the first alone.
         let view = if self.view == 0 { String::new() } else { format!("-v{}", self.view) };
         let (engine, stage, case) = (&self.engine, self.stage, self.case.name());
-        let [before, case] =
-            [&format!("{engine}-{stage}{setting}-{what}"), case].map(|text| plain(text));
+        let [before, case] = [&format!("{engine}-{stage}{setting}-{what}"), case].map(plain);
         if case == self.case.name().replace('.', "_") && case.len() <= LONGEST_NAME {
             return format!("{before}-{case}{view}");
         }

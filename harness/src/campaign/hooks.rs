@@ -287,7 +287,7 @@ mod tests {
         let workload = find("splat").expect("there");
         let typical = generator(workload.as_ref(), "typical").expect("a generator");
         let plan = Plan::new(workload, 1, &[typical]);
-        let (all, part) = (Setting::all(32), Part { few: false });
+        let (all, part) = (Setting::sweep(32), Part { few: false });
         let mut settings = BTreeMap::new();
         for index in 0..2 * CASES as u64 {
             let case = plan.tree(index).expect("no data needed").current();

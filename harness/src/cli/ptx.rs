@@ -47,8 +47,8 @@ use crate::manifest::{Manifest, Symbols};
 use crate::report::{Detail, Report};
 use crate::threads::{self, Pool};
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
-use crate::words::folder_name;
 use crate::verdict::Verdict;
+use crate::words::folder_name;
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
 

@@ -250,9 +250,7 @@ pub(super) fn contradicted(
 pub(super) fn right_and_wrong(weighing: &Weighing) -> String {
     let (wrong, right): (Vec<&Seen>, Vec<_>) =
         weighing.seen.iter().partition(|seen| seen.outside() > 0);
-    let shares = wrong.into_iter().map(|seen| {
-        elements(seen.outside(), seen.elements, seen.name)
-    });
+    let shares = wrong.into_iter().map(|seen| elements(seen.outside(), seen.elements, seen.name));
     let wrong = list(&shares.collect::<Vec<_>>());
     match &right[..] {
         [] => format!("wrong are {wrong}; no output is right"),

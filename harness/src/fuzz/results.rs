@@ -137,8 +137,8 @@ impl Results {
         if !record::is_one(&result) {
             return Ok(());
         }
-        let there = [report, result].into_iter().filter(|file| file.is_file());
-        there.map(|file| reproducer::move_aside(folder, &file)).collect()
+        let mut there = [report, result].into_iter().filter(|file| file.is_file());
+        there.try_for_each(|file| reproducer::move_aside(folder, &file))
     }
 
     /// Writes the result file and the text report into `folder`; the report names findings in `shown`.

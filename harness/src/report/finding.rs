@@ -1,8 +1,8 @@
 //! The findings of a report in words: one fault once, however many engines, reductions and outputs show it.
 
-use crate::words::{count, count_of, shell_word};
 use crate::campaign::{EngineReport, Fault, Finding, FindingPlace, findings_by_fault};
 use crate::diagnosis::Diagnosis;
+use crate::words::{count, count_of, shell_word};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -14,9 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 use std::sync::Arc;
 
-/// Words of the runs of one kernel that are kept to be made again, and of those that are: the largest are
-/// left out.
+/// Words of the runs of one kernel that are kept to be made again: the largest are left out.
 const WORDS: usize = 16 << 20;
+/// Words of the runs that are made again, times the hypotheses that are tested on each: the oracle computes so
+/// many, which takes seconds.
+const EFFORT: usize = WORDS / 8;
 /// Failing runs on which all hypotheses are tested: on others those that explained one of these.
 const MOST_IN_FULL: usize = 4;
 
@@ -125,7 +127,10 @@ impl Explained {
             1 => "1 failing run was".to_owned(),
             more => format!("{more} failing runs were"),
         };
-        Some(diagnosis.with_line(format!("{runs} not made again to test it: the cases are large")))
+        Some(
+            diagnosis
+                .with_line(format!("{runs} not made again to test it: they are many or large")),
+        )
     }
 }
 
@@ -156,7 +161,7 @@ impl Judge<'_, '_> {
     /// What explains all failing runs of a kernel, which come in order of their size.
     fn explained(&mut self, stage: Stage, runs: &Runs) -> Explained {
         let mut explained = Explained { left_out: runs.left_out, ..Explained::default() };
-        let mut effort = Effort::of(WORDS);
+        let mut effort = Effort::of(EFFORT);
         let mut begin = 0;
         for _ in 0..MOST_IN_FULL {
             let Some(first) = runs.kept.get(begin) else { break };

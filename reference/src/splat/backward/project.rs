@@ -15,8 +15,8 @@
 //! * The conic: the quotients' derivatives multiplied out, as here; -S^-1 G S^-1 (Giles 2008, section 2.2.3),
 //!   with the inverse by the adjugate or by elimination; and by automatic differentiation, in reverse, of
 //!   (c/d, -b/d, a/d) or of the adjugate times 1/d. These first have the gradient by the determinant,
-//!   v_d = -(c v_a - b v_b + a v_c)/d^2, and by the quotient rule add c v_d to v_c/d: the terms a c v_c/d^2
-//!   and v_c/d of that sum are not among those of -b^2 v_c/d^2, which it equals.
+//!   `v_d = -(c v_a - b v_b + a v_c)/d^2`, and by the quotient rule add `c v_d` to `v_c/d`: the terms
+//!   `a c v_c/d^2` and `v_c/d` of that sum are not among those of `-b^2 v_c/d^2`, which it equals.
 //! * The covariance: as the product of its root, or formed in world or camera axes, from M or from
 //!   R(q) diag(s^2) R(q)^T.
 //! * The quaternion: normalized before R(q) or not, when the gradient by |q|^2 takes the place of the

@@ -20,8 +20,8 @@ pub(super) struct Case {
 
 /// A number over some powers of two, either sign.
 fn number(random: &mut Random) -> f32 {
-    let exponent = random.within(-4.0, 4.0).floor();
-    random.within(-1.0, 1.0) * exponent.exp2()
+    let scale = [0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
+    random.within(-1.0, 1.0) * one_of(random, &scale)
 }
 
 /// 0 as often as not.
@@ -115,6 +115,7 @@ fn scales(random: &mut Random) -> [f32; 3] {
 }
 
 /// Straight, turned by a right angle about its axis, or turned by a little, moved or not.
+#[expect(clippy::cast_possible_truncation, reason = "what a program is given")]
 fn camera(random: &mut Random, size: [u32; 2]) -> Camera<f32> {
     let (s, c) = one_of(random, &[(0.0, 1.0), (1.0, 0.0), (0.28, 0.96), (0.6, 0.8)]);
     let about_z = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]];

@@ -1,4 +1,4 @@
-//! Automatic differentiation in reverse, as PyTorch and JAX do it: a program's operations are written on a
+//! Automatic differentiation in reverse, as `PyTorch` and JAX do it: a program's operations are written on a
 //! tape, which is read from the end.
 
 use crate::arithmetic::{Arith, Scalar};
