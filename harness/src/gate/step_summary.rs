@@ -54,8 +54,8 @@ pub fn step_summary(summary: &Summary) -> String {
         }
         for beyond in &engine.beyond {
             let place = place(&plain(&engine.id), &beyond.stage, &beyond.reduction);
-            let (runs, reason) = (beyond.runs, plain(&beyond.reason));
-            let _ = writeln!(text, "- not in the plan: {place}: {runs} runs: {reason}");
+            let (runs, reason) = (count(beyond.runs, "run"), plain(&beyond.reason));
+            let _ = writeln!(text, "- not in the plan: {place}: {runs}: {reason}");
         }
     }
     text.push('\n');
@@ -87,12 +87,12 @@ fn finding_text(all: &[(&EngineSummary, &FindingSummary)]) -> String {
     }
     others.push(String::new());
     format!(
-        "<details open><summary>{}: {}{reduction}, warp size {} ({} runs)</summary>\n\n\
+        "<details open><summary>{}: {}{reduction}, warp size {} ({})</summary>\n\n\
          ```text\n{}\ncase {}, camera {}\n{}{}```\n\n</details>\n\n",
         plain(&engine.id),
         finding.stage,
         engine.lane_width,
-        finding.runs,
+        count(finding.runs, "run"),
         finding.lines().replace("```", "'''"),
         finding.case,
         finding.camera,
