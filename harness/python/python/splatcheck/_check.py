@@ -323,7 +323,7 @@ def _one(kernel: _Kernel, case: Case, layout: str, result: Result) -> Finding | 
             words = f"right with contiguous inputs, wrong with inputs {layout}: {found.message}"
             found = Finding(case, "layout", words, found.error)
     if judged is not None:
-        result.judged += judged.elements > 0
+        result.judged += judged.elements + judged.zeros > 0
         result.elements += judged.elements
         result.disagree += judged.disagree
         result.inconclusive += judged.inconclusive
