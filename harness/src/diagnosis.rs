@@ -16,7 +16,7 @@
 //! some outputs or columns as a whole, then a change of single elements. Of equals the simplest is named,
 //! which comes first in the order of trial, and the others that the data cannot tell from it are listed.
 //! Where no hypothesis explains everything, two or three that each explain whole columns may do so
-//! together; else it is said that none does, and how far the closest comes.
+//! together; else the report says that none does, and how far the closest comes.
 
 mod change;
 mod measured;

@@ -98,12 +98,11 @@ pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>
     let mut reports = Vec::new();
     let part = Part { few: cases.count() < MANY };
     // A trained scene would take the emulator hours.
-    let beside = match plan.subject {
-        Subject::Scene(_) => None,
-        Subject::Campaign { .. } | Subject::Case(_) => Some(&plan.beside[..]),
+    let beside: &[Found] = match plan.subject {
+        Subject::Scene(_) => &[],
+        Subject::Campaign { .. } | Subject::Case(_) => &plan.beside,
     };
-    let beside = beside.filter(|engines| !engines.is_empty());
-    let beside = beside.map(|engines| (engines, &part as &dyn Policy));
+    let beside = (!beside.is_empty()).then_some((beside, &part as &dyn Policy));
     let lots = at_once(&plan.engines)?.map(|engines| (engines, policy)).chain(beside);
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);

@@ -130,8 +130,8 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// What was looked for in vain: nothing where engines were `named`, since a name that is not here is
-    /// an error of [`Self::select`]; else the classes without an engine, and all that is missing.
+    /// What was looked for and not found: nothing where engines were `named`, since a name that is not found
+    /// is an error of [`Self::select`]; else the classes without an engine, and all that is missing.
     #[must_use]
     pub fn in_vain(&self, named: bool) -> Vec<Missing> {
         if named {

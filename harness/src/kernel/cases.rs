@@ -77,7 +77,7 @@ pub(super) struct Cases {
     contract: Contract,
     rules: KernelRules,
     channels: Option<u32>,
-    /// Whether a generator draws from files that are not here.
+    /// Whether a generator draws from files that are missing.
     without_files: bool,
     /// What was not exercised, in words.
     pub(super) without: Vec<String>,
@@ -169,7 +169,7 @@ impl Cases {
 
     /// Says how many of those that were to be drawn are judged, where they are not all.
     pub(super) fn count(&self) -> Counted {
-        // Only a generator whose files are not here draws nothing.
+        // A generator draws nothing only where its files are missing.
         let drawn = if self.without_files { self.all_drawn().count() as u64 } else { self.drawn };
         Counted { wanted: self.drawn, drawn }
     }

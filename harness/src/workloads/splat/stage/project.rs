@@ -25,7 +25,7 @@ pub struct ProjectStage {
     pub inputs: ProjectBackwardInputs,
     /// Width and height of the image, pixels, where it is known.
     pub(in crate::workloads::splat) size: Option<[u32; 2]>,
-    /// Which programs the bounds hold: those of this repository's kernels, unless it is said.
+    /// Which programs the bounds hold: those of this repository's kernels by default.
     pub(in crate::workloads::splat) spellings: Spellings,
 }
 
