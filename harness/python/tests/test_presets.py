@@ -101,6 +101,15 @@ def test_a_jax_kernel_from_scene_to_gradients(preset, module, function, bug, sce
     assert wrong.verdict == "disagree", f"{bug} is not found: {wrong}"
 
 
+def test_a_right_jax_kernel_has_no_element_outside_its_bounds(monkeypatch):
+    """Drawn scenes, some of whose gradients are sums of terms that cancel in the reals: no automatic
+    differentiation loses there more than its bound."""
+    pytest.importorskip("jax", reason="NOT EXERCISED: jax is not installed")
+    right = kernel("inria_full", "rasterize_gaussians", monkeypatch)
+    result = splatcheck.check(right, preset="inria", level="full", corpus=None, count=24, layouts=False)
+    assert result.disagree == 0 and not result.findings and result.judged == 24, result
+
+
 LEVELS = [
     *((preset, level) for preset in ("gsplat-1.5", "gsplat-main") for level in ("raster", "project", "project-backward")),
     ("gsplat-1.5", "full"),

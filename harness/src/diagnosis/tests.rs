@@ -95,7 +95,7 @@ fn garbage_is_not_explained() {
     assert!(!found.explained, "wide bounds hold the truth as well: {found:?}");
     assert!(found.headline.starts_with("no known fault: none of "), "{found:?}");
     let outputs = found.outputs.as_deref();
-    assert_eq!(outputs, Some("wrong are 6 of the 6 elements of v_a; all of v_b is right"));
+    assert_eq!(outputs, Some("all 6 elements of v_a are wrong; all of v_b is right"));
 }
 
 #[test]

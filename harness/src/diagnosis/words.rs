@@ -107,6 +107,7 @@ fn subject(weighing: &Weighing, candidate: &Candidate) -> String {
 fn elements(some: usize, all: usize, output: &str) -> String {
     match (some, all) {
         (1, 1) => format!("the one element of {output}"),
+        (some, all) if some == all => format!("all {all} elements of {output}"),
         (some, all) => format!("{some} of the {all} elements of {output}"),
     }
 }
@@ -250,13 +251,14 @@ pub(super) fn contradicted(
 pub(super) fn right_and_wrong(weighing: &Weighing) -> String {
     let (wrong, right): (Vec<&Seen>, Vec<_>) =
         weighing.seen.iter().partition(|seen| seen.outside() > 0);
+    let verb = if matches!(&wrong[..], [one] if one.outside() == 1) { "is" } else { "are" };
     let shares = wrong.into_iter().map(|seen| elements(seen.outside(), seen.elements, seen.name));
     let wrong = list(&shares.collect::<Vec<_>>());
     match &right[..] {
-        [] => format!("wrong are {wrong}; no output is right"),
+        [] => format!("{wrong} {verb} wrong; no output is right"),
         right => {
             let names: Vec<_> = right.iter().map(|seen| seen.name.to_owned()).collect();
-            format!("wrong are {wrong}; all of {} is right", list(&names))
+            format!("{wrong} {verb} wrong; all of {} is right", list(&names))
         }
     }
 }

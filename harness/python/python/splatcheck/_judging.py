@@ -114,12 +114,13 @@ def message(
     diagnosis: list[str],
 ) -> str:
     """What is said of outputs that disagree: first what the kernel may have got wrong."""
-    share = judged.disagree / judged.elements
+    total = judged.elements + judged.zeros
+    share = judged.disagree / total
     lines = diagnosis[:1] and [_sentence(diagnosis[0])]
     lines += [
         f"Outputs are outside their bounds: {_subject(case, model)}",
         "",
-        f"Elements outside their bounds: {judged.disagree} / {judged.elements} ({share:.1%})",
+        f"Elements outside their bounds: {judged.disagree} / {total} ({share:.1%})",
     ]
     if judged.worst is not None:
         worst = judged.worst

@@ -17,9 +17,11 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
             "in_front | S::from_f64(convention.far).less(depth)", // Far
             "let left_out = culled | !zero.less(dets[1]);", // Determinant
             "let root = (sharp / blurred).root_above(0.0);", // SharpDeterminant
+            // Whose roundings the bound has: no value depends on it.
+            "if (b.less(a), (-b).less(a)) == (Truth::Always, Truth::Always) {",
             "limited[i] = slope.less(low) | high.less(slope);", // SlopeLow, SlopeHigh
             "let within = high.min(low.max(slope));",      // the same two
-            "out.copy_from_slice(&each(sh::unclamped_again(values, d, eye.extra), |c| c.max(zero)));", // Color
+            "c.max(zero)",                                 // Color
         ],
     ),
     (
