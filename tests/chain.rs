@@ -126,7 +126,7 @@ fn a_finding_is_replayed_with_the_image_that_it_was_made_from() {
     let finding = report.findings.first().expect("it disagrees");
     let words = finding.case.describe(finding.stage, 0);
     assert!(
-        words.ends_with("chain own") && words.starts_with("1 Gaussians"),
+        words.ends_with("chain own") && words.starts_with("1 Gaussian,"),
         "made small: {words}"
     );
     let folder = tempfile::tempdir().expect("a folder");
@@ -160,10 +160,10 @@ fn nothing_goes_on_from_a_forward_pass_that_disagrees() {
     let told = report.unsupported.values().any(|reason| reason.starts_with("--chain own: "));
     assert!(told, "{:?}", report.unsupported);
     let summary = {
-        let conclusion =
-            Gate::default().conclude(&Evidence::new(std::slice::from_ref(&report), &[]));
+        let evidence = Evidence::new(std::slice::from_ref(&report), &[]);
+        let conclusion = Gate::default().conclude(&evidence);
         let files = vec![vec!["out/it.safetensors".to_owned(); report.findings.len()]];
-        Summary::new(&Gate::default(), &conclusion, &[report], &[], &files)
+        Summary::new(&Gate::default(), &conclusion, &evidence, &files)
     };
     let (json, xml) = (summary.json(), junit(&summary));
     assert!(json.contains("\"chain\": \"own\""), "{json}");

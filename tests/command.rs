@@ -127,6 +127,12 @@ fn every_engine_agrees_on_the_corpus_at_every_setting() {
     println!("{}", said.out);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(is_empty(folder.path()), "nothing failed, but something was written");
+    // The CUDA kernels are among them, and the report says with which part of the runs.
+    for engine in ["\nemulator ", "\nemulator-fast "] {
+        assert!(said.out.contains(engine), "no row of{engine}: {}", said.out);
+    }
+    let part = "CUDA kernels: on emulator and emulator-fast; each case with one reduction";
+    assert!(said.out.contains(part), "{}", said.out);
 }
 
 /// A reproducer of a stage of the two cameras' scene.
@@ -218,4 +224,129 @@ fn colours_are_for_terminals_and_for_nobody_who_has_said_no() {
     let (forced, none) = (told("CLICOLOR_FORCE", "1"), told("NO_COLOR", "1"));
     assert!(forced.starts_with("\u{1b}[1m\u{1b}[32magree:\u{1b}[0m 2 engines"), "{forced:?}");
     assert!(none.starts_with("agree: 2 engines"), "{none:?}");
+}
+
+#[test]
+fn what_every_command_has_may_stand_in_front_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let rest = ["--engine", "emulator", "--reduction", "atomic", "--case", &case];
+    let front = say(folder.path(), &[&["-q", "check"], &rest[..]].concat());
+    let behind = say(folder.path(), &[&["check", "-q"], &rest[..]].concat());
+    assert_eq!((front.code, &front.out), (Some(0), &behind.out), "{front:?}");
+}
+
+#[test]
+fn a_quiet_campaign_says_nothing_of_its_progress() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fuzz = ["fuzz", "--engine", "emulator", "--cases", "3"];
+    let quiet = say(folder.path(), &[&fuzz[..], &["-q"]].concat());
+    assert_eq!((quiet.code, quiet.err.as_str()), (Some(0), ""), "{quiet:?}");
+    let usual = say(folder.path(), &fuzz);
+    assert!(usual.err.starts_with("3 cases (") && usual.err.contains(" runs ("), "{usual:?}");
+}
+
+/// The report says what must be known; a log is for those who ask for it, and its colours for terminals.
+#[test]
+fn there_is_no_log_unless_it_is_asked_for() {
+    let kernels = root().join("gpu/tests/kernels");
+    let [ptx, manifest] = ["gsplat_backward_racy.ptx", "gsplat_backward.toml"]
+        .map(|name| kernels.join(name).display().to_string());
+    let case = root().join("corpora/splat/large-over-many-tiles.toml").display().to_string();
+    let args = ["ptx", &ptx, "--manifest", &manifest, "--case", &case, "--schedule", "random"];
+    let logged = |more: &[&str], variable: Option<(&str, &str)>| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = splatcheck();
+        command.env_remove("RUST_LOG").env_remove("SPLATCHECK_LOG").envs(variable);
+        let command = command.args(args).args(more).current_dir(folder.path());
+        let output = command.output().expect("it starts");
+        assert_eq!(output.status.code(), Some(1), "it has a race");
+        String::from_utf8(output.stderr).expect("text")
+    };
+    for more in [&[][..], &["--quiet"]] {
+        assert_eq!(logged(more, None), "", "{more:?}");
+    }
+    for (more, variable) in [
+        (&["--verbose"][..], None),
+        (&[], Some(("RUST_LOG", "warn"))),
+        (&["-q"], Some(("SPLATCHECK_LOG", "warn"))),
+    ] {
+        let log = logged(more, variable);
+        assert!(log.contains("WARN") && !log.contains('\u{1b}'), "{more:?} {variable:?}: {log:?}");
+    }
+}
+
+#[test]
+fn a_generator_without_its_files_is_said_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for more in [&["--time", "60s"][..], &["--cases", "3"], &["--cases", "3", "--command", "true"]]
+    {
+        let mut command = splatcheck();
+        command.args(["fuzz", "--generator", "window"]).args(more).current_dir(folder.path());
+        if !more.contains(&"--command") {
+            command.args(["--engine", "emulator"]);
+        }
+        let start = std::time::Instant::now();
+        let output = command.env("SPLATCHECK_DATA", "/nowhere").output().expect("it starts");
+        assert!(start.elapsed().as_secs() < 30, "{more:?} took {:?}", start.elapsed());
+        let err = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {err}");
+        assert!(
+            err.contains("--generator window") && err.contains("SPLATCHECK_DATA"),
+            "{more:?}: {err}"
+        );
+    }
+    assert!(is_empty(folder.path()), "a refused command left something behind");
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_in_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for args in [
+        &["schedules", "--seeds", "0"][..],
+        &["schedules", "--jobs", "0"],
+        &["fuzz", "--settings", "-1"],
+        &["ptx", "k.ptx", "--kernel", "k", "--cases", "0"],
+        &["check", "--schedule", "random", "--schedules", "0"],
+    ] {
+        refuses(folder.path(), args, &["expected a whole number from 1 on"]);
+    }
+}
+
+#[test]
+fn files_to_be_written_are_looked_at_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let case = here.join("case.toml");
+    fs::copy(root().join("corpora/splat/tile-corner.toml"), &case).expect("copied");
+    let before = fs::read(&case).expect("there");
+    fs::create_dir(here.join("page.md")).expect("made");
+    let check = ["check", "--engine", "emulator", "--case", "case.toml", "--step-summary"];
+    for (page, words) in [
+        ("case.toml", &["--step-summary case.toml", "holds something already"][..]),
+        ("page.md", &["--step-summary page.md", "is a folder"]),
+        ("no/page.md", &["--step-summary no/page.md", "there is no folder no"]),
+    ] {
+        refuses(here, &[&check[..], &[page]].concat(), words);
+    }
+    assert_eq!(fs::read(&case).expect("there"), before, "Markdown is in the case");
+    refuses(here, &["report", "nope.json"], &["error: nope.json: cannot open"]);
+    refuses(here, &["merge", "a", "--output", ""], &["--output"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_no_report_can_name_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let case = root().join("corpora/splat/tile-corner.toml");
+    let mut command = splatcheck();
+    command.args(["check", "--engine", "emulator", "--case"]).arg(&case).arg("--out");
+    let output = command.arg(OsStr::from_bytes(b"o\xff")).current_dir(folder.path()).output();
+    let output = output.expect("it starts");
+    let err = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("--out") && err.contains("no UTF-8 text"), "{err}");
+    assert!(is_empty(folder.path()), "something was written");
 }

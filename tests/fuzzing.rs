@@ -3,9 +3,9 @@
 use splatcheck::campaign::{
     Contender, Finding, Hooks, Observer, Policy, Share, as_it_is, run_in_chunks,
 };
-use splatcheck::cli::reproducer;
+use splatcheck::cli::reproducer::Reproducers;
 use splatcheck::fuzz::{Plan, Shard};
-use splatcheck::workload::Case;
+use splatcheck::workload::{Case, views};
 use splatcheck::workloads::splat::Splat;
 use splatcheck::workloads::splat::files::case_file;
 use splatcheck_gpu::Setting;
@@ -23,7 +23,7 @@ const FOLDER: &str = "SPLAT_TESTS_KILLED_IN";
 
 /// Writes every finding and says so on standard output. Every case is a kind of its own.
 struct Announcer {
-    folder: PathBuf,
+    reproducers: Reproducers,
 }
 
 impl Policy for Announcer {
@@ -40,8 +40,8 @@ impl Observer for Announcer {
     fn done(&self, _: u64) {}
 
     fn found(&self, finding: &Finding, _: bool) {
-        let path = reproducer::write(&self.folder, &mut finding.clone(), None)
-            .expect("the folder is writable");
+        let path = self.reproducers.write(&mut finding.clone(), None);
+        let path = path.expect("the folder is writable");
         let mut out = std::io::stdout();
         writeln!(out, "FOUND {path}").expect("someone listens");
         out.flush().expect("someone listens");
@@ -52,7 +52,8 @@ impl Observer for Announcer {
 #[test]
 fn victim() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let watch = Announcer { folder: folder.into() };
+    let reproducers = Reproducers::begin(Path::new(&folder), "fuzz", None);
+    let watch = Announcer { reproducers: reproducers.expect("the folder is empty") };
     let plan = Plan::new(Arc::new(Splat(Some(Profile::Inria))), 4, &[]);
     let contender = Contender {
         id: "mirror".to_owned(),
@@ -167,4 +168,22 @@ fn any_number_of_jobs_gives_the_same_findings() {
             assert!(one.get(name) == Some(bytes), "{jobs} jobs: {name} has other bytes");
         }
     }
+}
+
+#[test]
+fn as_many_runs_are_foreseen_as_are_made() {
+    let plan = Plan::new(Arc::new(Splat(Some(Profile::Inria))), 4, &[]);
+    let cases: Vec<_> = (0..20).filter_map(|i| Some(plan.tree(i)?.current())).collect();
+    let contender = Contender {
+        id: "mirror".to_owned(),
+        emulation: None,
+        engine: Box::new(Mirror::new(8, Defect::None)),
+        stages: vec![RASTERIZE_BACKWARD],
+        settings: Setting::all(8),
+    };
+    let foreseen: u64 = cases.iter().map(|case| contender.runs(case.as_ref(), &plan)).sum();
+    let hooks = Hooks { policy: &plan, ..Hooks::new(&as_it_is) };
+    let all = views(cases.into_iter());
+    let reports = run_in_chunks((8, Share::Everyone), all, vec![contender], hooks);
+    assert_eq!(reports.expect("the cases are legal")[0].runs(), foreseen, "what a bar counts to");
 }

@@ -4,7 +4,8 @@ use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
 use splatcheck::campaign::{EngineReport, Finding};
 use splatcheck::engines::Missing;
 use splatcheck::gate::{
-    Conclusion, Evidence, FailOn, Gate, KnownFailure, KnownFailures, Summary, junit, step_summary,
+    Conclusion, Evidence, FailOn, Gate, KnownFailure, KnownFailures, Provenance, Role, SourceFile,
+    Summary, junit, step_summary,
 };
 use splatcheck::verdict::Verdict;
 use splatcheck_gpu::{Reduction, Setting};
@@ -31,17 +32,33 @@ fn gate(failures: Vec<KnownFailure>) -> Gate {
     Gate { known: KnownFailures { failures }, ..Gate::default() }
 }
 
+/// Something that the command promises and that is not here.
 fn missing() -> Missing {
-    let [candidate, reason] = ["cuda", "no libcuda"].map(str::to_owned);
-    Missing { candidate, reason, advice: None, lost: false }
+    let [candidate, reason] = ["the CUDA kernels", "no libcuda"].map(str::to_owned);
+    Missing { candidate, reason, advice: None, lost: false, promised: true }
 }
 
 fn summary(gate: &Gate, reports: &[EngineReport], missing: &[Missing]) -> (Conclusion, Summary) {
-    let conclusion = gate.conclude(&Evidence::new(reports, missing));
+    let evidence = Evidence::new(reports, missing);
+    let conclusion = gate.conclude(&evidence);
     let file = |report: &EngineReport| vec!["out/it.safetensors".to_owned(); report.findings.len()];
     let files: Vec<_> = reports.iter().map(file).collect();
-    let summary = Summary::new(gate, &conclusion, reports, missing, &files);
+    let summary = Summary::new(gate, &conclusion, &evidence, &files);
     (conclusion, summary)
+}
+
+/// What a report of a kernel may be of.
+fn provenance() -> Provenance {
+    let run = Provenance {
+        entry_points: vec!["k_1".to_owned()],
+        files: vec![SourceFile::new(Role::Program, "a/k.ptx", b"abc")],
+        command: vec!["ptx".to_owned(), "a/k.ptx".to_owned()],
+        seed: Some(7),
+        date: Some("2026-11-25T23:00:00Z".to_owned()),
+        ..Provenance::of("k_1 of a/k.ptx")
+    };
+    let left_out = "NOT EXERCISED: 10 cases with another number of channels than 3".to_owned();
+    run.told(&["rasterize_backward is k_1".to_owned()], &[left_out])
 }
 
 #[test]
@@ -90,6 +107,7 @@ fn a_known_failure_that_passes_again_fails_the_run() {
         faults: Vec::new(),
         excused: Vec::new(),
         gaps: Vec::new(),
+        observed: false,
     };
     assert_eq!(conclusion, agrees, "not here");
 }
@@ -100,7 +118,12 @@ fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
     // Sums that may overflow have no finite bound; an image without Gaussians has no gradients.
     for (case, missing, verdict, words) in [
         ("empty", vec![], FailOn::NotExercised, "nothing was compared"),
-        ("tile-corner", vec![missing()], FailOn::NotExercised, "cuda was not exercised"),
+        (
+            "tile-corner",
+            vec![missing()],
+            FailOn::NotExercised,
+            "the CUDA kernels were not exercised: no libcuda",
+        ),
     ] {
         let reports = [judged(Defect::None, case)];
         assert_eq!(
@@ -112,7 +135,12 @@ fn fail_on_adds_what_is_neither_agreement_nor_disagreement() {
             fail_on(verdict).conclude(&Evidence::new(&reports, &missing)).reasons.join("; ");
         assert!(reasons.contains(words), "{case}: {reasons}");
     }
-    let mut reports = [judged(Defect::None, "tile-corner")];
+    let reports = [judged(Defect::None, "tile-corner")];
+    let not_found = [Missing { promised: false, ..missing() }];
+    let gate = fail_on(FailOn::NotExercised);
+    let reasons = gate.conclude(&Evidence::new(&reports, &not_found)).reasons.join("; ");
+    assert!(!reasons.contains("CUDA"), "what nobody asked for: {reasons}");
+    let mut reports = reports;
     let row = reports[0].rows.values_mut().next().expect("a stage ran");
     row.runs = [(Verdict::Inconclusive, 3)].into();
     assert_eq!(
@@ -148,6 +176,50 @@ fn junit_says_what_failed_what_was_skipped_and_why() {
 }
 
 #[test]
+fn the_suites_of_two_kernels_have_different_names_and_say_what_they_are_of() {
+    let reports = [judged(Defect::None, "tile-corner")];
+    let (_, summary) = summary(&Gate::default(), &reports, &[missing()]);
+    let run = provenance();
+    let other = Provenance { subject: "k_2 of a/k.ptx".to_owned(), ..run.clone() };
+    let [one, other] = [run, other].map(|run| {
+        let xml = junit(&summary.clone().of(run));
+        Report::deserialize(xml.as_bytes()).expect("it is JUnit XML")
+    });
+    let names = |report: &Report| -> Vec<(String, String)> {
+        let cases = |suite: &quick_junit::TestSuite| -> Vec<(String, String)> {
+            let class = |case: &quick_junit::TestCase| {
+                case.classname.as_ref().map(|class| class.as_str().to_owned())
+            };
+            let name = |case| (class(case).unwrap_or_default(), case.name.as_str().to_owned());
+            suite.test_cases.iter().map(name).collect()
+        };
+        report.test_suites.iter().flat_map(cases).collect()
+    };
+    let (one_names, other_names) = (names(&one), names(&other));
+    assert_eq!(one_names[0].0, "k_1 of a/k.ptx: mirror", "the kernel and the engine");
+    assert!(one_names.iter().all(|name| !other_names.contains(name)), "{one_names:?}");
+    let left_out = "10 cases with another number of channels than 3";
+    assert!(one_names.iter().any(|(_, name)| name == left_out), "{one_names:?}");
+    let facts: Vec<_> =
+        one.test_suites[0].properties.iter().map(|p| p.value.as_str().to_owned()).collect();
+    for fact in ["splatcheck ptx a/k.ptx", "7", "2026-11-25T23:00:00Z", "k_1"] {
+        assert!(facts.iter().any(|known| known == fact), "no {fact}: {facts:?}");
+    }
+}
+
+#[test]
+fn names_that_xml_has_no_characters_for_leave_it_well_formed() {
+    let reports = [judged(Defect::LostLane(0), "tile-corner")];
+    let (_, mut summary) = summary(&Gate::default(), &reports, &[]);
+    summary.engines[0].findings[0].case = "a\u{FFFE}\u{FFFF}\u{0}\u{1b}[2mb".to_owned();
+    let xml = junit(&summary);
+    // Char of XML 1.0, section 2.2.
+    let is_char = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..);
+    assert!(xml.chars().all(is_char), "{xml:?}");
+    assert!(xml.contains("case a\u{FFFD}\u{FFFD}"), "{xml}");
+}
+
+#[test]
 fn a_known_failure_is_skipped_with_its_reason() {
     let report = judged(Defect::LostLane(0), "tile-corner");
     let gate = gate(vec![known(&report, &report.findings[0])]);
@@ -171,7 +243,8 @@ fn json_and_markdown_hold_the_report() {
     assert_eq!(element["value"], "NaN", "JSON has no NaN");
     assert_eq!(json["pass"], false, "the result");
     assert_eq!(json["engines"][0]["rows"][2]["runs"]["disagree"], 1, "the counts");
-    insta::assert_snapshot!(step_summary(&summary));
+    let page = step_summary(&summary.of(provenance()));
+    insta::assert_snapshot!(page.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
 #[test]

@@ -178,6 +178,7 @@ fn the_text_of_a_report() {
         reason: reason.to_owned(),
         advice: None,
         lost: reason == died,
+        promised: false,
     });
     let report = Report::new(&reports, &missing, &files);
     let [verdict, engines, rows] =

@@ -87,7 +87,7 @@ fn any_number_of_parts_is_the_whole() {
         assert!(text.contains("14 cases, "), "{text}");
         // One Gaussian is enough to lose a channel of, also in a list as long as a batch.
         let mut sizes = text.lines().filter(|line| line.starts_with("  case "));
-        let small = sizes.all(|line| line.contains(": 1 Gaussians, "));
+        let small = sizes.all(|line| line.contains(": 1 Gaussian, "));
         assert!(small || defect != Defect::LostChannel(0), "not made small: {text}");
         for of in 1..=3 {
             let parts = fuzz_in_parts(defect, of, around.path());

@@ -1,13 +1,17 @@
 //! Kernels made wrong on purpose die, and the right ones go through the same procedure without being accused.
 
-use splatcheck::mutants::class::{Class, classes};
+use splatcheck::mutants::class::{Class, classes, named};
+use splatcheck::mutants::emulated::Emulated;
 use splatcheck::mutants::matrix::{Budget, emulated};
 use splatcheck::mutants::table::{conclusion, summary};
 use splatcheck::mutants::{Language, Mutant, read_mutants};
-use splatcheck::workload::{AnyCase, Workload};
+use splatcheck::workload::{AnyCase, Draw, Workload};
 use splatcheck::workloads::grid::Grids;
 use splatcheck::workloads::scatter::Scatter;
 use splatcheck::workloads::splat::Splat;
+use splatcheck_emulator::Schedule;
+use splatcheck_gpu::Reduction;
+use splatcheck_gpu::artifact::{self, Architecture, Artifact};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{corpus, root};
@@ -71,6 +75,25 @@ fn cuda_mutants_of_grid_encodings_die_on_the_emulator_and_right_kernels_do_not()
     // What these do not show, no mutant needs.
     classes.retain(|class| ["corpus", "fields"].contains(&class.name));
     die(&mutants(&Grids), &classes, budget);
+}
+
+/// A case on which the right kernel executes more than a mutant may at first: nobody dies of that.
+#[test]
+fn a_right_kernel_that_needs_many_instructions_is_not_killed() {
+    let sizes = Scatter.generators().into_iter().find(|generator| generator.name == "sizes");
+    let draw = Draw { lane_width: 32, turn: 59 };
+    let drawn = Scatter.draw(sizes.expect("it is there"), draw, 0, 59).expect("it needs no files");
+    let class = named(vec![drawn.current()]).expect("sums can be made");
+    let block = |kernel: &Artifact| {
+        let usual = (kernel.architecture, kernel.fast_math) == (Architecture::Compute75, false);
+        kernel.stage == "scatter" && kernel.reduction == Some(Reduction::Block) && usual
+    };
+    let kernels = artifact::all().into_iter().filter(block);
+    let opened = kernels.map(|kernel| Emulated::new(kernel, None).expect("it is built in"));
+    let trial = class.trials.first().expect("one case");
+    let mut right = opened.into_iter().find(|kernel| kernel.takes(trial)).expect("one takes it");
+    let caught = right.run_in_turn(trial, &Schedule::lockstep(), 0).expect("it runs");
+    assert!(caught.is_none(), "{}: {caught:?}", trial.name());
 }
 
 /// Runs them: all die but the equivalent ones, and no right kernel does.

@@ -176,15 +176,17 @@ fn sums_without_float_atomics_have_the_same_bits_under_every_schedule() {
 }
 
 #[test]
-fn sums_beyond_fixed_point_are_not_exercised() {
+fn sums_beyond_fixed_point_are_not_in_the_plan() {
     let folder = tempfile::tempdir().expect("a folder");
     let case = path("corpora/splat/huge-gradients.toml");
     let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "fixed"];
     let said = say(folder.path(), &words);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let words = "NOT EXERCISED: emulator: rasterize_backward, fixed; emulator-fast: \
-                 rasterize_backward, fixed: 1 run: too large: sums reach 2^31";
-    assert!(said.out.contains(words), "the reason once: {said:?}");
+    let reason = "NOT IN THE PLAN: rasterize_backward, fixed: 1 run: too large: sums reach 2^31";
+    assert_eq!(said.out.matches(reason).count(), 1, "once for both engines: {said:?}");
+    let said = say(folder.path(), &[&words[..], &["--fail-on", "not-exercised"]].concat());
+    assert_eq!(said.code, Some(1), "nothing else of what was named ran: {said:?}");
+    assert!(said.out.contains("fixed was not exercised: no case is within its limit"), "{said:?}");
 }
 
 #[test]
@@ -250,6 +252,73 @@ fn a_kernel_that_never_ends_is_reported() {
     let said = say(here, &["ptx", "endless.ptx", "--kernel", "own_backward", "--case", &case]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains(" instructions"), "the budget: {said:?}");
+}
+
+/// Processor time of the processes that this one has started and waited for, in seconds: fields 16 and 17 of
+/// `/proc/self/stat`, in hundredths (proc(5)).
+#[cfg(target_os = "linux")]
+fn work_of_children() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").expect("a process has it");
+    let fields: Vec<_> = stat[stat.rfind(')').expect("its name")..].split_whitespace().collect();
+    fields[14..16].iter().map(|ticks| ticks.parse::<f64>().expect("a number")).sum::<f64>() / 100.0
+}
+
+/// A loop whose instructions are dear ends by the time: it is told as what it is, and its time is spent once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kernel_that_never_ends_takes_its_time_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let text = fs::read_to_string(path("gpu/tests/kernels/own_backward.ptx")).expect("readable");
+    let endless = text.replacen("mov.u32", "AGAIN:\nmembar.gl;\nbra.uni AGAIN;\nmov.u32", 1);
+    assert_ne!(endless, text, "the kernel has changed");
+    fs::write(here.join("endless.ptx"), endless).expect("written");
+    let case = path("corpora/splat/tile-corner.toml");
+    let words = ["ptx", "endless.ptx", "--kernel", "own_backward", "--case", &case];
+    let before = work_of_children();
+    let said = say(here, &[&words[..], &["--timeout", "3"]].concat());
+    let seconds = work_of_children() - before;
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("no end within 3 s of processor time"), "{said:?}");
+    assert!(said.out.contains("case tile-corner"), "{said:?}");
+    assert!(!said.out.contains("out of bounds"), "it does nothing else: {said:?}");
+    // 3 s, another one for the reproducer, and what else it does; twice the limit would be 6.
+    assert!((3.0..5.5).contains(&seconds), "{seconds} s of work");
+}
+
+/// A ticket that is not set back: the first launch of a process is right, the next adds nothing.
+#[test]
+fn what_a_launch_leaves_in_a_modules_variables_is_seen_by_the_next() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = judge(folder.path(), "own_backward_ticket", "tile-corner", &[]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("DISAGREE emulator launches:2: rasterize_backward"), "{said:?}");
+    assert!(!said.out.contains("DISAGREE emulator: "), "the first launch is right: {said:?}");
+    replays(folder.path(), &reproducer(folder.path(), &said));
+    let random = ["--schedule", "random:3", "--launches", "2"];
+    let said = judge(folder.path(), "own_backward_ticket", "tile-corner", &random);
+    assert!(said.out.contains("DISAGREE emulator launches:2 random:3"), "{said:?}");
+    replays(folder.path(), &reproducer(folder.path(), &said));
+    let once = judge(folder.path(), "own_backward_ticket", "tile-corner", &["--launches", "1"]);
+    assert_eq!(once.code, Some(0), "one launch a process: {once:?}");
+    let twice = judge(folder.path(), "own_backward", "tile-corner", &["--launches", "2"]);
+    assert_eq!(twice.code, Some(0), "it leaves nothing: {twice:?}");
+}
+
+#[test]
+fn a_write_to_an_input_is_told_with_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = judge(folder.path(), "own_backward_overwrite", "tile-corner", &[]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.out.contains("writes to v_render_alphas, an input, at byte "), "{said:?}");
+    assert!(said.out.contains("st.global.f32"), "its line: {said:?}");
+    replays(folder.path(), &reproducer(folder.path(), &said));
+    let off = ["--observe", "races=on,inputs=off"];
+    let said = judge(folder.path(), "own_backward_overwrite", "tile-corner", &off);
+    assert_eq!(said.code, Some(0), "its numbers are right: {said:?}");
+    let said = judge(folder.path(), "own_backward", "tile-corner", &["--observe", "inputs"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("expected races=off, inputs=off, or both"), "{said:?}");
 }
 
 #[test]

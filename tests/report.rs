@@ -1,7 +1,8 @@
 //! `splatcheck report`: a run as a page that needs nothing besides itself.
 
 use serde_json::Value;
-use splatcheck_tests::{root, say};
+use sha2::{Digest, Sha256};
+use splatcheck_tests::{Said, files, root, say, splatcheck, text};
 use std::fs;
 use std::path::Path;
 
@@ -24,6 +25,139 @@ fn page(folder: &Path, args: &[&str]) -> String {
     fs::read_to_string(folder.join("page.html")).expect("it was written")
 }
 
+/// A wrong or a right kernel of a user, as `NAME` in a folder, with its manifest beside it.
+fn kernel(folder: &Path, name: &str, wrong: bool) {
+    let kernels = root().join("gpu/tests/kernels");
+    let of = if wrong { "gsplat_rasterize_broken.ptx" } else { "gsplat_rasterize.ptx" };
+    fs::create_dir_all(folder.join(name).parent().expect("a folder")).expect("made");
+    fs::copy(kernels.join(of), folder.join(name)).expect("copied");
+    fs::copy(kernels.join("gsplat_rasterize.toml"), folder.join("k.toml")).expect("copied");
+}
+
+/// Judges it on a corpus case.
+fn judge(folder: &Path, name: &str, more: &[&str]) -> Said {
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let args = ["ptx", name, "--manifest", "k.toml", "--case", &case];
+    let mut command = splatcheck();
+    // 2026-11-25, 23:00 UTC.
+    command.args(args).args(more).current_dir(folder).env("SOURCE_DATE_EPOCH", "1795647600");
+    let output = command.output().expect("it starts");
+    Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+#[test]
+fn every_report_names_what_was_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    kernel(here, "a/k.ptx", true);
+    let names = ["r.json", "r.xml", "r.sarif", "r.md"];
+    let options = ["--json", "--junit", "--sarif", "--step-summary"];
+    let more: Vec<_> =
+        options.iter().zip(names).flat_map(|(option, name)| [option, name]).collect();
+    let said = judge(here, "a/k.ptx", &more);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    page(here, &["r.json"]);
+    let digest = |name: &str| -> String {
+        let bytes = fs::read(here.join(name)).expect("copied");
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    let (program, manifest) = (digest("a/k.ptx"), digest("k.toml"));
+    let version = env!("CARGO_PKG_VERSION");
+    let facts = [
+        "a/k.ptx",
+        "k.toml",
+        &program,
+        &manifest,
+        "--manifest",
+        "seed",
+        version,
+        "2026-11-25T23:00:00Z",
+    ];
+    for name in names.into_iter().chain(["page.html"]) {
+        let text = fs::read_to_string(here.join(name)).expect("it was written");
+        // The entry point has an underscore, which Markdown escapes.
+        let entry = if name == "r.md" { "rasterize\\_to" } else { "rasterize_to" };
+        for fact in facts.into_iter().chain([entry]) {
+            assert!(text.contains(fact), "{name} does not name {fact}:\n{text}");
+        }
+    }
+    let html = fs::read_to_string(here.join("page.html")).expect("it was written");
+    assert!(html.contains(": disagree</title>") && html.contains("<title>splatcheck: "), "{html}");
+    let sarif = fs::read_to_string(here.join("r.sarif")).expect("it was written");
+    assert!(!sarif.contains("../"), "a reference that leads out of the repository: {sarif}");
+}
+
+#[test]
+fn two_kernels_of_one_build_are_kept_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    let mut reproducers = Vec::new();
+    for name in ["a/k.ptx", "b/k.ptx"] {
+        kernel(here, name, true);
+        let said = judge(here, name, &["--json", "r.json"]);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        let json = fs::read_to_string(here.join("r.json")).expect("it was written");
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        let finding = &json["engines"][0]["findings"][0];
+        reproducers.push(finding["reproducer"].as_str().expect("a path").to_owned());
+        assert!(json["run"]["subject"].as_str().expect("a text").ends_with(name), "{json}");
+    }
+    assert_ne!(reproducers[0], reproducers[1], "one name for two");
+    for file in &reproducers {
+        assert!(here.join(file).is_file(), "{file} is gone");
+    }
+}
+
+#[test]
+fn what_an_earlier_run_found_is_set_aside() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    kernel(here, "k.ptx", true);
+    assert_eq!(judge(here, "k.ptx", &["--out", "out"]).code, Some(1), "it is wrong");
+    let out = fs::read_dir(here.join("out")).expect("there").next().expect("the kernel's");
+    let out = out.expect("an entry").path();
+    let found = files(&out);
+    let first = found.keys().next().expect("a reproducer").clone();
+    let own = out.join("mine.safetensors");
+    let case = root().join("corpora/splat/tile-corner.toml").display().to_string();
+    let mine = own.display().to_string();
+    assert_eq!(say(here, &["oracle", &case, "-o", &mine]).code, Some(0), "a file of another kind");
+    let kept = out.join(&first);
+    let again = kept.display().to_string();
+    let reads = ["ptx", "k.ptx", "--manifest", "k.toml", "--case", &again, "--out", "out"];
+    assert_eq!(say(here, &reads).code, Some(1), "a run that reads a reproducer");
+    assert!(kept.is_file(), "what is read stays");
+    kernel(here, "k.ptx", false);
+    let said = judge(here, "k.ptx", &["--out", "out"]);
+    assert_eq!(said.code, Some(0), "it is right now: {said:?}");
+    assert!(own.is_file() && !kept.exists(), "its own files alone, and those of the run before");
+    let earlier = files(&out.join("earlier"));
+    assert!(found.keys().all(|name| earlier.contains_key(name)), "nothing is lost");
+}
+
+#[test]
+fn what_was_not_exercised_stands_in_every_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    kernel(here, "k.ptx", false);
+    let corpus = root().join("corpora/splat").display().to_string();
+    let args = ["ptx", "k.ptx", "--manifest", "k.toml", "--corpus", &corpus, "--channels", "3"];
+    let said = say(here, &[&args[..], &["-v", "--json", "r.json", "--junit", "r.xml"]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let lines = said.out.lines().filter_map(|line| line.strip_prefix("NOT EXERCISED: "));
+    let lines: Vec<_> = lines.collect();
+    assert!(lines.iter().any(|line| line.contains("another number of channels")), "{said:?}");
+    page(here, &["r.json"]);
+    for name in ["r.json", "r.xml", "page.html"] {
+        let text = fs::read_to_string(here.join(name)).expect("it was written");
+        for line in &lines {
+            // What an engine left out has engine and stage in fields of their own.
+            let reason = line.rsplit(": ").next().unwrap_or(line);
+            assert!(text.contains(reason), "{name} does not say '{reason}'");
+        }
+    }
+}
+
 /// Nothing on the page is fetched from anywhere, and nothing runs.
 fn stands_alone(html: &str) {
     for word in ["<script", "<link", "@import", "url(", "src=\"http", "href=\"http", "<iframe"] {
@@ -39,7 +173,9 @@ fn says_the_same(html: &str, json: &Value) {
     let count = |value: &Value| value.as_u64().expect("a count");
     let elements = sum(&|row| count(&row["elements"]));
     let runs = sum(&|row| row["runs"].as_object().expect("by verdict").values().map(count).sum());
-    let words = format!("{runs} runs, {elements} elements compared");
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    let words =
+        format!("{runs} run{}, {elements} element{} compared", plural(runs), plural(elements));
     assert!(html.contains(&words), "no '{words}'");
     for engine in json["engines"].as_array().expect("engines") {
         assert!(html.contains(engine["id"].as_str().expect("an id")), "{engine}");

@@ -385,17 +385,20 @@ fn a_kernel_with_constants_and_channels_of_its_own_is_judged_by_them() {
     let out = folder();
     let rules = KernelRules { profile: Some(Profile::Gsplat), ..KernelRules::default() };
     let fixed = |inputs: &RasterizeBackwardInputs| {
-        assert_eq!(inputs.channels, 3, "others are left out");
+        assert_eq!(inputs.channels, 3, "all are drawn so, and others of the corpus left out");
         let mut own = inputs.clone();
         own.constants.alpha_max = 0.99;
         own.constants.clamp_gradient = splatcheck::kernel::ClampGradient::Zero;
         right(&own)
     };
-    let check = small(fixed, out.path()).built_in(rules).channels(3).cases(30);
-    let report = report(check);
-    expect(&report, None);
+    let own = || small(fixed, out.path()).built_in(rules).channels(3);
+    let drawn = report(own().cases(30));
+    expect(&drawn, None);
+    assert!(drawn.runs() >= 30 && !drawn.to_string().contains("channels than 3"), "{drawn}");
+    let filed = report(own().corpus(root().join("corpora/splat")).cases(0));
+    expect(&filed, None);
     let left_out = "cases with another number of channels than 3";
-    assert!(report.to_string().contains(left_out), "{report}");
+    assert!(filed.to_string().contains(left_out), "{filed}");
 }
 
 #[test]

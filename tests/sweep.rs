@@ -119,7 +119,7 @@ fn what_cannot_be_swept_is_one_line_and_leaves_no_file() {
     let empty = corpus("empty");
     for (options, reason) in [
         (&["no.toml"][..], "no.toml"),
-        (&["nowhere.toml"][..], "SCENE nowhere.toml: cannot open"),
+        (&["nowhere.toml"][..], "error: nowhere.toml: cannot open"),
         (&["scene.txt"][..], "ends in .safetensors or .toml"),
         (&["--repeats", "0"][..], "--repeats 0: expected 1 to 1000"),
         (&["--price", "-1"][..], "--price -1: expected a finite number from 0 on"),

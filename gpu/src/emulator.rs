@@ -7,8 +7,10 @@
 
 mod engine;
 mod foreign;
+mod noted;
 mod own;
 
 pub use engine::{EmulatorEngine, EmulatorOptions};
 pub use foreign::{ForeignDevice, ForeignProgram};
+pub use noted::Noted;
 pub use own::{Interface, OwnKernel, OwnKernelError, Parameter};

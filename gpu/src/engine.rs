@@ -198,6 +198,9 @@ pub enum EngineError {
     /// A kernel faulted, or the device reported another error.
     #[error("device failed: {0}")]
     Device(String),
+    /// A kernel was given up after the time that it had: perhaps it never ends.
+    #[error("{0}")]
+    NoEnd(String),
     /// The same run was made more than once and gave different results.
     #[error("not deterministic: {0}")]
     NotDeterministic(Box<OtherBits>),
@@ -222,6 +225,7 @@ impl EngineError {
             | Self::Threshold(_)
             | Self::Unavailable(_)
             | Self::Device(_)
+            | Self::NoEnd(_)
             | Self::NotDeterministic(_)
             | Self::Refused(_)
             | Self::Ended(_) => false,
@@ -243,6 +247,7 @@ impl EngineError {
             Self::Input(_)
             | Self::Threshold(_)
             | Self::Device(_)
+            | Self::NoEnd(_)
             | Self::NotDeterministic(_)
             | Self::Refused(_)
             | Self::Ended(_) => false,

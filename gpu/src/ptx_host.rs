@@ -51,6 +51,11 @@ pub(crate) trait PtxDevice {
     /// An array with these words. An empty one may hold a word that no kernel reads.
     fn upload(&mut self, what: &str, words: &[u32]) -> Result<Self::Array, EngineError>;
 
+    /// The same of an array that kernels only read. A device may notice a write to it.
+    fn upload_input(&mut self, what: &str, words: &[u32]) -> Result<Self::Array, EngineError> {
+        self.upload(what, words)
+    }
+
     /// An array of so many words that a kernel is to write: whatever it leaves is noticed.
     fn poison(&mut self, what: &str, words: usize) -> Result<Self::Array, EngineError>;
 
@@ -98,7 +103,7 @@ impl PtxJob<'_> {
         let mut read = Vec::with_capacity(buffers.inputs.len());
         for buffer in buffers.inputs {
             let words = buffer.pack(stage.inputs, sizes, inputs)?;
-            read.push(device.upload(buffer.name, &words)?);
+            read.push(device.upload_input(buffer.name, &words)?);
         }
         let mut written = Vec::with_capacity(buffers.outputs.len());
         for buffer in buffers.outputs {

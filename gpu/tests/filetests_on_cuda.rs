@@ -125,7 +125,9 @@ fn launch(
         placed.push(match argument {
             // The driver takes as many bytes as the parameter has, the lowest first.
             Argument::Number(value) => Placed::Number(*value),
-            Argument::Buffer(words) => Placed::Array(stream.clone_htod(words)?),
+            Argument::Buffer(words) | Argument::Input(words) => {
+                Placed::Array(stream.clone_htod(words)?)
+            }
             Argument::Out(initial) => {
                 out = Some(index);
                 let poison = vec![POISON; length];

@@ -7,6 +7,7 @@
 
 mod chain;
 mod finding;
+mod grouped;
 mod hooks;
 mod item;
 mod judge;
@@ -17,8 +18,9 @@ mod run_stage;
 
 pub use chain::Chain;
 pub use finding::{Fault, Finding, Place};
+pub use grouped::{FindingPlace, by_fault, findings_by_fault};
 pub use hooks::{
-    ByTurns, Diagnoses, Everything, Exercised, Hooks, Minimizer, Observer, Policy, as_it_is,
+    ByTurns, Diagnoses, Everything, Exercised, Hooks, Minimizer, Observer, Part, Policy, as_it_is,
     has_turn, smaller,
 };
 pub use item::Item;
@@ -66,14 +68,21 @@ pub struct Contender<'a> {
 }
 
 impl Contender<'_> {
-    /// How many runs make up a case with all its views under a policy.
+    /// How many runs make up a case with all its views under a policy; of a case whose settings depend on
+    /// how long its jobs are ([`Policy::by_steps`]) the most that there may be.
     #[must_use]
     pub fn runs(&self, case: &dyn Case, policy: &dyn Policy) -> u64 {
         let of = |stage: &&Stage| policy.runs(**stage, case);
         let count = |stage: &Stage| {
-            (case.views_of(*stage) * self.settings_of(*stage, &self.settings).len()) as u64
+            let settings = policy.settings(case, &self.own_settings(*stage));
+            (case.views_of(*stage) * self.settings_of(*stage, &settings).len()) as u64
         };
         self.stages.iter().filter(of).map(count).sum()
+    }
+
+    /// Those of its settings that it has kernels of the stage for.
+    fn own_settings(&self, stage: Stage) -> Vec<Setting> {
+        self.settings_of(stage, &self.settings).into_iter().flatten().collect()
     }
 
     /// Those of `settings` that the engine has kernels of the stage for; one run without a setting where

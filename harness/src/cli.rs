@@ -27,9 +27,11 @@ pub mod help;
 pub mod judge;
 pub mod merge;
 pub mod mutants;
+mod number;
 pub mod oracle;
 pub mod output;
 pub mod paths;
+mod provenance;
 pub mod ptx;
 pub mod render;
 pub mod replay;
@@ -40,6 +42,7 @@ pub mod scene;
 pub mod schedule;
 pub mod schedules;
 mod sharpness;
+mod sight;
 pub mod sweep;
 pub mod traffic;
 pub mod train;
@@ -54,6 +57,8 @@ use clap::FromArgMatches;
 
 pub use args::{Cli, Command};
 pub use exit::{CliError, Outcome};
+use gate::GateArgs;
+use output::OutputArgs;
 
 use crate::engines::{Discovery, Program, discover};
 use crate::threads;
@@ -61,20 +66,60 @@ use crate::threads;
 /// Parses the arguments of this process and runs them.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = parse(std::env::args_os()).unwrap_or_else(|words| words.exit());
-    start_log();
+    let mut cli = parse(std::env::args_os()).unwrap_or_else(|words| words.exit());
+    start_log(shared(&mut cli).1);
     exit::finish(print(cli))
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    help::command().try_get_matches_from(arguments).and_then(|typed| Cli::from_arg_matches(&typed))
+    let typed: Vec<_> = arguments.into_iter().collect();
+    let words = typed.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let matches = help::command().try_get_matches_from(help::command_first(typed))?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let (Some(gate), _) = shared(&mut cli) {
+        gate.command = words;
+    }
+    Ok(cli)
+}
+
+/// What commands that judge share: the options of a gate, where they have them, and how much they print.
+fn shared(cli: &mut Cli) -> (Option<&mut GateArgs>, OutputArgs) {
+    fn of(gate: &mut GateArgs, shown: OutputArgs) -> (Option<&mut GateArgs>, OutputArgs) {
+        (Some(gate), shown)
+    }
+    let Some(command) = &mut cli.command else { return of(&mut cli.check.gate, cli.check.shown) };
+    match command {
+        Command::Check(typed) => of(&mut typed.gate, typed.shown),
+        Command::Fuzz(typed) => of(&mut typed.gate, typed.shown),
+        Command::Merge(typed) => of(&mut typed.gate, typed.shown),
+        Command::Ptx(typed) => of(&mut typed.gate, typed.shown),
+        Command::Wgsl(typed) => of(&mut typed.gate, typed.shown),
+        Command::Replay(typed) => (None, typed.shown),
+        Command::Acceptance(_)
+        | Command::Cases(_)
+        | Command::Coverage(_)
+        | Command::Devices
+        | Command::Formulations(_)
+        | Command::Judge(_)
+        | Command::Oracle(_)
+        | Command::Render(_)
+        | Command::Report(_)
+        | Command::Traffic(_)
+        | Command::Sweep(_)
+        | Command::Train(_)
+        | Command::Schedules(_)
+        | Command::Mutants(_)
+        | Command::Completions(_)
+        | Command::Man
+        | Command::Engine(_) => (None, OutputArgs::default()),
+    }
 }
 
 /// As [`main`], for a host that has splatcheck for a library: runs the arguments, the program's name
 /// first, with `child` for its child processes. Returns the exit code.
 pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> u8 {
     Program::stand_in(child);
-    let cli = match parse(arguments) {
+    let mut cli = match parse(arguments) {
         Ok(cli) => cli,
         Err(words) => {
             // Help goes to standard output and is no error; nobody is left to tell where that is closed.
@@ -82,7 +127,7 @@ pub fn hosted(arguments: impl IntoIterator<Item = OsString>, child: Program) -> 
             return u8::try_from(words.exit_code()).unwrap_or(2);
         }
     };
-    start_log();
+    start_log(shared(&mut cli).1);
     let code = exit::code(print(cli));
     // The host ends the process without what Rust's own programs do at their end.
     match io::stdout().flush() {
@@ -105,6 +150,7 @@ fn print(cli: Cli) -> Result<Outcome, CliError> {
 /// See [`CliError`].
 pub fn run(cli: Cli, out: &mut dyn Write) -> Result<Outcome, CliError> {
     threads::prepare();
+    paths::temporary_folder()?;
     match cli.command.unwrap_or(Command::Check(Box::new(cli.check))) {
         Command::Acceptance(typed) => acceptance::run(&typed.resolve()?, out),
         Command::Check(typed) => {
@@ -163,12 +209,17 @@ fn engines_unless(program: bool) -> Result<Discovery, CliError> {
     if program { Ok(Discovery::default()) } else { engines_here() }
 }
 
-/// Warnings of libraries go to standard error; `SPLATCHECK_LOG` chooses others (`debug`, `off`).
-fn start_log() {
+/// What a user must know stands in the report. The log, on standard error, is for those who look for more:
+/// `SPLATCHECK_LOG` or `RUST_LOG` choose what is in it (`debug`), `--verbose` lets warnings in.
+fn start_log(shown: OutputArgs) {
     use tracing_subscriber::EnvFilter;
-    let filter =
-        EnvFilter::try_from_env("SPLATCHECK_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let usual = || EnvFilter::new(if shown.verbose { "warn" } else { "off" });
+    let named = ["SPLATCHECK_LOG", "RUST_LOG"].into_iter();
+    let named = named.filter_map(|name| EnvFilter::try_from_env(name).ok()).next();
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(named.unwrap_or_else(usual))
+        .with_ansi(output::has_colours(&io::stderr()))
+        .with_writer(io::stderr);
     // A log that is already there is as good.
     let _ = log.try_init();
 }

@@ -3,21 +3,26 @@
 //! A *hypothesis* says what a kernel with one fault would return: numbers with bounds, as the oracle
 //! gives them of a right kernel. Some are changes of the right numbers (twice, half, another sign, columns
 //! exchanged: `change`), others are computed by the oracle again, of a changed case or with some terms
-//! left out; those are the workload's ([`Hypothesis`]). No tolerance is typed here either: an element
-//! outside its right bounds is *explained* where it lies inside the hypothesis's bounds, and these do not
-//! hold the right value, so that chance and wide bounds explain nothing. An element that is right and would
-//! not be under the hypothesis *speaks against* it.
+//! left out; those are the workload's ([`Hypothesis`]). No tolerance is typed here either. An element
+//! outside its right bounds is *for* a hypothesis where it lies inside the hypothesis's bounds, and these do
+//! not hold the right value; *against* it where it lies outside them; else it is neutral, as wide bounds and
+//! whatever any program would return there cannot tell. An element that is right and would not be under the
+//! hypothesis is against it too.
 //!
-//! The best hypothesis explains all elements of all outputs and has nothing against it; then comes one
-//! that is right of some outputs or columns as a whole, then one that is right of single elements. Of
-//! equals the simplest is named, which comes first in the order of trial, and the others that the data
-//! cannot tell from it are listed. Where no hypothesis explains everything, two or three that each explain
-//! whole columns may do so together; else it is said that none does, and how far the closest comes.
+//! A hypothesis is named only if nothing is against it in all failing runs of a kernel ([`Weighing`] adds
+//! them up), at least half of what is wrong is for it, and so many numbers do not lie where it says by
+//! chance: the chance of each is its bound over its error, and together they are rarer than one in as many
+//! as there are hypotheses. The best explains all elements of all outputs; then comes one that is right of
+//! some outputs or columns as a whole, then a change of single elements. Of equals the simplest is named,
+//! which comes first in the order of trial, and the others that the data cannot tell from it are listed.
+//! Where no hypothesis explains everything, two or three that each explain whole columns may do so
+//! together; else it is said that none does, and how far the closest comes.
 
 mod change;
 mod measured;
 mod previous;
 mod weigh;
+mod weighing;
 mod words;
 
 use crate::effort::Effort;
@@ -25,17 +30,24 @@ use crate::judge::Expectation;
 use measured::Measured;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{Setting, TensorError, Tensors};
+use std::collections::BTreeSet;
 use std::fmt;
-use weigh::{Candidate, Reach, conclude};
+use weigh::{About, Candidate};
+pub use weighing::Weighing;
+use words::What;
 
 /// What a kernel with one fault returns, in words and as what the oracle would have to say of it.
 pub struct Hypothesis<'a> {
     /// The fault, as a sentence without its end.
     words: String,
+    /// What of it is the same in every case.
+    fault: String,
     /// Whether only the roundings are others, so that its bounds hold the right values too.
     of_roundings: bool,
     /// Whether it is one of many of which few are likely.
     of_many: bool,
+    /// Whether the case is too large to compute it.
+    too_large: bool,
     /// Outputs of which one must be there, where any are named.
     of_outputs: &'static [&'static str],
     predict: Box<dyn FnOnce() -> Option<Expectation> + 'a>,
@@ -54,10 +66,13 @@ impl<'a> Hypothesis<'a> {
         words: impl Into<String>,
         predict: impl FnOnce() -> Option<Expectation> + 'a,
     ) -> Self {
+        let words = words.into();
         Self {
-            words: words.into(),
+            fault: words.clone(),
+            words,
             of_roundings: false,
             of_many: false,
+            too_large: false,
             of_outputs: &[],
             predict: Box::new(predict),
         }
@@ -75,6 +90,18 @@ impl<'a> Hypothesis<'a> {
     #[must_use]
     pub fn of_many(self) -> Self {
         Self { of_many: true, ..self }
+    }
+
+    /// With what of the words is the same in every case, where they name the case's own numbers.
+    #[must_use]
+    pub fn as_fault(self, fault: impl Into<String>) -> Self {
+        Self { fault: fault.into(), ..self }
+    }
+
+    /// Not to be tested where the case is too large for it.
+    #[must_use]
+    pub fn unless(self, too_large: bool) -> Self {
+        Self { too_large, ..self }
     }
 
     /// A fault that is seen only where the kernel returns one of these outputs.
@@ -109,46 +136,21 @@ pub struct Diagnosis {
     pub outputs: Option<String>,
     /// Whether some hypothesis explains every element outside its bounds.
     pub explained: bool,
-    /// Everything that explains it, the best first: what another failing run may tell apart.
-    #[serde(skip)]
-    fits: Vec<Fit>,
-    /// Runs that it was made of.
-    #[serde(skip)]
-    runs: usize,
-    /// Hypotheses that were not tested.
-    #[serde(skip)]
-    left_out: usize,
-    /// The case that it is of, where the reader is shown a smaller one.
-    #[serde(skip)]
-    larger: Option<String>,
+    /// What was found out, in words that are the same for all findings of one fault.
+    #[serde(default)]
+    pub fault: String,
 }
-
-/// A hypothesis that explains every element outside its bounds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Fit {
-    /// What is the same in every case.
-    fault: String,
-    /// What it says of the case.
-    sentence: String,
-    /// How it explains the elements.
-    explains: String,
-    reach: Reach,
-}
-
-/// Failing runs of one kind that are diagnosed: more would tell little more.
-const MOST_RUNS: usize = 4;
 
 impl Diagnosis {
     /// What is known from elsewhere.
     #[must_use]
     pub fn told(headline: String) -> Self {
-        Self { explained: true, ..Self::without_fit(headline, Vec::new()) }
+        let fault = headline.clone();
+        Self { explained: true, ..Self::new(headline, Vec::new(), fault) }
     }
 
-    fn without_fit(headline: String, others: Vec<String>) -> Self {
-        let (explained, fits) = (false, Vec::new());
-        let outputs = None;
-        Self { headline, others, outputs, explained, fits, runs: 1, left_out: 0, larger: None }
+    fn new(headline: String, others: Vec<String>, fault: String) -> Self {
+        Self { headline, others, outputs: None, explained: false, fault }
     }
 
     /// All lines, the best hypothesis first.
@@ -157,70 +159,26 @@ impl Diagnosis {
         std::iter::once(self.headline.as_str()).chain(more)
     }
 
-    /// Whether the diagnosis of another failing run of the same kind may make it better.
-    #[must_use]
-    pub fn may_be_refined(&self) -> bool {
-        !self.fits.is_empty() && self.runs < MOST_RUNS
-    }
-
-    /// For good: another failing run could not be had.
-    #[must_use]
-    pub fn as_it_is(self) -> Self {
-        Self { runs: MOST_RUNS, ..self }
-    }
-
-    /// What explains another failing run of the same kind too; what that run does not fit is left out,
-    /// unless nothing would be left.
-    #[must_use]
-    pub fn refined(mut self, other: &Self) -> Self {
-        let in_both = |fit: &Fit| other.fits.iter().any(|theirs| theirs.fault == fit.fault);
-        self.runs += 1;
-        let by_roundings = |of: &Self| of.fits.first().is_some_and(|f| f.reach == Reach::Roundings);
-        if self.fits.iter().any(in_both) {
-            self.fits.retain(in_both);
-            words::of_fits(&mut self);
-        } else if by_roundings(&self) {
-            // Wide bounds hold much by chance, and did not hold this.
-            let (runs, larger, outputs) = (self.runs, self.larger, self.outputs);
-            self = Self { runs, larger, outputs, ..other.clone() };
-            self.others.extend(self.larger.as_deref().map(words::of_larger));
-        } else {
-            self.others.push(format!("another failing case is another thing: {}", other.headline));
-            self.fits.clear();
-        }
-        self
-    }
-
     /// With what was found out on one case beside it.
     #[must_use]
     pub fn beside(mut self, of_one: &Self) -> Self {
         if of_one.explained {
-            self.others.push(format!("the case itself {}", of_one.headline));
+            self.others.push(format!("the cases themselves: {}", of_one.headline));
         }
         self
     }
 
-    /// In the light of other findings of the same kernel, which likely has one fault: what explains most of
-    /// them is kept.
+    /// With one more line.
     #[must_use]
-    pub fn beside_others(&self, others: &[Self]) -> Self {
-        let holds = |of: &Self, fit: &Fit| of.fits.iter().any(|one| one.fault == fit.fault);
-        let support = |fit: &Fit| others.iter().filter(|other| holds(other, fit)).count();
-        let most = self.fits.iter().map(support).max().unwrap_or(0);
-        let mut kept = self.clone();
-        kept.fits.retain(|fit| support(fit) == most);
-        if kept.fits.len() < self.fits.len() {
-            words::of_fits(&mut kept);
-        }
-        kept
+    pub fn with_line(mut self, line: String) -> Self {
+        self.others.push(line);
+        self
     }
 
     /// With a line that says of which case it is, where the reader is shown a smaller one.
     #[must_use]
-    pub fn of_larger(mut self, case: String) -> Self {
-        self.others.push(words::of_larger(&case));
-        self.larger = Some(case);
-        self
+    pub fn of_larger(self, case: &str) -> Self {
+        self.with_line(words::of_larger(case))
     }
 }
 
@@ -230,18 +188,34 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// Tests the hypotheses on checked outputs of a run, in their order: the simplest first; where the same kernel
-/// returned others just `before` for the same inputs, that it has added to those, too. To compute one costs
-/// `cost` words ([`Effort`]), and of a large case not all are. `None` where no element lies outside its bounds.
+/// Tests the hypotheses on checked outputs of a run and names the best: see [`weigh`].
 ///
 /// # Errors
 /// [`TensorError`] for an output that is missing.
 pub fn diagnose(
     right: &Expectation,
+    outputs: (Option<&Tensors>, &Tensors),
+    run: (Option<Setting>, u32),
+    hypotheses: (Vec<Hypothesis<'_>>, usize),
+) -> Result<Option<Diagnosis>, TensorError> {
+    let weighing = weigh(right, outputs, run, hypotheses, None)?;
+    Ok(weighing.map(|weighing| weighing.conclude()))
+}
+
+/// Tests the hypotheses on checked outputs of a run, in their order: the simplest first; where the same kernel
+/// returned others just `before` for the same inputs, that it has added to those, too. To compute one costs
+/// `cost` words ([`Effort`]), and of a large case not all are. Of `only` some of them those are tested that
+/// explained another run. `None` where no element lies outside its bounds.
+///
+/// # Errors
+/// [`TensorError`] for an output that is missing.
+pub fn weigh(
+    right: &Expectation,
     (before, outputs): (Option<&Tensors>, &Tensors),
     run: (Option<Setting>, u32),
     (mut hypotheses, cost): (Vec<Hypothesis<'_>>, usize),
-) -> Result<Option<Diagnosis>, TensorError> {
+    only: Option<&BTreeSet<String>>,
+) -> Result<Option<Weighing>, TensorError> {
     hypotheses.retain(|one| {
         let is_there = |name: &&str| outputs.find(name).is_some();
         one.of_outputs.is_empty() || one.of_outputs.iter().any(is_there)
@@ -250,43 +224,59 @@ pub fn diagnose(
     if measured.outside() == 0 {
         return Ok(None);
     }
-    if measured.all_are_nan() {
-        let outputs = Some(words::right_and_wrong(&measured));
-        return Ok(Some(Diagnosis { outputs, ..words::not_numbers(&measured) }));
-    }
-    let weighed = |of: &Expectation, words: String, of_roundings: bool| {
-        let may = measured.predicted(of, outputs, run)?;
-        let what = words::What::Fault(words);
-        Ok::<_, TensorError>(Candidate::weighed(what, of_roundings, &measured, &may))
-    };
+    let asked = |fault: &str| only.is_none_or(|only| only.contains(fault));
     let mut candidates = Vec::new();
     // What is known of the run before goes before changes, of which it may look like one.
-    if let Some(added) = before.and_then(|before| previous::added(right, before)) {
-        candidates.push(weighed(&added, previous::WORDS.to_owned(), false)?);
+    if let Some(before) = before.filter(|_| asked(previous::WORDS))
+        && let Some(added) = previous::added(right, before)
+    {
+        let may = measured.predicted(&added, outputs, run)?;
+        let what = What::fault_of(previous::WORDS);
+        let before = Measured::new(right, before, run)?;
+        let what = (what, About::Numbers);
+        candidates.push(Candidate::weighed(what, &measured, &may, Some(&before)));
     }
-    candidates.extend(
-        change::all(&measured)
-            .into_iter()
-            .map(|(what, may)| Candidate::weighed(what, false, &measured, &may)),
-    );
-    let (mut effort, tried) = (Effort::default(), candidates.len() + hypotheses.len());
-    let (mut left_out, mut explained) = (0, candidates.iter().any(Candidate::explains_by_columns));
-    for Hypothesis { words, of_roundings, of_many, predict, .. } in hypotheses {
-        if of_many && explained {
+    for (what, may) in change::all(&measured) {
+        if asked(&what.fault()) {
+            candidates.push(Candidate::weighed((what, About::Numbers), &measured, &may, None));
+        }
+    }
+    let all = candidates.len() + hypotheses.len();
+    let (mut effort, mut left_out) = (Effort::default(), 0);
+    let mut explained = candidates.iter().any(Candidate::explains_by_columns);
+    // Where every number is NaN there is nothing to compare with.
+    let nothing = measured.all_are_nan();
+    for hypothesis in hypotheses.into_iter().filter(|one| asked(&one.fault) && !nothing) {
+        let Hypothesis { words, fault, of_roundings, of_many, too_large, predict, .. } = hypothesis;
+        if of_many && explained && only.is_none() {
             continue;
         }
-        if !effort.spend(cost) {
+        if too_large || !effort.spend(cost) {
             left_out += 1;
             continue;
         }
-        let Some(expectation) = predict() else { continue };
-        let candidate = weighed(&expectation, words, of_roundings)?;
+        let may = match predict() {
+            Some(expectation) => measured.predicted(&expectation, outputs, run)?,
+            None if only.is_none() => continue,
+            // A fault that changes nothing of the case does not explain what is wrong there.
+            None => vec![None; measured.parts.len()],
+        };
+        let about = if of_roundings { About::Roundings } else { About::Numbers };
+        let what = (What::Fault { words, fault }, about);
+        let candidate = Candidate::weighed(what, &measured, &may, None);
         explained |= candidate.explains_by_columns();
         candidates.push(candidate);
     }
-    let diagnosis = conclude(&measured, candidates, (tried, left_out));
-    let outputs = Some(words::right_and_wrong(&measured));
-    Ok(Some(Diagnosis { outputs, ..diagnosis }))
+    if let Some(only) = only {
+        let there: BTreeSet<_> = candidates.iter().map(|one| one.what.fault()).collect();
+        // What is no hypothesis of this case does not explain it.
+        let none = vec![None; measured.parts.len()];
+        for fault in only.iter().filter(|fault| left_out == 0 && !there.contains(*fault)) {
+            let what = (What::fault_of(fault), About::Numbers);
+            candidates.push(Candidate::weighed(what, &measured, &none, None));
+        }
+    }
+    Ok(Some(Weighing::new(&measured, candidates, [all - left_out.min(all), left_out])))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ struct Rerun<'a> {
     emulation: Emulation,
     job: &'a Job,
     setting: Option<Setting>,
-    /// Whether a run is several launches of a user's.
+    /// Whether a run is several launches.
     several: bool,
 }
 
@@ -51,7 +51,8 @@ impl<'a> Rerun<'a> {
             }
             None => EmulatorEngine::open(emulation.options())?,
         };
-        let several = kernel.is_some_and(|kernel| !kernel.is_one_launch());
+        let several =
+            emulation.launches > 1 || kernel.is_some_and(|kernel| !kernel.is_one_launch());
         Ok(Self { engine, emulation, job, setting, several })
     }
 
@@ -112,10 +113,16 @@ pub fn record(
     kernel: Option<&UserKernel>,
 ) -> Result<Recording, RecordError> {
     let emulation = finding.emulation.ok_or(RecordError::NotEmulated)?;
+    let no_end = matches!(&finding.fault, Fault::Engine(EngineError::NoEnd(_)));
+    let shortened = kernel.filter(|_| no_end).map(UserKernel::soon_given_up);
     let item = Item::new(finding.case.clone(), finding.view)?;
     let run = (finding.stage, finding.setting);
-    let mut rerun = Rerun::new(emulation, kernel, run, &item).map_err(RecordError::Open)?;
-    let same = |fault: &Fault| discriminant(fault) == discriminant(&finding.fault);
+    let mut rerun = Rerun::new(emulation, shortened.as_ref().or(kernel), run, &item)
+        .map_err(RecordError::Open)?;
+    let same = |fault: &Fault| match (fault, &finding.fault) {
+        (Fault::Engine(one), Fault::Engine(other)) => discriminant(one) == discriminant(other),
+        (one, other) => discriminant(one) == discriminant(other),
+    };
     let repeated = rerun.failure(None).filter(same);
     let mut fault = repeated.ok_or(RecordError::NotRepeated)?;
     let whole = rerun.traces();
@@ -132,13 +139,15 @@ pub fn record(
         kernel: kernel.cloned(),
         artifact: ptx.name(),
         decisions,
-        failure: describe(&fault),
+        failure: describe(if no_end { &finding.fault } else { &fault }),
         traces,
     };
     finding.notes = notes(&recording, &rerun.engine, &ptx);
     let misuse = rerun.engine.fault().map(|fault| fault.lines());
     finding.places = ptx.places(&misuse.unwrap_or_default());
-    finding.fault = fault;
+    if !no_end {
+        finding.fault = fault;
+    }
     Ok(recording)
 }
 

@@ -25,6 +25,8 @@ pub mod drivers;
 pub mod emulation;
 mod kept;
 mod lent;
+mod memory;
+mod patience;
 pub mod process;
 pub mod program;
 pub mod protocol;

@@ -136,6 +136,12 @@ impl Plan {
         self.workload.as_ref()
     }
 
+    /// Seed of the cases.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Aims at warps of these numbers of lanes, in turn, and runs each case with so many settings.
     ///
     /// # Errors
@@ -186,6 +192,12 @@ impl Plan {
         used.retain(|generator| !generator.needs.is_empty());
         used.retain(|generator| self.workload.draw(generator, draw, self.seed, 0).is_none());
         used
+    }
+
+    /// Whether there is no case at all: of none of its generators are the files on this machine.
+    #[must_use]
+    pub fn has_no_case(&self) -> bool {
+        self.not_drawn().len() == self.order.used().len()
     }
 
     /// The generator of case `index`, and how often it had its turn before.

@@ -11,17 +11,19 @@
 mod conclusion;
 mod junit;
 pub mod known;
+mod provenance;
 pub mod sarif;
 mod step_summary;
 mod summary;
 
-pub use conclusion::{Conclusion, Evidence, Inconclusive, Outcome};
+pub use conclusion::{Conclusion, Evidence, Inconclusive, MISUSE, NO_MISUSE, Outcome};
 pub use junit::junit;
 pub use known::{KnownFailure, KnownFailures, KnownFailuresError};
+pub use provenance::{Provenance, Role, SourceFile};
 pub use step_summary::step_summary;
 pub use summary::{
     ElementSummary, EngineSummary, FindingSummary, LimitedSummary, MissingSummary, RowSummary,
-    Summary,
+    Summary, UnsupportedSummary,
 };
 
 use crate::campaign::Finding;
@@ -34,7 +36,8 @@ pub enum FailOn {
     Disagree,
     /// A run had an infinite bound: its kernel could have returned anything there.
     Inconclusive,
-    /// An engine is missing or was given up, or a stage was not run on it or had nothing to compare.
+    /// Something was asked for and did not run: a class of engines, an engine that was given up, a stage that
+    /// it was asked for, a run that a limit of the device stood in the way of, a view that sees nothing.
     NotExercised,
 }
 

@@ -7,6 +7,7 @@
 
 pub mod built_in;
 pub(crate) mod container;
+pub(crate) mod date;
 pub mod error;
 pub(crate) mod hazards;
 pub(crate) mod notation;

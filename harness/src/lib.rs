@@ -55,5 +55,6 @@ pub mod train;
 pub mod user_kernel;
 pub mod user_wgsl;
 pub mod verdict;
+mod words;
 pub mod workload;
 pub mod workloads;

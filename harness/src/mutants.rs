@@ -133,6 +133,10 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, MutantsError> {
     Ok(paths)
 }
 
+/// Who kills a mutant whose values agree, and which adds to memory more or less often than its reduction's rule
+/// says ([`Catch::by`]).
+pub const BY_COUNTS: &str = "counts";
+
 /// What killed a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catch {

@@ -204,6 +204,12 @@ impl Preset {
         &self.name
     }
 
+    /// A user's file's text; `None` of one of our own.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
     /// The arrays of a level.
     ///
     /// # Errors

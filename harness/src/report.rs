@@ -1,17 +1,19 @@
 //! The text report: the verdict, what it rests on, what was not judged, and every finding.
 
 pub mod devices;
+mod finding;
 mod left_out;
 pub mod page;
 pub mod reproducer;
 mod rows;
 
 use crate::campaign::{EngineReport, Finding};
-use crate::diagnosis::Diagnosis;
 use crate::engines::Missing;
-use std::fmt::Write as _;
+use crate::verdict::Tally;
+use crate::words::count;
 use std::path::Path;
 
+pub use finding::{finding_words, findings_text};
 pub(crate) use rows::ratio_text;
 pub use rows::verdicts;
 
@@ -74,12 +76,7 @@ impl<'a> Report<'a> {
             text += &left_out;
             notes.iter().for_each(|line| text += &format!("{line}\n"));
         }
-        for (report, files) in reports.iter().zip(files) {
-            for (finding, file) in report.findings.iter().zip(files) {
-                text += &finding_text(finding, file);
-            }
-        }
-        text
+        text + &findings_text(reports, files)
     }
 }
 
@@ -87,8 +84,9 @@ impl<'a> Report<'a> {
 fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
     let verdict = EngineReport::worst(reports);
     let runs: u64 = reports.iter().map(EngineReport::runs).sum();
-    let elements: u64 =
-        reports.iter().flat_map(|r| r.rows.values()).map(|row| row.tally.elements()).sum();
+    let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);
+    let elements: u64 = tallies().map(Tally::elements).sum();
+    let zeros: u64 = tallies().map(|tally| tally.zeros).sum();
     let given_up = reports.iter().filter(|r| r.given_up.is_some()).map(|r| r.id.as_str());
     let lost = missing.iter().filter(|m| m.lost).map(|m| m.candidate.as_str());
     let named = |what: &str, names: Vec<&str>| match names.is_empty() {
@@ -97,53 +95,24 @@ fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
     };
     let without = named("given up", given_up.collect()) + &named("lost", lost.collect());
     format!(
-        "{verdict}: {} engine{}, {runs} runs, {elements} elements compared{without}\n",
-        reports.len(),
-        if reports.len() == 1 { "" } else { "s" }
+        "{verdict}: {}, {}, {}{without}\n",
+        count(reports.len(), "engine"),
+        count(runs, "run"),
+        compared(elements, zeros)
     )
 }
 
-/// A finding for a person: what failed, where, by how much, and how to run it again.
-#[must_use]
-pub fn finding_text(finding: &Finding, file: &str) -> String {
-    let again = format!("  run it again: splatcheck replay {}\n", shell_word(file));
-    finding_words(finding) + &again
+/// How many elements were compared.
+pub(crate) fn compared(elements: u64, zeros: u64) -> String {
+    format!("{} compared{}", count(elements, "element"), and_zeros(zeros))
 }
 
-/// A finding for a person, but for how to run it again.
-#[must_use]
-pub fn finding_words(finding: &Finding) -> String {
-    let mut text = String::new();
-    let setting = finding.setting.map_or_else(String::new, |setting| format!(", {setting}"));
-    let _ = writeln!(
-        text,
-        "\n{} {}: {}{setting}, warp size {} ({} run{} failed in this way)",
-        if finding.is_of_the_machine() { "NO RESULT" } else { "DISAGREE" },
-        finding.engine,
-        finding.stage,
-        finding.lane_width,
-        finding.runs,
-        if finding.runs == 1 { "" } else { "s" },
-    );
-    for line in finding.diagnosis.iter().flat_map(Diagnosis::lines) {
-        let _ = writeln!(text, "  {line}");
-    }
-    let _ = writeln!(text, "  {}", finding.fault);
-    for note in &finding.notes {
-        let _ = writeln!(text, "  {note}");
-    }
-    let size = finding.case.describe(finding.stage, finding.view);
-    let _ = writeln!(text, "  case {}: {size}", finding.case.name());
-    text
-}
-
-/// The path as a shell reads it.
-pub(crate) fn shell_word(path: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if path.chars().all(plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
+/// How many zeros there are besides, which say nothing.
+pub(crate) fn and_zeros(zeros: u64) -> String {
+    match zeros {
+        0 => String::new(),
+        1 => ", and 1 exact zero that nothing adds to".to_owned(),
+        zeros => format!(", and {zeros} exact zeros that nothing adds to"),
     }
 }
 

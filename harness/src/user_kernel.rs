@@ -2,6 +2,7 @@
 //! parameters of its own and a launch manifest; and what is watched while it runs.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,8 +25,11 @@ use crate::workloads::splat::has_channels;
 const ANY_CASE: u64 = 1 << 24;
 const EVERY_ELEMENT: u64 = 1 << 20;
 
-/// How long a launch may take where nobody says otherwise.
+/// How long a run may take where nobody says otherwise, in processor time.
 pub const TIME: Duration = Duration::from_secs(60);
+
+/// How long a run may take of which is known that it does not end in more than this.
+const SOON: Duration = Duration::from_secs(1);
 
 /// The most that any launch may execute.
 const MOST: u64 = 1 << 32;
@@ -41,11 +45,48 @@ pub fn budget(largest: u64) -> u64 {
 pub struct Observe {
     /// Whether a data race ends a run. Where it does not, the values are judged all the same.
     pub races: bool,
+    /// Whether a write to an input ends a run.
+    pub inputs: bool,
 }
 
 impl Default for Observe {
     fn default() -> Self {
-        Self { races: true }
+        Self { races: true, inputs: true }
+    }
+}
+
+/// There is nothing of that name to turn off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected races=off, inputs=off, or both with a comma between them: what else is watched is always \
+     watched"
+)]
+pub struct UnknownObservation;
+
+impl FromStr for Observe {
+    type Err = UnknownObservation;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut observe = Self::default();
+        for word in text.split(',') {
+            match word {
+                "races=on" => observe.races = true,
+                "races=off" => observe.races = false,
+                "inputs=on" => observe.inputs = true,
+                "inputs=off" => observe.inputs = false,
+                _ => return Err(UnknownObservation),
+            }
+        }
+        Ok(observe)
+    }
+}
+
+impl fmt::Display for Observe {
+    /// What is not watched, as it is read back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let off = [(self.races, "races=off"), (self.inputs, "inputs=off")];
+        let off: Vec<_> = off.into_iter().filter(|(on, _)| !on).map(|(_, word)| word).collect();
+        f.write_str(&off.join(","))
     }
 }
 
@@ -54,6 +95,7 @@ impl Observe {
     #[must_use]
     pub fn options(self, mut options: EmulatorOptions) -> EmulatorOptions {
         options.observers.races = self.races;
+        options.guard_inputs = self.inputs;
         options
     }
 }
@@ -74,16 +116,16 @@ pub struct UserKernel {
     pub program: UserProgram,
     /// What is watched.
     pub observe: Observe,
-    /// How long a launch may go on.
+    /// How long a run may go on.
     pub limits: KernelLimits,
 }
 
-/// How long a launch of a user's kernel may go on: one that never ends is so reported.
+/// How long a user's kernel may go on: one that never ends is so reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelLimits {
-    /// In time.
+    /// A run, with all its launches, in processor time.
     pub time: Duration,
-    /// In warp instructions; `None` for as many as a case of its size may need.
+    /// A launch, in warp instructions; `None` for as many as a case of its size may need.
     pub instructions: Option<u64>,
 }
 
@@ -106,8 +148,8 @@ pub enum NotedError {
     #[error(transparent)]
     Bind(#[from] BindError),
     /// Something unknown is to be watched.
-    #[error("expected 'races=off'")]
-    Observe,
+    #[error(transparent)]
+    Observe(#[from] UnknownObservation),
 }
 
 impl From<OwnKernel> for UserKernel {
@@ -194,6 +236,13 @@ impl UserKernel {
         }
     }
 
+    /// The same with less time, for a run that is known not to end: in less time it does not end either.
+    #[must_use]
+    pub fn soon_given_up(&self) -> Self {
+        let limits = KernelLimits { time: self.limits.time.min(SOON), ..self.limits };
+        Self { limits, ..self.clone() }
+    }
+
     /// Whether a run of it is one launch, whose decisions are then the run's.
     #[must_use]
     pub fn is_one_launch(&self) -> bool {
@@ -258,7 +307,7 @@ impl UserKernel {
         run: (Stage, Option<Reduction>),
     ) -> Result<EmulatorEngine, EngineError> {
         let mut options = self.observe.options(options);
-        options.observers.time = Some(self.limits.time);
+        options.time = Some(self.limits.time);
         let mut engine = EmulatorEngine::open(options)?;
         match self.limits.instructions {
             Some(most) => engine.set_budget(most),
@@ -279,8 +328,8 @@ impl UserKernel {
     pub fn notes(&self, group: &str) -> Notes {
         let mut notes = vec![("kernel", self.to_string()), ("ptx", self.ptx().to_owned())];
         notes.extend(self.manifest().map(|manifest| ("manifest", manifest.text().to_owned())));
-        if !self.observe.races {
-            notes.push(("observe", "races=off".to_owned()));
+        if self.observe != Observe::default() {
+            notes.push(("observe", self.observe.to_string()));
         }
         let note = |(key, text): (&str, String)| (format!("{NOTE_PREFIX}{group}{key}"), text);
         notes.into_iter().map(note).collect()
@@ -318,8 +367,9 @@ impl UserKernel {
         };
         let observe = match text("observe") {
             None => Observe::default(),
-            Some("races=off") => Observe { races: false },
-            Some(_) => return Err(problem("observe", NotedError::Observe)),
+            Some(text) => text.parse().map_err(|error: UnknownObservation| {
+                problem("observe", NotedError::Observe(error))
+            })?,
         };
         Ok(Some(Self { observe, ..Self::from(program) }))
     }

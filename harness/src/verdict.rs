@@ -216,8 +216,12 @@ impl fmt::Display for Difference {
 /// Counts over any number of elements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Elements within their bounds.
+    /// Elements within their bounds, but for [`Self::zeros`].
     pub agree: u64,
+    /// Exact zeros that nothing adds to, and that are there: value and bound follow from no number of the
+    /// case, so that a kernel which does nothing has them too. One that is missing disagrees.
+    #[serde(default)]
+    pub zeros: u64,
     /// Elements outside their bounds.
     pub disagree: u64,
     /// Elements whose bound is infinite.
@@ -249,7 +253,7 @@ pub struct Tally {
 pub const SHOWN: usize = 1024;
 
 impl Tally {
-    /// Elements compared.
+    /// Elements compared that say something of a kernel: without [`Self::zeros`].
     #[must_use]
     pub fn elements(&self) -> u64 {
         self.agree + self.disagree + self.inconclusive
@@ -297,9 +301,19 @@ impl Tally {
         }
     }
 
+    /// Compares an element that is 0 with a bound of 0, because nothing adds to it.
+    pub fn compare_zero(&mut self, difference: impl FnOnce() -> Difference, value: f64) {
+        if value == 0.0 {
+            self.zeros += 1;
+        } else {
+            self.compare(0.0, difference, value, 0.0, 0.0);
+        }
+    }
+
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Self) {
         self.agree += other.agree;
+        self.zeros += other.zeros;
         self.disagree += other.disagree;
         self.inconclusive += other.inconclusive;
         self.unbounded += other.unbounded;
@@ -350,6 +364,18 @@ mod tests {
         let open = compared(1.0, 1.0, f64::INFINITY);
         assert_eq!(open.verdict(), Verdict::Inconclusive, "no bound");
         assert_eq!(compared(1.0, 1.0, f64::NAN).verdict(), Verdict::Inconclusive, "no bound");
+    }
+
+    #[test]
+    fn zeros_that_nothing_adds_to_are_checked_and_are_no_agreement() {
+        let mut tally = Tally::default();
+        tally.compare_zero(difference, -0.0);
+        assert_eq!((tally.zeros, tally.elements()), (1, 0), "counted apart");
+        assert_eq!(tally.verdict(), Verdict::NotExercised, "whoever does nothing has it");
+        tally.compare_zero(difference, 1e-30);
+        assert_eq!(tally.verdict(), Verdict::Disagree, "another number is wrong");
+        tally.merge(&tally.clone());
+        assert_eq!((tally.zeros, tally.disagree), (2, 2), "added up");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod draw;
 pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, SOME_TURNS, Turns};
 
 use crate::case_space::{Axis, Traits};
-use crate::diagnosis::{self, Diagnosis, Hypothesis};
+use crate::diagnosis::{self, Diagnosis, Hypothesis, Weighing};
 use crate::io::{InputError, read};
 use crate::judge::{self, Arithmetic, Expectation};
 use crate::scatter_step::Scatter;
@@ -19,7 +19,7 @@ use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{DeviceInfo, EngineError, Setting, Stage, TensorError, Tensors};
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -391,13 +391,28 @@ impl Job {
         before: Option<&Tensors>,
         outputs: &Tensors,
     ) -> Result<Option<Diagnosis>, TensorError> {
+        let weighing = self.weigh((before, outputs), run, None)?;
+        Ok(weighing.map(|weighing| weighing.conclude()))
+    }
+
+    /// What the outputs of a run say of the hypotheses, of all or of `only` those, where the kernel returned
+    /// others when it ran the job just `before`; `None` where they agree.
+    ///
+    /// # Errors
+    /// As [`Self::diagnose`].
+    pub fn weigh(
+        &self,
+        (before, outputs): (Option<&Tensors>, &Tensors),
+        run: FailedRun,
+        only: Option<&BTreeSet<String>>,
+    ) -> Result<Option<Weighing>, TensorError> {
         let right = &*self.expectation_of(run.arithmetic, outputs);
         let check = |outputs| judge::check(&self.stage, &self.sizes, right, outputs);
         check(outputs)?;
         let before = before.filter(|before| check(before).is_ok());
-        let hypotheses = self.oracle.hypotheses(run);
+        let hypotheses = (self.oracle.hypotheses(run), self.words());
         let run = (run.setting, run.lane_width);
-        diagnosis::diagnose(right, (before, outputs), run, (hypotheses, self.words()))
+        diagnosis::weigh(right, (before, outputs), run, hypotheses, only)
     }
 
     /// See [`Oracle::hypotheses`].

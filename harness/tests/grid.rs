@@ -87,8 +87,11 @@ fn assert_all_agree(report: &EngineReport, settings: &[Setting], cases: &[Case])
                 "{stage}: a run is missing: {text}"
             );
             let few = if of_lavapipe { all / 10 } else { 0 };
+            let limited = report.limited.get(&(stage, reduction)).map_or(0, |limited| limited.runs);
+            assert!(limited <= few, "{stage}: {text}");
+            // Exact zeros alone say nothing either: points that all lie outside.
             let nothing = if stage == GRID_BACKWARD { 0 } else { empty };
-            assert!((nothing..=nothing + few).contains(&left_out), "{stage}: {text}");
+            assert!(left_out >= nothing, "{stage}: {text}");
             assert!(row.tally.elements() > 0, "{stage}: nothing was compared");
         }
     }

@@ -4,13 +4,14 @@
 mod projection;
 mod raster;
 
-use splatcheck::campaign::{Contender, Hooks, Item, as_it_is, run};
+use splatcheck::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run, smaller};
 use splatcheck::diagnosis::Diagnosis;
 use splatcheck::gate::{Evidence, Gate, Summary, junit, sarif, step_summary};
 use splatcheck::judge::Arithmetic;
 use splatcheck::report::{Detail, Report};
 use splatcheck::workload::{AnyCase, FailedRun, views};
 use splatcheck::workloads::splat::case::Case;
+use splatcheck::workloads::splat::splat_case;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{
     Data, DeviceInfo, Engine, EngineError, EngineKind, Reduction, Setting, Stage, Support, Tensor,
@@ -131,19 +132,187 @@ fn the_first_line_of_a_finding_is_the_diagnosis() {
     let reports = run(views(cases), vec![contender], hooks).expect("the cases are legal");
     let found = reports[0].findings[0].diagnosis.as_ref().expect("it was asked for");
     expect(found, "field conic_off_diagonal: v_conics holds half of the off-diagonal");
-    assert!(found.headline.ends_with("; the same in another failing case)"), "{found:?}");
+    assert!(found.headline.contains(" in 2 failing runs, and the rest is right)"), "{found:?}");
     let files = [vec!["it.safetensors".to_owned()]];
     let text = Report::new(&reports, &[], &files).text(Detail::Engines);
     let heading = text.lines().position(|line| line.starts_with("DISAGREE mirror")).expect("one");
     let line = text.lines().nth(heading + 1).expect("more than a heading");
     assert!(line.starts_with("  looks like: the convention's field conic_off_diagonal"), "{text}");
     let gate = Gate::default();
-    let conclusion = gate.conclude(&Evidence::new(&reports, &[]));
+    let evidence = Evidence::new(&reports, &[]);
     let files = [vec!["it.safetensors".to_owned()]];
-    let summary = Summary::new(&gate, &conclusion, &reports, &[], &files);
-    let sarif = sarif::text(&sarif::findings(&summary));
+    let summary = Summary::new(&gate, &gate.conclude(&evidence), &evidence, &files);
+    let sarif = sarif::text(&sarif::findings(&summary), &summary.run, &sarif::Base::find());
     for form in [summary.json(), step_summary(&summary), junit(&summary), sarif] {
         assert!(form.contains("conic_off_diagonal: v_conics holds half"), "{form}");
+    }
+}
+
+#[test]
+fn one_fault_is_one_finding() {
+    let settings = [Reduction::BASELINE, Reduction::SwB, Reduction::SwS];
+    let contender = |id: &str| Contender {
+        id: id.to_owned(),
+        emulation: None,
+        engine: Box::new(Mirror::new(8, Defect::LostLane(0))),
+        stages: vec![RASTERIZE_BACKWARD],
+        settings: settings.map(|reduction| Setting { reduction, threshold: 0 }).to_vec(),
+    };
+    let cases = ["tile-corner", "checkerboard", "image-17x17"];
+    let cases = cases.map(|name| Arc::new(scene(name)) as AnyCase);
+    let contenders = vec![contender("one"), contender("other")];
+    let reports = run(views(cases), contenders, Hooks::new(&as_it_is)).expect("legal cases");
+    let all: usize = reports.iter().map(|report| report.findings.len()).sum();
+    assert!(all >= 6, "a finding for each engine and reduction at least: {all}");
+    let names = |report: &EngineReport| -> Vec<String> {
+        report
+            .findings
+            .iter()
+            .map(|finding| format!("{}.safetensors", finding.file_stem()))
+            .collect()
+    };
+    let files: Vec<_> = reports.iter().map(names).collect();
+    let text = Report::new(&reports, &[], &files).text(Detail::Engines);
+    assert_eq!(text.matches("\nDISAGREE ").count(), 1, "{text}");
+    assert!(
+        text.contains(&format!("the same fault shows in {} more findings (", all - 1)),
+        "{text}"
+    );
+    for words in ["    one, sw-b: ", "    other, atomic: ", "    other, sw-s: ", " in tile-corner"]
+    {
+        assert!(text.contains(words), "no '{words}': {text}");
+    }
+    let gate = Gate::default();
+    let evidence = Evidence::new(&reports, &[]);
+    let summary = Summary::new(&gate, &gate.conclude(&evidence), &evidence, &files);
+    assert_eq!(summary.faults().len(), 1, "as data");
+    assert_eq!(sarif::findings(&summary).len(), 1, "one result");
+    assert_eq!(step_summary(&summary).matches("<summary>").count(), 1, "one fold");
+    let (runs, places) = (summary.faults(), files.iter().flatten());
+    assert_eq!(runs[0].len(), places.count(), "every reproducer belongs to it");
+}
+
+/// A kernel with a fault in large cases alone, and another in small ones.
+struct TwoFaults([Mirror; 2]);
+
+impl Engine for TwoFaults {
+    fn info(&self) -> &DeviceInfo {
+        self.0[0].info()
+    }
+
+    fn supports(&self, stage: Stage, reduction: Option<Reduction>) -> Support {
+        self.0[0].supports(stage, reduction)
+    }
+
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        self.0[0].reduces_by(stage, reduction)
+    }
+
+    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let is_large = |one: &Work<'_>| one.inputs.f32("opacities").is_ok_and(|all| all.len() > 4);
+        let one = |one: &Work<'_>| {
+            let mirror = &mut self.0[usize::from(is_large(one))];
+            Ok(mirror.run(stage, std::slice::from_ref(one))?.remove(0))
+        };
+        work.iter().map(one).collect()
+    }
+}
+
+#[test]
+fn what_another_failing_case_contradicts_is_not_named() {
+    let mirrors = [Defect::HalfOffDiagonal, Defect::LostChannel(0)];
+    let contender = Contender {
+        id: "mirror".to_owned(),
+        emulation: None,
+        engine: Box::new(TwoFaults(mirrors.map(|defect| Mirror::new(32, defect)))),
+        stages: vec![RASTERIZE_BACKWARD],
+        settings: vec![Setting { reduction: Reduction::BASELINE, threshold: 0 }],
+    };
+    let cases = ["tile-corner", "checkerboard", "image-17x17", "list-of-255"];
+    let cases = cases.map(|name| Arc::new(scene(name)) as AnyCase);
+    let count = |case: &AnyCase| splat_case(case).expect("splats").scene.gaussians.len() > 4;
+    let large = cases.iter().filter(|case| count(case)).count();
+    assert!(large > 0 && large < cases.len(), "{large} large cases");
+    let reports = run(views(cases), vec![contender], Hooks::new(&as_it_is)).expect("legal cases");
+    for finding in &reports[0].findings {
+        let found = finding.diagnosis.as_ref().expect("it was asked for");
+        assert!(!found.explained, "{found:?}");
+        assert!(found.headline.starts_with("no known fault: none of "), "{found:?}");
+        let alone = found.others.first().expect("what explains one of them");
+        assert!(alone.contains(" alone looks like: "), "{found:?}");
+    }
+}
+
+/// An emulator on which every case fails in the same way, and one without Gaussians in another.
+struct Misused(Mirror, DeviceInfo, &'static str);
+
+impl Engine for Misused {
+    fn info(&self) -> &DeviceInfo {
+        &self.1
+    }
+
+    fn supports(&self, stage: Stage, reduction: Option<Reduction>) -> Support {
+        self.0.supports(stage, reduction)
+    }
+
+    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
+        self.0.reduces_by(stage, reduction)
+    }
+
+    fn run(&mut self, _: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
+        let is_empty = |one: &Work<'_>| one.inputs.f32("opacities").is_ok_and(<[f32]>::is_empty);
+        let what = match work.iter().all(is_empty) {
+            true => "8 bytes at 0x47fffffff8 of Global memory are out of bounds",
+            false => self.2,
+        };
+        Err(EngineError::Device(format!("kernel 'k' line 9, block (0,0,0), warp 0: {what}")))
+    }
+}
+
+#[test]
+fn a_finding_stays_what_it_was_while_its_case_is_made_small() {
+    const RACE: &str = "race on Shared memory at 0x800: read at line 3 and write at line 9";
+    const ENDLESS: &str = "no end within 2s (1048576 instructions)";
+    for (what, becomes_smaller) in [(RACE, true), (ENDLESS, false)] {
+        let mirror = Mirror::new(32, Defect::None);
+        let info = DeviceInfo { kind: EngineKind::Emulator, ..mirror.info().clone() };
+        let contender = Contender {
+            id: "emulator".to_owned(),
+            emulation: None,
+            engine: Box::new(Misused(mirror, info, what)),
+            stages: vec![RASTERIZE_BACKWARD],
+            settings: vec![Setting { reduction: Reduction::BASELINE, threshold: 0 }],
+        };
+        let case = Arc::new(scene("behind-the-camera")) as AnyCase;
+        let before = splat_case(&case).expect("splats").scene.gaussians.len();
+        let hooks = Hooks::new(&smaller);
+        let reports = run(views([case]), vec![contender], hooks).expect("a legal case");
+        let [finding] = &reports[0].findings[..] else { panic!("{:?}", reports[0].findings) };
+        assert!(finding.fault.to_string().contains(what), "{}", finding.fault);
+        let after = splat_case(&finding.case).expect("splats").scene.gaussians.len();
+        let expected = if becomes_smaller { 1 } else { before };
+        assert!(before > 1, "there is something to leave out");
+        assert_eq!(after, expected, "{what}: of {before} Gaussians");
+    }
+}
+
+#[test]
+fn a_disagreement_is_told_whatever_its_case_is_called() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scene = std::fs::read_to_string(root().join("corpora/splat/tile-corner.toml"));
+    let scene = scene.expect("it is there");
+    let file = root().join(
+        "tests/mutants/splat/ptx/only-lane-0-counts.rasterize_backward_sw_b.d3.compute_75.ptx",
+    );
+    let file = file.to_str().expect("a plain name").to_owned();
+    for name in ["x".repeat(240), "é".repeat(120)] {
+        let case = format!("{name}.toml");
+        std::fs::write(folder.path().join(&case), &scene).expect("written");
+        let words = ["ptx", &file, "--kernel", "rasterize_backward_sw_b", "--reduction", "sw-b"];
+        let said = say(folder.path(), &[&words[..], &["--case", &case]].concat());
+        assert_eq!(said.code, Some(1), "{name}: {said:?}");
+        assert!(said.out.contains("\nDISAGREE emulator"), "{name}: {said:?}");
+        assert!(said.out.contains("  run it again: "), "{name}: {said:?}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! A user's program in Rust: the oracle's f32 instance behind the protocol of `--command`. Its arguments
-//! are the stage that it does and the defect that it has, if any; 'crashes' is to end at every other request.
+//! are the stage that it does and the defect that it has, if any; 'crashes' is to end at every other request,
+//! 'slow' to take its time for each.
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype as FileType;
@@ -64,8 +65,9 @@ fn main() -> Result<(), Failed> {
     let stage: Stage = words.next().ok_or("which stage?")?.parse()?;
     let defect = words.next();
     let crashes = defect.as_deref() == Some("crashes");
+    let slow = defect.as_deref() == Some("slow");
     let defect = match defect.as_deref() {
-        None | Some("crashes") => Defect::None,
+        None | Some("crashes" | "slow") => Defect::None,
         Some("lane") => Defect::LostLane(31),
         Some("channel") => Defect::LostChannel(0),
         Some("camera") => Defect::LastCamera,
@@ -77,6 +79,9 @@ fn main() -> Result<(), Failed> {
         let request: serde_json::Value = serde_json::from_str(&line?)?;
         if crashes && request["id"].as_u64().is_some_and(|id| id % 2 == 1) {
             return Err("an odd request".into());
+        }
+        if slow {
+            std::thread::sleep(std::time::Duration::from_millis(400));
         }
         let path = |key: &str| request[key].as_str().map(str::to_owned).ok_or("no path");
         std::fs::write(path("output")?, run(&mut mirror, stage, &std::fs::read(path("input")?)?)?)?;

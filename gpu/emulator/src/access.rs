@@ -122,7 +122,7 @@ impl View<'_> {
     }
 }
 
-/// Tells the shadow of an access to `words` words from `word`.
+/// Tells the shadow of an access to `words` words from `word`, which may be a write to an input.
 #[inline(always)]
 pub(super) fn observe(
     segment: &mut Segment,
@@ -133,6 +133,12 @@ pub(super) fn observe(
     space: Space,
     address: u64,
 ) -> Outcome {
+    if record.kind != AccessKind::Read
+        && let Some(name) = &segment.input
+    {
+        let (name, offset) = (name.to_string(), 4 * word as u64 + (address & 3));
+        return Err(Trouble::new(FaultKind::InputWritten { name, offset }, record.lanes));
+    }
     let Some(shadow) = &mut segment.shadow else { return Ok(()) };
     for at in word..word + words {
         if let Some(earlier) = shadow.add(at, record, order) {

@@ -7,7 +7,7 @@ use super::memory::{DeviceMemory, Segment};
 use super::part_barrier::Arrived;
 use super::registers::{Active, Bits, LANES};
 use super::signal::Clock;
-use super::warp::{State, Warp};
+use super::warp::{State, Undefined, Warp};
 
 /// A block being executed.
 #[derive(Debug)]
@@ -73,6 +73,16 @@ impl Block {
         self.delayed.drain(&mut Memories { shared: &mut self.shared, global });
     }
 
+    /// Lets the block see what threads have stored that have exited: they count as arrived at its barriers.
+    pub(super) fn publish_of_exited(&mut self, global: &mut DeviceMemory) {
+        if !self.delayed.is_empty() {
+            let mut memories = Memories { shared: &mut self.shared, global };
+            for warp in &self.warps {
+                self.delayed.publish(warp.index, warp.exited, &mut memories);
+            }
+        }
+    }
+
     /// Whether every thread has exited.
     pub(super) fn finished(&self) -> bool {
         self.warps.iter().all(|warp| warp.live() == 0)
@@ -97,6 +107,12 @@ impl Block {
         Ok(())
     }
 
+    /// The latest shuffle of a warp, or else of another one, that read lanes which do not take part.
+    pub(super) fn undefined(&self, warp: usize) -> Option<Undefined> {
+        let own = self.warps[warp].rare.undefined;
+        own.or_else(|| self.warps.iter().find_map(|warp| warp.rare.undefined))
+    }
+
     fn waiting(&self) -> impl Iterator<Item = (usize, &super::warp::Fragment)> {
         let warps = self.warps.iter().enumerate();
         warps.flat_map(|(w, warp)| warp.fragments.iter().map(move |f| (w, f)))
@@ -119,7 +135,7 @@ impl Block {
                 })
             };
             let count: u32 = self.warps.iter().map(|warp| truth(warp).count_ones()).sum();
-            let threads: u32 = self.warps.iter().map(|warp| warp.existing.count_ones()).sum();
+            let threads: u32 = self.warps.iter().map(|warp| warp.live().count_ones()).sum();
             match reduction.op {
                 BarrierReductionOp::Popc => count,
                 BarrierReductionOp::And => u32::from(count == threads).wrapping_neg(),
@@ -163,10 +179,6 @@ impl Block {
             let stuck = |kind, lanes| Stuck { trouble: Trouble::new(kind, lanes), warp: w, pc };
             let Some(&barrier) = code[pc as usize].op.barrier() else { continue };
             let warp = &self.warps[w];
-            let exited: u32 = self.warps.iter().map(|warp| warp.exited.count_ones()).sum();
-            if exited > 0 {
-                return Err(stuck(FaultKind::BarrierAfterExit { exited }, fragment.lanes));
-            }
             let other = warp.fragments.iter().find(|f| f.pc != pc);
             if let (Some(other), true) = (other, barrier.aligned) {
                 let other_line = Some(code[other.pc as usize].line);

@@ -87,8 +87,9 @@ pub enum LaunchError {
 /// A misuse of the machine by a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "kernel '{kernel}' line {line}, block ({},{},{}), warp {warp}, lanes {lanes:#010x}: {kind}",
-    block[0], block[1], block[2]
+    "kernel '{kernel}' line {line}, block ({},{},{}), warp {warp}, lanes {lanes:#010x}: {kind}{}",
+    block[0], block[1], block[2],
+    undefined.map_or_else(String::new, |shuffle| format!("; {shuffle}"))
 )]
 pub struct Fault {
     /// The kernel.
@@ -103,13 +104,40 @@ pub struct Fault {
     pub lanes: u32,
     /// What happened.
     pub kind: FaultKind,
+    /// Where it is about a value that was never written: the latest shuffle of the block that read lanes
+    /// which do not take part, if there was one.
+    pub undefined: Option<UndefinedShuffle>,
+}
+
+/// A shuffle that read lanes which do not take part. What it gave is undefined (PTX ISA, "shfl.sync"):
+/// no misuse before it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndefinedShuffle {
+    /// Line of the PTX source.
+    pub line: u32,
+    /// Lanes read that do not take part.
+    pub sources: u32,
+    /// Those of them that have exited.
+    pub exited: u32,
+    /// Lanes that take part.
+    pub members: u32,
 }
 
 impl Fault {
+    /// What noticed it, in a word or two for tables.
+    #[must_use]
+    pub fn observer(&self) -> &'static str {
+        match self.undefined {
+            Some(_) => WARP_MASK,
+            None => self.kind.observer(),
+        }
+    }
+
     /// The lines of the PTX source that have a part in it, each once, its own first.
     #[must_use]
     pub fn lines(&self) -> Vec<u32> {
         let mut lines = vec![self.line];
+        lines.extend(self.undefined.map(|shuffle| shuffle.line));
         match &self.kind {
             FaultKind::Race(race) => lines.extend([race.first.line, race.second.line]),
             FaultKind::DivergentBarrier { other_line } => lines.extend(other_line),
@@ -120,11 +148,9 @@ impl Fault {
             | FaultKind::PoisonBranch
             | FaultKind::PoisonOutput { .. }
             | FaultKind::PoisonControl
+            | FaultKind::InputWritten { .. }
             | FaultKind::NotInOwnMask { .. }
-            | FaultKind::ExitedLaneNamed { .. }
-            | FaultKind::ShuffleFromAbsentLane { .. }
             | FaultKind::UniformBranchDiverged
-            | FaultKind::BarrierAfterExit { .. }
             | FaultKind::BarrierNumber { .. }
             | FaultKind::BarrierCount { .. }
             | FaultKind::Trap { .. }
@@ -181,31 +207,20 @@ pub enum FaultKind {
         /// The mask.
         members: u32,
     },
-    /// A `.sync` mask names lanes that have exited.
-    ExitedLaneNamed {
-        /// The mask.
-        members: u32,
-        /// Those lanes.
-        exited: u32,
+    /// A store or an atomic to a buffer that is the launch's input
+    /// ([`DeviceMemory::upload_input`](super::DeviceMemory::upload_input)).
+    InputWritten {
+        /// The buffer's name.
+        name: String,
+        /// First byte, from the buffer's beginning.
+        offset: u64,
     },
-    /// A shuffle reads a lane that does not take part.
-    ShuffleFromAbsentLane {
-        /// Lanes read.
-        sources: u32,
-        /// Lanes that take part.
-        members: u32,
-    },
-    /// match.all, vote or redux of lanes that disagree in an operand that must be uniform.
+    /// Lanes that execute a `bra.uni` together disagree.
     UniformBranchDiverged,
     /// Lanes of a warp arrive at different barriers, or not all of them at one.
     DivergentBarrier {
         /// Line of the other barrier, if they arrived at one.
         other_line: Option<u32>,
-    },
-    /// Threads wait at a barrier that others of the block have left without.
-    BarrierAfterExit {
-        /// Threads of the block that have exited.
-        exited: u32,
     },
     /// A barrier's number above 15.
     BarrierNumber {
@@ -286,8 +301,95 @@ pub enum AccessKind {
 
 /// [`FaultKind::observer`] of a value that was never written.
 pub const POISON: &str = "poison";
+/// [`FaultKind::observer`] of a kernel that takes longer than it may.
+pub const TIME_LIMIT: &str = "time limit";
+/// [`FaultKind::observer`] of a kernel that executes more instructions than it may.
+pub const BUDGET: &str = "budget";
+
+/// What each kind of misuse is told by, in its words as they are printed.
+const TOLD_BY: [(&str, &str); 19] = [
+    (" are out of bounds", "out of bounds"),
+    (" are misaligned", "misaligned"),
+    ("the address was never written", POISON),
+    ("the predicate was never written", POISON),
+    ("a value that was never written goes to ", POISON),
+    ("a mask or lane operand was never written", POISON),
+    ("the executing lanes are not in the mask ", "warp mask"),
+    (", an input, at byte ", "input written"),
+    ("lanes disagree at a bra.uni", "uniform branch"),
+    ("other lanes of the warp are at the barrier of line ", "barrier"),
+    ("a barrier that not all lanes of the warp reach", "barrier"),
+    (" is above 15", "barrier"),
+    ("a barrier for ", "barrier"),
+    ("an assertion does not hold", "trap"),
+    ("the kernel executes trap", "trap"),
+    ("deadlock: threads wait at lines ", "deadlock"),
+    ("no end within ", TIME_LIMIT),
+    ("race on ", "race"),
+    (" instructions", BUDGET),
+];
+
+/// What noticed the misuse that an error's text tells of, as [`FaultKind::observer`] has it: such a text is
+/// all that is left of a fault in another process. `None` where it tells of none.
+#[must_use]
+pub fn observer_of(text: &str) -> Option<&'static str> {
+    TOLD_BY.iter().find(|(words, _)| text.contains(words)).map(|(_, observer)| *observer)
+}
+
+/// [`FaultKind::observer`] of a mask, and [`Fault::observer`] of what a shuffle read outside its own.
+const WARP_MASK: &str = "warp mask";
 
 impl FaultKind {
+    /// The names of all kinds.
+    pub const NAMES: [&'static str; 17] = [
+        "out-of-bounds",
+        "misaligned",
+        "poison-address",
+        "poison-branch",
+        "poison-output",
+        "poison-control",
+        "input-written",
+        "not-in-own-mask",
+        "uniform-branch-diverged",
+        "divergent-barrier",
+        "barrier-number",
+        "barrier-count",
+        "trap",
+        "deadlock",
+        "budget",
+        "time",
+        "race",
+    ];
+
+    /// The kind's own name, one of [`Self::NAMES`].
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } => "out-of-bounds",
+            Self::Misaligned { .. } => "misaligned",
+            Self::PoisonAddress => "poison-address",
+            Self::PoisonBranch => "poison-branch",
+            Self::PoisonOutput { .. } => "poison-output",
+            Self::PoisonControl => "poison-control",
+            Self::InputWritten { .. } => "input-written",
+            Self::NotInOwnMask { .. } => "not-in-own-mask",
+            Self::UniformBranchDiverged => "uniform-branch-diverged",
+            Self::DivergentBarrier { .. } => "divergent-barrier",
+            Self::BarrierNumber { .. } => "barrier-number",
+            Self::BarrierCount { .. } => "barrier-count",
+            Self::Trap { .. } => "trap",
+            Self::Deadlock { .. } => "deadlock",
+            Self::Budget { .. } => "budget",
+            Self::Time { .. } => "time",
+            Self::Race(_) => "race",
+        }
+    }
+
+    /// Whether it is about a value that was never written.
+    pub(super) fn is_poison(&self) -> bool {
+        self.observer() == POISON
+    }
+
     /// What noticed it, in a word or two for tables.
     #[must_use]
     pub fn observer(&self) -> &'static str {
@@ -298,18 +400,16 @@ impl FaultKind {
             | Self::PoisonBranch
             | Self::PoisonOutput { .. }
             | Self::PoisonControl => POISON,
-            Self::NotInOwnMask { .. }
-            | Self::ExitedLaneNamed { .. }
-            | Self::ShuffleFromAbsentLane { .. } => "warp mask",
+            Self::InputWritten { .. } => "input written",
+            Self::NotInOwnMask { .. } => WARP_MASK,
             Self::UniformBranchDiverged => "uniform branch",
             Self::DivergentBarrier { .. }
-            | Self::BarrierAfterExit { .. }
             | Self::BarrierNumber { .. }
             | Self::BarrierCount { .. } => "barrier",
             Self::Trap { .. } => "trap",
             Self::Deadlock { .. } => "deadlock",
-            Self::Budget { .. } => "budget",
-            Self::Time { .. } => "time limit",
+            Self::Budget { .. } => BUDGET,
+            Self::Time { .. } => TIME_LIMIT,
             Self::Race(_) => "race",
         }
     }
@@ -333,22 +433,15 @@ impl fmt::Display for FaultKind {
             Self::NotInOwnMask { members } => {
                 write!(f, "the executing lanes are not in the mask {members:#010x}")
             }
-            Self::ExitedLaneNamed { members, exited } => {
-                write!(f, "the mask {members:#010x} names exited lanes {exited:#010x}")
+            Self::InputWritten { name, offset } => {
+                write!(f, "writes to {name}, an input, at byte {offset}")
             }
-            Self::ShuffleFromAbsentLane { sources, members } => write!(
-                f,
-                "reads lanes {sources:#010x}, which are not among the members {members:#010x}"
-            ),
             Self::UniformBranchDiverged => f.write_str("lanes disagree at a bra.uni"),
             Self::DivergentBarrier { other_line: Some(line) } => {
                 write!(f, "other lanes of the warp are at the barrier of line {line}")
             }
             Self::DivergentBarrier { other_line: None } => {
                 f.write_str("a barrier that not all lanes of the warp reach")
-            }
-            Self::BarrierAfterExit { exited } => {
-                write!(f, "waits at a barrier although {exited} threads of the block have exited")
             }
             Self::BarrierNumber { number } => write!(f, "barrier {number} is above 15"),
             Self::BarrierCount { count, why } => {
@@ -359,10 +452,26 @@ impl fmt::Display for FaultKind {
             Self::Deadlock { waiting } => write!(f, "deadlock: threads wait at lines {waiting:?}"),
             Self::Budget { instructions } => write!(f, "more than {instructions} instructions"),
             Self::Time { limit, instructions } => {
-                write!(f, "no end within {limit:?} ({instructions} instructions)")
+                let limit = limit.as_secs_f64();
+                write!(f, "no end within {limit} s of processor time ({instructions} instructions)")
             }
             Self::Race(race) => race.fmt(f),
         }
+    }
+}
+
+impl fmt::Display for UndefinedShuffle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, sources, exited, members } = self;
+        write!(f, "the shuffle at line {line} reads lanes {sources:#010x}, which ")?;
+        match *exited {
+            0 => write!(f, "are not among the members {members:#010x}"),
+            all if all == *sources => f.write_str("have exited"),
+            some => {
+                write!(f, "are not among the members {members:#010x} ({some:#010x} have exited)")
+            }
+        }?;
+        f.write_str(": what it gives is undefined")
     }
 }
 
@@ -403,5 +512,50 @@ impl Trouble {
     #[cold]
     pub(super) fn new(kind: FaultKind, lanes: u32) -> Box<Self> {
         Box::new(Self { kind, lanes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_every_fault_tells_its_kind() {
+        let access = |kind| RaceAccess { kind, line: 3, block: 0, warp: 1, lanes: 7 };
+        let race = Race {
+            space: Space::Shared,
+            address: 8,
+            first: access(AccessKind::Read),
+            second: access(AccessKind::Write),
+        };
+        let (space, address, width) = (Space::Global, 64, 4);
+        for kind in [
+            FaultKind::OutOfBounds { space, address, width },
+            FaultKind::Misaligned { space, address, width },
+            FaultKind::PoisonAddress,
+            FaultKind::PoisonBranch,
+            FaultKind::PoisonOutput { address },
+            FaultKind::PoisonControl,
+            FaultKind::NotInOwnMask { members: 1 },
+            FaultKind::InputWritten { name: "Ks".into(), offset: 4 },
+            FaultKind::UniformBranchDiverged,
+            FaultKind::DivergentBarrier { other_line: Some(4) },
+            FaultKind::DivergentBarrier { other_line: None },
+            FaultKind::BarrierNumber { number: 16 },
+            FaultKind::BarrierCount { count: 33, why: "no multiple of 32" },
+            FaultKind::Trap { assertion: true },
+            FaultKind::Trap { assertion: false },
+            FaultKind::Deadlock { waiting: vec![1, 2] },
+            FaultKind::Budget { instructions: 9 },
+            FaultKind::Time { limit: Duration::from_secs(2), instructions: 9 },
+            FaultKind::Race(Box::new(race)),
+        ] {
+            let observer = kind.observer();
+            let (kernel, undefined) = ("k".to_owned(), None);
+            let fault =
+                Fault { kernel, line: 1, block: [0; 3], warp: 0, lanes: 1, kind, undefined };
+            assert_eq!(observer_of(&fault.to_string()), Some(observer), "{fault}");
+        }
+        assert_eq!(observer_of("the device was lost"), None, "no misuse");
     }
 }

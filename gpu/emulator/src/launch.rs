@@ -1,18 +1,17 @@
 //! A launch: checks, blocks, the loop that asks the schedule who goes on.
 
-use std::time::{Duration, Instant};
-
 use pulp::Arch;
 
 use super::block::{Block, Stuck};
 use super::count::{Counters, Report};
 use super::decided::{Source, decided};
-use super::fault::{Fault, FaultKind, LaunchError, RunError, Trouble};
+use super::fault::{Fault, FaultKind, LaunchError, RunError, Trouble, UndefinedShuffle};
 use super::float::approximate::ApproximationMode;
 use super::ir::{Kernel, Module};
 use super::memory::{Buffer, DeviceMemory, Segment};
 use super::schedule::{Policy, Schedule, Scheduler, Trace};
 use super::step::{Limits, Turn};
+use super::time_limit::TimeLimit;
 use super::warp::State;
 use super::width;
 
@@ -78,9 +77,10 @@ pub struct Observers {
     pub races: bool,
     /// Warp instructions a launch may execute.
     pub budget: u64,
-    /// How long a launch may take. The budget ends a run at the same instruction everywhere; this ends one
-    /// whose instructions are dear, such as fences, when the machine says so.
-    pub time: Option<Duration>,
+    /// How long a launch may go on, perhaps after others under the same limit. The budget ends a run at the
+    /// same instruction everywhere; this ends one whose instructions are dear, such as fences, when the
+    /// machine says so.
+    pub time: Option<TimeLimit>,
     /// Count what is executed of the kernel, for [`Report::coverage`].
     pub coverage: bool,
 }
@@ -100,13 +100,12 @@ pub(super) struct Limited {
     /// The number of instructions after which somebody has to look whether it is too long.
     pub(super) next: u64,
     budget: u64,
-    time: Option<(Duration, Instant)>,
+    time: Option<TimeLimit>,
 }
 
 impl Limited {
     fn new(observers: Observers) -> Self {
         let Observers { budget, time, .. } = observers;
-        let time = time.map(|limit| (limit, Instant::now()));
         Self { next: if time.is_some() { LOOK.min(budget) } else { budget }, budget, time }
     }
 
@@ -117,8 +116,8 @@ impl Limited {
             return Some(FaultKind::Budget { instructions: self.budget });
         }
         self.next = executed.saturating_add(LOOK).min(self.budget);
-        let (limit, start) = self.time?;
-        (start.elapsed() > limit).then_some(FaultKind::Time { limit, instructions: executed })
+        let limit = self.time.filter(|time| time.is_over())?.limit();
+        Some(FaultKind::Time { limit, instructions: executed })
     }
 }
 
@@ -146,13 +145,22 @@ impl Machine<'_> {
 
     /// Where `trouble` happened.
     pub(super) fn fault(&self, block: &Block, warp: usize, pc: u32, trouble: Trouble) -> Fault {
+        let line = |pc: u32| self.kernel.code[pc as usize].line;
+        let undefined = block.undefined(warp).filter(|_| trouble.kind.is_poison());
+        let undefined = undefined.map(|shuffle| UndefinedShuffle {
+            line: line(shuffle.pc),
+            sources: shuffle.sources,
+            exited: shuffle.exited,
+            members: shuffle.members,
+        });
         Fault {
             kernel: self.kernel.name.clone(),
-            line: self.kernel.code[pc as usize].line,
+            line: line(pc),
             block: block.index,
             warp: u32::from(block.warps[warp].index),
             lanes: trouble.lanes,
             kind: trouble.kind,
+            undefined,
         }
     }
 
@@ -208,7 +216,8 @@ impl Machine<'_> {
     }
 
     /// Nobody of the block is ready: completes its barrier or reports why it cannot.
-    pub(super) fn release(&self, block: &mut Block) -> Result<(), RunError> {
+    pub(super) fn release(&mut self, block: &mut Block) -> Result<(), RunError> {
+        block.publish_of_exited(self.memory);
         let code = &self.kernel.code;
         match block.release(code) {
             Ok(true) => Ok(()),

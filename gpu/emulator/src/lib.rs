@@ -19,7 +19,9 @@
 //! and the lanes that stand there. Instructions with `.sync` wait until the lanes that their mask
 //! names have arrived at one of the same kind with the same mask, wherever that stands; `bar.sync`
 //! waits for the block. Registers are arrays of 32 lanes, one per slot, and every arithmetic
-//! instruction is a loop over them without branches.
+//! instruction is a loop over them without branches. Threads that have exited are waited for by nobody:
+//! they count as arrived, with what they did, wherever a mask names them or a barrier is for their block
+//! (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync": "non-exited threads in membermask"; "exit").
 //!
 //! # Schedules
 //! Under [`Schedule::lockstep`] blocks run one after the other and the fragment at the lowest place
@@ -36,13 +38,13 @@
 //! - data races in shared and global memory, by happens-before over barriers, `bar.warp.sync` and
 //!   signals by fences and flags, atomics understood, with both accesses ([`Observers::races`]).
 //!   Stores of equal values race too: PTX makes no exception for them;
-//! - barriers that some threads of the block miss or that a warp reaches at two places; barriers
-//!   after threads have exited;
-//! - `.sync` masks without the executing lane, or with exited lanes; shuffles from lanes that do
-//!   not take part; deadlock; a budget of instructions exceeded;
-//! - *poison*: registers, shared memory and buffers hold nothing until written. Poison spreads
+//! - barriers that some threads of the block miss or that a warp reaches at two places;
+//! - `.sync` masks without the executing lane; deadlock; a budget of instructions exceeded;
+//! - *poison*: registers, shared memory and buffers hold nothing until written, and a shuffle from a
+//!   lane that does not take part gives nothing. Poison spreads
 //!   through arithmetic and shuffles, and is reported where it decides an address, a branch, a
 //!   mask, or reaches global memory. A buffer read back with poison left is an error;
+//! - writes to a buffer that is an input ([`DeviceMemory::upload_input`]);
 //! - accesses out of bounds (every buffer is alone in a window of addresses) or misaligned;
 //! - asynchronous copies that are read before their thread has waited for them;
 //! - `trap`, and assertions that do not hold.
@@ -55,8 +57,8 @@
 //!
 //! # What is not modelled
 //! Recursion and indirect calls, textures, tensor cores, functions of f16, clusters, accesses that
-//! acquire or release by themselves; time (clocks count the launch's instructions); writes to module
-//! variables last for one launch; loads that are satisfied early.
+//! acquire or release by themselves; time (clocks count the launch's instructions); loads that are satisfied
+//! early. A module is loaded once into a [`DeviceMemory`]: its variables keep what a launch leaves in them.
 
 mod access;
 mod alu;
@@ -89,6 +91,7 @@ mod shrink;
 mod signal;
 mod step;
 mod sync;
+mod time_limit;
 mod warp;
 mod wide;
 mod width;
@@ -97,7 +100,8 @@ pub use count::{Atomics, Executed, Report};
 pub use coverage::{InstructionCoverage, KernelCoverage, OtherKernel, Outcomes};
 pub use decode::MNEMONICS;
 pub use fault::{
-    AccessKind, Defect, Fault, FaultKind, LaunchError, POISON, Race, RaceAccess, RunError,
+    AccessKind, BUDGET, Defect, Fault, FaultKind, LaunchError, POISON, Race, RaceAccess, RunError,
+    TIME_LIMIT, UndefinedShuffle, observer_of,
 };
 pub use float::approximate::ApproximationMode;
 pub use ir::{InstructionClass, Module, Space};
@@ -108,3 +112,4 @@ pub use parse::ParseError;
 pub use registers::{LANES, WARP};
 pub use schedule::{Decision, Policy, Schedule, Trace};
 pub use shrink::shrink;
+pub use time_limit::TimeLimit;

@@ -28,6 +28,8 @@ pub(super) struct Segment {
     pub(super) shadow: Option<Shadow>,
     /// Atomic operations per word, empty before the first.
     pub(super) atomics: Vec<u32>,
+    /// Its name, of a buffer that kernels only read.
+    pub(super) input: Option<Box<str>>,
 }
 
 impl Segment {
@@ -40,6 +42,7 @@ impl Segment {
             bytes: bytes as u64,
             shadow: None,
             atomics: Vec::new(),
+            input: None,
         }
     }
 
@@ -134,13 +137,26 @@ pub struct NeverWritten {
 pub struct DeviceMemory {
     /// The module's variables first, then the buffers.
     segments: Vec<Segment>,
+    /// What the variables of the module that is loaded held at first.
+    loaded: Vec<u8>,
 }
 
 impl DeviceMemory {
     /// No buffers.
     #[must_use]
     pub fn new() -> Self {
-        Self { segments: vec![Segment::default()] }
+        Self { segments: vec![Segment::default()], loaded: Vec::new() }
+    }
+
+    /// Takes all buffers away. The module stays loaded, with what its variables hold.
+    pub fn free_buffers(&mut self) {
+        self.segments.truncate(1);
+    }
+
+    /// Whether a variable of the module holds something else than when it was loaded.
+    #[must_use]
+    pub fn has_changed_variables(&self) -> bool {
+        self.segments.first().is_some_and(|variables| variables.to_bytes() != self.loaded)
     }
 
     fn push(&mut self, segment: Segment) -> Buffer {
@@ -154,6 +170,12 @@ impl DeviceMemory {
     /// A buffer that holds `bytes`.
     pub fn upload(&mut self, bytes: &[u8]) -> Buffer {
         self.push(Segment::of(bytes))
+    }
+
+    /// A buffer that holds `bytes` and is an input: a kernel that writes to it misuses it, and is told its
+    /// `name`.
+    pub fn upload_input(&mut self, name: &str, bytes: &[u8]) -> Buffer {
+        self.push(Segment { input: Some(name.into()), ..Segment::of(bytes) })
     }
 
     /// A buffer of `bytes` that were never written.
@@ -178,12 +200,16 @@ impl DeviceMemory {
         }
     }
 
-    /// Loads the module's variables and prepares for a launch.
+    /// Loads the module's variables, if it is not the module of the launch before, and prepares for a
+    /// launch.
     pub(super) fn begin(&mut self, variables: &[u8], races: bool, fences: bool) {
         if self.segments.is_empty() {
             self.segments.push(Segment::default());
         }
-        self.segments[0] = Segment::of(variables);
+        if self.loaded != variables {
+            self.segments[0] = Segment::of(variables);
+            self.loaded = variables.to_vec();
+        }
         for segment in &mut self.segments {
             segment.watch(races, fences);
         }

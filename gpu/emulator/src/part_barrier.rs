@@ -1,59 +1,83 @@
 //! Barriers of a part of a block: `bar.sync a, b` and `bar.arrive a, b` (PTX ISA, "bar").
 //!
-//! One is complete as soon as the number of threads that it names have arrived, whoever they are; it
-//! then orders what those did before with what the waiting ones do after. A warp counts as many as it
-//! has lanes, whether all of them exist or not. Those that have exited are waited for: that a barrier is
-//! for all threads of its warps is the kernel's promise.
+//! One is complete as soon as the warps that have arrived are as many threads as it names, whichever they are; it
+//! then orders what those did before with what the waiting ones do after. A warp has arrived, as all of its 32
+//! threads, when every one of them that has not exited is there ("causes executing thread to wait for all
+//! non-exited threads from its warp and marks warps' arrival at barrier"). A warp of which all have exited never
+//! arrives: only barriers for the whole block are let go by that (PTX ISA, "exit").
 
 use super::block::Block;
 use super::fault::{FaultKind, Trouble};
 use super::ir::{Barrier, Instruction, SINK};
 use super::registers::{Bits, WARP};
 use super::signal::Clock;
-use super::warp::{State, Warp};
+use super::warp::{Fragment, State, Warp};
 
-/// Threads that have arrived at a barrier and gone on.
+/// A warp that has arrived at a barrier by `bar.arrive` and gone on.
 #[derive(Debug)]
 pub(super) struct Arrived {
     number: u32,
     count: u32,
-    threads: u32,
-    /// What they did before.
+    /// What it did before.
     before: Clock,
 }
 
 type Checked<T> = Result<T, Box<Trouble>>;
 
-/// The active lanes arrive at a barrier and go on.
+/// The active lanes come to a barrier, and are put down there.
 #[inline(never)]
-pub(super) fn arrive(
+pub(super) fn come(
     block: &mut Block,
     at: usize,
     barrier: &Barrier,
     code: &[Instruction],
 ) -> Checked<()> {
-    let lanes = block.warps[at].on.bits;
-    let (number, count) = operands(&block.warps[at], lanes, barrier)?;
-    let place = (block.linear, block.epoch, block.warps[at].index);
-    let warp = &mut block.warps[at];
-    let threads = counted(warp, lanes);
-    let mut before = Clock::default();
-    warp.order.release(lanes, place, &mut before);
-    block.arrived.push(Arrived { number, count, threads, before });
-    complete(block, code, (number, count), lanes)
+    let warp = &block.warps[at];
+    operands(warp, warp.on.bits, barrier)?;
+    settle(block, at, code)
 }
 
-/// Lanes wait at a barrier, which this may complete.
+/// Lanes of a warp have come to a barrier or exited: if all of the warp are there now, it arrives.
 #[inline(never)]
-pub(super) fn wait(
-    block: &mut Block,
-    at: usize,
-    barrier: &Barrier,
-    code: &[Instruction],
-) -> Checked<()> {
-    let lanes = block.warps[at].on.bits;
-    let operands = operands(&block.warps[at], lanes, barrier)?;
-    complete(block, code, operands, lanes)
+pub(super) fn settle(block: &mut Block, at: usize, code: &[Instruction]) -> Checked<()> {
+    let Some((number, count)) = arrives_at(&block.warps[at], code)? else { return Ok(()) };
+    let place = (block.linear, block.epoch, block.warps[at].index);
+    let warp = &mut block.warps[at];
+    let by = warp.live();
+    let announces = |f: &Fragment| part(f, code).is_some_and(|barrier| barrier.arrives);
+    if warp.fragments.iter().any(announces) {
+        let mut before = Clock::default();
+        warp.order.release(warp.existing, place, &mut before);
+        warp.fragments.iter_mut().filter(|f| announces(f)).for_each(go_on);
+        block.arrived.push(Arrived { number, count, before });
+    }
+    complete(block, code, (number, count), by)
+}
+
+fn go_on(fragment: &mut Fragment) {
+    fragment.pc += 1;
+    fragment.state = State::Ready;
+}
+
+/// The barrier of a part of the block at which lanes stand.
+fn part<'c>(fragment: &Fragment, code: &'c [Instruction]) -> Option<&'c Barrier> {
+    let at_barrier = fragment.state == State::AtBarrier;
+    let barrier = code[fragment.pc as usize].op.barrier().filter(|_| at_barrier)?;
+    (barrier.count != SINK).then_some(barrier)
+}
+
+/// The number and the thread count of the barrier at which all of a warp are that have not exited.
+fn arrives_at(warp: &Warp, code: &[Instruction]) -> Checked<Option<(u32, u32)>> {
+    let mut all = None;
+    for fragment in &warp.fragments {
+        let Some(barrier) = part(fragment, code) else { return Ok(None) };
+        let own = operands(warp, fragment.lanes, barrier)?;
+        if all.is_some_and(|other| other != own) {
+            return Ok(None);
+        }
+        all = Some(own);
+    }
+    Ok(all)
 }
 
 /// The number and the thread count that `lanes` give.
@@ -79,30 +103,6 @@ fn operands(warp: &Warp, lanes: u32, barrier: &Barrier) -> Checked<(u32, u32)> {
     Ok((number, count))
 }
 
-/// How many threads these lanes count as; the first lane stands for those that do not exist as well.
-fn counted(warp: &Warp, lanes: u32) -> u32 {
-    let first = warp.existing & warp.existing.wrapping_neg();
-    let missing = if lanes & first == 0 { 0 } else { WARP - warp.existing.count_ones() };
-    lanes.count_ones() + missing
-}
-
-/// The lanes of a warp that wait at the barrier, if there are any.
-fn waiting(warp: &Warp, code: &[Instruction], number: u32) -> Checked<(u32, Option<u32>)> {
-    let (mut lanes, mut count) = (0, None);
-    for fragment in warp.fragments.iter().filter(|f| f.state == State::AtBarrier) {
-        let Some(barrier) = code[fragment.pc as usize].op.barrier() else { continue };
-        if barrier.count == SINK {
-            continue;
-        }
-        let (own, expected) = operands(warp, fragment.lanes, barrier)?;
-        if own == number {
-            lanes |= fragment.lanes;
-            count = Some(expected);
-        }
-    }
-    Ok((lanes, count))
-}
-
 /// Lets everybody at a barrier go on if as many as it names have arrived.
 fn complete(
     block: &mut Block,
@@ -112,50 +112,35 @@ fn complete(
 ) -> Checked<()> {
     let wrong = |why| Err(Trouble::new(FaultKind::BarrierCount { count, why }, by));
     let mut all = Vec::new();
-    let mut threads = 0;
     for (index, warp) in block.warps.iter().enumerate() {
-        let (lanes, expected) = waiting(warp, code, number)?;
-        if expected.is_some_and(|expected| expected != count) {
-            return wrong("others wait at it for another number");
-        }
-        if lanes != 0 {
-            threads += counted(warp, lanes);
-            all.push((index, lanes));
+        match arrives_at(warp, code)? {
+            Some((own, expected)) if own == number && expected != count => {
+                return wrong("others wait at it for another number");
+            }
+            Some((own, _)) if own == number => all.push(index),
+            Some(_) | None => {}
         }
     }
     let arrived = || block.arrived.iter().filter(|arrived| arrived.number == number);
     if arrived().any(|arrived| arrived.count != count) {
         return wrong("others arrived at it for another number");
     }
-    threads += arrived().map(|arrived| arrived.threads).sum::<u32>();
-    if threads > count {
-        return wrong("more have arrived");
-    }
-    if threads < count {
+    if all.len() + arrived().count() < (count / WARP) as usize {
         return Ok(());
     }
-    let all_of = |&(index, lanes): &(usize, u32)| {
-        let warp: &Warp = &block.warps[index];
-        lanes == warp.existing
-    };
-    let whole = all.len() == block.warps.len() && all.iter().all(all_of);
+    let whole = all.len() == block.warps.len();
     let mut before = Clock::default();
     arrived().for_each(|arrived| before.join(&arrived.before));
     block.arrived.retain(|arrived| arrived.number != number);
     let (linear, epoch) = (block.linear, block.epoch);
-    for &(index, lanes) in &all {
+    for &index in &all {
         let warp = &mut block.warps[index];
-        warp.order.release(lanes, (linear, epoch, warp.index), &mut before);
+        warp.order.release(warp.existing, (linear, epoch, warp.index), &mut before);
     }
-    for &(index, lanes) in &all {
+    for &index in &all {
         let warp = &mut block.warps[index];
-        warp.order.tell(lanes, &before);
-        for fragment in &mut warp.fragments {
-            if fragment.state == State::AtBarrier && fragment.lanes & lanes != 0 {
-                fragment.pc += 1;
-                fragment.state = State::Ready;
-            }
-        }
+        warp.order.tell(warp.existing, &before);
+        warp.fragments.iter_mut().for_each(go_on);
     }
     if whole {
         block.epoch += 1;

@@ -152,10 +152,24 @@ fn instruction(
         Op::Control(Control::Exit) => {
             put_down(warp, running, active);
             warp.exited |= active;
-            sync::exit(warp)?;
+            if !warp.fragments.is_empty() {
+                exited(machine, block, at)?;
+            }
             Ok(Next::Down)
         }
     }
+}
+
+/// Lanes have exited, and others of the warp have not: those that waited for them alone go on.
+fn exited(machine: &mut Machine<'_>, block: &mut Block, at: usize) -> Result<(), Box<Trouble>> {
+    let warp = &block.warps[at];
+    if warp.fragments.iter().any(|fragment| fragment.state != State::Ready) {
+        let lanes = warp.exited;
+        order(machine, block, at, lanes, Scope::Block);
+        sync::exit(&mut block.warps[at], &machine.kernel.code)?;
+        part_barrier::settle(block, at, &machine.kernel.code)?;
+    }
+    Ok(())
 }
 
 /// `executed`: instructions so far.
@@ -186,10 +200,10 @@ fn synchronize(
     match op {
         Synchronization::Warp(sync) => {
             if sync.kind == SyncKind::Barrier {
-                order(machine, block, at, active, Scope::Block);
+                order(machine, block, at, active | block.warps[at].exited, Scope::Block);
             }
             let warp = &mut block.warps[at];
-            if active == running.lanes && sync::at_once(warp, sync)? {
+            if active == running.lanes && sync::at_once(warp, sync, running.pc)? {
                 return Ok(Next::Advance);
             }
             put_down(warp, running, active);
@@ -202,17 +216,13 @@ fn synchronize(
             Ok(Next::Advance)
         }
         Synchronization::Barrier(barrier) => {
-            order(machine, block, at, active, Scope::Block);
-            if barrier.arrives {
-                part_barrier::arrive(block, at, barrier, &machine.kernel.code)?;
-                return Ok(Next::Advance);
-            }
+            order(machine, block, at, active | block.warps[at].exited, Scope::Block);
             let warp = &mut block.warps[at];
             put_down(warp, running, active);
             let state = State::AtBarrier;
             warp.fragments.push(Fragment { pc: running.pc, lanes: active, state });
             if barrier.count != SINK {
-                part_barrier::wait(block, at, barrier, &machine.kernel.code)?;
+                part_barrier::come(block, at, barrier, &machine.kernel.code)?;
             }
             Ok(Next::Down)
         }

@@ -1,7 +1,9 @@
 //! Instructions that the lanes named in a mask execute together.
 //!
 //! Lanes meet by the instruction's kind and the mask, wherever in the program they stand (PTX ISA,
-//! "shfl.sync": "the same qualifiers and same membermask"). None of these orders memory except
+//! "shfl.sync": "all non-exited threads corresponding to membermask have executed shfl.sync with the same
+//! qualifiers and same membermask value"; "match.sync", "redux.sync", "vote.sync" and "bar.warp.sync"
+//! likewise). Lanes that have exited are not waited for. None of these orders memory except
 //! bar.warp.sync.
 
 use super::fault::{FaultKind, Trouble};
@@ -9,30 +11,28 @@ use super::ir::{
     Instruction, ReduxOp, SINK, ShuffleMode, Slot, Sync, SyncKind, SyncOperands, VoteMode,
 };
 use super::registers::{Active, Bits, LANES, Registers};
-use super::warp::{Fragment, State, Warp};
+use super::warp::{Fragment, State, Undefined, Warp};
 
 type Outcome<T> = Result<T, Box<Trouble>>;
 
-/// Lanes and the operands of the instruction that they meet with.
+/// Lanes, and where the instruction is that they meet with, and its operands.
 #[derive(Clone, Copy)]
 struct Part {
     operands: SyncOperands,
     lanes: u32,
+    pc: u32,
 }
 
-/// Executes `sync` at once if all active lanes give one mask and are all it waits for.
+/// Executes `sync` at `pc` at once if all active lanes give one mask and are all it waits for.
 #[inline(always)]
-pub(super) fn at_once(warp: &mut Warp, sync: &Sync) -> Outcome<bool> {
+pub(super) fn at_once(warp: &mut Warp, sync: &Sync, pc: u32) -> Outcome<bool> {
     let lanes = warp.on.bits;
     let (members, uniform) = uniform(&warp.registers, &warp.on, sync.members);
     if warp.registers.words.poison(sync.members) & lanes != 0 {
         return Err(Trouble::new(FaultKind::PoisonControl, lanes));
     }
-    if !uniform || members & warp.existing != lanes {
+    if !uniform || members & warp.live() != lanes {
         return Ok(false);
-    }
-    if members & warp.exited != 0 {
-        return Err(exited(warp, members, lanes));
     }
     let operands = sync.operands;
     if let SyncKind::Shuffle(mode) = sync.kind
@@ -40,7 +40,7 @@ pub(super) fn at_once(warp: &mut Warp, sync: &Sync) -> Outcome<bool> {
     {
         return Ok(true);
     }
-    perform(warp, sync.kind, &[Part { operands, lanes }])?;
+    perform(warp, sync.kind, members, &[Part { operands, lanes, pc }])?;
     Ok(true)
 }
 
@@ -96,21 +96,16 @@ fn usual(warp: &mut Warp, mode: ShuffleMode, operands: &SyncOperands) -> bool {
     true
 }
 
-fn exited(warp: &Warp, members: u32, lanes: u32) -> Box<Trouble> {
-    let exited = members & warp.exited;
-    Trouble::new(FaultKind::ExitedLaneNamed { members, exited }, lanes)
-}
-
-/// Lanes exit while others wait for them.
-pub(super) fn exit(warp: &Warp) -> Outcome<()> {
-    for fragment in &warp.fragments {
-        if let State::AtSync { members } = fragment.state
-            && members & warp.exited != 0
-        {
-            return Err(exited(warp, members, fragment.lanes));
+/// Lanes have exited: those that waited for them alone go on.
+pub(super) fn exit(warp: &mut Warp, code: &[Instruction]) -> Outcome<()> {
+    let waits = |fragment: &Fragment| match fragment.state {
+        State::AtSync { members } if members & warp.exited != 0 => {
+            Some((code[fragment.pc as usize].op.sync()?.kind, members))
         }
-    }
-    Ok(())
+        State::AtSync { .. } | State::Ready | State::AtBarrier => None,
+    };
+    let waiting: Vec<_> = warp.fragments.iter().filter_map(waits).collect();
+    waiting.into_iter().try_for_each(|(kind, members)| complete(warp, kind, members, code))
 }
 
 /// `lanes` arrive at `sync` at `pc`, parted by mask; whoever is complete goes on.
@@ -130,16 +125,13 @@ pub(super) fn arrive(
         if same & !members != 0 {
             return Err(Trouble::new(FaultKind::NotInOwnMask { members }, same & !members));
         }
-        if members & warp.exited != 0 {
-            return Err(exited(warp, members, same));
-        }
         warp.fragments.push(Fragment { pc, lanes: same, state: State::AtSync { members } });
         complete(warp, sync.kind, members, code)?;
     }
     Ok(())
 }
 
-/// Executes the instruction of `kind` for `members` if all of them have arrived.
+/// Executes the instruction of `kind` for `members` if all of them that have not exited have arrived.
 fn complete(warp: &mut Warp, kind: SyncKind, members: u32, code: &[Instruction]) -> Outcome<()> {
     let meets = |fragment: &Fragment| {
         let sync = code[fragment.pc as usize].op.sync()?;
@@ -149,13 +141,13 @@ fn complete(warp: &mut Warp, kind: SyncKind, members: u32, code: &[Instruction])
     let parts: Vec<Part> = warp
         .fragments
         .iter()
-        .filter_map(|f| meets(f).map(|operands| Part { operands, lanes: f.lanes }))
+        .filter_map(|f| meets(f).map(|operands| Part { operands, lanes: f.lanes, pc: f.pc }))
         .collect();
     let arrived = parts.iter().fold(0, |all, part| all | part.lanes);
-    if arrived != members & warp.existing {
+    if arrived == 0 || arrived != members & warp.live() {
         return Ok(());
     }
-    perform(warp, kind, &parts)?;
+    perform(warp, kind, members, &parts)?;
     for fragment in &mut warp.fragments {
         if meets(fragment).is_some() {
             fragment.pc += 1;
@@ -165,14 +157,20 @@ fn complete(warp: &mut Warp, kind: SyncKind, members: u32, code: &[Instruction])
     Ok(())
 }
 
-/// Executes an instruction for lanes that have met.
+/// Executes an instruction for lanes that have met, which are `members` that have not exited.
 #[inline(always)]
-fn perform(warp: &mut Warp, kind: SyncKind, parts: &[Part]) -> Outcome<()> {
+fn perform(warp: &mut Warp, kind: SyncKind, members: u32, parts: &[Part]) -> Outcome<()> {
     let all = parts.iter().fold(0, |all, part| all | part.lanes);
     let r = &mut warp.registers;
     match kind {
-        SyncKind::Barrier => warp.order.synchronize(all),
-        SyncKind::Shuffle(mode) => shuffle(r, parts, all, mode)?,
+        SyncKind::Barrier => warp.order.synchronize(members & warp.existing),
+        SyncKind::Shuffle(mode) => {
+            let sources = shuffle(r, parts, all, mode)?;
+            if sources != 0 {
+                let (pc, exited) = (parts[0].pc, sources & members & warp.exited);
+                warp.rare.undefined = Some(Undefined { pc, sources, exited, members: all });
+            }
+        }
         SyncKind::Vote(mode) => vote(r, parts, all, mode),
         SyncKind::Ballot => ballot(r, parts, all),
         SyncKind::MatchAny { b64 } => match_any(r, parts, all, b64),
@@ -198,8 +196,11 @@ fn gather(r: &Registers, parts: &[Part], which: usize) -> ([u32; LANES], u32) {
     (values, poison)
 }
 
+/// Gives each lane what its source brings; what comes from a lane that does not take part is poison, and
+/// these lanes are the result ("results are undefined if a thread sources a register from an inactive
+/// thread or a thread that is not in membermask").
 #[inline(always)]
-fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Outcome<()> {
+fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Outcome<u32> {
     let (a, poison) = gather(r, parts, 0);
     let (b, poison_b) = gather(r, parts, 1);
     let (c, poison_c) = gather(r, parts, 2);
@@ -211,10 +212,7 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     for lane in 0..LANES {
         out[lane] = a[sources[lane] as usize & 31];
     }
-    if all != u32::MAX {
-        present(all, &sources)?;
-    }
-    let mut from_poison = 0;
+    let (absent, mut from_poison) = if all == u32::MAX { (0, 0) } else { absent(all, &sources) };
     if poison != 0 {
         for (lane, source) in sources.iter().enumerate() {
             from_poison |= (poison >> source & 1) << lane;
@@ -227,7 +225,7 @@ fn shuffle(r: &mut Registers, parts: &[Part], all: u32, mode: ShuffleMode) -> Ou
     for part in parts {
         deliver(r, part, &out, from_poison, in_range);
     }
-    Ok(())
+    Ok(absent)
 }
 
 #[inline(always)]
@@ -250,19 +248,16 @@ fn permuted(a: &[u32; LANES], from: impl Fn(usize) -> usize) -> [u32; LANES] {
     out
 }
 
-/// Every lane of `all` must read one of `all`.
+/// The lanes outside `all` that lanes of `all` read, and those that read them.
 #[inline(always)]
-fn present(all: u32, sources: &[u32; LANES]) -> Outcome<()> {
+fn absent(all: u32, sources: &[u32; LANES]) -> (u32, u32) {
     let (mut absent, mut lanes) = (0, 0);
     for (lane, source) in sources.iter().enumerate() {
         let missing = all >> lane & !(all >> source) & 1;
         absent |= missing << source;
         lanes |= missing << lane;
     }
-    if absent == 0 {
-        return Ok(());
-    }
-    Err(Trouble::new(FaultKind::ShuffleFromAbsentLane { sources: absent, members: all }, lanes))
+    (absent, lanes)
 }
 
 /// The lane that each lane reads, and 1 where it is in range (PTX ISA, "shfl.sync", semantics).

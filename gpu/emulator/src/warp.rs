@@ -30,11 +30,22 @@ pub(super) struct Fragment {
     pub(super) state: State,
 }
 
-/// Memory of a warp that few kernels have.
+/// What a warp has that few kernels use.
 #[derive(Debug)]
 pub(super) struct RareState {
     pub(super) local: LocalMemory,
     pub(super) copies: Copies,
+    /// The latest shuffle that read lanes which do not take part.
+    pub(super) undefined: Option<Undefined>,
+}
+
+/// Where a shuffle is, and which lanes it read that do not take part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undefined {
+    pub(super) pc: u32,
+    pub(super) sources: u32,
+    pub(super) exited: u32,
+    pub(super) members: u32,
 }
 
 /// A warp of a block.
@@ -71,6 +82,7 @@ impl Warp {
             rare: Box::new(RareState {
                 local: LocalMemory::new(kernel.local),
                 copies: Copies::default(),
+                undefined: None,
             }),
         };
         warp.start();
@@ -89,6 +101,7 @@ impl Warp {
         self.registers.reset();
         self.rare.local.reset();
         self.rare.copies.clear();
+        self.rare.undefined = None;
         self.start();
     }
 

@@ -3,12 +3,13 @@
 //! Every launch is repeated under random and adversarial schedules, which must not change a result
 //! and must not change what a fault says (beyond what the file names), and replayed from its trace.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use splatcheck_emulator::{
-    ApproximationMode, Buffer, DeviceMemory, Launch, Module, Observers, Policy, Report, RunError,
-    Schedule, Trace, run_traced,
+    ApproximationMode, Buffer, DeviceMemory, FaultKind, Launch, Module, Observers, Policy, Report,
+    RunError, Schedule, Trace, run_traced,
 };
 use splatcheck_filetests::{
     Argument, DYNAMIC_SHARED, Expectation, Filetest, Invocation, Outcome, all,
@@ -28,7 +29,39 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let test =
         |file: Filetest| Trial::test(format!("filetest::{}", file.name), move || run_file(&file));
-    libtest_mimic::run(&arguments, all().into_iter().map(test).collect()).exit_code()
+    let mut trials: Vec<_> = all().into_iter().map(test).collect();
+    trials.push(Trial::test("every_kind_of_misuse_is_reported_and_has_a_legal_neighbour", kinds));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Kinds that no filetest can show: the clock's is in `limits.rs`.
+const ELSEWHERE: [&str; 1] = ["time"];
+
+/// Every kind of fault is what some `error:` line gets in lockstep, and the kind of some `legal:` line.
+fn kinds() -> Result<(), Failed> {
+    let (mut reported, mut neighbours) = (BTreeSet::new(), BTreeSet::new());
+    for file in all() {
+        let Ok(module) = Module::parse(&file.source) else { continue };
+        for Expectation { invocation, outcome, legal, .. } in file.expectations()? {
+            neighbours.extend(legal);
+            let (Some(invocation), Outcome::Error(_)) = (invocation, &outcome) else { continue };
+            let (lockstep, mut trace) = (Schedule::lockstep(), Trace::new());
+            let (result, _) = execute(&module, &invocation, &outcome, &lockstep, &mut trace);
+            if let Err(RunError::Program(fault)) = result {
+                reported.insert(fault.kind.name().to_owned());
+            }
+        }
+    }
+    let kinds: BTreeSet<_> = FaultKind::NAMES.into_iter().map(str::to_owned).collect();
+    let elsewhere: BTreeSet<_> = ELSEWHERE.into_iter().map(str::to_owned).collect();
+    let expected: BTreeSet<_> = kinds.difference(&elsewhere).cloned().collect();
+    for (what, found) in [("reported", &reported), ("a legal neighbour's", &neighbours)] {
+        if found != &expected {
+            let differ: Vec<_> = found.symmetric_difference(&expected).collect();
+            return Err(format!("not {what}, or no kind: {differ:?}").into());
+        }
+    }
+    Ok(())
 }
 
 fn run_file(file: &Filetest) -> Result<(), Failed> {
@@ -168,6 +201,7 @@ fn arguments(
                 splatcheck_emulator::Argument::bytes(&value.to_le_bytes()[..size])
             }
             Argument::Buffer(words) => memory.upload(&bytes(words)).into(),
+            Argument::Input(words) => memory.upload_input("in", &bytes(words)).into(),
             Argument::Out(initial) => {
                 let buffer = match initial {
                     Some(words) => memory.upload(&bytes(words)),

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use splatcheck_emulator::{
-    DeviceMemory, Fault, FaultKind, Launch, Module, Observers, RunError, Schedule, run,
+    DeviceMemory, Fault, FaultKind, Launch, Module, Observers, RunError, Schedule, TimeLimit, run,
 };
 
 fn source(variables: &str, body: &str) -> String {
@@ -30,12 +30,12 @@ fn ended(body: &str, schedule: &Schedule, observers: Observers) -> FaultKind {
 #[test]
 fn a_loop_over_anything_ends_in_time_under_every_schedule() {
     let limit = Duration::from_millis(200);
-    let observers = Observers { time: Some(limit), ..Observers::default() };
+    let observers = || Observers { time: Some(TimeLimit::from_now(limit)), ..Observers::default() };
     let schedules = [Schedule::lockstep(), Schedule::random(1), Schedule::adversarial(1)];
     for body in ["membar.gl;\n", "bar.warp.sync -1;\n", "bar.sync 0;\n", ""] {
         for schedule in &schedules {
             let start = Instant::now();
-            let kind = ended(&format!("L:\n{body}bra L;\n"), schedule, observers);
+            let kind = ended(&format!("L:\n{body}bra L;\n"), schedule, observers());
             let took = start.elapsed();
             assert!(
                 matches!(kind, FaultKind::Time { limit: said, instructions } if said == limit && instructions > 0),
@@ -51,11 +51,25 @@ fn a_loop_over_anything_ends_in_time_under_every_schedule() {
 #[test]
 fn a_budget_ends_a_launch_at_the_same_instruction_whatever_the_time_is() {
     let observers = Observers { budget: 10_000, ..Observers::default() };
-    let timed = Observers { time: Some(Duration::from_secs(3600)), ..observers };
+    let hour = TimeLimit::from_now(Duration::from_secs(3600));
+    let timed = Observers { time: Some(hour), ..observers };
     for observers in [observers, timed] {
         let kind = ended("L:\nbra L;\n", &Schedule::lockstep(), observers);
         assert_eq!(kind, FaultKind::Budget { instructions: 10_000 });
     }
+}
+
+/// Launches one after another share a limit: none has it anew.
+#[test]
+fn a_limit_is_for_all_launches_under_it() {
+    let limit = TimeLimit::from_now(Duration::from_millis(200));
+    let observers = Observers { time: Some(limit), ..Observers::default() };
+    let start = Instant::now();
+    for launch in 0..50 {
+        let kind = ended("L:\nbra L;\n", &Schedule::lockstep(), observers);
+        assert!(matches!(kind, FaultKind::Time { .. }), "launch {launch}: {kind:?}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(5), "50 limits would be 10 s");
 }
 
 #[test]

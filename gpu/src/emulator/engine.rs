@@ -1,24 +1,23 @@
 //! The engine that runs the CUDA kernels' PTX without a GPU.
 
+mod runs;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use std::time::Duration;
 
 use splatcheck_emulator::{
-    Argument, Buffer, DeviceMemory, Fault, KernelCoverage, Launch, Module, Observers, Report,
-    RunError, Schedule, Trace, WARP, run_traced,
+    Argument, Buffer, DeviceMemory, Fault, FaultKind, KernelCoverage, Launch, Module, Observers,
+    Report, RunError, Schedule, TimeLimit, Trace, WARP, run_traced,
 };
 
 use super::foreign::ForeignProgram;
+use super::noted::Noted;
 use crate::artifact::{Architecture, Artifact, Build};
-use crate::engine::{
-    Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, Work,
-};
-use crate::ptx_host::{Geometry, Prepared, PtxDevice, PtxJob};
-use crate::reduction::{Reduction, Setting};
-use crate::stage::StageSpec;
-use crate::stages::Stage;
-use crate::tensor::Tensors;
+use crate::engine::{Arithmetic, DeviceInfo, EngineError, EngineKind, FloatAtomics, LoopLimit};
+use crate::ptx_host::{Geometry, Prepared, PtxDevice};
+use crate::reduction::Reduction;
 
 /// Which artifacts run, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +30,14 @@ pub struct EmulatorOptions {
     pub schedule: Schedule,
     /// What is watched.
     pub observers: Observers,
+    /// Whether a write to an input is a misuse.
+    pub guard_inputs: bool,
+    /// How long a run may take, all its launches together, in processor time.
+    pub time: Option<Duration>,
+    /// How often the launches of a run are made, one time after another in the same module, whose variables
+    /// keep their values; what comes out of the last is the run's. Where a time leaves the variables as they
+    /// were at first, the next would do the same and is left out.
+    pub launches: u32,
     /// Lanes of a warp: a power of two up to 64, see [`Module::with_lane_width`].
     pub lane_width: u32,
 }
@@ -42,6 +49,9 @@ impl Default for EmulatorOptions {
             fast_math: false,
             schedule: Schedule::lockstep(),
             observers: Observers::default(),
+            guard_inputs: true,
+            time: None,
+            launches: 1,
             lane_width: WARP,
         }
     }
@@ -66,14 +76,16 @@ pub struct EmulatorEngine {
     /// Of the launch that followed, if one did.
     second_report: Report,
     trace: Trace,
-    /// Those of the latest run of a user's program, one for each launch.
+    /// Those of the latest run, one for each launch.
     traces: Vec<Trace>,
-    /// What the launches of a user's program follow in place of the schedule, one for each; none for the
-    /// schedule.
+    /// What the launches of a run follow in place of the schedule, one for each; none for the schedule.
     decisions: Vec<Trace>,
     fault: Option<Box<Fault>>,
     /// Whether the latest launch left an output unwritten.
     unwritten: bool,
+    /// The limit of the run that is made now.
+    limit: Option<TimeLimit>,
+    noted: Noted,
 }
 
 /// Stage and reduction of the artifacts that are not run.
@@ -120,6 +132,8 @@ impl EmulatorEngine {
             decisions: Vec::new(),
             fault: None,
             unwritten: false,
+            limit: None,
+            noted: Noted::default(),
         };
         engine.info.exp_of_zero_is_one = engine.probe()?;
         Ok(engine)
@@ -128,6 +142,11 @@ impl EmulatorEngine {
     /// Chooses how the next launches are scheduled.
     pub fn set_schedule(&mut self, schedule: Schedule) {
         self.options.schedule = schedule;
+    }
+
+    /// Lets it know what other engines note of the same kernel, and them what it notes.
+    pub fn share(&mut self, noted: Noted) {
+        self.noted = noted;
     }
 
     /// Chooses how many warp instructions the next launches may execute.
@@ -204,7 +223,7 @@ impl EmulatorEngine {
     /// where the launch or the emulator itself was at fault.
     #[must_use]
     pub fn misuse(&self) -> Option<&'static str> {
-        let fault = self.fault().map(|fault| fault.kind.observer());
+        let fault = self.fault().map(Fault::observer);
         fault.or(self.unwritten.then_some("output not written"))
     }
 
@@ -214,15 +233,14 @@ impl EmulatorEngine {
         &self.trace
     }
 
-    /// The decisions of each launch of the latest run of a user's program with a host side of its own, also
-    /// if the last of them failed.
+    /// The decisions of each launch of the latest run, also if the last of them failed.
     #[must_use]
     pub fn traces(&self) -> &[Trace] {
         &self.traces
     }
 
-    /// Lets each launch of such a program follow these decisions and then lockstep, a trace for each launch
-    /// in their order; none lets them follow the schedule again.
+    /// Lets each launch of a run follow these decisions and then lockstep, a trace for each launch in their
+    /// order; none lets them follow the schedule again.
     pub fn set_decisions(&mut self, traces: Vec<Trace>) {
         self.decisions = traces;
     }
@@ -245,15 +263,21 @@ impl EmulatorEngine {
         let Geometry { grid: [x, y], block } = geometry;
         let launch = Launch { grid: [x, y, 1], block: [block, 1, 1], dynamic_shared: 0, arguments };
         let EmulatorOptions { schedule, observers, .. } = &self.options;
+        let observers = Observers { time: self.limit, ..*observers };
         let memory = &mut self.memory;
         self.fault = None;
         self.unwritten = false;
         // In a second launch no lane meets another: what is told of a run is the first's.
         let second = artifact.is_second_launch();
-        let (lockstep, mut no_trace) = (Schedule::lockstep(), Trace::new());
-        let (schedule, trace) =
-            if second { (&lockstep, &mut no_trace) } else { (schedule, &mut self.trace) };
-        let result = run_traced(module, entry, &launch, memory, schedule, *observers, trace);
+        let mut no_trace = Trace::new();
+        let (followed, trace) = match second {
+            true => (Schedule::lockstep(), &mut no_trace),
+            false => (followed(schedule, &self.decisions, &self.traces), &mut self.trace),
+        };
+        let result = run_traced(module, entry, &launch, memory, &followed, observers, trace);
+        if !second {
+            self.traces.push(self.trace.clone());
+        }
         let report = result.map_err(|error| noticed(&mut self.fault, error))?;
         self.count(artifact, &report)?;
         if second {
@@ -275,24 +299,22 @@ impl EmulatorEngine {
         self.fault = None;
         self.unwritten = false;
         let EmulatorOptions { schedule, observers, .. } = &self.options;
-        let own = self.decisions.get(self.traces.len()).cloned();
-        let followed = match (own, self.decisions.is_empty()) {
-            (Some(trace), _) => schedule.replay(trace),
-            (None, false) => schedule.replay(Trace::new()),
-            (None, true) => schedule.clone(),
-        };
+        let observers = Observers { time: self.limit, ..*observers };
+        let followed = followed(schedule, &self.decisions, &self.traces);
         let (memory, trace) = (&mut self.memory, &mut self.trace);
-        let result = run_traced(module, entry, launch, memory, &followed, *observers, trace);
+        let result = run_traced(module, entry, launch, memory, &followed, observers, trace);
         self.traces.push(self.trace.clone());
         self.report = result.map_err(|error| noticed(&mut self.fault, error))?;
         self.second_report = Report::default();
         Ok(())
     }
 
-    /// Begins a run of a user's program: nothing is in the device's memory, and nothing was launched.
-    pub(super) fn begin_foreign(&mut self) {
-        self.memory = DeviceMemory::new();
-        self.traces.clear();
+    /// An array that holds an input.
+    pub(super) fn upload_input(&mut self, name: &str, bytes: &[u8]) -> Buffer {
+        match self.options.guard_inputs {
+            true => self.memory.upload_input(name, bytes),
+            false => self.memory.upload(bytes),
+        }
     }
 
     /// The device's memory.
@@ -344,15 +366,27 @@ impl EmulatorEngine {
     }
 }
 
+/// What the next launch of a run follows: its own decisions where there are any, else the schedule.
+fn followed(schedule: &Schedule, decisions: &[Trace], made: &[Trace]) -> Schedule {
+    match decisions.get(made.len()) {
+        Some(own) => schedule.replay(own.clone()),
+        None if decisions.is_empty() => schedule.clone(),
+        None => schedule.replay(Trace::new()),
+    }
+}
+
 /// The error of a run, as engines tell it; a misuse of the machine is kept.
 fn noticed(kept: &mut Option<Box<Fault>>, error: RunError) -> EngineError {
     let text = error.to_string();
-    match error {
-        RunError::Launch(_) => return EngineError::Input(text),
-        RunError::Program(fault) => *kept = Some(fault),
-        RunError::Emulator(_) => {}
-    }
-    EngineError::Device(text)
+    let RunError::Program(fault) = error else {
+        return match error {
+            RunError::Launch(_) => EngineError::Input(text),
+            RunError::Program(_) | RunError::Emulator(_) => EngineError::Device(text),
+        };
+    };
+    let ends = !matches!(fault.kind, FaultKind::Time { .. });
+    *kept = Some(fault);
+    if ends { EngineError::Device(text) } else { EngineError::NoEnd(text) }
 }
 
 fn loaded<'a>(
@@ -388,6 +422,10 @@ impl PtxDevice for EmulatorEngine {
         Ok(self.memory.upload(bytemuck::cast_slice(words)))
     }
 
+    fn upload_input(&mut self, what: &str, words: &[u32]) -> Result<Buffer, EngineError> {
+        Ok(EmulatorEngine::upload_input(self, what, bytemuck::cast_slice(words)))
+    }
+
     fn poison(&mut self, _what: &str, words: usize) -> Result<Buffer, EngineError> {
         Ok(self.memory.allocate(4 * words))
     }
@@ -408,60 +446,6 @@ impl PtxDevice for EmulatorEngine {
         _words: usize,
     ) -> Result<Vec<u32>, EngineError> {
         self.read_back(what, *from).map(|bytes| bytemuck::pod_collect_to_vec(&bytes))
-    }
-}
-
-impl Engine for EmulatorEngine {
-    fn info(&self) -> &DeviceInfo {
-        &self.info
-    }
-
-    fn reduces_by(&self, stage: Stage, reduction: Reduction) -> bool {
-        self.has(stage.spec(), reduction)
-    }
-
-    fn run(&mut self, stage: Stage, work: &[Work<'_>]) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        stage.spec().in_launches(work, |row, work| self.run_row(row, work))
-    }
-}
-
-impl EmulatorEngine {
-    /// Launches a row on every job with every one of its settings.
-    fn run_row(
-        &mut self,
-        row: &'static StageSpec,
-        work: &[Work<'_>],
-    ) -> Result<Vec<Vec<Tensors>>, EngineError> {
-        let has = |reduction| self.has(row, reduction);
-        let sizes = row.check_work_by(work, self.info.lane_width, &has)?;
-        let mut results = Vec::with_capacity(work.len());
-        for (&Work { inputs, settings }, sizes) in work.iter().zip(&sizes) {
-            let most = self.options.observers.budget;
-            if let Some([any_job, every_element]) = self.budget_by_size {
-                let budget = every_element.saturating_mul(sizes.largest() as u64);
-                self.options.observers.budget = most.min(budget.saturating_add(any_job));
-            }
-            let mut run = |&setting: &Option<Setting>| {
-                let place = (row.name, setting.map(|setting| setting.reduction));
-                if let Some(program) = self.foreign.get(&place).map(Arc::clone) {
-                    return self.run_foreign(program.as_ref(), inputs);
-                }
-                self.memory = DeviceMemory::new();
-                PtxJob { stage: row, inputs, sizes, setting }.run(self)
-            };
-            let outputs = settings.iter().map(&mut run).collect::<Result<_, _>>();
-            self.options.observers.budget = most;
-            results.push(outputs?);
-        }
-        Ok(results)
-    }
-
-    /// Whether it has a kernel of a row with a reduction.
-    fn has(&self, row: &StageSpec, reduction: Reduction) -> bool {
-        let place = (row.name, Some(reduction));
-        row.reduces_by(reduction)
-            || self.replaced.contains_key(&place)
-            || self.foreign.contains_key(&place)
     }
 }
 

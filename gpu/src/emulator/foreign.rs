@@ -40,6 +40,11 @@ impl ForeignDevice<'_> {
         self.engine.memory_mut().upload(bytes)
     }
 
+    /// An array that holds these bytes and that the kernels only read; a write to it is told by the name.
+    pub fn upload_input(&mut self, name: &str, bytes: &[u8]) -> Buffer {
+        self.engine.upload_input(name, bytes)
+    }
+
     /// An array of bytes that were never written.
     pub fn allocate(&mut self, bytes: usize) -> Buffer {
         self.engine.memory_mut().allocate(bytes)
@@ -83,8 +88,7 @@ impl EmulatorEngine {
         program: &dyn ForeignProgram,
         inputs: &Tensors,
     ) -> Result<Tensors, EngineError> {
-        self.begin_foreign();
         let module = program.module();
-        program.run(&mut ForeignDevice { engine: self, module }, inputs)
+        self.in_one_process(|engine| program.run(&mut ForeignDevice { engine, module }, inputs))
     }
 }

@@ -14,6 +14,7 @@ use wgpu::{
 
 use super::WgpuEngine;
 use super::device::Gpu;
+use super::guard::left;
 use crate::engine::{EngineError, LoopLimit, no_panic};
 use crate::wgsl::guard::WORDS;
 use crate::wgsl::program::guarded::guarded;
@@ -48,6 +49,9 @@ pub struct ForeignRun<'p> {
     pub dispatches: Vec<ForeignDispatch<'p>>,
     /// The buffers to read back.
     pub read: Vec<usize>,
+    /// Loop steps that a subgroup makes at most in one of the dispatches: a program that makes more does not
+    /// end.
+    pub steps: u64,
 }
 
 /// A pipeline and the layouts of its groups, the first ones without bindings where a program skips them.
@@ -70,7 +74,8 @@ impl WgpuEngine {
     ///
     /// # Errors
     /// [`EngineError::Compile`] for a program that the device does not take, [`EngineError::TooLarge`]
-    /// where it has too little of something, or left the program's loops.
+    /// where it has too little of something, [`EngineError::LoopLimit`] where it left the program's loops and
+    /// the run may need as many steps, [`EngineError::Device`] where it may not.
     pub fn run_foreign(
         &mut self,
         program: &Program,
@@ -114,11 +119,8 @@ impl WgpuEngine {
         let mut outputs = submit(gpu, run, (&buffers, &read), &kernels, &groups)?;
         let counted = outputs.pop().and_then(|words| words.last().copied());
         match guarded {
-            Some(limit) if counted.is_none_or(|counted| counted < COUNTED) => {
-                Err(EngineError::TooLarge(format!(
-                    "the kernel's loops made the {limit} steps after which this driver leaves them, so \
-                     that what it returns is not its result: it needs as many here, or does not end"
-                )))
+            Some(_) if counted.is_none_or(|counted| counted < COUNTED) => {
+                Err(left(self.info.loop_limit, run.steps))
             }
             Some(_) | None => Ok(outputs),
         }

@@ -89,7 +89,7 @@ pub(super) fn after(
 }
 
 /// What it means that the driver left the loops of a kernel which needs at most so many steps.
-fn left(limit: LoopLimit, needs: u64) -> EngineError {
+pub(super) fn left(limit: LoopLimit, needs: u64) -> EngineError {
     let steps = limit.steps().unwrap_or(0);
     if limit.may_cut(needs) {
         return EngineError::LoopLimit { limit: steps, needs };

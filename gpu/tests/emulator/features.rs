@@ -74,6 +74,28 @@ fn array(values: impl IntoIterator<Item = f32>) -> Given {
     Given::Array(bytes(values.into_iter().map(f32::to_le_bytes)))
 }
 
+/// Votes, matches, shuffles and barriers behind a `return` wait for the threads that are left.
+#[test]
+fn threads_that_have_left_are_not_waited_for() {
+    for n in [1, 20, 32, 47, 64] {
+        for schedule in schedules() {
+            let sizes = [12, 4 * 64, 4 * 64];
+            let got = outputs("early_exit", 64, &sizes, &[Given::Number(n)], &schedule);
+            let [sums, votes, seen] = [&got[0], &got[1], &got[2]].map(|bytes| words(bytes));
+            let of_key = |key: u32| (0..n).filter(|i| i % 3 == key).sum::<u32>();
+            assert_eq!(sums, [0, 1, 2].map(of_key), "{n} threads: {schedule:?}");
+            let odd = |warp: u32| {
+                let own = (32 * warp..32 * warp + 32).filter(|&i| i < n && i % 2 == 1);
+                own.fold(0_u32, |all, i| all | 1 << (i % 32))
+            };
+            for i in 0..n {
+                let at = i as usize;
+                assert_eq!((votes[at], seen[at]), (odd(i / 32), n - 1 - i), "{n}: {schedule:?}");
+            }
+        }
+    }
+}
+
 #[test]
 #[expect(clippy::cast_possible_truncation, reason = "the kernel converts as well")]
 fn doubles() {

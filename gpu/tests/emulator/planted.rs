@@ -143,7 +143,6 @@ fn a_vote_of_the_whole_warp_in_a_branch_is_misuse() {
             kind,
             FaultKind::PoisonBranch
                 | FaultKind::Deadlock { .. }
-                | FaultKind::ExitedLaneNamed { .. }
                 | FaultKind::DivergentBarrier { .. }
         )
     };

@@ -129,6 +129,24 @@ extern "C" __global__ void pairs_of_warps(int* out) {
     out[i] = area[i ^ 32];
 }
 
+// Threads without work have left. The others vote, find those with their key, and add up in their groups, all
+// under the mask of the whole warp, which waits for those that have not exited.
+extern "C" __global__ void early_exit(unsigned* sums, unsigned* votes, unsigned* seen, unsigned n) {
+    __shared__ unsigned area[64];
+    unsigned i = threadIdx.x;
+    area[i] = i;
+    if (i >= n) return;
+    __syncthreads();
+    seen[i] = area[n - 1 - i];
+    votes[i] = __ballot_sync(0xffffffffu, i & 1);
+    unsigned group = __match_any_sync(0xffffffffu, i % 3);
+    unsigned sum = 0;
+    for (unsigned rest = group; rest != 0; rest &= rest - 1) {
+        sum += __shfl_sync(group, i, __ffs(rest) - 1);
+    }
+    if ((group & ((1u << (i & 31)) - 1)) == 0) atomicAdd(sums + i % 3, sum);
+}
+
 extern "C" __global__ void traps(int* out, int limit) {
     if ((int)threadIdx.x > limit) __trap();
     out[threadIdx.x] = 1;

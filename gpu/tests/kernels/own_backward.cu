@@ -5,7 +5,9 @@
 // believes that the lanes of a warp run together until the program parts them. BUFFER is the same
 // gradient in the formulation buffer, final_t = one-minus-alpha: it keeps the light that arrives from
 // behind, and is given the rendered opacities in place of the transmittances. HALF rounds every term to
-// binary16 before it is added.
+// binary16 before it is added. TICKET counts the blocks that have begun in a variable of the module and sets
+// it back nowhere, so that only the first launch of a process adds. OVERWRITE keeps a number that it needs in
+// the place of an input.
 
 // The settings, by value: 176 bytes.
 struct Params {
@@ -46,6 +48,10 @@ __device__ inline void add(float* place, float value) {
 #endif
 }
 
+#ifdef TICKET
+__device__ unsigned begun;
+#endif
+
 extern "C" __global__ void __launch_bounds__(256) own_backward(
     const Params params,
     const float* gaussians,
@@ -59,6 +65,16 @@ extern "C" __global__ void __launch_bounds__(256) own_backward(
 ) {
 #ifdef CONVERGED
     if (__activemask() != 0xffffffffu) {
+        return;
+    }
+#endif
+#ifdef TICKET
+    __shared__ unsigned ticket;
+    if (threadIdx.x == 0) {
+        ticket = atomicAdd(&begun, 1);
+    }
+    __syncthreads();
+    if (ticket >= gridDim.x * gridDim.y) {
         return;
     }
 #endif
@@ -85,6 +101,9 @@ extern "C" __global__ void __launch_bounds__(256) own_backward(
 #ifndef BUFFER
     v_rest = v_rest - v_background;
 #endif
+#endif
+#ifdef OVERWRITE
+    const_cast<float*>(v_render_alphas)[pixel] = v_rest;
 #endif
     float transmittance = last_transmittance;
     float behind[3] = {};

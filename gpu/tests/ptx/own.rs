@@ -9,13 +9,15 @@ use std::fs;
 use std::path::Path;
 
 /// File names with the macro that makes each.
-const VARIANTS: [(&str, Option<&str>); 6] = [
+const VARIANTS: [(&str, Option<&str>); 8] = [
     ("own_backward.ptx", None),
     ("own_backward_broken.ptx", Some("BROKEN")),
     ("own_backward_racy.ptx", Some("RACY")),
     ("own_backward_converged.ptx", Some("CONVERGED")),
     ("own_backward_buffer.ptx", Some("BUFFER")),
     ("own_backward_half.ptx", Some("HALF")),
+    ("own_backward_ticket.ptx", Some("TICKET")),
+    ("own_backward_overwrite.ptx", Some("OVERWRITE")),
 ];
 
 #[test]

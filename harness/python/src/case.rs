@@ -1,7 +1,7 @@
 //! A case at a level: what a kernel reads, what it must write, and what that is judged by.
 
 use crate::source::expression;
-use crate::value_error;
+use crate::{detached, value_error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,23 +13,32 @@ use splatcheck::verdict::Tally;
 use splatcheck::workload::{AnyCase, Job, Notes};
 use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job, judge_job};
 use splatcheck::workloads::splat::formulated::{candidates, described};
+use splatcheck::workloads::splat::has_gaussians;
 use splatcheck_gpu::{Data, Dtype, Tensors};
 use splatcheck_reference::splat::Formulation;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
-/// One case, with its job at a level.
+/// One case, with its job at a level once that is asked for.
 #[pyclass(frozen, module = "splatcheck._native")]
 pub(crate) struct NativeCase {
     case: AnyCase,
     view: usize,
     contract: Contract,
-    job: Job,
+    job: OnceLock<Job>,
 }
 
 impl NativeCase {
-    pub(crate) fn new(case: AnyCase, view: usize, contract: Contract) -> PyResult<Self> {
-        let job = contract.job(&case, view).map_err(value_error)?;
-        Ok(Self { case, view, contract, job })
+    pub(crate) fn new(case: AnyCase, view: usize, contract: Contract) -> Self {
+        Self { case, view, contract, job: OnceLock::new() }
+    }
+
+    fn job(&self) -> PyResult<&Job> {
+        if let Some(job) = self.job.get() {
+            return Ok(job);
+        }
+        let job = self.contract.job(&self.case, self.view).map_err(value_error)?;
+        Ok(self.job.get_or_init(|| job))
     }
 }
 
@@ -89,19 +98,20 @@ impl NativeCase {
 
     /// What a program would read: the bytes of a .safetensors.
     fn inputs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.contract.input(&self.job.inputs)).map_err(value_error)?;
+        let bytes = detached(py, || self.contract.input(&self.job()?.inputs).map_err(value_error))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// Names of the metadata that are numbers of type f32, also where no fraction shows it.
-    fn floats(&self) -> Vec<&str> {
-        let scalars = self.job.inputs.iter().filter(|(_, tensor)| tensor.shape().is_empty());
+    fn floats(&self, py: Python<'_>) -> PyResult<Vec<&str>> {
+        let job = detached(py, || self.job())?;
+        let scalars = job.inputs.iter().filter(|(_, tensor)| tensor.shape().is_empty());
         let floats = scalars.filter(|(_, tensor)| matches!(tensor.data(), Data::F32(_)));
-        floats.map(|(name, _)| name).collect()
+        Ok(floats.map(|(name, _)| name).collect())
     }
 
     /// What a kernel writes.
-    fn outputs(&self) -> Vec<Port> {
+    fn outputs(&self, py: Python<'_>) -> PyResult<Vec<Port>> {
         let one = |Written { name, dtype, shape, need }| {
             let dtype = match dtype {
                 Dtype::F32 => "float32",
@@ -109,13 +119,26 @@ impl NativeCase {
             };
             (name, dtype, shape, need == Need::Always)
         };
-        self.contract.written(&self.job.sizes).into_iter().map(one).collect()
+        let job = detached(py, || self.job())?;
+        Ok(self.contract.written(&job.sizes).into_iter().map(one).collect())
     }
 
     /// Why the case is not for the kernel, in words that follow "cases"; none where it is.
     #[getter]
     fn not_for(&self) -> Option<String> {
         self.contract.not_for(&self.case).map(|why| why.to_string())
+    }
+
+    /// Whether it has a Gaussian.
+    #[getter]
+    fn has_gaussians(&self) -> bool {
+        has_gaussians(&self.case)
+    }
+
+    /// Whether there is no number to compare.
+    #[getter]
+    fn empty(&self) -> bool {
+        !self.contract.compares(&self.case)
     }
 
     /// The preset's name.
@@ -131,23 +154,18 @@ impl NativeCase {
     }
 
     /// The same in another expression.
-    fn judged_in(
-        &self,
-        py: Python<'_>,
-        named: Option<String>,
-        extra_roundings: Option<u32>,
-    ) -> PyResult<Self> {
+    fn judged_in(&self, named: Option<String>, extra_roundings: Option<u32>) -> PyResult<Self> {
         let (formulation, extra) = expression((named.as_deref(), extra_roundings))?;
         let other = self.contract.with(formulation, extra).map_err(value_error)?;
-        py.detach(|| Self::new(AnyCase::clone(&self.case), self.view, other))
+        Ok(Self::new(AnyCase::clone(&self.case), self.view, other))
     }
 
     /// Judges the outputs, the bytes of a .safetensors.
     fn judge(&self, py: Python<'_>, outputs: &[u8], model: &str) -> PyResult<Judged> {
         let arithmetic = arithmetic(model)?;
-        py.detach(|| {
+        detached(py, || {
             let outputs = self.decoded(outputs)?;
-            let tally = judge_job(&self.contract, arithmetic, &self.job, &outputs);
+            let tally = judge_job(&self.contract, arithmetic, self.job()?, &outputs);
             Ok(Judged::of(&tally.map_err(value_error)?))
         })
     }
@@ -162,10 +180,10 @@ impl NativeCase {
         model: &str,
     ) -> PyResult<Vec<String>> {
         let arithmetic = arithmetic(model)?;
-        py.detach(|| {
+        detached(py, || {
             let before = before.map(|before| self.decoded(before)).transpose()?;
             let returned = (before.as_ref(), &self.decoded(outputs)?);
-            let found = diagnose_job(&self.contract, arithmetic, &self.job, returned);
+            let found = diagnose_job(&self.contract, arithmetic, self.job()?, returned);
             let found = found.map_err(value_error)?;
             Ok(found.iter().flat_map(Diagnosis::lines).map(str::to_owned).collect())
         })
@@ -174,7 +192,8 @@ impl NativeCase {
     /// The oracle's outputs and how far from them a conforming kernel's may lie.
     fn oracle<'py>(&self, py: Python<'py>, model: &str) -> PyResult<Vec<Numbers<'py>>> {
         let arithmetic = arithmetic(model)?;
-        let expectation = py.detach(|| self.job.whole_expectation(arithmetic));
+        let expectation =
+            detached(py, || Ok::<_, PyErr>(self.job()?.whole_expectation(arithmetic)))?;
         let mut all = Vec::new();
         for rows in &expectation.rows {
             for output in &rows.outputs {
@@ -198,7 +217,7 @@ impl NativeCase {
 
     /// Writes the case's file.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.case.write(&path, &Notes::new())).map_err(value_error)
+        detached(py, || self.case.write(&path, &Notes::new())).map_err(value_error)
     }
 }
 
@@ -235,6 +254,7 @@ fn number(
 pub(crate) struct Judged {
     verdict: String,
     elements: u64,
+    zeros: u64,
     disagree: u64,
     inconclusive: u64,
     not_compared: u64,
@@ -257,7 +277,7 @@ pub(crate) struct Worst {
 
 impl NativeCase {
     fn decoded(&self, outputs: &[u8]) -> PyResult<Tensors> {
-        decode(&self.contract, &self.job.sizes, outputs).map_err(value_error)
+        decode(&self.contract, &self.job()?.sizes, outputs).map_err(value_error)
     }
 }
 
@@ -275,6 +295,7 @@ impl Judged {
         Self {
             verdict: tally.verdict().to_string(),
             elements: tally.elements(),
+            zeros: tally.zeros,
             disagree: tally.disagree,
             inconclusive: tally.inconclusive,
             not_compared: tally.unbounded,

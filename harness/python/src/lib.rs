@@ -6,6 +6,7 @@
 
 mod case;
 mod source;
+mod threads;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,6 +18,11 @@ use std::ffi::OsString;
 /// An error of the library as Python's `ValueError`, with its causes.
 fn value_error(error: impl Error) -> PyErr {
     PyValueError::new_err(splatcheck::cli::exit::one_line(&error))
+}
+
+/// Does work without Python's lock, on threads of this very process.
+fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| threads::of_this_process().install(work))
 }
 
 /// Runs the command line: the arguments without the program's name. Returns the exit code.

@@ -1,15 +1,16 @@
 //! Where cases come from: drawn by seed and number, or read from files.
 
 use crate::case::NativeCase;
-use crate::value_error;
+use crate::{detached, value_error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use splatcheck::engines::command::Form;
 use splatcheck::fuzz::Draws;
+use splatcheck::io::source_tree;
 use splatcheck::presets::Preset;
 use splatcheck::workload::{AnyCase, Workload, generator};
-use splatcheck::workloads::splat::Splat;
 use splatcheck::workloads::splat::contract::{Contract, Level};
+use splatcheck::workloads::splat::{Splat, has_gaussians};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use std::path::PathBuf;
@@ -119,25 +120,41 @@ impl Source {
         Some(self.contract.preset()?.arithmetic?.name())
     }
 
-    /// The case of that number: a scene, and at level raster one of its cameras.
+    /// The case of that number: a scene that is for the kernel and has a Gaussian, and at level raster one of
+    /// its cameras.
     fn drawn(&self, py: Python<'_>, index: u64) -> PyResult<NativeCase> {
-        py.detach(|| {
-            let case = self.draws.case(index).ok_or_else(|| {
-                let what =
-                    "generator: the files that its cases are made from are not on this machine";
-                PyValueError::new_err(what)
-            })?;
-            let views = self.contract.views(&case).map_err(value_error)?.max(1) as u64;
+        detached(py, || {
+            let contract = &self.contract;
+            let fits = |case: AnyCase| {
+                let case = contract.fitted(&case);
+                (contract.not_for(&case).is_none() && has_gaussians(&case)).then_some(case)
+            };
+            let Some(case) = self.draws.fitting(index, fits) else {
+                let what = match self.draws.case(index) {
+                    None => "the files that its cases are made from are not on this machine",
+                    Some(_) => "none of its cases has a Gaussian",
+                };
+                return Err(PyValueError::new_err(format!("generator: {what}: name another")));
+            };
+            let views = contract.views(&case).map_err(value_error)?.max(1) as u64;
             // Conventions come by turns, so the number itself would tie cameras to conventions.
-            let mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+            let number = case.id().map_or(index, |id| id.index);
+            let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
             let view = usize::try_from(mixed % views).unwrap_or_default();
-            NativeCase::new(case, view, self.contract.clone())
+            Ok(NativeCase::new(case, view, contract.clone()))
         })
+    }
+
+    /// The folder of the package's own cases.
+    #[staticmethod]
+    fn own_corpus() -> PyResult<PathBuf> {
+        let missing = || PyValueError::new_err("corpus: the package has no cases of its own");
+        source_tree::folder("corpora/splat").ok_or_else(missing)
     }
 
     /// Every case of a folder, each with all its cameras.
     fn corpus(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<NativeCase>> {
-        py.detach(|| {
+        detached(py, || {
             let cases = self.workload.read_corpus(&folder).map_err(value_error)?;
             let mut all = Vec::new();
             for case in cases {
@@ -151,7 +168,7 @@ impl Source {
 impl Source {
     fn all_views(&self, case: AnyCase, all: &mut Vec<NativeCase>) -> PyResult<()> {
         for view in 0..self.contract.views(&case).map_err(value_error)? {
-            all.push(NativeCase::new(Arc::clone(&case), view, self.contract.clone())?);
+            all.push(NativeCase::new(Arc::clone(&case), view, self.contract.clone()));
         }
         Ok(())
     }

@@ -1,5 +1,8 @@
 """Everything that can be wrong with what a kernel returns."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import splatcheck
@@ -92,10 +95,29 @@ def test_other_types_of_numbers_are_refused(dtype):
 
 
 def test_an_output_that_nobody_asked_for_is_refused():
-    with pytest.raises(ValueError, match="output 'v_mean2d' is not expected: there are v_means2d"):
+    with pytest.raises(ValueError, match="output 'v_mean2d' is not expected: there are v_means2d") as error:
         judge(v_mean2d=right()["v_means2d"])
-    with pytest.raises(TypeError, match="the kernel returned tuple: expected a dict"):
+    assert "render_alphas (if you like)" in str(error.value), error.value
+    with pytest.raises(TypeError) as error:
         splatcheck.assert_gradients((), CASE)
+    names = "v_means2d, v_conics, v_opacities, v_colors"
+    assert str(error.value) == f"the kernel returned tuple: expected a dict of arrays with {names}"
+
+
+def test_a_case_without_a_number_to_compare_is_no_agreement(tmp_path):
+    shutil.copy(Path(__file__).parents[3] / "corpora/splat/empty.toml", tmp_path)
+    cases = splatcheck.cases(count=0, corpus=tmp_path)
+    assert list(cases) == [] and cases[0].not_for == "without a number to compare"
+    nothing = {name: np.zeros(shape, np.float32) for name, shape in cases[0].outputs.items() if name.startswith("v_")}
+    for formulation in (None, "any", "brush"):
+        with pytest.raises(ValueError, match="nothing to compare: .* case empty.0, .*: it has no Gaussian"):
+            splatcheck.assert_gradients(nothing, cases[0], formulation=formulation)
+    assert splatcheck.check(lambda x, m: nothing, count=0, corpus=tmp_path).verdict == "not exercised"
+    raises = splatcheck.check(lambda x, m: 1 / len(x["means2d"]), count=0, corpus=tmp_path)
+    said = "the kernel raises ZeroDivisionError where there is no Gaussian: not judged"
+    assert raises.verdict == "not exercised" and raises.notes == [said], "as automatic differentiation may"
+    wrong = splatcheck.check(lambda x, m: {}, count=0, corpus=tmp_path)
+    assert [finding.kind for finding in wrong.findings] == ["bad output"], "what it returns there is judged"
 
 
 def test_a_gpu_array_is_told_what_to_do():
@@ -113,7 +135,7 @@ def test_a_tensor_with_a_gradient_is_told_what_to_do():
 def test_doubles_are_rounded_and_said_to_be():
     doubles = {name: array.astype(np.float64) for name, array in right().items()}
     judge(**doubles)
-    result = splatcheck.check(lambda x, m: doubles, count=1)
+    result = splatcheck.check(lambda x, m: doubles, count=1, corpus=None)
     assert result and result.notes[0].startswith("output 'v_means2d' is float64: rounded"), result
 
 

@@ -54,6 +54,13 @@ def test_a_case_is_a_function_of_seed_and_number():
         one[9]
 
 
+def test_what_is_drawn_has_a_number_to_compare():
+    for generator in (None, "lengths", "typical"):
+        cases = splatcheck.cases(count=60, generator=generator)
+        assert all(len(case.inputs["means2d"]) > 0 for case in (cases[i] for i in range(60))), generator
+        assert len(list(cases)) == len(cases) == 60
+
+
 def test_generators_conventions_formulations_and_corpora():
     drawn = splatcheck.cases(count=3, generator="lanes", convention="gsplat")
     assert [case.name.startswith("lanes-0-") for case in drawn] == [True] * 3
@@ -116,8 +123,11 @@ def test_another_model_or_formulation_judges_by_other_bounds():
     assert (ieee <= fast).all() and (ieee < fast).any()
     actual = {name: splatcheck.oracle(case)[name].astype(np.float32) for name in case.outputs}
     splatcheck.assert_gradients(actual, case, model="ieee", formulation="brush", extra_roundings=3)
-    with pytest.raises(ValueError):
-        splatcheck.assert_gradients(actual, case, extra_roundings=65)
+    for wrong in (65, -1, 2.5, "3", 1 << 40):
+        with pytest.raises(ValueError, match="0 to 64"):
+            splatcheck.assert_gradients(actual, case, extra_roundings=wrong)
+        with pytest.raises(ValueError, match="0 to 64"):
+            splatcheck.check(rasterize_backward, extra_roundings=wrong)
 
 
 def test_any_formulation_may_hold_a_result():

@@ -1,5 +1,7 @@
 """check: a kernel on many cases."""
 
+import multiprocessing
+import os
 import shutil
 import sys
 import time
@@ -19,14 +21,14 @@ def zeros(inputs, metadata):
 
 
 def test_a_right_kernel_agrees():
-    result = splatcheck.check(rasterize_backward, count=20)
-    assert result and result.verdict == "agree" and result.cases == 20, result
+    result = splatcheck.check(rasterize_backward, count=20, corpus=None)
+    assert result and result.verdict == "agree" and result.cases == result.judged == result.asked == 20, result
     assert str(result).startswith("agree: 20 cases, ") and 0 < result.largest_ratio <= 1
     result.raise_for_findings()
 
 
 def test_a_lost_lane_is_found():
-    result = splatcheck.check(lambda x, m: rasterize_backward(x, m, bug="lost lane"), count=20)
+    result = splatcheck.check(lambda x, m: rasterize_backward(x, m, bug="lost lane"), count=20, corpus=None)
     assert not result and result.verdict == "disagree" and result.disagree > 0
     words = str(result)
     assert words.startswith(f"disagree: the kernel is wrong in {len(result.findings)} of 20 cases"), words
@@ -36,6 +38,104 @@ def test_a_lost_lane_is_found():
     assert any("lane 31 of each warp, the last, is left out" in message for message in messages), words
     with pytest.raises(AssertionError, match="disagree: "):
         result.raise_for_findings()
+
+
+def test_splatchecks_own_cases_come_first_and_find_a_wrong_clamp():
+    wrong = lambda x, m: rasterize_backward(x, m | {"alpha_max": np.float32(0.999)})  # noqa: E731
+    result = splatcheck.check(wrong, count=10)
+    assert result.verdict == "disagree", result
+    named = [finding.case.name for finding in result.findings]
+    assert any(name.startswith("alpha-") for name in named), named
+    own = splatcheck.cases(count=0, corpus="built-in")
+    names = [case.name for case in own]
+    assert {"tile-corner.0", "two-cameras.1"} <= set(names) and "empty.0" not in names, names
+    right = splatcheck.check(rasterize_backward, count=10)
+    assert right.verdict == "agree" and right.judged == right.asked == len(names) + 10, right
+    assert not right.notes, right
+
+
+def test_fewer_than_half_of_what_was_asked_for_is_no_agreement(tmp_path):
+    corpus = Path(__file__).parents[3] / "corpora/splat"
+    own = tmp_path / "own.toml"
+    own.write_text("""channels = 3
+[raster]
+inputs = [{ name = "means2d" }]
+outputs = [{ name = "v_means2d" }, { name = "v_conics" }, { name = "v_colors" }, { name = "v_opacities" }]
+""")
+    folder = tmp_path / "cases"
+    folder.mkdir()
+    for name in ("channels-1", "channels-2", "channels-5", "tile-corner", "empty"):
+        shutil.copy(corpus / f"{name}.toml", folder)
+    case = next(iter(splatcheck.cases(preset=str(own), count=0, corpus=folder)))
+    right = {name: splatcheck.oracle(case)[name].astype(np.float32) for name in case.outputs}
+    options = dict(preset=str(own), count=0, corpus=folder, layouts=False)
+    answer = lambda inputs, metadata: right if len(inputs["means2d"]) else zeros_of(0)  # noqa: E731
+    zeros_of = lambda n: {name: np.zeros((n, *array.shape[1:]), np.float32) for name, array in right.items()}  # noqa: E731
+    few = splatcheck.check(answer, **options)
+    assert few.verdict == "not exercised" and (few.judged, few.asked) == (1, 4), few
+    assert str(few).startswith("not exercised: too few were judged, 1 of the 4 cases asked for ("), few
+    assert few.notes == ["NOT EXERCISED: 3 cases with another number of channels than 3"], few
+    for name in ("channels-1", "channels-2"):
+        (folder / f"{name}.toml").unlink()
+    half = splatcheck.check(answer, **options)
+    assert half and str(half).startswith("agree: 1 of the 2 cases asked for, "), half
+    assert half.notes == ["NOT EXERCISED: 1 case with another number of channels than 3"], half
+    (folder / "channels-5.toml").unlink()
+    assert str(splatcheck.check(answer, **options)).startswith("agree: 1 case, ")
+
+
+@pytest.mark.parametrize("status", [0, None, "gone"])
+def test_a_kernel_that_ends_the_process_has_failed(status):
+    result = splatcheck.check(lambda x, m: sys.exit(status), count=2, corpus=None)
+    assert [finding.kind for finding in result.findings] == ["raised", "raised"], result
+    assert "the kernel raised SystemExit" in str(result)
+    with pytest.raises(AssertionError) as raised:
+        result.raise_for_findings()
+    assert isinstance(raised.value.__cause__, SystemExit)
+    calls = []
+
+    def at_last(inputs, metadata):
+        calls.append(1)
+        if len(calls) > 1:
+            sys.exit(0)
+        return zeros(inputs, metadata)
+
+    assert splatcheck.check(at_last, count=3, corpus=None).verdict == "disagree", "also when it is diagnosed"
+
+
+def test_an_interrupt_is_the_users():
+    def interrupted(inputs, metadata):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        splatcheck.check(interrupted, count=2)
+
+
+def verdict_to(queue):
+    queue.put(splatcheck.check(rasterize_backward, count=3).verdict)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="NOT EXERCISED: this system does not fork")
+def test_a_child_that_was_forked_judges():
+    assert splatcheck.check(rasterize_backward, count=3).verdict == "agree"
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+
+    def child():
+        verdict_to(queue)
+        grandchild = context.Process(target=verdict_to, args=(queue,))
+        grandchild.start()
+        grandchild.join(60)
+        os._exit(grandchild.exitcode if grandchild.exitcode is not None else 1)
+
+    process = context.Process(target=child)
+    process.start()
+    process.join(120)
+    ended = process.exitcode
+    process.kill()
+    assert ended == 0, "it waits for threads that only its parent has"
+    assert [queue.get(), queue.get()] == ["agree", "agree"]
+    assert splatcheck.check(rasterize_backward, count=3).verdict == "agree", "and the parent goes on"
 
 
 def test_a_kernel_may_take_its_arrays_by_name():
@@ -48,7 +148,7 @@ def test_a_kernel_may_take_its_arrays_by_name():
         return zeros(inputs, {})
 
     for kernel in (named, all_named):
-        result = splatcheck.check(kernel, count=2)
+        result = splatcheck.check(kernel, count=2, corpus=None)
         assert {finding.kind for finding in result.findings} <= {"outside bounds"}, result
 
 
@@ -59,7 +159,7 @@ def test_a_kernel_that_changes_its_inputs_is_found():
         inputs.clear()
         return outputs
 
-    result = splatcheck.check(changes, count=2)
+    result = splatcheck.check(changes, count=2, corpus=None)
     kinds = {(finding.kind, finding.message) for finding in result.findings}
     assert kinds == {("changed its input", "the kernel changed its input 'opacities'")}, result
 
@@ -68,7 +168,7 @@ def test_what_a_kernel_raises_is_a_finding_with_its_cause():
     def raises(inputs, metadata):
         raise RuntimeError("an illegal memory access")
 
-    result = splatcheck.check(raises, count=50)
+    result = splatcheck.check(raises, count=50, corpus=None)
     assert len(result.findings) == 20 and result.notes[0] == "stopped after 20 findings"
     assert result.notes[1].startswith("formulation: does not agree under image (fastgs) and "), result.notes
     assert "the kernel raised RuntimeError: an illegal memory access" in str(result)
@@ -78,11 +178,14 @@ def test_what_a_kernel_raises_is_a_finding_with_its_cause():
 
 
 def test_what_is_no_output_is_a_finding():
-    result = splatcheck.check(lambda x, m: {**zeros(x, m), "v_colors": None}, count=1)
+    result = splatcheck.check(lambda x, m: {**zeros(x, m), "v_colors": None}, count=1, corpus=None)
     assert result.findings[0].kind == "bad output" and "'v_colors' is missing" in str(result)
-    assert splatcheck.check(zeros, count=0).verdict == "not exercised"
-    with pytest.raises(AssertionError, match="not exercised"):
-        splatcheck.check(zeros, count=0).raise_for_findings()
+    assert not result.notes, "what is not returned is no matter of formulations"
+    assert str(result).startswith("disagree: the kernel is wrong in 1 of 1 case ("), result
+    nothing = splatcheck.check(zeros, count=0, corpus=None)
+    assert nothing.verdict == "not exercised"
+    with pytest.raises(AssertionError, match="not exercised: no element was compared"):
+        nothing.raise_for_findings()
 
 
 def test_layouts_and_repetitions():
@@ -91,17 +194,17 @@ def test_layouts_and_repetitions():
         means = np.lib.stride_tricks.as_strided(inputs["means2d"], strides=(8, 4))
         return rasterize_backward({**inputs, "means2d": means}, metadata)
 
-    result = splatcheck.check(flat, count=12)
+    result = splatcheck.check(flat, count=12, corpus=None)
     assert {finding.kind for finding in result.findings} == {"layout"}, result
     assert "right with contiguous inputs, wrong with inputs with a gap" in str(result)
-    assert splatcheck.check(flat, count=12, layouts=False)
+    assert splatcheck.check(flat, count=12, corpus=None, layouts=False)
 
     def strict(inputs, metadata):
         if not all(array.flags.c_contiguous for array in inputs.values()):
             raise RuntimeError("means2d must be contiguous")
         return rasterize_backward(inputs, metadata)
 
-    result = splatcheck.check(strict, count=6)
+    result = splatcheck.check(strict, count=6, corpus=None)
     assert result and result.notes[0].startswith("the kernel raises RuntimeError for inputs with a gap")
 
     def writes_beside(inputs, metadata):
@@ -109,7 +212,7 @@ def test_layouts_and_repetitions():
             inputs["means2d"].base.flat[-1] = 0
         return rasterize_backward(inputs, metadata)
 
-    result = splatcheck.check(writes_beside, count=6)
+    result = splatcheck.check(writes_beside, count=6, corpus=None)
     assert {finding.kind for finding in result.findings} == {"layout"}, result
 
     kept = {}
@@ -119,7 +222,7 @@ def test_layouts_and_repetitions():
         old = kept.setdefault(inputs["means2d"].tobytes(), outputs)
         return outputs if old is outputs else {name: old[name] + outputs[name] for name in old}
 
-    result = splatcheck.check(adds_up, count=3)
+    result = splatcheck.check(adds_up, count=3, corpus=None)
     assert [finding.kind for finding in result.findings] == ["wrong later"], result
 
 
@@ -159,16 +262,16 @@ def test_a_kernel_of_another_formulation_is_told_so():
         left = np.float32(1) - inputs["render_alphas"]
         return rasterize_backward(inputs | {"render_transmittance": left}, metadata)
 
-    wrong = splatcheck.check(of_opacities, count=30)
+    wrong = splatcheck.check(of_opacities, count=30, corpus=None)
     agrees = [note for note in wrong.notes if note.startswith("formulation: agrees under ")]
     assert not wrong and len(agrees) == 1 and "behind, final_t = one-minus-alpha" in agrees[0], wrong
     first = wrong.findings[0].message
     assert first.startswith("Looks like: another formulation: agrees on all cases under "), wrong
-    anyone = splatcheck.check(of_opacities, count=30, formulation="any")
+    anyone = splatcheck.check(of_opacities, count=30, corpus=None, formulation="any")
     assert anyone and "one-minus-alpha" in anyone.notes[0] and "agrees" not in anyone.notes[0], anyone
-    own = splatcheck.check(of_opacities, count=30, formulation="behind,final_t=one-minus-alpha")
+    own = splatcheck.check(of_opacities, count=30, corpus=None, formulation="behind,final_t=one-minus-alpha")
     assert own and not own.notes, own
-    lost = splatcheck.check(lambda x, m: rasterize_backward(x, m, bug="lost lane"), count=20, formulation="any")
+    lost = splatcheck.check(lambda x, m: rasterize_backward(x, m, bug="lost lane"), count=20, corpus=None, formulation="any")
     assert not lost and "formulation: agrees under none of the " in str(lost), lost
     with pytest.raises(ValueError, match="level full has no formulations"):
         splatcheck.check(of_opacities, "full", formulation="any")
@@ -246,7 +349,7 @@ def test_a_kernel_that_raises_now_and_then_is_not_explained_by_a_formulation():
             raise RuntimeError("once")
         return rasterize_backward(inputs, metadata)
 
-    result = splatcheck.check(now_and_then, count=4, formulation="any", layouts=False)
+    result = splatcheck.check(now_and_then, count=4, corpus=None, formulation="any", layouts=False)
     assert [one.kind for one in result.findings] == ["raised"] and not result.notes, result
 
 

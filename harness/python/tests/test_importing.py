@@ -212,7 +212,7 @@ def test_a_pickle_that_calls_something_is_refused_and_not_called(tmp_path, torch
     }
     for name, saved in bad.items():
         file = save(saved, tmp_path / name, torch)
-        with pytest.raises(ValueError, match="builtin(s|__).print|tuple of 3|holds a int"):
+        with pytest.raises(ValueError, match="builtin(s|__).print|tuple of 3|of type int"):
             splatcheck.import_case(file, tmp_path)
     (tmp_path / "garbage.pt").write_bytes(b"\x80\x02garbage")
     with pytest.raises(ValueError, match="torch.save"):
@@ -225,3 +225,86 @@ def test_a_pickle_that_calls_something_is_refused_and_not_called(tmp_path, torch
             splatcheck.import_case(tmp_path / "cut.dump", tmp_path)
         except ValueError as error:
             assert str(error)
+
+
+def damaged(whole):
+    """Files that are not whole any more: cut, with other bytes, with a field of the archive's changed."""
+    steps = range(0, len(whole), max(1, len(whole) // 60))
+    for at in steps:
+        yield whole[:at]
+        yield whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
+        yield whole[:at] + b"\x7f\xff\xff\xff" + whole[at + 4 :]
+
+
+def test_a_damaged_archive_is_told_in_one_sentence(tmp_path, torch):
+    x, meta = scene(False)
+    for name in ("whole.npz", "packed.npz", "call.pt"):
+        sizes = {"width": meta["width"], "height": meta["height"]}
+        if name == "call.pt":
+            call = {key: Tensor(array, torch) for key, array in x.items()} | sizes
+            save(call, tmp_path / name, torch)
+        else:
+            (np.savez if name == "whole.npz" else np.savez_compressed)(tmp_path / name, **x, **sizes)
+        whole, refused = (tmp_path / name).read_bytes(), 0
+        bad = tmp_path / f"bad{(tmp_path / name).suffix}"
+        for data in damaged(whole):
+            bad.write_bytes(data)
+            try:
+                splatcheck.import_case(bad, tmp_path / "out.safetensors")
+            except ValueError as error:
+                refused += 1
+                assert str(error).startswith(f"{bad}: ") and "\n" not in str(error), error
+                assert len(str(error)) < 2500 and str(tmp_path / "tmp") not in str(error), error
+        assert refused > 60, f"{name}: {refused}"
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_are_none_are_named(tmp_path, torch):
+    x, meta = scene(False)
+    good = {**x, "width": meta["width"], "height": meta["height"]}
+
+    def refused(words, **changed):
+        np.savez(tmp_path / "bad.npz", **{**good, **changed})
+        with pytest.raises(ValueError) as error:
+            splatcheck.import_case(tmp_path / "bad.npz", tmp_path / "out")
+        assert str(error.value).startswith(f"{tmp_path / 'bad.npz'}: ") and words in str(error.value), error.value
+
+    refused("width is [1 2]: expected a whole number", width=[1, 2])
+    refused("width is inf: expected a whole number", width=np.inf)
+    refused("height is 2.5: expected a whole number", height=2.5)
+    refused("near_plane is [0.1 0.2]: expected a number", near_plane=[0.1, 0.2])
+    refused("far_plane is nan: expected a number", far_plane=np.nan)
+    refused("'viewmats' has shape []: expected 3 dimensions", viewmats=1.0)
+    refused("'colors' has shape [", sh_degree=1)
+    refused("'means' has 1e+300: float32 does not hold it", means=np.full(x["means"].shape, 1e300))
+    refused("covars is [[", covars=np.eye(3))
+    refused("radius_clip is [0. 0.]", radius_clip=[0.0, 0.0])
+    refused("is no argument of gsplat.rasterization", **{"a" * 60000: 1.0})
+    refused("is no argument of gsplat.rasterization", **{"\x1b[31mred": 1.0})
+    saved = {key: Tensor(array, torch) for key, array in x.items()} | {"width": [1], "height": {}}
+    file = save(saved, tmp_path / "lists.pt", torch)
+    with pytest.raises(ValueError, match="lists.pt: height is {}: expected a whole number"):
+        splatcheck.import_case(file, tmp_path / "out")
+    del good["v_render_colors"]
+    refused("images of 2147483647x2147483647 pixels are no case", width=2**31 - 1, height=2**31 - 1)
+    command = [sys.executable, "-m", "splatcheck", "import", "bad.npz", "--out", "x"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert said.returncode == 2 and said.stderr.startswith("error: bad.npz: 1 image"), said
+    assert said.stderr.count("\n") == 1 and "\x1b" not in said.stderr, said
+
+
+def test_a_small_file_may_not_fill_the_memory(tmp_path, torch):
+    x, meta = scene(False)
+    sizes = {"width": meta["width"], "height": meta["height"]}
+    np.savez_compressed(tmp_path / "zeros.npz", means=np.zeros((80_000_000,), np.float32), **sizes)
+    with pytest.raises(ValueError, match="it unpacks to more than 268435456 bytes"):
+        splatcheck.import_case(tmp_path / "zeros.npz", tmp_path / "out")
+
+    class Wide(Tensor):
+        def __reduce_ex__(self, _):
+            arguments = (Storage(np.zeros(3, np.float32), 0), 0, (200_000_000, 3), (0, 1), False, {})
+            return self.torch._utils._rebuild_tensor_v2, arguments
+
+    file = save({"means": Wide(np.zeros(3), torch), **sizes}, tmp_path / "wide.pt", torch)
+    with pytest.raises(ValueError, match="its tensors are larger than the file"):
+        splatcheck.import_case(file, tmp_path / "out")

@@ -10,6 +10,7 @@ use crate::report::devices::describe;
 use crate::report::{Detail, Report};
 use crate::table::table;
 use crate::verdict::Verdict;
+use crate::words;
 use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Reduction, Setting};
 
@@ -67,7 +68,7 @@ fn summary(acceptance: &Acceptance) -> String {
 }
 
 fn of_scenes(count: usize) -> String {
-    format!("{count} scene{}", if count == 1 { "" } else { "s" })
+    words::count(count, "scene")
 }
 
 fn counts(reports: &[EngineReport]) -> String {

@@ -5,6 +5,7 @@ use crate::engines::Emulation;
 use crate::verdict::Difference;
 use crate::workload::AnyCase;
 use serde::{Deserialize, Serialize};
+use splatcheck_emulator::{BUDGET, TIME_LIMIT, mix, observer_of};
 use splatcheck_gpu::{EngineError, Setting, Stage};
 use std::fmt;
 
@@ -29,7 +30,24 @@ impl Fault {
             Self::Engine(EngineError::NotDeterministic(_)) => "other bits".to_owned(),
             Self::Engine(EngineError::Refused(_)) => "refused answer".to_owned(),
             Self::Engine(EngineError::Ended(_)) => "ended".to_owned(),
+            // What happened, and not only that nothing came of it: a race is not an endless loop.
+            Self::Engine(EngineError::Device(text)) => match observer_of(text) {
+                Some(observer) => format!("no result: {observer}"),
+                None => "no result".to_owned(),
+            },
+            Self::Engine(EngineError::NoEnd(_)) => "no end".to_owned(),
             Self::Engine(_) => "no result".to_owned(),
+        }
+    }
+
+    /// Whether it is one that takes all the time that there is.
+    pub(super) fn is_of_time(&self) -> bool {
+        match self {
+            Self::Engine(EngineError::NoEnd(_)) => true,
+            Self::Engine(EngineError::Device(text)) => {
+                observer_of(text).is_some_and(|by| [TIME_LIMIT, BUDGET].contains(&by))
+            }
+            Self::Engine(_) | Self::Difference(_) => false,
         }
     }
 }
@@ -110,24 +128,122 @@ impl Finding {
         matches!(&self.fault, Fault::Engine(error) if error.is_of_the_machine())
     }
 
-    /// The name of its reproducer, without an extension: no two findings of a campaign have the same.
+    /// In words that are the same for all findings of one fault: what explains it, or else which outputs
+    /// are wrong, or how it gave no result.
+    #[must_use]
+    pub fn same_fault(&self) -> String {
+        let what = match (&self.diagnosis, &self.fault) {
+            (Some(diagnosis), _) => diagnosis.fault.clone(),
+            (None, fault) => fault.kind(),
+        };
+        format!("{}: {what}", self.stage)
+    }
+
+    /// The name of its reproducer, without an extension: no two findings of a campaign have the same. It is
+    /// short enough for a file system, whatever the case is called.
     #[must_use]
     pub fn file_stem(&self) -> String {
         let setting = self.setting.map_or_else(String::new, |setting| {
             format!("-{}-t{}", setting.reduction, setting.threshold)
         });
-        let what: &str = match &self.fault {
-            Fault::Difference(difference) if difference.value.is_finite() => &difference.output,
-            Fault::Difference(difference) => &format!("{}-not-finite", difference.output),
-            Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits",
-            Fault::Engine(EngineError::Refused(_)) => "refused",
-            Fault::Engine(EngineError::Ended(_)) => "ended",
-            Fault::Engine(_) => "fault",
+        let what = match &self.fault {
+            Fault::Difference(difference) if difference.value.is_finite() => {
+                difference.output.to_string()
+            }
+            Fault::Difference(difference) => format!("{}-not-finite", difference.output),
+            Fault::Engine(EngineError::NotDeterministic(_)) => "other-bits".to_owned(),
+            Fault::Engine(EngineError::Refused(_)) => "refused".to_owned(),
+            Fault::Engine(EngineError::Ended(_)) => "ended".to_owned(),
+            Fault::Engine(EngineError::NoEnd(_)) => "no-end".to_owned(),
+            Fault::Engine(EngineError::Device(text)) => {
+                let observer = observer_of(text).map(|by| format!("-{}", by.replace(' ', "-")));
+                format!("fault{}", observer.unwrap_or_default())
+            }
+            Fault::Engine(_) => "fault".to_owned(),
         };
         // A stage that takes all views has jobs of the first alone.
         let view = if self.view == 0 { String::new() } else { format!("-v{}", self.view) };
         let (engine, stage, case) = (&self.engine, self.stage, self.case.name());
-        let stem = format!("{engine}-{stage}{setting}-{what}-{case}{view}");
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+        let [before, case] =
+            [&format!("{engine}-{stage}{setting}-{what}"), case].map(|text| plain(text));
+        if case == self.case.name().replace('.', "_") && case.len() <= LONGEST_NAME {
+            return format!("{before}-{case}{view}");
+        }
+        // What was cut or cannot stand in a name is told by a number.
+        let hash = self.case.name().bytes().fold(0, |state, byte| mix(state ^ u64::from(byte)));
+        let case: String = case.chars().take(LONGEST_NAME).collect();
+        format!("{before}-{case}-{hash:016x}{view}")
+    }
+}
+
+/// Characters of a case's name in that of a file, of which a file system takes 255 in all.
+const LONGEST_NAME: usize = 100;
+
+/// A text as a part of a file's name.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::generator;
+    use crate::workloads::find;
+    use crate::{fuzz::Plan, workload::AnyCase};
+    use splatcheck_gpu::stages::splat::RASTERIZE;
+    use std::collections::BTreeSet;
+
+    fn case() -> AnyCase {
+        let workload = find("splat").expect("there");
+        let typical = generator(workload.as_ref(), "typical").expect("a generator");
+        Plan::new(workload, 1, &[typical]).tree(0).expect("no data needed").current()
+    }
+
+    fn finding(name: &str, text: &str) -> Finding {
+        Finding {
+            engine: "emulator random:3".to_owned(),
+            emulation: None,
+            lane_width: 32,
+            stage: RASTERIZE,
+            setting: None,
+            key: String::new(),
+            fault: Fault::Engine(EngineError::Device(text.to_owned())),
+            outside: Vec::new(),
+            case: case().renamed(name.to_owned(), None),
+            view: 0,
+            runs: 1,
+            diagnosis: None,
+            notes: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn names_of_files_are_short_and_no_two_are_the_same() {
+        let long = "x".repeat(300);
+        let names =
+            ["a", "a/b", "a_b", "é", "e", "\u{2028}", "\u{2029}", &long, &format!("{long}x")];
+        let stems: BTreeSet<_> = names.iter().map(|name| finding(name, "").file_stem()).collect();
+        assert_eq!(stems.len(), names.len(), "{stems:?}");
+        for stem in &stems {
+            assert!(stem.len() < 200, "{stem}");
+            assert!(
+                stem.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)),
+                "{stem}"
+            );
+        }
+        assert!(stems.contains("emulator_random_3-rasterize-fault-a"), "as it was: {stems:?}");
+    }
+
+    #[test]
+    fn a_race_is_not_an_endless_loop() {
+        let race = finding("a", "kernel 'k' line 1: race on Shared memory at 0x8: read and write");
+        let endless = finding("a", "kernel 'k' line 1: no end within 2s (9 instructions)");
+        let lost = finding("a", "the device was lost");
+        let kinds = [&race, &endless, &lost].map(|finding| finding.fault.kind());
+        assert_eq!(kinds, ["no result: race", "no result: time limit", "no result"]);
+        let stems: BTreeSet<_> = [&race, &endless, &lost].map(Finding::file_stem).into();
+        assert_eq!(stems.len(), 3, "a file each: {stems:?}");
+        assert!(endless.fault.is_of_time() && !race.fault.is_of_time(), "it is not run again");
     }
 }

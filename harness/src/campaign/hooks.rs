@@ -102,6 +102,43 @@ impl Policy for ByTurns {
     }
 }
 
+/// The policy of an engine that is too slow for everything and judges a part: of every stage of a case one
+/// reduction and threshold, by turns, and of the formulations of a stage one as in [`ByTurns`]. Of `few`
+/// cases it has every setting that is not long (2^18 loop steps).
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Whether there are so few cases that by turns some settings would have none.
+    pub few: bool,
+}
+
+impl Part {
+    /// The setting whose turn it is.
+    fn one(case: &dyn Case, settings: &[Setting]) -> Option<Setting> {
+        place(case, 2, settings.len()).map(|place| settings[place])
+    }
+}
+
+impl Policy for Part {
+    fn runs(&self, stage: Stage, case: &dyn Case) -> bool {
+        self.few || has_turn(stage, case)
+    }
+
+    fn settings(&self, case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
+        if self.few { all.to_vec() } else { Self::one(case, all).into_iter().collect() }
+    }
+
+    fn by_steps(
+        &self,
+        case: &dyn Case,
+        settings: Vec<Setting>,
+        steps: &dyn Fn(Setting) -> u64,
+    ) -> Vec<Setting> {
+        let one = Self::one(case, &settings);
+        let kept = |setting: &Setting| Some(*setting) == one || steps(*setting) <= LONG;
+        settings.iter().copied().filter(kept).collect()
+    }
+}
+
 /// Loop steps of all lanes beyond which a case has one threshold in three: with all of them such cases take
 /// most of the main job's time.
 const LONG: u64 = 1 << 18;
@@ -243,6 +280,35 @@ mod tests {
                 assert_eq!(runs, CASES * settings, "{reduction}");
             }
         }
+    }
+
+    #[test]
+    fn a_part_has_every_setting_by_turns() {
+        let workload = find("splat").expect("there");
+        let typical = generator(workload.as_ref(), "typical").expect("a generator");
+        let plan = Plan::new(workload, 1, &[typical]);
+        let (all, part) = (Setting::all(32), Part { few: false });
+        let mut settings = BTreeMap::new();
+        for index in 0..2 * CASES as u64 {
+            let case = plan.tree(index).expect("no data needed").current();
+            let [one] = part.settings(case.as_ref(), &all)[..] else {
+                panic!("one setting of case {index}")
+            };
+            *settings.entry(one).or_insert(0) += 1;
+        }
+        assert_eq!(settings.len(), all.len(), "{settings:?}");
+    }
+
+    #[test]
+    fn few_cases_have_every_setting_that_is_not_long() {
+        let workload = find("splat").expect("there");
+        let case = workload.random(1, 0).current();
+        let (all, part) = (Setting::all(32), Part { few: true });
+        assert!(Stage::all().all(|stage| part.runs(stage, case.as_ref())), "every stage");
+        assert_eq!(part.settings(case.as_ref(), &all), all, "every setting");
+        let short = part.by_steps(case.as_ref(), all.clone(), &|_| LONG);
+        assert_eq!(short, all, "that is not long");
+        assert_eq!(part.by_steps(case.as_ref(), all, &|_| LONG + 1).len(), 1, "or one");
     }
 
     #[test]

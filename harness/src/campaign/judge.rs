@@ -1,16 +1,17 @@
 //! One engine's part of a campaign: its stages are run and judged, and what fails is made small.
 
+mod explained;
 mod failed;
 
 use super::chain::{NO_FORWARD, after_own};
 use super::once::once;
 use super::run_stage::{Runs, tallies};
-use super::{
-    Chain, Contender, Diagnoses, EngineReport, Exercised, Fault, Finding, Hooks, Item, Limited,
-};
+use super::{Chain, Contender, EngineReport, Exercised, Fault, Hooks, Item, Limited};
 use crate::judge::Arithmetic;
 use crate::verdict::{Tally, Verdict};
+use crate::words::count;
 use crate::workload::Job;
+use explained::Suspects;
 use failed::Failed;
 use splatcheck_gpu::reduction::InMemory;
 use splatcheck_gpu::{EngineError, Setting, Stage, Support};
@@ -31,6 +32,8 @@ pub(super) struct Judge<'a, 'm> {
     known: BTreeMap<String, usize>,
     /// What failed in the stage that is run now.
     failed: Vec<Failed>,
+    /// What failed and is to be explained.
+    suspects: Suspects,
     faults: u64,
     faults_in_a_row: u32,
 }
@@ -63,8 +66,16 @@ struct Entry<'i> {
 impl<'a, 'm> Judge<'a, 'm> {
     pub(super) fn new(contender: Contender<'a>, hooks: Hooks<'m>) -> Self {
         let report = EngineReport::new(&contender, hooks.chain);
-        let (known, failed) = (BTreeMap::new(), Vec::new());
-        Self { contender, hooks, report, known, failed, faults: 0, faults_in_a_row: 0 }
+        Self {
+            contender,
+            hooks,
+            report,
+            known: BTreeMap::new(),
+            failed: Vec::new(),
+            suspects: Suspects::default(),
+            faults: 0,
+            faults_in_a_row: 0,
+        }
     }
 
     /// Runs the small jobs of a chunk in one request a stage; large ones, and all where that fails,
@@ -101,21 +112,12 @@ impl<'a, 'm> Judge<'a, 'm> {
         }
     }
 
-    /// What came of it, the findings in the light of each other.
+    /// What came of it, the findings explained.
     pub(super) fn into_report(mut self) -> EngineReport {
+        let start = Instant::now();
+        self.explain();
+        self.report.busy += start.elapsed();
         self.report.deaths = self.contender.engine.deaths();
-        if self.hooks.diagnoses != Diagnoses::Together {
-            return self.report;
-        }
-        let kernel = |finding: &Finding| (finding.stage, finding.setting.map(|s| s.reduction));
-        let known = |finding: &Finding| Some((kernel(finding), finding.diagnosis.clone()?));
-        let all: Vec<_> = self.report.findings.iter().filter_map(known).collect();
-        for finding in &mut self.report.findings {
-            let own = kernel(finding);
-            let others: Vec<_> =
-                all.iter().filter(|(of, _)| *of == own).map(|(_, known)| known.clone()).collect();
-            finding.diagnosis = finding.diagnosis.take().map(|one| one.beside_others(&others));
-        }
         self.report
     }
 
@@ -184,11 +186,11 @@ impl<'a, 'm> Judge<'a, 'm> {
     /// same: a kernel that ends its process now and then is no right one.
     fn apart(&mut self, entries: &[Entry<'_>], error: EngineError) {
         let before = self.faults;
-        let (id, count) = (&self.report.id, entries.len());
+        let (id, jobs) = (&self.report.id, entries.len());
         if !error.is_a_limit() {
             // It may have taken the whole time limit, and what comes now may take as long.
             tracing::warn!(
-                "engine {id}: {error}; the {count} jobs of the request follow one by one"
+                "engine {id}: {error}; each job of the request follows by itself: {jobs}"
             );
         }
         entries.iter().for_each(|&entry| self.one_by_one(entry));
@@ -198,10 +200,15 @@ impl<'a, 'm> Judge<'a, 'm> {
         // The request was for the short settings, which not every job has.
         let asked = |&entry| Some((entry, *self.settings(entry).short.first()?));
         let Some((first, setting)) = entries.iter().find_map(asked) else { return };
+        let told = |what: String| {
+            format!(
+                "{what} (in a request for {}, this one the first; each by itself did not fail)",
+                count(jobs, "job")
+            )
+        };
         let error = match error {
-            EngineError::Device(what) => EngineError::Device(format!(
-                "{what} (in a request for {count} jobs, this one the first; each by itself did not fail)"
-            )),
+            EngineError::Device(what) => EngineError::Device(told(what)),
+            EngineError::Unavailable(what) => EngineError::Unavailable(told(what)),
             other => other,
         };
         self.note_fault(first, setting, error);
@@ -213,9 +220,7 @@ impl<'a, 'm> Judge<'a, 'm> {
         if !self.hooks.policy.runs(stage, case) {
             return Settings::default();
         }
-        let had = self.contender.settings_of(stage, &self.contender.settings);
-        let had = had.into_iter().flatten().collect::<Vec<_>>();
-        let settings = self.hooks.policy.settings(case, &had);
+        let settings = self.hooks.policy.settings(case, &self.contender.own_settings(stage));
         let steps = |setting| entry.job.steps(&self.report.info, Some(setting));
         let settings = self.hooks.policy.by_steps(case, settings, &steps);
         let mut all = Settings::default();
@@ -250,10 +255,13 @@ impl<'a, 'm> Judge<'a, 'm> {
         entry.job.is_beyond(setting)
     }
 
-    /// What a reduction has no numbers for is not exercised.
+    /// What a reduction has no numbers for no engine runs: it is out of the plan, which is said.
     fn note_beyond(&mut self, entry: Entry<'_>, beyond: Lacking) {
         for (setting, reason) in beyond {
-            self.note_limited(entry, setting, EngineError::TooLarge(reason));
+            self.hooks.observer.done(1);
+            let key = (entry.job.stage, setting.map(|setting| setting.reduction));
+            let by = EngineError::TooLarge(reason);
+            self.report.leave_out(key, Limited { runs: 1, by });
         }
     }
 
@@ -332,7 +340,9 @@ impl<'a, 'm> Judge<'a, 'm> {
         // Other bits come from an engine that works.
         let works = matches!(error, EngineError::NotDeterministic(_));
         self.faults_in_a_row = if works { 0 } else { self.faults_in_a_row + 1 };
-        if self.faults_in_a_row >= GIVE_UP {
+        // What did not end once may take all of its time again and again.
+        let endless = matches!(error, EngineError::NoEnd(_));
+        if endless || self.faults_in_a_row >= GIVE_UP {
             self.report.given_up = Some(error.to_string());
         }
         let (fault, outside) = (Fault::Engine(error), Vec::new());

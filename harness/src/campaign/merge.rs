@@ -62,6 +62,12 @@ impl EngineReport {
         for (key, theirs) in other.limited {
             self.limit(key, theirs);
         }
+        for (key, theirs) in other.beyond {
+            self.leave_out(key, theirs);
+        }
+        let new = other.asked.into_iter().filter(|stage| !self.asked.contains(stage));
+        let new: Vec<_> = new.collect();
+        self.asked.extend(new);
         self.unsupported.extend(other.unsupported);
         other.findings.into_iter().for_each(|finding| self.add_finding(finding));
         self.given_up = self.given_up.take().or(other.given_up);
@@ -125,6 +131,8 @@ mod tests {
             rows: BTreeMap::new(),
             unsupported: BTreeMap::new(),
             limited: BTreeMap::new(),
+            beyond: BTreeMap::new(),
+            asked: vec![RASTERIZE, RASTERIZE_BACKWARD],
             findings: Vec::new(),
             given_up: None,
             deaths: 0,

@@ -3,7 +3,8 @@
 use super::{Chain, Contender, Finding};
 use crate::engines::Emulation;
 use crate::io::serde_forms::{furthest, number};
-use crate::verdict::{Difference, Tally, Verdict};
+use crate::verdict::{Difference, Sharpness, Tally, Verdict};
+use crate::words::count;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Setting, Stage};
 use std::collections::BTreeMap;
@@ -103,7 +104,18 @@ impl Limited {
 impl fmt::Display for Limited {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { runs, by } = self;
-        write!(f, "{runs} run{}: {by}", if *runs == 1 { "" } else { "s" })
+        write!(f, "{}: {by}", count(*runs, "run"))
+    }
+}
+
+fn add_limited(
+    all: &mut BTreeMap<(Stage, Option<Reduction>), Limited>,
+    key: (Stage, Option<Reduction>),
+    limited: Limited,
+) {
+    match all.entry(key) {
+        Entry::Vacant(place) => drop(place.insert(limited)),
+        Entry::Occupied(mut place) => place.get_mut().add(limited),
     }
 }
 
@@ -124,6 +136,10 @@ pub struct EngineReport {
     pub unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     /// The runs that a limit of the device stood in the way of: not exercised.
     pub limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    /// The runs that no engine can make, by the reduction's own limit: they are out of the plan.
+    pub beyond: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    /// The stages that it was asked for.
+    pub asked: Vec<Stage>,
     /// What was wrong, each kind once.
     pub findings: Vec<Finding>,
     /// Why the engine was given up, if it was.
@@ -144,6 +160,8 @@ impl EngineReport {
             rows: BTreeMap::new(),
             unsupported: BTreeMap::new(),
             limited: BTreeMap::new(),
+            beyond: BTreeMap::new(),
+            asked: contender.stages.clone(),
             findings: Vec::new(),
             given_up: None,
             deaths: 0,
@@ -153,10 +171,12 @@ impl EngineReport {
 
     /// Counts runs that a limit stood in the way of.
     pub(super) fn limit(&mut self, key: (Stage, Option<Reduction>), limited: Limited) {
-        match self.limited.entry(key) {
-            Entry::Vacant(place) => drop(place.insert(limited)),
-            Entry::Occupied(mut place) => place.get_mut().add(limited),
-        }
+        add_limited(&mut self.limited, key, limited);
+    }
+
+    /// Counts runs that are out of the plan.
+    pub(super) fn leave_out(&mut self, key: (Stage, Option<Reduction>), limited: Limited) {
+        add_limited(&mut self.beyond, key, limited);
     }
 
     pub(super) fn row(&mut self, stage: Stage, setting: Option<Setting>) -> &mut Row {
@@ -168,6 +188,14 @@ impl EngineReport {
         self.rows.iter().map(|(&(stage, reduction), row)| {
             (stage.spec().name, reduction.map_or("-", Reduction::name), row)
         })
+    }
+
+    /// How near the errors of all its runs come to their bounds.
+    #[must_use]
+    pub fn sharpness(&self) -> Sharpness {
+        let mut all = Sharpness::default();
+        self.rows.values().for_each(|row| all.merge(&row.tally.sharpness));
+        all
     }
 
     /// How many runs it made.

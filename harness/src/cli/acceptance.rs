@@ -13,12 +13,12 @@ use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
 use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
-use super::check::judge;
+use super::check::{Cases, judge};
 use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
-use super::output::progress_bar;
-use super::reproducer;
-use super::scene::scene_case;
+use super::output::Progress;
+use super::reproducer::Reproducers;
+use super::scene::scene_cases;
 use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
@@ -231,7 +231,7 @@ fn subjects(plan: &AcceptancePlan) -> Result<Vec<Case>, CliError> {
         scene: frustum(gaussians, width, height, 1),
     }];
     for scene in &plan.scenes {
-        let views = scene_case(scene, &Convention::inria())?;
+        let views = scene_cases(scene, &Convention::inria())?.cases;
         cases.extend(views.into_iter().take(if plan.size.quick { 1 } else { usize::MAX }));
     }
     Ok(cases)
@@ -314,6 +314,7 @@ fn check(
         command: None,
         limits: Limits::default(),
         engines,
+        beside: Vec::new(),
         named: true,
         discovery: discovery.clone(),
         reductions: Reduction::ALL.to_vec(),
@@ -327,10 +328,12 @@ fn check(
         repeats: None,
         chain: Chain::Oracle,
     };
-    let mut reports = judge(&check)?;
-    let mut files = reproducer::write_all(&folder.join("findings"), &mut reports, None)?;
+    let cases = Cases::new(&check.subject, &check.workload, &check.convention)?;
+    let mut reports = judge(&check, &cases)?;
+    let reproducers = Reproducers::begin(&folder.join("findings"), "acceptance", None)?;
+    let mut files = reproducers.write_all(&mut reports, None);
     // As they are named once the folder has taken its own name.
-    for file in files.iter_mut().flatten() {
+    for file in files.iter_mut().flatten().filter(|file| !file.is_empty()) {
         let name = Path::new(file).file_name().unwrap_or_default();
         *file = plan.out.join("findings").join(name).display().to_string();
     }
@@ -352,7 +355,8 @@ fn measure_all(
     lane_widths.sort_unstable();
     lane_widths.dedup();
     let reductions = RASTERIZE_BACKWARD.reductions().count() as u64;
-    let bar = progress_bar(cases.len() as u64 * engines.len() as u64 * reductions);
+    let bar =
+        Progress::new("acceptance", "runs", cases.len() as u64 * engines.len() as u64 * reductions);
     // An engine that gave no times is not asked again.
     let mut silent: Vec<(String, EngineError)> = Vec::new();
     for case in cases {

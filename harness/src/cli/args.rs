@@ -30,12 +30,14 @@ mod generated;
 mod mutants;
 mod oracle;
 mod scene;
+mod subject;
 
 pub use generated::{GeneratedPlan, OwnArgs, OwnPlan};
 pub use mutants::{MutantsArgs, MutantsPlan};
 pub use oracle::{OracleArgs, OraclePlan, ScalarName};
 pub(super) use scene::resolve_scene;
 pub use scene::{SceneArgs, ScenePlan};
+pub use subject::Subject;
 
 /// Judges the gradient kernels of 3D Gaussian splatting against an oracle.
 #[derive(Clone, Debug, Parser)]
@@ -229,7 +231,7 @@ pub struct CheckArgs {
     /// Judge on this case only (.safetensors or .toml)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ply", "corpus"])]
     pub case: Option<PathBuf>,
-    /// Folder for reproducers
+    /// Folder for reproducers; those of a program of your own have a folder of its name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// Folder of named cases [default: corpora/splat, or of another workload]
@@ -280,29 +282,13 @@ pub struct EngineArgs {
     pub manifest: Option<PathBuf>,
 }
 
-/// What the kernels are judged on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// A corpus and random scenes.
-    Campaign {
-        /// Folder of named scenes.
-        corpus: PathBuf,
-        /// Number of random scenes.
-        cases: u32,
-        /// Their seed.
-        seed: u64,
-    },
-    /// A trained scene.
-    Scene(ScenePlan),
-    /// One case in a file.
-    Case(PathBuf),
-}
-
 /// A checked `check`.
 #[derive(Clone, Debug)]
 pub struct CheckPlan {
     /// The engines to judge; none if this machine has none.
     pub engines: Vec<Found>,
+    /// The emulators that judge a part of the runs beside them.
+    pub beside: Vec<Found>,
     /// Whether they were named, so that others are not missed.
     pub named: bool,
     /// Everything that discovery said, for the report.
@@ -420,6 +406,7 @@ impl CheckArgs {
             let emulation = EmulationArgs { order, ..self.emulation };
             engines = emulation.resolve(discovery.select(&self.engine).map_err(CliError::of)?)?;
         }
+        let beside = if repeats.is_some() { Vec::new() } else { discovery.beside(&self.engine) };
         let reductions: Vec<_> = Reduction::ALL
             .into_iter()
             .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
@@ -441,12 +428,16 @@ impl CheckArgs {
         };
         Ok(CheckPlan {
             engines,
+            beside,
             named: !self.engine.is_empty(),
             discovery: discovery.clone(),
             reductions,
             thresholds,
             subject,
-            out: paths::writable_folder("--out", &self.out)?,
+            out: match &command {
+                Some(command) => command.folder(&self.out)?,
+                None => paths::folder_to_name("--out", &self.out)?,
+            },
             workload: under(workload, self.convention)?,
             convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
             gate: self.gate.resolve()?,

@@ -133,7 +133,8 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let corpus = plan.corpus.as_ref().map(|folder| plan.workload.read_corpus(folder));
     let corpus = corpus.transpose().map_err(failed)?.unwrap_or_default();
     let drawn = (0..u64::from(plan.count)).map(|index| {
-        plan.draws.case(index).ok_or_else(|| {
+        let case = plan.draws.case(index).map(|case| plan.contract.fitted(&case));
+        case.ok_or_else(|| {
             CliError::new("--generator: what its cases are made from is not on this machine")
         })
     });

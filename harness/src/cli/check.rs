@@ -3,7 +3,6 @@
 mod program;
 
 use std::io::Write;
-
 use std::sync::Arc;
 
 use super::args::{CheckPlan, Subject};
@@ -12,12 +11,15 @@ use super::command::CommandPlan;
 use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::expect;
-use super::output::progress_of;
-use super::reproducer;
-use super::scene::scene_case;
+use super::output::Progress;
+use super::provenance;
+use super::reproducer::Reproducers;
+use super::scene::scene_cases;
+use super::sight::all_blind;
 use crate::campaign::merge::{add_report, join_seeds};
 use crate::campaign::{
-    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Policy, run as run_campaign, smaller,
+    ByTurns, Contender, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
+    smaller,
 };
 use crate::engines::{Found, Program};
 use crate::gate::Evidence;
@@ -43,23 +45,48 @@ pub fn run(plans: &[CheckPlan], out: &mut dyn Write) -> Result<Outcome, CliError
             return program::run(plan, command, out);
         }
     }
+    let Some(first) = plans.first() else { return Err(CliError::new("no workload is named")) };
+    let reproducers = reproducers_of(first)?;
     let mut reports: Vec<EngineReport> = Vec::new();
+    let mut sight = Sight::default();
     for plan in plans {
-        for report in judge(plan)? {
+        // The files first: what is wrong with them is said even where no engine is.
+        let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
+        for report in judge(plan, &cases)? {
             add_report(&mut reports, report);
         }
+        sight.add(cases);
     }
-    conclude(&mut reports, plans, out)
+    conclude(&mut reports, (first, sight), &reproducers, out)
+}
+
+/// What no camera sees.
+#[derive(Default)]
+struct Sight {
+    /// Cameras that see nothing, where others do.
+    not_exercised: Vec<String>,
+    /// That there is nothing else.
+    gaps: Vec<String>,
+}
+
+impl Sight {
+    fn add(&mut self, cases: Cases) {
+        self.gaps.extend(all_blind(cases.all()));
+        self.not_exercised.extend(cases.blind);
+    }
+}
+
+/// Where the reproducers are left.
+fn reproducers_of(plan: &CheckPlan) -> Result<Reproducers, CliError> {
+    Reproducers::begin(&plan.out, "check", plan.subject.reads())
 }
 
 /// Judges a plan's engines on its cases.
 ///
 /// # Errors
 /// As [`run`].
-pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
-    // The files first: what is wrong with them is said even where no engine is.
-    let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
-    let bar = progress_of(plan.detail, 0);
+pub(super) fn judge(plan: &CheckPlan, cases: &Cases) -> Result<Vec<EngineReport>, CliError> {
+    let bar = Progress::of_runs(plan.detail, "check", 0);
     let minimize =
         |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| cases.smaller(item, fails);
     let progress = |runs| bar.inc(runs);
@@ -68,12 +95,20 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
         Subject::Campaign { .. } | Subject::Case(_) | Subject::Scene(_) => &Everything,
     };
     let chain = plan.chain;
-    let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
     let mut reports = Vec::new();
-    let lots = at_once(&plan.engines)?;
+    let part = Part { few: cases.count() < MANY };
+    // A trained scene would take the emulator hours.
+    let beside = match plan.subject {
+        Subject::Scene(_) => None,
+        Subject::Campaign { .. } | Subject::Case(_) => Some(&plan.beside[..]),
+    };
+    let beside = beside.filter(|engines| !engines.is_empty());
+    let beside = beside.map(|engines| (engines, &part as &dyn Policy));
+    let lots = at_once(&plan.engines)?.map(|engines| (engines, policy)).chain(beside);
     let program = Program::find().map_err(CliError::of)?;
     let granted = (&program, plan.limits);
-    for engines in lots {
+    for (engines, policy) in lots {
+        let hooks = Hooks { policy, chain, ..Hooks::new(&minimize).observed(&progress) };
         let settings = |found: &Found| plan.settings(found.info.lane_width);
         // A second process would have nothing to do with a single case.
         let cores = if cases.count() > 1 { (cores() / emulators(engines)).max(1) } else { 1 };
@@ -94,19 +129,42 @@ pub(super) fn judge(plan: &CheckPlan) -> Result<Vec<EngineReport>, CliError> {
 /// Writes the reproducers and the report.
 fn conclude(
     reports: &mut [EngineReport],
-    plans: &[CheckPlan],
+    (plan, sight): (&CheckPlan, Sight),
+    reproducers: &Reproducers,
     out: &mut dyn Write,
 ) -> Result<Outcome, CliError> {
-    let Some(plan) = plans.first() else { return Err(CliError::new("no workload is named")) };
-    let files = reproducer::write_all(&plan.out, reports, None)?;
+    let files = reproducers.write_all(reports, None);
     let repeats = plan.repeats.as_ref().map(expect::described);
     let chain = plan.chain.described().map(str::to_owned);
-    let about: Vec<_> = repeats.into_iter().chain(chain).collect();
-    let missing = plan.discovery.in_vain(plan.named);
-    let report = Report { about: &about, ..Report::new(reports, missing, &files) };
+    let about: Vec<_> = repeats.into_iter().chain(chain).chain(in_part(plan)).collect();
+    let missing = &plan.discovery.in_vain(plan.named);
+    let Sight { not_exercised, gaps } = sight;
+    let notes: Vec<_> = not_exercised.iter().map(|what| format!("NOT EXERCISED: {what}")).collect();
+    let report = Report { about: &about, notes: &notes, ..Report::new(reports, missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    let evidence = Evidence::new(reports, missing);
-    plan.gate.conclude(&evidence, &files, out)
+    let evidence = Evidence { not_exercised, gaps, ..Evidence::new(reports, missing) };
+    let gate = plan.gate.clone().of(provenance::of_ours(plan.subject.seed()));
+    gate.told(&about, &[]).conclude(&evidence, &files, out)
+}
+
+/// Which part of the runs the CUDA kernels have on the emulator, where they do not have all.
+fn in_part(plan: &CheckPlan) -> Option<String> {
+    let names: Vec<_> = plan.beside.iter().map(|found| found.spec.id()).collect();
+    let all: Vec<_> = names.iter().map(|name| format!("--engine {name}")).collect();
+    let (names, all) = (names.join(" and "), all.join(" "));
+    match &plan.subject {
+        _ if plan.beside.is_empty() => None,
+        Subject::Scene(_) => Some(format!(
+            "CUDA kernels: not judged on a trained scene, which is long for {names} ({all} judges them)"
+        )),
+        Subject::Case(_) => Some(format!(
+            "CUDA kernels: on {names}; of runs with more than 2^18 loop steps one of a stage ({all} makes all)"
+        )),
+        Subject::Campaign { .. } => Some(format!(
+            "CUDA kernels: on {names}; each case with one reduction and threshold of a stage by turns, \
+             unless there are fewer than {MANY} cases ({all} makes all runs)"
+        )),
+    }
 }
 
 /// The engines in the lots that run together: all of them, but of the emulator's schedules, which
@@ -131,6 +189,8 @@ fn emulators(engines: &[Found]) -> usize {
 #[derive(Clone)]
 pub(super) struct Cases {
     filed: Vec<AnyCase>,
+    /// Cameras that see nothing and have no case, each in a sentence.
+    blind: Vec<String>,
     random: u64,
     seed: u64,
     workload: Arc<dyn Workload>,
@@ -150,12 +210,14 @@ impl Cases {
     ) -> Result<Self, CliError> {
         let caused = |error| CliError::caused("cannot read the case", error);
         let workload = Arc::clone(workload);
-        let mut cases = Self { filed: Vec::new(), random: 0, seed: 0, workload, command: None };
+        let (filed, blind, command) = (Vec::new(), Vec::new(), None);
+        let mut cases = Self { filed, blind, random: 0, seed: 0, workload, command };
         match subject {
             Subject::Case(path) => cases.filed.push(read_case(path)?.case),
             Subject::Scene(scene) => {
-                let views = scene_case(scene, convention)?.into_iter();
-                cases.filed = views.map(|case| Arc::new(case) as AnyCase).collect();
+                let views = scene_cases(scene, convention)?;
+                let all = views.cases.into_iter().map(|case| Arc::new(case) as AnyCase);
+                (cases.filed, cases.blind) = (all.collect(), views.blind);
             }
             Subject::Campaign { corpus, cases: random, seed } => {
                 cases.filed = cases.workload.read_corpus(corpus).map_err(caused)?;
@@ -179,11 +241,13 @@ impl Cases {
     }
 
     /// All cases, one after another.
-    fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.random).filter_map(|index| {
+    pub(super) fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
+        let drawn = (0..self.random).map(|index| {
             let case = self.draw(index).current();
-            let Some(command) = &self.command else { return Some(case) };
-            command.takes(&case).then(|| command.case(&case))
+            match &self.command {
+                Some(command) => command.drawn(&case),
+                None => case,
+            }
         });
         self.filed.iter().cloned().chain(drawn)
     }

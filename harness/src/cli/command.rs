@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use splatcheck_reference::splat::Formulation;
 
 use super::exit::CliError;
 use super::formulation::{Asked, Judged, Judging, Trial, asked, judge_in};
+use super::paths;
 use crate::campaign::{Contender, EngineReport, Fault, Policy};
 use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants};
 use crate::engines::repeated::{Repeated, Repeats};
@@ -20,7 +22,7 @@ use crate::engines::{Lent, Limits};
 use crate::fuzz::Plan;
 use crate::judge::Arithmetic;
 use crate::presets::Preset;
-use crate::report::shell_word;
+use crate::words::{count, folder_name, shell_word};
 use crate::workload::{AnyCase, Case, Workload};
 use crate::workloads::splat::contract::{Contract, Level, NotFor};
 use crate::workloads::splat::formulated::{candidates, described};
@@ -274,7 +276,7 @@ impl CasesLeftOut {
     pub fn lines(&self) -> Vec<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |(why, cases): (&NotFor, &BTreeSet<String>)| {
-            format!("NOT EXERCISED: {} cases {why}", cases.len())
+            format!("NOT EXERCISED: {} {why}", count(cases.len(), "case"))
         };
         all.iter().map(line).collect()
     }
@@ -341,6 +343,15 @@ impl CommandArgs {
 }
 
 impl CommandPlan {
+    /// The program's own folder for reproducers, below one that was named.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub(super) fn folder(&self, out: &Path) -> Result<PathBuf, CliError> {
+        let out = paths::folder_to_name("--out", out)?;
+        Ok(out.join(folder_name(&self.line.to_string())))
+    }
+
     /// Starts the program.
     ///
     /// # Errors
@@ -358,7 +369,13 @@ impl CommandPlan {
         Self { promise: promise.clone(), ..self.clone() }
     }
 
-    /// Whether a case is for the program; one that is not is noted.
+    /// A drawn case as one that the program is for, with the program's jobs.
+    #[must_use]
+    pub fn drawn(&self, case: &AnyCase) -> AnyCase {
+        self.case(&self.promise.contract.fitted(case))
+    }
+
+    /// Whether a case in a file is for the program; one that is not is noted.
     #[must_use]
     pub fn takes(&self, case: &AnyCase) -> bool {
         match self.promise.contract.not_for(case) {
@@ -376,14 +393,14 @@ impl CommandPlan {
         self.promise.contract.case(case).unwrap_or_else(|_| Arc::clone(case))
     }
 
-    /// Makes a failing case of the program smaller by `smaller`, which knows nothing of programs.
+    /// Makes a failing case of the program smaller by `smaller`, which knows nothing of programs: what it tries
+    /// is fitted to the program, as what was drawn is.
     pub fn smaller(
         &self,
         smaller: impl FnOnce(&mut dyn FnMut(&AnyCase) -> bool) -> AnyCase,
         fails: &mut dyn FnMut(&AnyCase) -> bool,
     ) -> AnyCase {
-        let takes = |case: &AnyCase| self.promise.contract.not_for(case).is_none();
-        self.case(&smaller(&mut |case| takes(case) && fails(&self.case(case))))
+        self.drawn(&smaller(&mut |case| fails(&self.drawn(case))))
     }
 
     /// What every finding's reader is told.

@@ -13,7 +13,7 @@ use splatcheck_reference::splat::convention::Convention;
 use super::args::{ConventionName, Subject, parse_workload, under};
 use super::check::Cases;
 use super::exit::{CliError, Outcome};
-use super::output::progress_bar;
+use super::output::Progress;
 use super::paths;
 use crate::case_space::{CaseSpace, Run, Traits};
 use crate::io::source_tree;
@@ -149,7 +149,7 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
         builds.filter(|build| plan.artifacts.iter().any(|a| build_of(a) == *build)).collect();
     let views: Vec<_> = cases.iter().collect();
     let space = plan.case_space.then(|| case_space(&views)).transpose()?;
-    let bar = progress_bar(views.len() as u64);
+    let bar = Progress::new("coverage", "views", views.len() as u64);
     let scope = Scope { builds: &builds, wanted: &wanted };
     let measured = measure(views.into_iter(), scope, &|| bar.inc(1)).map_err(CliError::of)?;
     bar.finish_and_clear();

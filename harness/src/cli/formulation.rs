@@ -70,6 +70,14 @@ pub fn asked(text: &str) -> Result<Asked, FormulationError> {
 }
 
 impl Asked {
+    /// The one that is tried first, as far as that is known before the kernel.
+    pub(super) fn first(self) -> Formulation {
+        match self {
+            Self::One(formulation) => formulation,
+            Self::Any => Formulation::STANDARD,
+        }
+    }
+
     /// The parameters that a kernel may have for it to be judged so, the likeliest first.
     pub(super) fn interfaces(self) -> Vec<Interface> {
         match self {

@@ -14,7 +14,7 @@ use splatcheck_reference::splat::spelled::{PRACTISED, PRACTISED_PAIRS};
 use super::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use super::exit::{CliError, Outcome};
 use super::paths;
-use super::scene::scene_case;
+use super::scene::scene_cases;
 use super::sharpness::percentile;
 use crate::table::table;
 use crate::workloads::splat::accuracy::{Accuracy, Sample};
@@ -75,7 +75,11 @@ impl FormulationsArgs {
 /// See [`CliError`].
 pub fn run(plan: &FormulationsPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cases: Vec<Case> = match &plan.subject {
-        Subject::Scene(scene) => scene_case(scene, &plan.convention.convention())?,
+        Subject::Scene(scene) => {
+            let scene = scene_cases(scene, &plan.convention.convention())?;
+            scene.lines().try_for_each(|line| writeln!(out, "{line}"))?;
+            scene.cases
+        }
         Subject::Corpus(folder) => corpus::read_corpus(folder)
             .map_err(|error| CliError::caused("cannot read the corpus", error))?,
     };

@@ -3,6 +3,7 @@
 mod program;
 mod watcher;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,13 +20,14 @@ use super::command::{CommandArgs, CommandPlan};
 use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
+use super::number::positive;
 use super::output::OutputArgs;
-use super::paths;
+use super::{paths, provenance};
 use crate::campaign::merge::add_report;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
 use crate::engines::{Discovery, Found, Limits, Missing, Program};
 use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
-use crate::gate::Evidence;
+use crate::gate::{Evidence, Provenance};
 use crate::io::write::remove_leftovers;
 use crate::minimize::shrink;
 use crate::report::Detail;
@@ -53,6 +55,7 @@ pub struct FuzzArgs {
     pub lane_width: Vec<u32>,
     /// Settings (reduction and threshold) to run each case with, in turn
     #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true)]
+    #[arg(value_parser = positive::<NonZeroUsize>)]
     pub settings: NonZeroUsize,
     /// Stop after this time, which the campaigns share: a number with s, m or h
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "cases")]
@@ -110,6 +113,17 @@ pub(super) fn find_generator(
             names.join(", ")
         ))
     })
+}
+
+/// Nothing can be drawn from the generators that were named.
+fn no_case(names: &[String], named: &[&Generator]) -> CliError {
+    let needs: BTreeSet<_> = named.iter().flat_map(|generator| generator.needs).copied().collect();
+    let needs: Vec<_> = needs.into_iter().collect();
+    CliError::new(format!(
+        "--generator {}: what its cases are made from is not on this machine: there is no {}",
+        names.join(", "),
+        needs.join(", ")
+    ))
 }
 
 /// A text that is no time.
@@ -218,13 +232,16 @@ impl FuzzArgs {
         };
         let plan = plan.chained(self.chain.resolve()).aimed(lane_widths, self.settings.get());
         let plan = plan.map_err(|error| CliError::new(format!("--lane-width: {error}")))?;
+        if plan.has_no_case() {
+            return Err(no_case(&self.generator, &named));
+        }
         let engines = discovery.select(&self.engine).map_err(CliError::of)?;
         if engines.is_empty() && command.is_none() {
             return Err(CliError::new("no engine on this machine: 'splatcheck devices' says why"));
         }
         Ok(FuzzPlan {
             engines,
-            missing: discovery.in_vain(!self.engine.is_empty()).to_vec(),
+            missing: discovery.in_vain(!self.engine.is_empty() || command.is_some()),
             plan,
             limit: self.cases.map_or(Limit::Time(self.time), Limit::Cases),
             share: match self.cases {
@@ -236,7 +253,7 @@ impl FuzzArgs {
                 0 => cores(),
                 jobs => jobs,
             },
-            out: paths::writable_folder("--out", &self.out)?,
+            out: paths::folder_to_name("--out", &self.out)?,
             gate: self.gate.resolve()?,
             detail: self.shown.detail(),
             command,
@@ -252,12 +269,14 @@ impl FuzzArgs {
 pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError> {
     let Some(first) = plans.first() else { return Err(CliError::new("no workload is named")) };
     let (mut reports, mut files): (Vec<EngineReport>, Vec<Vec<String>>) = Default::default();
+    let mut told = Vec::new();
     for plan in plans {
         if plans.len() > 1 {
             writeln!(out, "workload {}:\n", plan.plan.workload().name())?;
         }
         let results = campaign(plan, out)?;
         let found = results.files(&plan.out);
+        told.push(results.told(Provenance::default()));
         for (report, found) in results.reports.into_iter().zip(found) {
             let at = add_report(&mut reports, report);
             files.resize(reports.len(), Vec::new());
@@ -267,7 +286,21 @@ pub fn run(plans: &[FuzzPlan], out: &mut dyn Write) -> Result<Outcome, CliError>
             writeln!(out)?;
         }
     }
-    first.gate.conclude(&Evidence::new(&reports, &first.missing), &files, out)
+    let seed = Some(first.plan.seed());
+    let mut run = match &first.command {
+        Some(command) => provenance::of_program(command, seed),
+        None => provenance::of_ours(seed),
+    };
+    for told in told {
+        run.about.extend(told.about);
+        run.not_judged.extend(told.not_judged);
+    }
+    if let Some(command) = &first.command {
+        run.about.insert(0, command.to_string());
+        run.not_judged.extend(command.not_for.lines());
+    }
+    let gate = first.gate.clone().of(run);
+    gate.conclude(&Evidence::new(&reports, &first.missing), &files, out)
 }
 
 /// Carries out one plan and says what came of it.
@@ -297,7 +330,7 @@ fn campaign(fuzz: &FuzzPlan, out: &mut dyn Write) -> Result<Results, CliError> {
 /// # Errors
 /// A panic of an engine's thread; a file that cannot be written.
 pub fn judge(fuzz: &FuzzPlan, contenders: Vec<Contender<'_>>) -> Result<Results, CliError> {
-    let watch = Watcher::new(fuzz);
+    let watch = Watcher::new(fuzz)?;
     let minimize = |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| fuzz.smaller(item, fails);
     let chain = fuzz.plan.chain();
     let hooks = Hooks::new(&minimize).diagnosing_each();

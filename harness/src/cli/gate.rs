@@ -1,7 +1,7 @@
 //! The options of a gate, and carrying them out: which verdicts stop a build, and the files that CI
 //! systems read.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,10 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{CliError, Outcome};
 use super::paths;
-use crate::gate::{Evidence, FailOn, Gate, KnownFailures, Summary, junit, sarif, step_summary};
+use crate::gate::{
+    Evidence, FailOn, Gate, KnownFailures, Provenance, Summary, junit, sarif, step_summary,
+};
+use crate::io::date;
 
 /// A verdict that stops the build, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,7 +21,8 @@ pub enum FailOnName {
     Disagree,
     /// a bound is infinite: the kernel could have returned anything there
     Inconclusive,
-    /// an engine is missing or was given up, or a stage was not run or had nothing to compare
+    /// something that was asked for did not run: no engine for the WGSL or the CUDA kernels, an engine was
+    /// given up, a stage was not run or had nothing to compare, a limit left runs out
     NotExercised,
 }
 
@@ -44,6 +48,9 @@ pub struct GateArgs {
     /// Append the report as Markdown, for GitHub's page of a step
     #[arg(long, value_name = "FILE")]
     pub step_summary: Option<PathBuf>,
+    /// The words of the command line, which reports name.
+    #[arg(skip)]
+    pub command: Vec<String>,
 }
 
 /// A checked gate.
@@ -59,6 +66,8 @@ pub struct GatePlan {
     pub sarif: Option<PathBuf>,
     /// A file to append to.
     pub step_summary: Option<PathBuf>,
+    /// What is judged.
+    pub run: Provenance,
 }
 
 impl GateArgs {
@@ -82,9 +91,39 @@ impl GateArgs {
             json: writable("--json", self.json, "json")?,
             junit: writable("--junit", self.junit, "xml")?,
             sarif: writable("--sarif", self.sarif, "sarif")?,
-            step_summary: self.step_summary,
+            step_summary: self.step_summary.as_deref().map(page_of_step).transpose()?,
+            run: Provenance { command: self.command, ..Provenance::default() },
         })
     }
+}
+
+/// The variable that names GitHub's page of a step.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// That a page can be appended to, and that it is one: a text of another kind is not to be spoiled.
+fn page_of_step(path: &Path) -> Result<PathBuf, CliError> {
+    let refuse = |what: &str| CliError::new(format!("--step-summary {}: {what}", path.display()));
+    let named = std::env::var_os(STEP_SUMMARY).is_some_and(|named| Path::new(&named) == path);
+    let is_page = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    match fs::metadata(path) {
+        Ok(file) if file.is_dir() => return Err(refuse("is a folder, expected a file")),
+        // A pipe would wait for its reader; /dev/stdout has one.
+        Ok(file) if !file.is_file() && !path.starts_with("/dev") => {
+            return Err(refuse("is no ordinary file"));
+        }
+        Ok(file) if file.len() > 0 && !named && !is_page => {
+            return Err(refuse(
+                "holds something already, and Markdown would be appended to it: name a new file, one that \
+                 ends in .md, or the one of $GITHUB_STEP_SUMMARY",
+            ));
+        }
+        Ok(_) => {
+            let appended = OpenOptions::new().append(true).open(path);
+            appended.map_err(|e| CliError::caused(refuse("cannot append").to_string(), e))?;
+        }
+        Err(_) => drop(paths::writable_place("--step-summary", path)?),
+    }
+    Ok(path.to_owned())
 }
 
 /// Writes findings as SARIF, if a file for them is named.
@@ -94,20 +133,36 @@ impl GateArgs {
 pub(super) fn write_sarif(
     path: Option<&Path>,
     findings: &[sarif::Finding],
+    run: &Provenance,
 ) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
-    crate::io::write::write_file(path, sarif::text(findings).as_bytes())
+    let text = sarif::text(findings, run, &sarif::Base::find());
+    crate::io::write::write_file(path, text.as_bytes())
         .map_err(|error| CliError::caused("cannot write the report", error))
 }
 
 fn read_known(path: &Path) -> Result<KnownFailures, CliError> {
     let path = paths::readable_file("--known-failures", path)?;
     let what = || format!("--known-failures: cannot read {}", path.display());
-    let text = std::fs::read_to_string(&path).map_err(|e| CliError::caused(what(), e))?;
+    let text = fs::read_to_string(&path).map_err(|e| CliError::caused(what(), e))?;
     KnownFailures::parse(&text).map_err(|e| CliError::caused(what(), e))
 }
 
 impl GatePlan {
+    /// The gate of what is judged: its reports name it.
+    #[must_use]
+    pub fn of(self, run: Provenance) -> Self {
+        let command = self.run.command;
+        Self { run: Provenance { command, ..run }, ..self }
+    }
+
+    /// The gate whose reports have these lines of the text report too: as what was judged, and what else
+    /// was not judged.
+    #[must_use]
+    pub fn told(&self, about: &[String], notes: &[String]) -> Self {
+        Self { run: self.run.clone().told(about, notes), ..self.clone() }
+    }
+
     /// Writes the files, prints what the report does not say, and decides the outcome. `files` are
     /// the findings' reproducers, engine by engine.
     ///
@@ -120,8 +175,8 @@ impl GatePlan {
         out: &mut dyn Write,
     ) -> Result<Outcome, CliError> {
         let conclusion = self.gate.conclude(evidence);
-        let Evidence { reports, missing, .. } = *evidence;
-        self.write(&Summary::new(&self.gate, &conclusion, reports, missing, files))?;
+        let run = Provenance { date: Some(date::now()), ..self.run.clone() };
+        self.write(&Summary::new(&self.gate, &conclusion, evidence, files).of(run))?;
         for excused in &conclusion.excused {
             writeln!(out, "KNOWN FAILURE: {excused}")?;
         }
@@ -140,7 +195,7 @@ impl GatePlan {
         };
         write(&self.json, summary.json())?;
         write(&self.junit, junit(summary))?;
-        write_sarif(self.sarif.as_deref(), &sarif::findings(summary))?;
+        write_sarif(self.sarif.as_deref(), &sarif::findings(summary), &summary.run)?;
         let Some(path) = &self.step_summary else { return Ok(()) };
         // GitHub's file is shared by the commands of a step, so it is appended to.
         let appended = OpenOptions::new().create(true).append(true).open(path);

@@ -7,7 +7,8 @@ use std::time::Instant;
 use super::args::{GeneratedPlan, OwnPlan};
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
-use super::mutants::{bar_of, classes_judged, classes_of, write_json};
+use super::mutants::{classes_judged, classes_of, write_json};
+use super::output::Progress;
 use super::{paths, ptx};
 use crate::gate::Evidence;
 use crate::mutants::class::{Class, named};
@@ -18,6 +19,7 @@ use crate::mutants::generated::report::{
 };
 use crate::mutants::generated::{Record, Subject, sample, subjects};
 use crate::table::table;
+use crate::words;
 use crate::workload::AnyCase;
 use crate::workloads;
 
@@ -38,7 +40,7 @@ pub fn run(plan: &GeneratedPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         Some(own) => own_classes(own, plan.cases)?,
         None => classes_for(&subjects, plan.cases)?,
     };
-    let bar = bar_of(plan.count, "mutants");
+    let bar = Progress::new("mutants", "mutants", plan.count as u64);
     let start = Instant::now();
     let hunted = hunt(&subjects, &drawn, &classes, &argued, &|| bar.inc(1)).map_err(cannot)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -87,7 +89,7 @@ const TOLD: usize = 5;
 fn wrong_itself(hunted: &Hunted, own: &OwnPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let alarms = &hunted.false_alarms;
     let count = alarms.len();
-    let runs = if count == 1 { "1 run" } else { &format!("{count} runs") };
+    let runs = words::count(count, "run");
     writeln!(
         out,
         "DISAGREE: {runs} of the unchanged kernel went wrong, so that its mutants say nothing"

@@ -1,6 +1,7 @@
 //! What `splatcheck --help` says, shell completions and the man page: all from the definitions of
 //! [`super::args`].
 
+use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{Args, Command, CommandFactory};
@@ -33,6 +34,21 @@ pub fn command() -> Command {
     );
     command.help_template(template)
 }
+
+/// The words of a command line with those in front of the command behind it: `-q check` is `check -q`.
+#[must_use]
+pub fn command_first(mut words: Vec<OsString>) -> Vec<OsString> {
+    let shared = |word: &&OsString| SHARED.iter().any(|option| *word == option);
+    let front = words.iter().skip(1).take_while(shared).count();
+    let is_word = |word: &OsString| !word.to_string_lossy().starts_with('-');
+    if words.get(1 + front).is_some_and(is_word) {
+        words[1..=1 + front].rotate_left(front);
+    }
+    words
+}
+
+/// The options of several commands that may stand in front of them.
+const SHARED: [&str; 4] = ["-q", "--quiet", "-v", "--verbose"];
 
 /// A line for each command under the head of its group.
 fn groups(command: &Command) -> String {
@@ -105,6 +121,23 @@ mod tests {
         assert!(page.lines().count() <= 40 && widest <= Some(100), "{page}");
         assert!(!page.contains("--threshold"), "{page}");
         assert!(page.contains("Exit code: 0 agree"), "{page}");
+    }
+
+    #[test]
+    fn what_every_command_has_may_stand_in_front() {
+        let sorted = |words: &[&str]| -> Vec<String> {
+            let words = words.iter().map(OsString::from).collect();
+            command_first(words).iter().map(|word| word.to_string_lossy().into_owned()).collect()
+        };
+        assert_eq!(
+            sorted(&["s", "-q", "check", "--cases", "1"]).join(" "),
+            "s check -q --cases 1",
+            "one"
+        );
+        assert_eq!(sorted(&["s", "-v", "-q", "ptx"]).join(" "), "s ptx -v -q", "both");
+        for words in [&["s"][..], &["s", "-q"], &["s", "-q", "--cases", "1"], &["s", "check"]] {
+            assert_eq!(sorted(words), words, "nothing to move");
+        }
     }
 
     #[test]

@@ -14,7 +14,9 @@ use crate::diagnosis::Diagnosis;
 use crate::engines::command::{Form, Need, read_written};
 use crate::gate::Evidence;
 use crate::io::{Problem, read};
+use crate::report::and_zeros;
 use crate::verdict::{Tally, Verdict};
+use crate::words::count;
 use crate::workload::{AnyCase, Job};
 use crate::workloads::splat::contract::{Level, diagnose_job, judge_job};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
@@ -93,7 +95,9 @@ impl JudgePlan {
             Err(problem) => return Ok(Err(problem)),
         };
         let asked = contract.written(&job.sizes).into_iter();
-        let asked = asked.filter(|one| one.need != Need::Welcome).map(|one| one.name);
+        let asked = asked
+            .filter(|one| !matches!(one.need, Need::Welcome | Need::Never))
+            .map(|one| one.name);
         let missing = asked.filter(|name| written.find(name).is_none()).collect();
         let outputs = match contract.gathered(&job.sizes, written) {
             Ok(outputs) => outputs,
@@ -151,6 +155,8 @@ pub fn run(plan: &JudgePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
             return conclude(&Evidence::of_failures(vec![problem.to_string()]));
         }
     };
+    let unused = tried.promise.contract.not_compared().into_iter();
+    about.extend(unused.map(|what| format!("NOT COMPARED: {what}")));
     let missing = tried.missing.iter();
     about.extend(missing.map(|name| format!("NOT COMPARED: {name}: the result has none")));
     let named = others.iter().map(|one| described(one.promise.contract.formulation()));
@@ -186,8 +192,9 @@ fn conclude_tally(
     let verdict = tally.verdict();
     writeln!(
         out,
-        "{verdict}: {} elements, {} outside their bounds, {} without a finite one",
-        tally.elements(),
+        "{verdict}: {}{}, {} outside their bounds, {} without a finite one",
+        count(tally.elements(), "element"),
+        and_zeros(tally.zeros),
         tally.disagree,
         tally.inconclusive
     )?;

@@ -9,7 +9,7 @@ use clap::Args;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
 use super::output::OutputArgs;
-use super::paths;
+use super::{paths, provenance};
 use crate::acceptance::folder::Staged;
 use crate::fuzz::{Part, ResultError, Results, folder_of, join};
 use crate::gate::Evidence;
@@ -50,7 +50,7 @@ impl MergeArgs {
     /// # Errors
     /// A result file that cannot be believed, parts that do not belong together, one that is missing.
     pub fn resolve(self) -> Result<MergePlan, CliError> {
-        let output = paths::writable_folder("--output", &self.output)?;
+        let output = paths::folder_to_name("--output", &self.output)?;
         let gate = self.gate.resolve()?;
         let detail = self.shown.detail();
         let read = |folder: PathBuf| {
@@ -82,6 +82,7 @@ pub fn run(merge: &MergePlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
     staged.publish().map_err(cannot)?;
     out.write_all(whole.text(output, *detail).as_bytes())?;
     let evidence = Evidence::new(&whole.reports, &whole.missing);
+    let gate = gate.clone().of(whole.told(provenance::of_reports(&whole.reports)));
     gate.conclude(&evidence, &whole.files(output), out)
 }
 

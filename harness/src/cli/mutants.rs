@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome, conclude};
+use super::output::Progress;
 use super::paths;
 use crate::engines::Program;
 use crate::gate::Evidence;
@@ -18,7 +19,6 @@ use crate::mutants::table::{class_table, conclusion, summary, summary_table};
 use crate::mutants::{Language, Mutant, read_mutants};
 use crate::workload::{AnyCase, Workload};
 use crate::workloads;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 /// Carries out the plan.
@@ -130,19 +130,9 @@ fn cells(plan: &MutantsPlan, mutants: &[Mutant], classes: &[Class]) -> Result<Ve
     Ok(cells)
 }
 
-/// A bar that counts kernels.
-fn bar(kernels: usize) -> ProgressBar {
-    bar_of(kernels, "kernels")
-}
-
-/// A bar that counts so many things.
-pub(super) fn bar_of(count: usize, things: &str) -> ProgressBar {
-    let bar = ProgressBar::new(count as u64);
-    let template = format!("{{wide_bar}} {{pos}}/{{len}} {things}, {{eta}} left");
-    if let Ok(style) = ProgressStyle::with_template(&template) {
-        bar.set_style(style);
-    }
-    bar
+/// How many kernels were tried.
+fn bar(kernels: usize) -> Progress {
+    Progress::new("mutants", "kernels", kernels as u64)
 }
 
 /// Writes what was found to a folder, if there is one.

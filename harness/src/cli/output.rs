@@ -1,13 +1,19 @@
 //! How much a command prints, how far it is, and in which colours.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::ops::Deref;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
 
-use anstream::ColorChoice;
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::report::Detail;
+use crate::words::grouped;
 
 /// Options of a report, as typed.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -33,21 +39,82 @@ impl OutputArgs {
     }
 }
 
-/// A bar on standard error; nothing where that is no terminal.
-pub(super) fn progress_bar(total: u64) -> ProgressBar {
-    let bar = ProgressBar::new(total);
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {per_sec}, {eta} left");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
+/// How far a command is, on standard error: a bar where that is a terminal, elsewhere a line every minute, by
+/// which people and CI systems see that it lives.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    _lines: Lines,
 }
 
-/// As [`progress_bar`], none where little is to be said.
-pub(super) fn progress_of(detail: Detail, total: u64) -> ProgressBar {
-    match detail {
-        Detail::Verdict => ProgressBar::hidden(),
-        Detail::Engines | Detail::Rows => progress_bar(total),
+impl Progress {
+    /// Of a command that makes `total` of these things, or where that is 0 as many as are added.
+    pub(super) fn new(command: &'static str, things: &'static str, total: u64) -> Self {
+        let bar = ProgressBar::new(total);
+        let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        let shown = bar.clone();
+        let text = move || {
+            let (done, all) = (shown.position(), shown.length().unwrap_or(0));
+            let all = if all == 0 { String::new() } else { format!(" of {}", grouped(all)) };
+            (!shown.is_finished()).then(|| format!("{command}: {}{all} {things}", grouped(done)))
+        };
+        Self { bar, _lines: Lines::new(text) }
+    }
+
+    /// The same of runs; nothing where little is to be said.
+    pub(super) fn of_runs(detail: Detail, command: &'static str, total: u64) -> Self {
+        match detail {
+            Detail::Verdict => Self { bar: ProgressBar::hidden(), _lines: Lines { _stop: None } },
+            Detail::Engines | Detail::Rows => Self::new(command, "runs", total),
+        }
+    }
+}
+
+impl Deref for Progress {
+    type Target = ProgressBar;
+
+    fn deref(&self) -> &ProgressBar {
+        &self.bar
+    }
+}
+
+/// How often a line is written.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Writes a line to standard error every minute, until it is dropped.
+pub(super) struct Lines {
+    /// The thread ends when this is dropped; none where no line is to be written.
+    _stop: Option<Sender<()>>,
+}
+
+impl Lines {
+    /// What `text` says, and how long it has been; nothing where standard error is a terminal, nor where
+    /// `text` has nothing to say any more.
+    pub(super) fn new(text: impl Fn() -> Option<String> + Send + 'static) -> Self {
+        match io::stderr().is_terminal() {
+            true => Self { _stop: None },
+            false => Self::every(MINUTE, io::stderr(), text),
+        }
+    }
+
+    fn every(
+        time: Duration,
+        mut to: impl Write + Send + 'static,
+        text: impl Fn() -> Option<String> + Send + 'static,
+    ) -> Self {
+        let (stop, stopped) = channel::<()>();
+        let write = move || {
+            for minutes in 1u64.. {
+                let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(time) else { return };
+                let Some(text) = text() else { return };
+                // Nobody is left to tell where standard error is closed.
+                let _ = writeln!(to, "{text}, {minutes} min");
+            }
+        };
+        // Where there is no thread for it there is more to say than how far it is.
+        Self { _stop: thread::Builder::new().spawn(write).is_ok().then_some(stop) }
     }
 }
 
@@ -55,11 +122,17 @@ pub(super) fn progress_of(detail: Detail, total: u64) -> ProgressBar {
 /// (no-color.org) set.
 #[must_use]
 pub fn standard_output() -> Box<dyn Write> {
-    match anstream::AutoStream::choice(&io::stdout()) {
-        ColorChoice::Never => Box::new(io::stdout()),
-        ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => {
-            Box::new(Painted::new(anstream::stdout()))
-        }
+    match has_colours(&io::stdout()) {
+        false => Box::new(io::stdout()),
+        true => Box::new(Painted::new(anstream::stdout())),
+    }
+}
+
+/// Whether a stream shows colours: where it is a terminal, and `NO_COLOR` is not set.
+pub(super) fn has_colours(stream: &impl RawStream) -> bool {
+    match AutoStream::choice(stream) {
+        ColorChoice::Never => false,
+        ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => true,
     }
 }
 
@@ -140,6 +213,33 @@ mod tests {
         let expected = format!("{red}disagree:\u{1b}[0m 2 engines\nthey disagree: so\nno end");
         assert_eq!(text, expected, "the word at the beginning of a line, whatever the writes");
         assert_eq!(painted(&[]), "", "nothing");
+    }
+
+    #[test]
+    fn where_no_bar_is_seen_a_line_says_how_far_it_is() {
+        let (lines, written) = channel();
+        struct To(Sender<String>);
+        impl Write for To {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                // The test has heard enough.
+                let _ = self.0.send(String::from_utf8_lossy(bytes).into_owned());
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let text = || Some("check: 1,234 of 10,208 runs".to_owned());
+        let running = Lines::every(Duration::from_millis(1), To(lines), text);
+        let mut said = String::new();
+        while said.lines().count() < 2 {
+            said += &written.recv().expect("it writes on");
+        }
+        let two: Vec<_> = said.lines().take(2).collect();
+        let first = "check: 1,234 of 10,208 runs, 1 min";
+        assert_eq!(two, [first, "check: 1,234 of 10,208 runs, 2 min"], "a line each minute");
+        drop(running);
+        while let Ok(_more) = written.recv() {}
     }
 
     #[test]

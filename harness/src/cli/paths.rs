@@ -11,14 +11,44 @@ use crate::io::source_tree;
 /// # Errors
 /// Names the option and the path.
 pub fn readable_file(option: &str, path: &Path) -> Result<PathBuf, CliError> {
+    let named = named(option, path);
     if path.is_dir() {
-        let what = format!("{option} {}: is a folder, expected a file", path.display());
-        return Err(CliError::new(what));
+        return Err(CliError::new(format!("{named}: is a folder, expected a file")));
     }
     match fs::File::open(path) {
         Ok(_) => Ok(path.to_owned()),
-        Err(e) => Err(CliError::caused(format!("{option} {}: cannot open", path.display()), e)),
+        Err(e) => Err(CliError::caused(format!("{named}: cannot open"), e)),
     }
+}
+
+/// A path as it was typed: behind its option, if it has one.
+fn named(option: &str, path: &Path) -> String {
+    let path = path.display();
+    if option.is_empty() { path.to_string() } else { format!("{option} {path}") }
+}
+
+/// Bytes of a temporary folder's path beyond which the files in it have paths that no system opens: Linux
+/// takes 4,096 (`PATH_MAX` of POSIX `limits.h`), and the names below it take less than a thousand.
+const LONGEST: usize = 3000;
+
+/// That the folder for temporary files can be told to programs, which are given paths as text.
+///
+/// # Errors
+/// Says what is wrong with `TMPDIR`.
+pub fn temporary_folder() -> Result<(), CliError> {
+    let folder = std::env::temp_dir();
+    let shown: String = folder.to_string_lossy().chars().take(60).collect();
+    let what = match folder.to_str() {
+        None => format!("TMPDIR {shown:?}: is not UTF-8"),
+        Some(path) if path.len() > LONGEST => {
+            format!(
+                "TMPDIR {shown:?}...: {} bytes, at most {LONGEST} leave room for files",
+                path.len()
+            )
+        }
+        Some(_) => return Ok(()),
+    };
+    Err(CliError::new(format!("{what}: name another folder for temporary files")))
 }
 
 /// That `path` is a folder that can be listed.
@@ -38,10 +68,15 @@ pub fn readable_folder(option: &str, path: &Path) -> Result<PathBuf, CliError> {
 /// # Errors
 /// Names the option and the path.
 pub fn writable_folder(option: &str, path: &Path) -> Result<PathBuf, CliError> {
-    let cannot = |why: std::io::Error| {
-        CliError::caused(format!("{option} {}: cannot write there", path.display()), why)
-    };
     let here = Path::new(".");
+    let place = if path.as_os_str().is_empty() {
+        "the working folder".into()
+    } else {
+        path.to_string_lossy()
+    };
+    let cannot = |why: std::io::Error| {
+        CliError::caused(format!("{option} {place}: cannot write there"), why)
+    };
     let existing = path.ancestors().find(|p| p.as_os_str().is_empty() || p.exists());
     let existing = existing.filter(|p| !p.as_os_str().is_empty()).unwrap_or(here);
     if !existing.is_dir() {
@@ -55,12 +90,44 @@ pub fn writable_folder(option: &str, path: &Path) -> Result<PathBuf, CliError> {
     Ok(path.to_owned())
 }
 
+/// As [`writable_folder`], of a folder for reproducers, which reports name: that its name is a text.
+///
+/// # Errors
+/// Names the option and the path.
+pub fn folder_to_name(option: &str, path: &Path) -> Result<PathBuf, CliError> {
+    text_name(option, path)?;
+    writable_folder(option, path)
+}
+
+/// That a folder's name is a text, as it must be for reports to name what is in it.
+///
+/// # Errors
+/// Names the option and the path.
+pub fn text_name(option: &str, path: &Path) -> Result<(), CliError> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => Err(CliError::new(format!(
+            "{option} {}: the name is no UTF-8 text, so that no report could say where its files are: give \
+             another",
+            path.display()
+        ))),
+    }
+}
+
 /// That `path` can be written as a file with the given extension.
 ///
 /// # Errors
 /// Names the option and the path.
 pub fn writable_file(option: &str, path: &Path, extension: &str) -> Result<PathBuf, CliError> {
     expect_extension(option, path, &[extension])?;
+    writable_place(option, path)
+}
+
+/// That `path` can be written as a file, whatever its extension.
+///
+/// # Errors
+/// Names the option and the path.
+pub fn writable_place(option: &str, path: &Path) -> Result<PathBuf, CliError> {
     if path.is_dir() {
         let what = format!("{option} {}: is a folder, expected a file", path.display());
         return Err(CliError::new(what));
@@ -93,11 +160,8 @@ pub fn expect_extension(option: &str, path: &Path, known: &[&str]) -> Result<(),
         return Ok(());
     }
     let known: Vec<_> = known.iter().map(|k| format!(".{k}")).collect();
-    Err(CliError::new(format!(
-        "{option} {}: expected a name that ends in {}",
-        path.display(),
-        known.join(" or ")
-    )))
+    let named = named(option, path);
+    Err(CliError::new(format!("{named}: expected a name that ends in {}", known.join(" or "))))
 }
 
 /// The corpus that was named, or else the workload's own.

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use clap::Args;
 use splatcheck_emulator::WARP;
-use splatcheck_gpu::artifact::Architecture;
+use splatcheck_gpu::emulator::Noted;
 use splatcheck_gpu::{Engine, EngineError, Reduction, Setting, Stage};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
@@ -31,10 +31,13 @@ use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
-use super::output::{OutputArgs, progress_of};
+use super::number::positive;
+use super::output::{OutputArgs, Progress};
+use super::reproducer::Reproducers;
 use super::schedule::ScheduleArgs;
+use super::sight::all_blind;
 use super::trials::Trials;
-use super::{paths, reproducer};
+use super::{paths, provenance};
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Item};
 use crate::engines::repeated::Repeats;
@@ -44,6 +47,8 @@ use crate::manifest::{Manifest, Symbols};
 use crate::report::{Detail, Report};
 use crate::threads::{self, Pool};
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
+use crate::words::folder_name;
+use crate::verdict::Verdict;
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
 
@@ -67,10 +72,16 @@ pub struct PtxArgs {
     /// that were never written and accesses out of bounds; with a manifest also without a case
     #[arg(long, conflicts_with_all = ["formulation", "extra_roundings", "expect", "reduction"])]
     pub observe_only: bool,
-    /// What ends a run: with 'races=off' a data race does not, and the values are judged all the same
-    #[arg(long, value_name = "WHAT=off", value_parser = observe::parse)]
+    /// What ends a run: with 'races=off' a data race does not, and the values are judged all the same; with
+    /// 'inputs=off' a write to an input does not ('races=off,inputs=off' for both)
+    #[arg(long, value_name = "WHAT=off")]
     pub observe: Option<Observe>,
-    /// Give a launch up as one that never ends after this time, in seconds
+    /// Make the launches of every run this many times, one after another in one process, and judge the last:
+    /// a module's variables keep their values [default: 1, and 2 where that leaves a variable changed]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(Emulation::MOST_LAUNCHES)))]
+    pub launches: Option<u32>,
+    /// Give a run up as one that never ends after this time, in seconds of the processor's time
     #[arg(long, value_name = "SECONDS", default_value = "60", allow_negative_numbers = true, value_parser = seconds)]
     pub timeout: Duration,
     /// Give it up after so many warp instructions [default: by the size of a case, 16 million and more]
@@ -99,9 +110,9 @@ pub struct PtxArgs {
     #[command(flatten)]
     pub chain: ChainArgs,
     /// Runs at once [default: one for each core]
-    #[arg(long, value_name = "J", allow_negative_numbers = true)]
+    #[arg(long, value_name = "J", allow_negative_numbers = true, value_parser = positive::<NonZeroU16>)]
     pub jobs: Option<NonZeroU16>,
-    /// Folder for reproducers
+    /// Folder for reproducers, which have a folder of the kernel's name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// What stops the build, and the files that CI systems read.
@@ -133,6 +144,8 @@ pub struct PtxPlan {
     pub extra_roundings: Option<ExtraRoundings>,
     /// How it runs, once for each.
     pub emulations: Vec<Emulation>,
+    /// Whether the number of launches was typed.
+    pub launches_given: bool,
     /// How often every run is made, where equal bits are demanded; then there is one emulation.
     pub repeats: Option<Repeats>,
     /// Runs at once.
@@ -179,8 +192,9 @@ impl PtxArgs {
         let setting = self.judged.reduced.setting(WARP)?;
         let emulation = |order: Order| Emulation {
             fast_math: self.judged.fast_math,
-            architecture: Architecture::Compute75,
+            launches: self.launches.unwrap_or(1),
             order,
+            ..Emulation::default()
         };
         let repeats = self.expect.resolve(self.order)?;
         let orders = match &repeats {
@@ -188,7 +202,12 @@ impl PtxArgs {
             None => self.order.orders()?,
         };
         let cores = threads::cores();
+        let run =
+            provenance::of_ptx(&kernel, (&self.file, self.manifest.as_deref()), subject.seed());
+        let out = paths::folder_to_name("--out", &self.out)?;
         Ok(PtxPlan {
+            out: out.join(folder_name(&run.subject)),
+            gate: self.gate.resolve()?.of(run),
             file: self.file,
             subject,
             observe_only: self.observe_only,
@@ -198,10 +217,9 @@ impl PtxArgs {
             extra_roundings: roundings(kernel.manifest(), self.extra_roundings)?,
             kernel,
             emulations: orders.into_iter().map(emulation).collect(),
+            launches_given: self.launches.is_some(),
             repeats,
             jobs: self.jobs.map_or(cores, |jobs| usize::from(jobs.get())),
-            out: paths::writable_folder("--out", &self.out)?,
-            gate: self.gate.resolve()?,
             detail: self.shown.detail(),
         })
     }
@@ -224,6 +242,15 @@ impl PtxArgs {
 }
 
 impl PtxPlan {
+    /// How it runs once more where a launch leaves a variable of its module changed, if nobody says how often
+    /// it is launched: as in a process that launches it twice.
+    fn again(&self, noted: &Noted) -> Vec<Emulation> {
+        if self.launches_given || !noted.has_changed_variables() {
+            return Vec::new();
+        }
+        self.emulations.iter().map(|&one| Emulation { launches: 2, ..one }).collect()
+    }
+
     /// As how the kernel adds up in a stage, where that has reductions.
     fn reduction_of(&self, stage: Stage) -> Option<Reduction> {
         stage.accumulates().then_some(self.setting.reduction)
@@ -313,7 +340,10 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     if plan.observe_only {
         return observe::run(plan, &pool, out);
     }
-    let bar = progress_of(plan.detail, plan.subject.count() * plan.emulations.len() as u64);
+    let reproducers = Reproducers::begin(&plan.out, "ptx", plan.subject.reads())?;
+    let runs = plan.subject.runs(plan.kernel.stage(plan.formulation.first()))
+        * plan.emulations.len() as u64;
+    let bar = Progress::of_runs(plan.detail, "ptx", runs);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
     let mut judged = judge_in(Judging::User(&plan.kernel), asked, extra, |formulation, trial| {
         pool.install(|| Run::new(plan, formulation).judge(trial, &|runs| bar.inc(runs)))
@@ -321,7 +351,7 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = join_seeds(judged.reports);
-    let files = reproducer::write_all(&plan.out, &mut reports, Some(&plan.kernel))?;
+    let files = reproducers.write_all(&mut reports, Some(&plan.kernel));
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let stage = plan.kernel.stage(judged.formulation);
     let setting = stage.accumulates().then_some(plan.setting);
@@ -341,7 +371,9 @@ pub fn run(plan: &PtxPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         judged.others.into_iter().chain(outputs).chain(plan.subject.left_out()).collect();
     let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
+    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    let evidence = Evidence { gaps, ..Evidence::new(&reports, &[]) };
+    plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 
 /// All cases under one formulation.
@@ -368,13 +400,22 @@ impl<'p> Run<'p> {
         if let Some(first) = trials.first()? {
             self.evaluates(&first)?;
         }
-        let mut reports = Vec::new();
-        for emulations in self.plan.emulations.chunks(self.plan.jobs) {
-            let contenders = emulations
-                .iter()
-                .map(|&emulation| self.contender(emulation, emulations.len()))
-                .collect::<Result<Vec<_>, _>>()?;
-            reports.extend(trials.run(contenders, progress)?);
+        let noted = Noted::default();
+        let judged = |emulations: &[Emulation]| {
+            let mut reports = Vec::new();
+            for emulations in emulations.chunks(self.plan.jobs) {
+                let contenders = emulations
+                    .iter()
+                    .map(|&emulation| self.contender(emulation, &noted, emulations.len()))
+                    .collect::<Result<Vec<_>, _>>()?;
+                reports.extend(trials.run(contenders, progress)?);
+            }
+            Ok::<_, CliError>(reports)
+        };
+        let mut reports = judged(&self.plan.emulations)?;
+        // What fails at once would fail again.
+        if EngineReport::worst(&reports) != Verdict::Disagree {
+            reports.extend(judged(&self.plan.again(&noted))?);
         }
         Ok(reports)
     }
@@ -391,11 +432,20 @@ impl<'p> Run<'p> {
 
     /// The emulator with the kernel: one engine of those that run at the same time, with its share of the
     /// threads.
-    fn contender(&self, emulation: Emulation, of: usize) -> Result<Contender<'static>, CliError> {
+    fn contender(
+        &self,
+        emulation: Emulation,
+        noted: &Noted,
+        of: usize,
+    ) -> Result<Contender<'static>, CliError> {
         let Self { plan, stage, .. } = *self;
         let run = (stage, plan.reduction_of(stage));
         let failed = |error: EngineError| CliError::caused(format!("engine {emulation}"), error);
-        let open = |emulation: Emulation| plan.kernel.open(emulation.options(), run);
+        let open = |emulation: Emulation| {
+            let mut engine = plan.kernel.open(emulation.options(), run)?;
+            engine.share(noted.clone());
+            Ok(engine)
+        };
         let one = || -> Result<Box<dyn Engine + Send>, CliError> {
             match &plan.repeats {
                 Some(repeats) => Ok(Box::new(expect::emulator(emulation, repeats, open)?)),

@@ -6,6 +6,7 @@ use std::io::Write;
 use super::args::RenderPlan;
 use super::exit::{CliError, Outcome};
 use super::scene::scene_case;
+use super::sight;
 use crate::workloads::splat::files::image;
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
@@ -17,6 +18,9 @@ use splatcheck_reference::splat::render::project_scene;
 pub fn run(plan: &RenderPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cases = scene_case(&plan.scene, &plan.convention)?;
     let Some(case) = cases.first() else { return Err(CliError::new("the file has no camera")) };
+    if let Some(why) = sight::blind(case, 0) {
+        return Err(CliError::new(format!("{}: the image would show nothing: {why}", case.name)));
+    }
     let scene = case.scene.map(f64::from);
     let projected = project_scene(&scene, 0, &plan.convention)
         .map_err(|error| CliError::caused(format!("cannot render {}", case.name), error))?;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::exit::{CliError, Outcome};
-use super::paths;
 use super::traffic::part::Part;
+use super::{paths, provenance};
 use crate::coverage::Coverage;
 use crate::fuzz::{RESULT, Results};
 use crate::gate::{Evidence, Gate, Summary};
@@ -60,6 +60,7 @@ impl ReportArgs {
 
 /// A folder with the result of a campaign.
 fn of_campaign(folder: &Path) -> Result<(Summary, BTreeMap<String, Coverage>), CliError> {
+    paths::text_name("RUN", folder)?;
     if !folder.join(RESULT).is_file() {
         return Err(CliError::new(format!(
             "{}: it has no {RESULT}: a fuzz with --cases writes one, any run writes a report with \
@@ -69,15 +70,16 @@ fn of_campaign(folder: &Path) -> Result<(Summary, BTreeMap<String, Coverage>), C
     }
     let results = Results::read(folder).map_err(CliError::of)?;
     let gate = Gate::default();
-    let conclusion = gate.conclude(&Evidence::new(&results.reports, &results.missing));
-    let files = results.files(folder);
-    let summary = Summary::new(&gate, &conclusion, &results.reports, &results.missing, &files);
+    let evidence = Evidence::new(&results.reports, &results.missing);
+    let conclusion = gate.conclude(&evidence);
+    let summary = Summary::new(&gate, &conclusion, &evidence, &results.files(folder));
+    let summary = summary.of(results.told(provenance::of_reports(&results.reports)));
     Ok((summary, results.coverage))
 }
 
 /// A file that `--json` wrote.
 fn of_file(file: &Path) -> Result<Summary, CliError> {
-    let text = text_of("RUN", file)?;
+    let text = text_of("", file)?;
     serde_json::from_str(&text).map_err(|error| {
         let what = format!("{}: no report that --json of this version wrote", file.display());
         CliError::caused(what, error)

@@ -2,17 +2,66 @@
 
 use super::args::ScenePlan;
 use super::exit::CliError;
+use super::sight;
 use crate::workloads::splat::case::Case;
 use crate::workloads::splat::files::loss::loss_gradient;
 use crate::workloads::splat::files::{cameras, ply};
+use rayon::prelude::*;
 use splatcheck_reference::splat::Scene;
 use splatcheck_reference::splat::convention::Convention;
 
 /// Seed of the loss gradient of trained scenes.
 const LOSS_SEED: u64 = 1;
 
-/// Reads a trained scene: one case for every camera, or for the one that was named. The background
-/// is black and the loss gradient a fixed random one of magnitude 1.
+/// Cameras that see nothing which a message names.
+const NAMED: usize = 3;
+
+/// The cases of a trained scene.
+#[derive(Debug)]
+pub struct SceneCases {
+    /// A case for every camera that sees something; at least one.
+    pub cases: Vec<Case>,
+    /// The other cameras, each with what is the matter: they are not exercised.
+    pub blind: Vec<String>,
+}
+
+impl SceneCases {
+    /// The lines that say which cameras are left out.
+    pub fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        self.blind.iter().map(|why| format!("NOT EXERCISED: {why}"))
+    }
+}
+
+/// Reads a trained scene: a case for every camera that sees something of it, or for the one that was named.
+///
+/// # Errors
+/// As [`scene_case`], and that no camera sees a Gaussian.
+pub fn scene_cases(plan: &ScenePlan, convention: &Convention) -> Result<SceneCases, CliError> {
+    let (mut cases, mut blind) = (Vec::new(), Vec::new());
+    let all = scene_case(plan, convention)?;
+    let seen: Vec<_> = all.par_iter().map(|case| sight::blind(case, 0)).collect();
+    for (case, why) in all.into_iter().zip(seen) {
+        match why {
+            None => cases.push(case),
+            Some(why) => blind.push(format!("{}: {why}", case.name)),
+        }
+    }
+    if !cases.is_empty() {
+        return Ok(SceneCases { cases, blind });
+    }
+    let count = blind.len();
+    blind.truncate(NAMED);
+    let more = if count > NAMED { format!("; and {} more", count - NAMED) } else { String::new() };
+    Err(CliError::new(format!(
+        "NOT EXERCISED: no camera of {} sees a Gaussian of {}: {}{more}",
+        plan.cameras.display(),
+        plan.ply.display(),
+        blind.join("; ")
+    )))
+}
+
+/// Reads a trained scene: one case for every camera, or for the one that was named, whatever it sees. The
+/// background is black and the loss gradient a fixed random one of magnitude 1.
 ///
 /// # Errors
 /// What is wrong with the files, or a camera that is not there.

@@ -6,6 +6,7 @@ use clap::Args;
 use splatcheck_gpu::artifact::Architecture;
 
 use super::exit::CliError;
+use super::number::positive;
 use crate::engines::{Emulation, Found, Order};
 
 /// In which orders the emulator runs, as typed.
@@ -16,6 +17,7 @@ pub struct ScheduleArgs {
     pub schedule: Option<Order>,
     /// Run this many seeds, from the schedule's on
     #[arg(long, value_name = "N", requires = "schedule", allow_negative_numbers = true)]
+    #[arg(value_parser = positive::<NonZeroU32>)]
     pub schedules: Option<NonZeroU32>,
 }
 
@@ -64,16 +66,16 @@ impl EmulationArgs {
         let orders = self.order.orders()?;
         let mut resolved = Vec::new();
         for found in engines {
-            let Some(Emulation { fast_math, architecture, .. }) = found.emulation() else {
+            let Some(emulation) = found.emulation() else {
                 return Err(CliError::new(format!(
                     "{option}: only the emulator follows it, not {}: choose with --engine \
                      emulator",
                     found.spec.id()
                 )));
             };
-            let architecture = self.architecture.unwrap_or(architecture);
+            let architecture = self.architecture.unwrap_or(emulation.architecture);
             let emulations =
-                orders.iter().map(|&order| Emulation { fast_math, architecture, order });
+                orders.iter().map(|&order| Emulation { architecture, order, ..emulation });
             resolved.extend(emulations.map(|emulation| found.emulating(emulation)));
         }
         Ok(resolved)

@@ -18,13 +18,15 @@ use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::{EmulatorEngine, Reduction, Setting};
 
 use super::exit::{CliError, Outcome, conclude};
-use super::output::progress_bar;
-use super::{paths, reproducer};
+use super::number::positive;
+use super::output::Progress;
+use super::paths;
+use super::reproducer::Reproducers;
 use crate::campaign::merge::join_seeds;
 use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
 use crate::engines::{Emulation, Order};
 use crate::gate::Evidence;
-use crate::report::finding_text;
+use crate::report::findings_text;
 use crate::threads::{Pool, cores};
 use crate::workload::{Workload, views};
 use crate::workloads::splat::Splat;
@@ -44,6 +46,7 @@ pub const ROUNDS: u64 = THRESHOLDS * VARIANTS;
 pub struct SchedulesArgs {
     /// Seeds of each kind of schedule; 136 have every threshold with every variant of the kernels
     #[arg(long, value_name = "N", default_value = "136", allow_negative_numbers = true)]
+    #[arg(value_parser = positive::<NonZeroU32>)]
     pub seeds: NonZeroU32,
     /// The first seed
     #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
@@ -52,7 +55,7 @@ pub struct SchedulesArgs {
     #[arg(long, value_name = "KIND", value_parser = kind)]
     pub kind: Vec<Order>,
     /// Rounds at the same time [default: one a processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroUsize>)]
     pub jobs: Option<NonZeroUsize>,
     /// Folder of named scenes [default: corpora/splat]
     #[arg(long, value_name = "DIR")]
@@ -110,8 +113,9 @@ impl Round {
         // without the second term would have but every other (34 and 4 share a factor).
         let variant = (seed % VARIANTS + seed / THRESHOLDS) % VARIANTS;
         let architecture = Architecture::ALL[usize::from(variant % 2 == 1)];
+        let order = order.with_seed(seed);
         let emulation =
-            Emulation { fast_math: variant >= 2, architecture, order: order.with_seed(seed) };
+            Emulation { fast_math: variant >= 2, architecture, order, ..Emulation::default() };
         Self { emulation, threshold }
     }
 
@@ -151,7 +155,7 @@ impl SchedulesArgs {
             rounds: kinds.iter().flat_map(rounds).collect(),
             jobs: self.jobs.map_or_else(cores, NonZeroUsize::get),
             corpus: paths::readable_folder("--corpus", &corpus)?,
-            out: paths::writable_folder("--out", &self.out)?,
+            out: paths::folder_to_name("--out", &self.out)?,
         })
     }
 }
@@ -162,8 +166,9 @@ impl SchedulesArgs {
 /// See [`CliError`]; cells that were not covered are one too.
 pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let items = items(plan)?;
+    let reproducers = Reproducers::begin(&plan.out, "schedules", Some(&plan.corpus))?;
     let threads = Pool::of(plan.jobs);
-    let bar = progress_bar(plan.rounds.len() as u64);
+    let bar = Progress::new("schedules", "rounds", plan.rounds.len() as u64);
     let start = Instant::now();
     let round = |round: &Round| {
         let report = run_one(*round, &items);
@@ -188,12 +193,8 @@ pub fn run(plan: &SchedulesPlan, out: &mut dyn Write) -> Result<Outcome, CliErro
         runs as f64 / (seconds * plan.jobs as f64)
     )?;
     let mut reports = join_seeds(reports);
-    let files = reproducer::write_all(&plan.out, &mut reports, None)?;
-    for (report, files) in reports.iter().zip(&files) {
-        for (finding, file) in report.findings.iter().zip(files) {
-            out.write_all(finding_text(finding, file).as_bytes())?;
-        }
-    }
+    let files = reproducers.write_all(&mut reports, None);
+    out.write_all(findings_text(&reports, &files).as_bytes())?;
     writeln!(out, "\n{}", coverage.table())?;
     out.flush()?;
     let gap = |uncovered| {

@@ -11,7 +11,7 @@ use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{EngineError, Reduction, Setting, TensorError};
 
 use super::exit::{self, CliError, Outcome};
-use super::output::progress_bar;
+use super::output::Progress;
 use crate::acceptance::speed::measure;
 use crate::campaign::{Contender, EngineReport, Hooks, as_it_is, run as run_campaign};
 use crate::engines::{EngineProcess, Found, Lent, Limits, Program};
@@ -50,7 +50,7 @@ pub fn run(plan: &SweepPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         }
     }
     let mut ran = Ran::default();
-    let bar = progress_bar(runs(plan));
+    let bar = Progress::new("sweep", "runs", runs(plan));
     for found in &plan.engines {
         on_engine(plan, found, &mut sweeps, &mut ran, &bar)?;
     }
@@ -222,7 +222,8 @@ fn write_notes(plan: &SweepPlan, ran: &Ran, out: &mut dyn Write) -> Result<(), C
             format!("{} on {}: {why}", reduction.map_or("-", Reduction::name), report.id)
         })
     });
-    let mut nothing: Vec<_> = nothing.chain(ran.not_exercised.iter().cloned()).collect();
+    let nothing = nothing.chain(ran.not_exercised.iter().cloned());
+    let mut nothing: Vec<_> = nothing.chain(plan.blind.iter().cloned()).collect();
     if plan.no_engine {
         let what = "judging and timing: no engine on this machine ('splatcheck devices' says why)";
         nothing.push(what.to_owned());

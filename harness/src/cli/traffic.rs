@@ -15,7 +15,7 @@ use splatcheck_reference::grid::{Encoding, Grid, Growth, Profile};
 use splatcheck_reference::splat::Gaussians;
 
 use super::exit::{CliError, Outcome};
-use super::scene::scene_case;
+use super::scene::scene_cases;
 use crate::io::write::write_file;
 use crate::table::table;
 use crate::traffic::Counts;
@@ -51,7 +51,9 @@ pub fn run(plan: &TrafficPlan, out: &mut dyn Write) -> Result<Outcome, CliError>
     let mut parts = Vec::new();
     match &plan.source {
         Source::Scene(scene) => {
-            let cases = scene_case(scene, &plan.convention.convention())?;
+            let scene = scene_cases(scene, &plan.convention.convention())?;
+            scene.lines().try_for_each(|line| writeln!(out, "{line}"))?;
+            let cases = scene.cases;
             splats(plan, &cases, &mut parts)?;
             write_splats(plan, &parts, out)?;
             let drawn = rays(&cases, plan.points)?;

@@ -9,7 +9,7 @@ use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Engine, EngineError, Setting, Support};
 
 use super::exit::{CliError, Outcome};
-use super::output::progress_bar;
+use super::output::Progress;
 use crate::engines::{EngineProcess, Found, Limits, Program};
 use crate::io::write::write_file;
 use crate::table::table;
@@ -32,7 +32,7 @@ pub fn run(plan: &TrainPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
         loss: plan.loss,
     };
     let runs = 1 + plan.engines.iter().map(|found| plan.settings(found).len()).sum::<usize>();
-    let bar = progress_bar((runs * plan.steps) as u64);
+    let bar = Progress::new("train", "steps", (runs * plan.steps) as u64);
     let done = || bar.inc(1);
     let oracle = Run::new("oracle".to_owned(), None, fit.run(&mut Oracle, &done));
     let mut all = vec![oracle];
@@ -56,6 +56,9 @@ pub fn run(plan: &TrainPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
             out,
             "\nNOT EXERCISED: no engine on this machine ('splatcheck devices' says why)"
         )?;
+    }
+    for why in &plan.blind {
+        writeln!(out, "NOT EXERCISED: {why}")?;
     }
     report.write_files()?;
     out.flush()?;

@@ -5,7 +5,7 @@ mod engines;
 pub(super) use engines::Started;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,22 +19,24 @@ use super::exit::{CliError, Outcome};
 use super::expect::{self, ExpectArgs};
 use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
-use super::output::{OutputArgs, progress_of};
-use super::paths;
+use super::output::{OutputArgs, Progress};
 use super::ptx::{
     Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
     without_formulations,
 };
-use super::reproducer::write_case;
+use super::reproducer::{Reproducers, write_each};
 use super::schedule::ScheduleArgs;
+use super::sight::all_blind;
 use super::trials::Trials;
+use super::{paths, provenance};
 use crate::campaign::EngineReport;
 use crate::engines::repeated::Repeats;
 use crate::engines::{Discovery, Found, Limits, Missing};
 use crate::gate::{Evidence, sarif};
 use crate::manifest::WgslKernel;
-use crate::report::{Detail, Report, reproducer};
+use crate::report::{Detail, Report};
 use crate::user_wgsl::{self, UserWgsl};
+use crate::words::folder_name;
 use crate::workload::AnyCase;
 use crate::workloads::splat::formulated::described;
 
@@ -76,7 +78,7 @@ pub struct WgslArgs {
     #[arg(long, value_name = "J", default_value_t = 1, allow_negative_numbers = true)]
     #[arg(hide_default_value = true, value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: u16,
-    /// Folder for reproducers
+    /// Folder for reproducers, which have a folder of the kernel's name there
     #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
     pub out: PathBuf,
     /// What stops the build, and the files that CI systems read.
@@ -170,11 +172,15 @@ impl WgslArgs {
         }
         let lanes = engines.iter().map(|found| found.info.lane_width).min().unwrap_or(1);
         let setting = self.reduced.setting(lanes)?;
+        let run = provenance::of_wgsl(&kernel, (&self.file, &self.manifest), subject.seed());
+        let out = paths::folder_to_name("--out", &self.out)?;
         Ok(WgslPlan {
+            out: out.join(folder_name(&run.subject)),
+            gate: self.gate.resolve()?.of(run),
             file: self.file,
             kernel,
             engines,
-            missing: discovery.in_vain(named).to_vec(),
+            missing: discovery.in_vain(named),
             subject,
             formulation,
             extra_roundings,
@@ -183,8 +189,6 @@ impl WgslArgs {
             repeats,
             limits: self.timeout.map_or_else(Limits::default, Limits::of_requests),
             jobs: self.jobs,
-            out: paths::writable_folder("--out", &self.out)?,
-            gate: self.gate.resolve()?,
             detail: self.shown.detail(),
         })
     }
@@ -199,8 +203,11 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let no_files = |error| CliError::caused("no temporary folder", error);
     let user = UserWgsl::new(Arc::clone(&plan.kernel)).map_err(no_files)?;
     let start = |found| Started::new(&user, found, (plan.limits, plan.jobs), plan.repeats.as_ref());
+    let reproducers = Reproducers::begin(&plan.out, "wgsl", plan.subject.reads())?;
     let mut engines = Vec::new();
-    let bar = progress_of(plan.detail, plan.subject.count() * plan.engines.len() as u64);
+    let runs =
+        plan.subject.runs(manifest.stage(plan.formulation.first())) * plan.engines.len() as u64;
+    let bar = Progress::of_runs(plan.detail, "wgsl", runs);
     let (asked, extra) = (&plan.formulation, plan.extra_roundings);
     let mut judged = judge_in(Judging::Manifest(manifest), asked, extra, |formulation, trial| {
         let progress = |runs| bar.inc(runs);
@@ -215,7 +222,7 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     bar.finish_and_clear();
     judged.diagnose();
     let mut reports = judged.reports;
-    let files = write_all(&plan.out, &reports, &user)?;
+    let files = write_all(&reproducers, &mut reports, &user);
     sarif::name_program(&mut reports, &plan.file.display().to_string());
     let repeats = plan.repeats.as_ref();
     let grouping = grouping(manifest.kind.has_formulations()).to_owned();
@@ -229,7 +236,9 @@ pub fn run(plan: &WgslPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let report =
         Report { about: &about, notes: &notes, ..Report::new(&reports, &plan.missing, &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.conclude(&Evidence::new(&reports, &plan.missing), &files, out)
+    let gaps = all_blind(plan.subject.iter()).into_iter().collect();
+    let evidence = Evidence { gaps, ..Evidence::new(&reports, &plan.missing) };
+    plan.gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 
 impl WgslPlan {
@@ -270,15 +279,13 @@ fn judge<'e>(
 
 /// Writes the reproducers, each with the program.
 fn write_all(
-    folder: &Path,
-    reports: &[EngineReport],
+    reproducers: &Reproducers,
+    reports: &mut [EngineReport],
     user: &UserWgsl,
-) -> Result<Vec<Vec<String>>, CliError> {
-    let write = |finding| {
-        let mut notes = reproducer::notes(finding);
-        notes.extend(expect::notes(finding, None).unwrap_or_default());
+) -> Vec<Vec<String>> {
+    write_each(reports, |finding| {
+        let mut notes = expect::notes(finding, None).unwrap_or_default();
         notes.extend(user.notes());
-        write_case(folder, finding, &notes)
-    };
-    reports.iter().map(|report| report.findings.iter().map(write).collect()).collect()
+        reproducers.write_case(finding, notes)
+    })
 }

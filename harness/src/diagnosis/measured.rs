@@ -93,24 +93,6 @@ impl Part {
     pub(super) fn outside(&self) -> impl Iterator<Item = usize> {
         (0..self.returned.len()).filter(|&place| self.is_outside(place))
     }
-
-    /// The index of a column as Python writes it; `None` where there is only one.
-    pub(super) fn column_index(&self, column: usize) -> Option<String> {
-        if self.columns == 1 {
-            return None;
-        }
-        let (mut rest, mut index, mut below) = (column, Vec::new(), self.columns);
-        for &side in self.shape.iter().rev() {
-            if below <= 1 {
-                index.push(":".to_owned());
-                continue;
-            }
-            index.push((rest % side.max(1)).to_string());
-            (rest, below) = (rest / side.max(1), below / side.max(1));
-        }
-        index.reverse();
-        Some(index.join(", "))
-    }
 }
 
 /// All outputs of a run.

@@ -156,45 +156,120 @@ fn roundings_explain_only_what_nothing_else_does() {
     assert!(found(half).starts_with("looks like: v_a: half"), "{}", found(half));
 }
 
+/// What a run that returned these numbers says of hypotheses that predict numbers of `v_a`.
+fn weighed(
+    (a, b): ([f64; 6], [f64; 3]),
+    hypotheses: &[(&str, [f64; 6], f64)],
+    only: Option<&BTreeSet<String>>,
+) -> Weighing {
+    let one = |&(words, a, radius): &(&str, [f64; 6], f64)| {
+        Hypothesis::new(words, move || Some(expectation(a, B, radius)))
+    };
+    let (right, returned) = (expectation(A, B, 1e-3), outputs(a, b));
+    let hypotheses = (hypotheses.iter().map(one).collect(), 1);
+    weigh(&right, (None, &returned), (None, 32), hypotheses, only)
+        .expect("all outputs are there")
+        .expect("it disagrees")
+}
+
+const FAULTY: [f64; 6] = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
+
 #[test]
 fn another_failing_run_tells_hypotheses_apart() {
-    let of = |all: &[&str]| {
-        let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
-        let one =
-            |words: &&str| Hypothesis::new(*words, move || Some(expectation(faulty, B, 1e-3)));
-        diagnosed(faulty, B, all.iter().map(one).collect()).expect("it disagrees")
+    let of = |all: &[&str], only: Option<BTreeSet<String>>| {
+        let all: Vec<_> = all.iter().map(|words| (*words, FAULTY, 1e-3)).collect();
+        weighed((FAULTY, B), &all, only.as_ref())
     };
-    let both = of(&["lane 31 is lost", "the highest lane is lost"]);
-    assert!(both.headline.contains("lane 31"), "the simplest first: {both:?}");
-    assert_eq!(both.others, ["the same numbers would come of: the highest lane is lost"]);
-    assert!(both.may_be_refined(), "others explain it too");
-    let told =
-        both.clone().of_larger("a case".to_owned()).refined(&of(&["the highest lane is lost"]));
+    let mut both = of(&["lane 31 is lost", "the highest lane is lost"], None);
+    let told = both.conclude();
+    assert!(told.headline.contains("lane 31"), "the simplest first: {told:?}");
+    assert_eq!(told.others, ["the same numbers would come of: the highest lane is lost"]);
+    let alone = both.clone();
+    // The other run has no such hypothesis as the first: it does not explain what is wrong there.
+    both.merge(&of(&["the highest lane is lost"], Some(both.alive())));
+    let told = both.conclude();
     assert!(told.headline.contains("the highest lane is lost ("), "{told:?}");
-    assert!(told.headline.ends_with("; the same in another failing case)"), "{told:?}");
-    assert_eq!(told.others, ["diagnosed on a case, before it was made smaller"]);
-    let apart = both.clone().refined(&of(&["a warp is lost"]));
-    assert_eq!(apart.headline, both.headline, "it stays what it is");
-    let other = apart.others.last().expect("the other one");
-    assert!(
-        other.starts_with("another failing case is another thing: looks like: a warp"),
-        "{other}"
-    );
-    assert!(!apart.may_be_refined(), "nothing explains both");
+    assert!(told.headline.contains("all 2 elements outside their bounds in 2 failing runs"));
+    assert_eq!(told.others, [""; 0], "nothing else explains both");
+    both.merge(&of(&["a warp is lost"], Some(both.alive())));
+    assert!(!both.explains() && both.alive().is_empty(), "nothing explains all three");
+    let told = alone.contradicted("small", "large");
+    assert!(!told.explained, "{told:?}");
+    let words = "what explains case small does not explain case large";
+    assert!(told.headline.starts_with("no known fault: ") && told.headline.contains(words));
+    assert!(told.others[0].starts_with("case small alone looks like: lane 31"), "{told:?}");
 }
 
 #[test]
-fn findings_of_one_kernel_are_seen_in_the_light_of_each_other() {
-    let of = |all: &[&str]| {
-        let faulty = [1.0, -2.0, 3.0, 5.0, -7.0, 8.0];
-        let one =
-            |words: &&str| Hypothesis::new(*words, move || Some(expectation(faulty, B, 1e-3)));
-        diagnosed(faulty, B, all.iter().map(one).collect()).expect("it disagrees")
+fn what_lies_outside_a_hypothesis_in_any_run_refutes_it() {
+    let fault = [("terms are rounded", FAULTY, 1e-3)];
+    let mut all = weighed((FAULTY, B), &fault, None);
+    assert!(all.conclude().explained, "one run alone");
+    let far = [1.0, -2.0, 3.0, 5.0, -7.0, 8e6];
+    all.merge(&weighed((far, B), &fault, Some(&all.alive())));
+    let told = all.conclude();
+    assert!(!told.explained, "another run is a million bounds off: {told:?}");
+}
+
+#[test]
+fn elements_that_cannot_tell_do_not_speak_against_a_hypothesis() {
+    let wrong = A.map(|x| x + 0.5);
+    // Of the last two elements its bounds hold the right value too.
+    let predicted = [1.5, -1.5, 3.5, 5.5, -6.8, 11.2];
+    let right = expectation(A, B, 1e-3);
+    let predict = || {
+        let mut all = expectation(predicted, B, 1e-2);
+        if let OutputBound::Sum(elements) = &mut all.rows[0].outputs[0].bound {
+            elements[4..].iter_mut().for_each(|element| element.radius = 0.6);
+        }
+        Some(all)
     };
-    let all = [of(&["lane 31", "the highest lane"]), of(&["the highest lane"]), of(&["a warp"])];
-    let told = all[0].beside_others(&all);
+    let hypotheses = (vec![Hypothesis::new("another blur", predict)], 1);
+    let returned = outputs(wrong, B);
+    let found = diagnose(&right, (None, &returned), (None, 32), hypotheses);
+    let found = found.expect("all are there").expect("it disagrees");
+    assert_eq!(
+        found.headline,
+        "looks like: another blur (explains 4 of 6 elements outside their bounds; the other 2 cannot \
+         tell, and the rest is right)"
+    );
+}
+
+#[test]
+fn most_of_what_is_wrong_must_speak_for_a_hypothesis() {
+    let wrong = A.map(|x| x + 0.5);
+    let predict = || {
+        let mut all = expectation(A.map(|x| x + 0.3), B, 0.6);
+        if let OutputBound::Sum(elements) = &mut all.rows[0].outputs[0].bound {
+            elements[0] = ElementBound { value: 1.5, magnitude: 1.5, radius: 1e-3 };
+        }
+        Some(all)
+    };
+    let found = diagnosed(wrong, B, vec![Hypothesis::new("wide bounds", predict)]);
+    let found = found.expect("it disagrees");
+    assert!(!found.explained, "one element of six speaks for it: {found:?}");
+}
+
+#[test]
+fn what_any_program_returns_again_is_not_taken_for_memory() {
+    // 1/8 where the right value is 0, in both runs: the sum of 0 and what was there.
+    let zeros = [1.0, 0.0, 3.0, 0.0, -7.0, 0.0];
+    let right = expectation(zeros, B, 1e-3);
+    let returned = outputs([1.0, 0.125, 3.0, 0.125, -7.0, 0.125], B);
+    let found = diagnose(&right, (Some(&returned), &returned), (None, 32), (Vec::new(), 1));
+    let found = found.expect("all are there").expect("it disagrees");
+    assert!(!found.explained, "a program without memory: {found:?}");
+}
+
+#[test]
+fn findings_of_one_stage_are_seen_in_the_light_of_each_other() {
+    let all = [("lane 31", FAULTY, 1e-3), ("the highest lane", FAULTY, 1e-3)];
+    let both = weighed((FAULTY, B), &all, None);
+    let others = |fault: &str| if fault == "the highest lane" { 2 } else { 1 };
+    let told = both.conclude_beside(&others);
     assert!(told.headline.starts_with("looks like: the highest lane ("), "{told:?}");
-    assert_eq!(all[2].beside_others(&all), all[2], "what nothing else fits stays");
+    assert_eq!(told.fault, "the highest lane", "the name of all findings of the fault");
+    assert!(told.others.is_empty(), "what explains fewer is left out: {told:?}");
 }
 
 #[test]

@@ -1,54 +1,114 @@
 //! A diagnosis in words.
 
+use super::Diagnosis;
 use super::change::Change;
-use super::measured::Measured;
-use super::weigh::{Candidate, Reach};
-use super::{Diagnosis, Fit};
+use super::weigh::{Candidate, Reach, Seen};
+use super::weighing::Weighing;
+use crate::words::count_of;
 
 /// What a hypothesis says.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     /// Whole outputs or columns are changed.
     Change(Change),
-    /// A fault, as a sentence.
-    Fault(String),
+    /// A fault.
+    Fault {
+        /// As a sentence, as it shows in a case.
+        words: String,
+        /// What is the same in every case.
+        fault: String,
+    },
 }
 
-/// The elements outside their bounds, as a reader counts them.
-fn all_outside(measured: &Measured) -> String {
-    match measured.outside() {
-        1 => "the one element outside its bound".to_owned(),
-        count => format!("all {count} elements outside their bounds"),
+impl What {
+    /// A fault that has the same words in every case.
+    pub(super) fn fault_of(words: &str) -> Self {
+        Self::Fault { words: words.to_owned(), fault: words.to_owned() }
+    }
+
+    /// What is the same in every case.
+    pub(super) fn fault(&self) -> String {
+        match self {
+            Self::Change(change) => format!("{change:?}"),
+            Self::Fault { fault, .. } => fault.clone(),
+        }
+    }
+
+    /// What is true of another case as well.
+    pub(super) fn generalize(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Fault { words, fault }, Self::Fault { words: theirs, .. })
+                if words != theirs =>
+            {
+                words.clone_from(fault);
+            }
+            (Self::Fault { .. } | Self::Change(_), _) => {}
+        }
     }
 }
 
+/// In how many runs; nothing of one.
+fn in_runs(weighing: &Weighing) -> String {
+    match weighing.runs {
+        1 => String::new(),
+        runs => format!(" in {runs} failing runs"),
+    }
+}
+
+/// The elements outside their bounds, as a reader counts them.
+fn all_outside(weighing: &Weighing) -> String {
+    match weighing.outside() {
+        1 => "the one element outside its bound".to_owned(),
+        count => format!("all {count} elements outside their bounds{}", in_runs(weighing)),
+    }
+}
+
+/// Those that a hypothesis explains, and those that cannot tell.
+fn explained(weighing: &Weighing, candidate: &Candidate) -> String {
+    let (some, outside) = (candidate.supports(), weighing.outside());
+    if some == outside {
+        return format!("explains {}", all_outside(weighing));
+    }
+    let (runs, others) = (in_runs(weighing), outside - some);
+    let other =
+        if others == 1 { "the other one".to_owned() } else { format!("the other {others}") };
+    format!("explains {some} of {outside} elements outside their bounds{runs}; {other} cannot tell")
+}
+
 /// Where a hypothesis explains something: outputs, or their columns where it is not right of all.
-fn subject(measured: &Measured, candidate: &Candidate) -> String {
+fn subject(weighing: &Weighing, candidate: &Candidate) -> String {
     let mut names = Vec::new();
     let columns = candidate.columns();
-    let moves = matches!(candidate.what(), What::Change(change) if change.moves());
-    for part in candidate.parts() {
-        let output = &measured.parts[part];
-        if moves || candidate.fits(part) {
-            names.push(output.name.to_owned());
+    let moves = matches!(&candidate.what, What::Change(change) if change.moves());
+    for output in candidate.outputs() {
+        let seen = &weighing.seen[output];
+        if moves || candidate.fits(output) {
+            names.push(seen.name.to_owned());
             continue;
         }
-        let own = columns.iter().filter(|(of, _)| *of == part);
+        let own = columns.iter().filter(|(of, _)| *of == output);
         let of_columns: Vec<_> = own
-            .filter_map(|&(_, column)| output.column_index(column))
-            .map(|index| format!("{}[{index}]", output.name))
+            .filter_map(|&(_, column)| seen.column_index(column))
+            .map(|index| format!("{}[{index}]", seen.name))
             .collect();
         if of_columns.is_empty() {
-            let (some, all) = (candidate.explained_in(part), output.returned.len());
-            names.push(format!("{some} of the {all} elements of {}", output.name));
+            names.push(elements(candidate.supports_in(output), seen.elements, seen.name));
         } else {
             names.extend(of_columns);
         }
     }
-    if names.len() > 1 && names.len() == measured.parts.len() && !candidate.spares() {
+    if names.len() > 1 && names.len() == weighing.seen.len() && !candidate.spares() {
         return "all outputs".to_owned();
     }
     list(&names)
+}
+
+/// So many of an output's elements.
+fn elements(some: usize, all: usize, output: &str) -> String {
+    match (some, all) {
+        (1, 1) => format!("the one element of {output}"),
+        (some, all) => format!("{some} of the {all} elements of {output}"),
+    }
 }
 
 /// Names in a row, not too many.
@@ -62,18 +122,21 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// What a hypothesis says of a run.
-fn sentence(measured: &Measured, candidate: &Candidate) -> String {
-    let subject = subject(measured, candidate);
-    match candidate.what() {
+/// What a hypothesis says of the runs.
+fn sentence(weighing: &Weighing, candidate: &Candidate) -> String {
+    let subject = subject(weighing, candidate);
+    match &candidate.what {
         What::Change(change) => change.words(&subject),
-        What::Fault(words) if candidate.spares() => format!("{words} (seen in {subject} only)"),
-        What::Fault(words) => words.clone(),
+        What::Fault { words, .. } if candidate.spares() => {
+            format!("{words} (seen in {subject} only)")
+        }
+        What::Fault { words, .. } => words.clone(),
     }
 }
 
 fn not_tested(left_out: usize) -> Option<String> {
-    (left_out > 0).then(|| format!("{left_out} hypotheses were not tested: the case is large"))
+    let were = || count_of(left_out, "hypothesis was", "hypotheses were");
+    (left_out > 0).then(|| format!("{} not tested: the case is large", were()))
 }
 
 /// Which case a diagnosis is of, where a smaller one is shown.
@@ -81,41 +144,27 @@ pub(super) fn of_larger(case: &str) -> String {
     format!("diagnosed on {case}, before it was made smaller")
 }
 
-/// A hypothesis that explains everything that is wrong.
-pub(super) fn fit(measured: &Measured, candidate: &Candidate) -> Fit {
-    let (reach, outside) = (candidate.reach(), all_outside(measured));
-    let explains = match reach {
-        Reach::Everything => format!("explains {outside}, and the rest is right"),
-        Reach::Roundings => format!("all elements lie within the bounds of that, {outside} too"),
-        Reach::Columns | Reach::Elements | Reach::Partly => format!("explains {outside}"),
-    };
-    let fault = match candidate.what() {
-        What::Change(change) => format!("{change:?}"),
-        What::Fault(words) => words.clone(),
-    };
-    Fit { fault, sentence: sentence(measured, candidate), explains, reach }
-}
-
 /// Most others that are named beside the best.
 const MOST_OTHERS: usize = 3;
 
-/// The best hypothesis, and those that the data do not tell from it.
-pub(super) fn of_fits(diagnosis: &mut Diagnosis) {
-    let Diagnosis { fits, runs, left_out, larger, .. } = &*diagnosis;
-    let Some(best) = fits.first() else { return };
-    let Fit { sentence, explains, reach, .. } = best;
-    let more_runs = match runs - 1 {
-        0 => String::new(),
-        1 => "; the same in another failing case".to_owned(),
-        more => format!("; the same in {more} other failing cases"),
+/// The best hypothesis, and those that the data do not tell from it, which all reach as far.
+pub(super) fn of_fits(weighing: &Weighing, fits: &[&Candidate], reach: Reach) -> Diagnosis {
+    let Some((best, others)) = fits.split_first() else { return none(weighing, None) };
+    let explains = match reach {
+        Reach::Everything => format!("{}, and the rest is right", explained(weighing, best)),
+        Reach::Roundings => {
+            format!("all elements lie within the bounds of that, {} too", all_outside(weighing))
+        }
+        Reach::Columns | Reach::Elements | Reach::Partly => explained(weighing, best),
     };
-    let headline = format!("looks like: {sentence} ({explains}{more_runs})");
-    let others: Vec<_> = fits[1..].iter().filter(|fit| fit.reach == *reach).collect();
+    let of_best = sentence(weighing, best);
+    let headline = format!("looks like: {of_best} ({explains})");
     // Of what is right of a part only, others that are right of it say little.
-    let most = if *reach == Reach::Everything { MOST_OTHERS } else { 0 };
+    let most = if reach == Reach::Everything { MOST_OTHERS } else { 0 };
     let shown = others.iter().take(most);
-    let mut lines: Vec<_> =
-        shown.map(|fit| format!("the same numbers would come of: {}", fit.sentence)).collect();
+    let same =
+        |one: &&Candidate| format!("the same numbers would come of: {}", sentence(weighing, one));
+    let mut lines: Vec<_> = shown.map(same).collect();
     match others.len().saturating_sub(most) {
         0 => {}
         1 => lines.push(
@@ -127,81 +176,96 @@ pub(super) fn of_fits(diagnosis: &mut Diagnosis) {
             ));
         }
     }
-    lines.extend(not_tested(*left_out));
-    lines.extend(larger.as_deref().map(of_larger));
-    (diagnosis.headline, diagnosis.others, diagnosis.explained) = (headline, lines, true);
+    lines.extend(not_tested(weighing.left_out));
+    let fault = match &best.what {
+        What::Change(_) => of_best,
+        What::Fault { fault, .. } => fault.clone(),
+    };
+    Diagnosis { explained: true, ..Diagnosis::new(headline, lines, fault) }
 }
 
 /// Faults that explain everything between them.
-pub(super) fn together(measured: &Measured, chosen: &[&Candidate]) -> Diagnosis {
+pub(super) fn together(weighing: &Weighing, chosen: &[&Candidate]) -> Diagnosis {
     let faults: Vec<_> = chosen
         .iter()
         .enumerate()
-        .map(|(number, candidate)| format!("({}) {}", number + 1, of_columns(measured, candidate)))
+        .map(|(number, candidate)| format!("({}) {}", number + 1, of_columns(weighing, candidate)))
         .collect();
+    let faults = faults.join("; ");
     let headline = format!(
-        "looks like {} faults together: {} (explain {})",
+        "looks like {} faults together: {faults} (explain {})",
         chosen.len(),
-        faults.join("; "),
-        all_outside(measured)
+        all_outside(weighing)
     );
-    Diagnosis::told(headline)
+    Diagnosis { explained: true, ..Diagnosis::new(headline, Vec::new(), faults) }
 }
 
 /// A hypothesis with the outputs that it is right of.
-fn of_columns(measured: &Measured, candidate: &Candidate) -> String {
-    let subject = subject(measured, candidate);
-    match candidate.what() {
+fn of_columns(weighing: &Weighing, candidate: &Candidate) -> String {
+    let subject = subject(weighing, candidate);
+    match &candidate.what {
         What::Change(change) => change.words(&subject),
-        What::Fault(words) => format!("{words} (in {subject})"),
+        What::Fault { words, .. } => format!("{words} (in {subject})"),
     }
 }
 
 /// Nothing explains it.
-pub(super) fn none(
-    measured: &Measured,
-    nearest: Option<&Candidate>,
-    (tried, left_out): (usize, usize),
-) -> Diagnosis {
-    let outside = measured.outside();
+pub(super) fn none(weighing: &Weighing, nearest: Option<&Candidate>) -> Diagnosis {
+    let outside = weighing.outside();
     let closest = nearest.map_or_else(String::new, |nearest| {
         format!(
             "; the closest, '{}', explains {} of {outside} elements outside their bounds",
-            sentence(measured, nearest),
-            nearest.explained()
+            sentence(weighing, nearest),
+            nearest.supports()
         )
     });
+    let headline =
+        format!("no known fault: none of {} hypotheses explains it{closest}", weighing.tried);
+    let others = not_tested(weighing.left_out).into_iter().collect();
+    Diagnosis::new(headline, others, nameless(weighing))
+}
+
+/// What findings without a name have in common: the outputs that are wrong.
+fn nameless(weighing: &Weighing) -> String {
+    let wrong = weighing.seen.iter().filter(|seen| seen.outside() > 0).map(|seen| seen.name);
+    format!("no known fault of {}", wrong.collect::<Vec<_>>().join(", "))
+}
+
+/// Something explains one run, and another contradicts it.
+pub(super) fn contradicted(
+    weighing: &Weighing,
+    of_one: &Diagnosis,
+    [case, other]: [&str; 2],
+) -> Diagnosis {
     let headline = format!(
-        "no known fault: none of {} hypotheses explains it{closest}",
-        tried - left_out.min(tried)
+        "no known fault: none of {} hypotheses explains all failing runs; what explains case {case} \
+         does not explain case {other}",
+        weighing.tried
     );
-    Diagnosis::without_fit(headline, not_tested(left_out).into_iter().collect())
+    let others = vec![format!("case {case} alone {}", of_one.headline)];
+    Diagnosis::new(headline, others, nameless(weighing))
 }
 
 /// Which outputs are wrong, and which are not: where to look, when nothing else is known.
-pub(super) fn right_and_wrong(measured: &Measured) -> String {
-    let (wrong, right): (Vec<_>, Vec<_>) =
-        measured.parts.iter().partition(|part| part.outside().next().is_some());
-    let shares = wrong.into_iter().map(|part| {
-        let (some, all) = (part.outside().count(), part.returned.len());
-        format!("{some} of the {all} elements of {}", part.name)
+pub(super) fn right_and_wrong(weighing: &Weighing) -> String {
+    let (wrong, right): (Vec<&Seen>, Vec<_>) =
+        weighing.seen.iter().partition(|seen| seen.outside() > 0);
+    let shares = wrong.into_iter().map(|seen| {
+        elements(seen.outside(), seen.elements, seen.name)
     });
     let wrong = list(&shares.collect::<Vec<_>>());
     match &right[..] {
         [] => format!("wrong are {wrong}; no output is right"),
         right => {
-            let names: Vec<_> = right.iter().map(|part| part.name.to_owned()).collect();
+            let names: Vec<_> = right.iter().map(|seen| seen.name.to_owned()).collect();
             format!("wrong are {wrong}; all of {} is right", list(&names))
         }
     }
 }
 
 /// What is wrong is not a number.
-pub(super) fn not_numbers(measured: &Measured) -> Diagnosis {
-    let headline = format!(
-        "looks like: memory that was never written, a division by 0 or a difference of infinities \
-         ({}: NaN)",
-        all_outside(measured)
-    );
-    Diagnosis::told(headline)
+pub(super) fn not_numbers(weighing: &Weighing) -> Diagnosis {
+    let fault = "memory that was never written, a division by 0 or a difference of infinities";
+    let headline = format!("looks like: {fault} ({}: NaN)", all_outside(weighing));
+    Diagnosis { explained: true, ..Diagnosis::new(headline, Vec::new(), fault.to_owned()) }
 }

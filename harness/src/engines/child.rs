@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use super::kept::{FAREWELL, Kept, describe};
+use super::memory;
+use super::patience::receive;
 use super::program::Program;
 use super::protocol::{FrameError, WireError, read_frame, write_frame};
 use super::spec::EngineSpec;
@@ -44,6 +46,16 @@ pub(super) enum StartError {
 pub(super) struct Failed {
     end: End,
     last_words: Option<String>,
+}
+
+impl Failed {
+    /// See [`memory::lacked`].
+    pub(super) fn lacked_memory(&self) -> Option<String> {
+        match self.end {
+            End::Ended(status) => memory::lacked(status, self.last_words.as_deref()),
+            End::Silent { .. } | End::NoFrame(_) | End::Closed | End::NotUnderstood(_) => None,
+        }
+    }
 }
 
 /// How a child came to its end.
@@ -110,7 +122,7 @@ impl Running {
     /// the error says what became of it.
     pub(super) fn ask(&mut self, frame: Vec<u8>, limit: Duration) -> Result<Vec<u8>, Failed> {
         let reply = match self.requests.send(frame) {
-            Ok(()) => self.replies.recv_timeout(limit),
+            Ok(()) => receive(&self.replies, limit),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         };
         let end = match reply {

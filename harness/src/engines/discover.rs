@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
-use splatcheck_gpu::{DeviceInfo, Engine, EngineError};
+use splatcheck_gpu::{DeviceInfo, Engine, EngineError, EngineKind};
 
 use super::drivers::{
     Candidate, Surroundings, cuda_candidates, default_candidate, emulator_candidates,
@@ -72,7 +72,28 @@ pub struct Missing {
     /// Whether it is there, was started, and died, hung or answered nonsense.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
+    /// Whether the command promises it: an engine of a class that has none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub promised: bool,
 }
+
+impl Missing {
+    /// Whether it was asked for, so that without it something is not exercised: what the command promises,
+    /// and what is there. A driver's file without a device, or CUDA on a machine that has none, was looked
+    /// for and not found.
+    #[must_use]
+    pub fn is_asked_for(&self) -> bool {
+        self.lost || self.promised
+    }
+}
+
+/// What `check` and `fuzz` promise where no engine is named: an engine of each.
+const CLASSES: [(&str, &[EngineKind]); 2] = [
+    ("the WGSL kernels", &[EngineKind::Wgpu]),
+    ("the CUDA kernels", &[EngineKind::Cuda, EngineKind::Emulator]),
+];
+/// Reasons that are named where a class has no engine.
+const REASONS: usize = 3;
 
 /// Why an engine that a person named cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,11 +130,36 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// The engines that were asked for in vain: none where engines were `named`, since a name that
-    /// is not here is an error of [`Self::select`]; else all that are missing.
+    /// What was looked for in vain: nothing where engines were `named`, since a name that is not here is
+    /// an error of [`Self::select`]; else the classes without an engine, and all that is missing.
     #[must_use]
-    pub fn in_vain(&self, named: bool) -> &[Missing] {
-        if named { &[] } else { &self.missing }
+    pub fn in_vain(&self, named: bool) -> Vec<Missing> {
+        if named {
+            return Vec::new();
+        }
+        let has =
+            |kinds: &[EngineKind]| self.found.iter().any(|one| kinds.contains(&one.info.kind));
+        let classes = CLASSES.iter().filter(|(_, kinds)| !has(kinds));
+        let classes = classes.map(|(class, _)| self.without(class));
+        classes.chain(self.missing.iter().cloned()).collect()
+    }
+
+    /// A class that has no engine.
+    fn without(&self, class: &str) -> Missing {
+        let tried = |one: &Missing| format!("{}: {}", one.candidate, one.reason);
+        let mut reasons: Vec<_> = self.missing.iter().take(REASONS).map(tried).collect();
+        let more = self.missing.len() - reasons.len();
+        if more > 0 {
+            reasons.push(format!("and {more} more"));
+        }
+        let reason = match reasons.is_empty() {
+            true => "no engine runs them here".to_owned(),
+            false => format!("no engine runs them here: {}", reasons.join("; ")),
+        };
+        let advice = "'splatcheck devices' says what to install; --engine names the engines that you \
+                      ask for";
+        let (candidate, advice) = (class.to_owned(), Some(advice.to_owned()));
+        Missing { candidate, reason, advice, lost: false, promised: true }
     }
 
     /// The engines that a person named (all of them for no name), in the order of discovery.
@@ -131,13 +177,23 @@ impl Discovery {
                 return Err(NotSelected::Unknown { name: name.clone(), found });
             }
         }
-        // The emulator is slow: without a name it is for machines that have nothing else.
+        // The emulator is slow: without a name it judges everything only on machines that have
+        // nothing else. See `beside`.
         let alone = self.found.iter().all(Found::is_emulated);
         let wanted = |found: &&Found| match names {
             [] => alone || !found.is_emulated(),
             names => names.iter().any(|n| found.spec.answers_to(n)),
         };
         Ok(self.found.iter().filter(wanted).cloned().collect())
+    }
+
+    /// The emulators that judge a part of the runs beside the drivers, where no engine was named: no driver
+    /// that runs on the processor takes CUDA kernels.
+    #[must_use]
+    pub fn beside(&self, names: &[String]) -> Vec<Found> {
+        let (emulated, drivers): (Vec<_>, Vec<_>) =
+            self.found.iter().cloned().partition(Found::is_emulated);
+        if names.is_empty() && !drivers.is_empty() { emulated } else { Vec::new() }
     }
 }
 
@@ -198,6 +254,7 @@ pub fn try_all(
                 ),
                 advice: None,
                 lost: false,
+                promised: false,
             }),
         });
         match result {
@@ -224,6 +281,7 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
         reason,
         advice: advice.map(str::to_owned),
         lost: false,
+        promised: false,
     };
     let lost = |reason: String| Missing { lost: true, ..missing(reason, None) };
     if let Some(reason) = &candidate.broken {
@@ -246,6 +304,8 @@ fn attempt(candidate: &Candidate, program: &Program, limits: Limits) -> Result<F
                 candidate.expected.is_software().then_some(LOADER),
             )),
         },
+        // It is there, and the machine has too little for it.
+        Err(EngineError::Unavailable(text)) => Err(lost(text)),
         // The list names the candidate already.
         Err(EngineError::Device(text)) => {
             let named = format!("{}: ", spec.id());
@@ -347,6 +407,7 @@ mod tests {
             reason: "too old".into(),
             advice: None,
             lost: false,
+            promised: false,
         };
         let discovery = Discovery { found, missing: vec![cuda] };
         let ids = |names: &[&str]| {
@@ -362,5 +423,33 @@ mod tests {
         assert!(error.contains("lavapipe-4, lavapipe-8, swiftshader"), "unhelpful: {error}");
         let error = ids(&["cuda"]).unwrap_err().to_string();
         assert_eq!(error, "engine 'cuda' is not here: too old", "the reason is known");
+    }
+
+    #[test]
+    fn a_class_without_an_engine_was_asked_for_and_a_driver_without_a_device_was_not() {
+        let of = |kind| {
+            let info = DeviceInfo { kind, ..samples::info() };
+            Found { spec: EngineSpec::new(lavapipe(4), Vec::new()), info }
+        };
+        let radeon = Missing {
+            candidate: "radeon_icd.json".into(),
+            reason: "the driver offers no device".into(),
+            advice: None,
+            lost: false,
+            promised: false,
+        };
+        let asked = |kinds: &[EngineKind], named| {
+            let found = kinds.iter().copied().map(of).collect();
+            let discovery = Discovery { found, missing: vec![radeon.clone()] };
+            let missing = discovery.in_vain(named).into_iter().filter(Missing::is_asked_for);
+            missing.map(|one| one.candidate).collect::<Vec<_>>()
+        };
+        let both = [EngineKind::Wgpu, EngineKind::Emulator];
+        assert_eq!(asked(&both, false), Vec::<String>::new(), "an engine of each class");
+        assert_eq!(asked(&both[1..], false), ["the WGSL kernels"], "no driver");
+        assert_eq!(asked(&both[..1], false), ["the CUDA kernels"], "no emulator");
+        assert_eq!(asked(&both[1..], true), Vec::<String>::new(), "the emulator was named");
+        let lost = Missing { lost: true, ..radeon.clone() };
+        assert!(lost.is_asked_for(), "it is there");
     }
 }

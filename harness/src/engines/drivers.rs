@@ -11,10 +11,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use splatcheck_gpu::DeviceInfo;
-use splatcheck_gpu::artifact::Architecture;
 
 use super::discover::Missing;
-use super::emulation::{Emulation, Order};
+use super::emulation::Emulation;
 use super::spec::{Driver, Identity};
 
 /// Folders of ICD files on Linux.
@@ -170,9 +169,8 @@ pub fn cuda_candidates() -> [Candidate; 2] {
 /// CUDA's kernels on the PTX emulator: there on every machine.
 #[must_use]
 pub fn emulator_candidates() -> [Candidate; 2] {
-    let (architecture, order) = (Architecture::Compute75, Order::Lockstep);
     [false, true].map(|fast_math| {
-        asked_for(Identity::Emulator(Emulation { fast_math, architecture, order }))
+        asked_for(Identity::Emulator(Emulation { fast_math, ..Emulation::default() }))
     })
 }
 
@@ -206,6 +204,7 @@ fn absent(files: &[PathBuf]) -> Vec<Missing> {
             reason: "not installed".into(),
             advice: Some(advice.into()),
             lost: false,
+            promised: false,
         })
         .collect()
 }

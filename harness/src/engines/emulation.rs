@@ -1,7 +1,7 @@
 //! How the PTX emulator is to run a kernel: the part of an engine's id after `emulator`.
 //!
-//! An id says everything: `emulator[-fast] [compute_90] [random:SEED | adversarial:SEED]`, where
-//! what is left out means the kernels as compiled by default for `compute_75`, in lockstep. So the
+//! An id says everything: `emulator[-fast] [compute_90] [launches:N] [random:SEED | adversarial:SEED]`, where
+//! what is left out means the kernels as compiled by default for `compute_75`, launched once, in lockstep. So the
 //! command line, the child's environment, reports and reproducers all hold the same words.
 
 use std::fmt;
@@ -89,6 +89,12 @@ pub enum EmulationError {
     /// An architecture that the kernels are not compiled for.
     #[error(transparent)]
     Architecture(#[from] UnknownArchitecture),
+    /// No number of launches.
+    #[error("'{text}': expected launches:N with N from 1 to {}", Emulation::MOST_LAUNCHES)]
+    Launches {
+        /// The word.
+        text: String,
+    },
     /// A schedule that there is not.
     #[error("unknown schedule '{text}': expected lockstep, random[:SEED] or adversarial[:SEED]")]
     Schedule {
@@ -142,11 +148,27 @@ pub struct Emulation {
     pub fast_math: bool,
     /// What they were compiled for.
     pub architecture: Architecture,
+    /// How often the launches of a run are made, one time after another in one process; the last is judged.
+    pub launches: u32,
     /// The order of execution.
     pub order: Order,
 }
 
+impl Default for Emulation {
+    /// The kernels as compiled by default, launched once, in lockstep.
+    fn default() -> Self {
+        let (architecture, order) = (Architecture::Compute75, Order::Lockstep);
+        Self { fast_math: false, architecture, launches: 1, order }
+    }
+}
+
+/// The word before the number of launches.
+const LAUNCHES: &str = "launches:";
+
 impl Emulation {
+    /// The most launches of a run.
+    pub const MOST_LAUNCHES: u32 = 99;
+
     /// The family of its engine: `emulator` or `emulator-fast`.
     #[must_use]
     pub fn family(self) -> &'static str {
@@ -173,6 +195,7 @@ impl Emulation {
             architecture: self.architecture,
             fast_math: self.fast_math,
             schedule: self.order.schedule(),
+            launches: self.launches,
             ..EmulatorOptions::default()
         }
     }
@@ -194,6 +217,9 @@ impl fmt::Display for Emulation {
         if self.architecture != Architecture::Compute75 {
             write!(f, " {}", self.architecture.name())?;
         }
+        if self.launches != 1 {
+            write!(f, " {LAUNCHES}{}", self.launches)?;
+        }
         if self.order != Order::Lockstep {
             write!(f, " {}", self.order)?;
         }
@@ -213,12 +239,19 @@ impl FromStr for Emulation {
         };
         let named = words.next_if(|word| word.starts_with("compute_"));
         let architecture = named.map_or(Ok(Architecture::Compute75), str::parse)?;
+        let launches = words.next_if(|word| word.starts_with(LAUNCHES)).map_or(Ok(1), launches)?;
         let order = words.next().map_or(Ok(Order::Lockstep), str::parse)?;
         match words.next() {
             Some(word) => Err(EmulationError::Rest { id: id.to_owned(), word: word.to_owned() }),
-            None => Ok(Self { fast_math, architecture, order }),
+            None => Ok(Self { fast_math, architecture, launches, order }),
         }
     }
+}
+
+fn launches(word: &str) -> Result<u32, EmulationError> {
+    let number = word.strip_prefix(LAUNCHES).and_then(|number| number.parse().ok());
+    let usual = number.filter(|number| (1..=Emulation::MOST_LAUNCHES).contains(number));
+    usual.ok_or_else(|| EmulationError::Launches { text: word.to_owned() })
 }
 
 #[cfg(test)]
@@ -230,8 +263,10 @@ mod tests {
         for fast_math in [false, true] {
             for architecture in Architecture::ALL {
                 for order in [Order::Lockstep, Order::Random(7), Order::Adversarial(u64::MAX)] {
-                    let emulation = Emulation { fast_math, architecture, order };
-                    assert_eq!(emulation.to_string().parse(), Ok(emulation), "{emulation}");
+                    for launches in [1, 2, 99] {
+                        let emulation = Emulation { fast_math, architecture, launches, order };
+                        assert_eq!(emulation.to_string().parse(), Ok(emulation), "{emulation}");
+                    }
                 }
             }
         }
@@ -250,6 +285,8 @@ mod tests {
             ("emulator random:", "not a number"),
             ("emulator random:-1", "not a number"),
             ("emulator random:18446744073709551616", "not a number"),
+            ("emulator launches:0", "expected launches:N with N from 1 to 99"),
+            ("emulator random:1 launches:2", "from 'launches:2' on"),
             ("emulator lockstep:1", "unknown schedule 'lockstep:1'"),
             ("emulator chaotic", "expected lockstep, random[:SEED]"),
             ("emulator random:1 random:2", "from 'random:2' on"),

@@ -1,9 +1,9 @@
 //! A child process and its end: how it is killed, waited for, and what is said of it afterwards.
 
 use std::process::{Child, ExitStatus};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::patience::Patience;
 use super::tail::Tail;
 
 /// How long a child that has closed its output may take to end, and a killed one to disappear.
@@ -48,11 +48,11 @@ impl Kept {
 
     /// Its exit status, if it ends within the limit.
     pub(super) fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        let start = Instant::now();
+        let mut patience = Patience::of(limit);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return Some(status),
-                Ok(None) if start.elapsed() < limit => thread::sleep(Duration::from_millis(2)),
+                Ok(None) if patience.sleeps(Duration::from_millis(2)) => {}
                 Ok(None) | Err(_) => return None,
             }
         }

@@ -154,7 +154,10 @@ fn exchange(
     frame: Vec<u8>,
     limit: Duration,
 ) -> Result<(Running, Result<Answer, EngineError>), EngineError> {
-    let reply = running.ask(frame, limit).map_err(|error| fault(spec, &error))?;
+    let reply = running.ask(frame, limit).map_err(|error| match error.lacked_memory() {
+        Some(why) => EngineError::Unavailable(format!("{}: {error}; {why}", spec.id())),
+        None => fault(spec, &error),
+    })?;
     match decode_response(request, &reply) {
         Ok(answer) => Ok((running, answer)),
         Err(error) => Err(fault(spec, &running.condemn(error))),

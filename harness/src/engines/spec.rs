@@ -182,11 +182,8 @@ mod tests {
 
     #[test]
     fn an_id_is_read_back_as_it_is_written() {
-        let emulation = Emulation {
-            fast_math: true,
-            architecture: splatcheck_gpu::artifact::Architecture::Compute75,
-            order: Order::Random(3),
-        };
+        let emulation =
+            Emulation { fast_math: true, order: Order::Random(3), ..Emulation::default() };
         for (identity, id, software) in [
             (Identity::Wgpu(Driver::Lavapipe { lane_width: 8 }), "lavapipe-8", true),
             (Identity::Wgpu(Driver::SwiftShader), "swiftshader", true),

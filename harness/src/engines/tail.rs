@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::patience::receive;
 use crate::threads::{self, NoThread};
 
 /// Bytes kept.
@@ -59,7 +60,7 @@ impl Tail {
 
     fn after(&self, patience: Duration) -> Option<String> {
         // Either the stream has ended or it is not worth waiting for.
-        let _ = self.ended.recv_timeout(patience);
+        let _ = receive(&self.ended, patience);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
         let lines: Vec<String> = text

@@ -31,6 +31,25 @@ impl Draws {
         self.tree(index).map(|tree| tree.current())
     }
 
+    /// What `fits` makes of the case of that number, and where it takes that for none, of a case far behind all
+    /// others. So each number has a case of its own, whatever becomes of the others. `None` where many do not
+    /// fit, and as for [`Self::case`].
+    #[must_use]
+    pub fn fitting(
+        &self,
+        index: u64,
+        fits: impl Fn(AnyCase) -> Option<AnyCase>,
+    ) -> Option<AnyCase> {
+        let numbers = (0..Self::TRIES).map(|again| index.wrapping_add(again * Self::APART));
+        numbers.filter_map(|number| self.case(number)).find_map(fits)
+    }
+
+    /// More numbers than anybody asks for, and prime: kinds take turns, and the next one is of another kind.
+    const APART: u64 = (1 << 32) + 15;
+
+    /// Of so many cases one fits, if any does: no generator has more kinds in a row that do not.
+    const TRIES: u64 = 64;
+
     /// The case of that number, which can be made simpler; `None` as for [`Self::case`].
     #[must_use]
     pub fn tree(&self, index: u64) -> Option<CaseTree> {
@@ -69,5 +88,37 @@ impl Policy for Draws {
 
     fn settings(&self, _case: &dyn Case, all: &[Setting]) -> Vec<Setting> {
         all.to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::generator;
+    use crate::workloads::find;
+    use crate::workloads::splat::contract::Contract;
+
+    /// Lists of no Gaussian come in turn: each number has a case all the same, and always the same one.
+    #[test]
+    fn a_number_whose_case_does_not_fit_has_another() {
+        let workload = find("splat").expect("there").under("inria").expect("known");
+        let lengths = generator(workload.as_ref(), "lengths").expect("there");
+        let contract = Contract::default();
+        let fits = |case: AnyCase| contract.compares(&case).then_some(case);
+        for named in [&[][..], &[lengths]] {
+            let draws = Draws::new(Arc::clone(&workload), 3, named);
+            let empty =
+                |index: &u64| draws.case(*index).is_some_and(|case| !contract.compares(&case));
+            assert!((0..100).filter(empty).count() > 0, "some are empty");
+            let mut seen = std::collections::BTreeSet::new();
+            for index in 0..100 {
+                let case = draws.fitting(index, fits).expect("one fits");
+                assert!(contract.compares(&case), "{}", case.name());
+                assert!(seen.insert(case.name().to_owned()), "{} comes once", case.name());
+                let own = draws.index(case.as_ref()).expect("it was drawn here");
+                assert_eq!(own % Draws::APART, index, "{}", case.name());
+            }
+            assert!(draws.fitting(0, |_| None).is_none(), "none fits");
+        }
     }
 }

@@ -65,6 +65,9 @@ struct EngineRecord {
     unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
     #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
     limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    beyond: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    asked: Vec<Stage>,
     findings: Vec<FindingRecord>,
     coverage: Option<Coverage>,
 }
@@ -179,6 +182,8 @@ impl EngineRecord {
             rows: report.rows.clone(),
             unsupported: report.unsupported.clone(),
             limited: report.limited.clone(),
+            beyond: report.beyond.clone(),
+            asked: report.asked.clone(),
             findings: report.findings.iter().map(finding).collect(),
             coverage: results.coverage.get(&report.id).cloned(),
         }
@@ -352,6 +357,20 @@ pub enum RecordError {
     },
 }
 
+/// Whether a file is a result file, of whatever version.
+pub(super) fn is_one(file: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(rename = "campaign")]
+        _campaign: serde::de::IgnoredAny,
+        #[serde(rename = "shard")]
+        _shard: Shard,
+    }
+    let bytes = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file);
+    let bytes = bytes.and_then(|_| std::fs::read(file).ok());
+    bytes.is_some_and(|bytes| serde_json::from_slice::<Head>(&bytes).is_ok())
+}
+
 /// See [`Results::read`].
 pub(super) fn read(folder: &Path) -> Result<Results, ResultError> {
     let file = folder.join(RESULT);
@@ -377,7 +396,7 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
         }
         let emulation = engine.emulation();
         let EngineRecord { id, info, given_up, deaths, rows, unsupported, limited, .. } = engine;
-        let met = engine.coverage;
+        let EngineRecord { beyond, asked, coverage: met, .. } = engine;
         coverage.extend(met.map(|met| (id.clone(), met)));
         reports.push(EngineReport {
             id,
@@ -387,6 +406,8 @@ fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
             rows,
             unsupported,
             limited,
+            beyond,
+            asked,
             findings,
             given_up,
             deaths,

@@ -6,9 +6,11 @@ use crate::campaign::EngineReport;
 use crate::case_space::{CaseSpace, Run};
 use crate::coverage::Coverage;
 use crate::engines::Missing;
+use crate::gate::Provenance;
 use crate::io::InputError;
 use crate::io::write::write_file;
-use crate::report::{Detail, Report, reproducer_path};
+use crate::report::{Detail, Report, reproducer, reproducer_path};
+use crate::words::count;
 use crate::workload::generator;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -58,16 +60,14 @@ impl Results {
             Detail::Engines => self.maps_in_short(),
             Detail::Rows => self.maps(),
         };
-        for name in &self.not_drawn {
-            let needs = generator(self.plan.workload(), name).map_or(&[][..], |g| g.needs);
-            notes.push(format!("NOT EXERCISED: {name}: there is no {}", needs.join(", ")));
-        }
+        notes.extend(self.not_drawn());
         let runs: u64 = self.reports.iter().map(EngineReport::runs).sum();
         let part = match self.shard {
             Shard::WHOLE => String::new(),
             part => format!(" of part {part}"),
         };
-        notes.push(format!("{} cases{part}, {runs} runs", self.shard.share(self.reached)));
+        let cases = count(self.shard.share(self.reached), "case");
+        notes.push(format!("{cases}{part}, {}", count(runs, "run")));
         let files = self.files(folder);
         let report = Report::new(&self.reports, &self.missing, &files);
         Report { about: &about, notes: &notes, ..report }.text(detail)
@@ -91,18 +91,54 @@ impl Results {
         }
         let space = self.space.text(&self.plan.workload().axes(), Run::Campaign);
         notes.push(format!("\n{}", space.trim_end()));
-        for generator in self.plan.unused() {
-            notes.push(format!("NOT EXERCISED: {}: {}", generator.name, generator.purpose));
-        }
-        for (stages, generators) in self.plan.left_out() {
-            let stages: Vec<_> = stages.iter().map(|stage| stage.name).collect();
-            notes.push(format!(
-                "NOT EXERCISED: {} on the cases of {}: their bounds may be infinite there",
-                stages.join(", "),
-                generators.join(", ")
-            ));
-        }
+        notes.extend(self.not_all_drawn());
         notes
+    }
+
+    /// The generators that could not be drawn from.
+    fn not_drawn(&self) -> impl Iterator<Item = String> + '_ {
+        self.not_drawn.iter().map(|name| {
+            let needs = generator(self.plan.workload(), name).map_or(&[][..], |g| g.needs);
+            format!("NOT EXERCISED: {name}: there is no {}", needs.join(", "))
+        })
+    }
+
+    /// The generators that were not to be drawn from, or only for some stages.
+    fn not_all_drawn(&self) -> Vec<String> {
+        let unused = self.plan.unused();
+        let unused = unused.map(|one| format!("NOT EXERCISED: {}: {}", one.name, one.purpose));
+        let in_part = self.plan.left_out().into_iter().map(|(stages, generators)| {
+            let stages: Vec<_> = stages.iter().map(|stage| stage.name).collect();
+            let (stages, generators) = (stages.join(", "), generators.join(", "));
+            format!(
+                "NOT EXERCISED: {stages} on the cases of {generators}: their bounds may be infinite there"
+            )
+        });
+        unused.chain(in_part).collect()
+    }
+
+    /// A report of the campaign: what was drawn, and what was not.
+    #[must_use]
+    pub fn told(&self, run: Provenance) -> Provenance {
+        let chain = self.plan.chain().described().map(str::to_owned);
+        let about: Vec<_> = [self.campaign().to_string()].into_iter().chain(chain).collect();
+        let notes: Vec<_> = self.not_drawn().chain(self.not_all_drawn()).collect();
+        let run = Provenance { seed: Some(self.plan.seed()), ..run };
+        run.told(&about, &notes)
+    }
+
+    /// Moves the result file and the text report of an earlier campaign aside, as
+    /// [`reproducer::set_aside`] does reproducers.
+    ///
+    /// # Errors
+    /// A file that cannot be moved.
+    pub fn set_aside(folder: &Path) -> Result<(), InputError> {
+        let [result, report] = [RESULT, REPORT].map(|name| folder.join(name));
+        if !record::is_one(&result) {
+            return Ok(());
+        }
+        let there = [report, result].into_iter().filter(|file| file.is_file());
+        there.map(|file| reproducer::move_aside(folder, &file)).collect()
     }
 
     /// Writes the result file and the text report into `folder`; the report names findings in `shown`.

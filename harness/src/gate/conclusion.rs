@@ -5,15 +5,16 @@ use super::{FailOn, Gate, place, reduction_of};
 use crate::campaign::{EngineReport, Fault, Finding};
 use crate::engines::Missing;
 use crate::verdict::Verdict;
+use crate::words::count;
 use splatcheck_gpu::{Reduction, Stage};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a command found.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence<'a> {
     /// What each engine's campaign came to.
     pub reports: &'a [EngineReport],
-    /// The engines that were asked for and could not be run.
+    /// The engines that were looked for and could not be run.
     pub missing: &'a [Missing],
     /// What was judged without a campaign, such as mutants: each failure as a sentence. `None` where
     /// nothing was.
@@ -22,6 +23,12 @@ pub struct Evidence<'a> {
     pub faults: Vec<String>,
     /// What had to be exercised and was not, each as a sentence: no pass without it.
     pub gaps: Vec<String>,
+    /// What was asked for beside engines and stages and did not run, each as a sentence.
+    pub not_exercised: Vec<String>,
+    /// Outputs that were read and not compared with anything, and why.
+    pub not_compared: Vec<String>,
+    /// Whether runs were only watched: no value was compared.
+    pub observed: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -35,6 +42,12 @@ impl<'a> Evidence<'a> {
     #[must_use]
     pub fn of_failures(failures: Vec<String>) -> Self {
         Self { failures: Some(failures), ..Self::default() }
+    }
+
+    /// Runs that were watched and not judged, with the misuse that was seen.
+    #[must_use]
+    pub fn of_observation(misuse: Vec<String>) -> Self {
+        Self { observed: true, ..Self::of_failures(misuse) }
     }
 
     /// The worst verdict of all that was judged.
@@ -95,9 +108,21 @@ pub struct Conclusion {
     pub excused: Vec<String>,
     /// What had to be exercised and was not. Errors, where nothing else is wrong.
     pub gaps: Vec<String>,
+    /// Whether runs were only watched.
+    pub observed: bool,
 }
 
 impl Conclusion {
+    /// The verdict in words: what was only watched agrees with nothing.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match (self.observed, self.verdict) {
+            (true, Verdict::Agree) => NO_MISUSE.to_owned(),
+            (true, Verdict::Disagree) => MISUSE.to_owned(),
+            (true | false, verdict) => verdict.to_string(),
+        }
+    }
+
     /// The end of the command, and with it the exit code.
     ///
     /// # Errors
@@ -107,25 +132,31 @@ impl Conclusion {
         let passes = self.reasons.is_empty();
         match (self.faults.first(), self.gaps.first()) {
             (Some(fault), _) if passes => Err(Inconclusive::Fault(fault.clone())),
-            _ if self.verdict == Verdict::NotExercised => Err(Inconclusive::Nothing),
             (_, Some(gap)) if passes => Err(Inconclusive::Gap(gap.clone())),
+            _ if self.verdict == Verdict::NotExercised => Err(Inconclusive::Nothing),
             _ if passes => Ok(Outcome::Agree),
             _ => Ok(Outcome::Disagree),
         }
     }
 }
 
+/// The verdict on runs that were watched, where nothing was seen.
+pub const NO_MISUSE: &str = "no misuse seen, no values compared";
+/// The verdict on runs that were watched, where something was.
+pub const MISUSE: &str = "misuse seen, no values compared";
+
 impl Gate {
     /// Weighs what a command found.
     #[must_use]
     pub fn conclude(&self, evidence: &Evidence<'_>) -> Conclusion {
-        let Evidence { reports, missing, failures, faults, gaps } = evidence;
+        let Evidence { reports, missing, failures, faults, gaps, .. } = evidence;
         let mut conclusion = Conclusion {
             verdict: evidence.verdict(),
             reasons: failures.clone().unwrap_or_default(),
             faults: faults.clone(),
             excused: Vec::new(),
-            gaps: gaps.clone(),
+            gaps: gaps.iter().cloned().chain(mostly_left_out(reports)).collect(),
+            observed: evidence.observed,
         };
         for report in *reports {
             for finding in &report.findings {
@@ -140,6 +171,7 @@ impl Gate {
         }
         if self.fail_on.contains(&FailOn::NotExercised) {
             conclusion.reasons.extend(not_exercised(reports, missing));
+            conclusion.reasons.extend(evidence.not_exercised.iter().cloned());
         }
         conclusion
     }
@@ -171,15 +203,45 @@ fn inconclusive(reports: &[EngineReport]) -> Vec<String> {
     rows.filter(|(_, (_, _, row))| row.count(Verdict::Inconclusive) > 0)
         .map(|(report, (stage, reduction, row))| {
             let runs = row.count(Verdict::Inconclusive);
-            format!("{} is inconclusive in {runs} runs", place(&report.id, stage, reduction))
+            let place = place(&report.id, stage, reduction);
+            format!("{place} is inconclusive in {}", count(runs, "run"))
         })
         .collect()
+}
+
+/// The classes (a stage and how it adds up) of which limits of devices left out most runs, on all engines
+/// together: what is left is no agreement about the class.
+fn mostly_left_out(reports: &[EngineReport]) -> Vec<String> {
+    let mut classes: BTreeMap<(Stage, Option<Reduction>), (u64, u64, String)> = BTreeMap::new();
+    for report in reports {
+        for (&class, row) in &report.rows {
+            let (all, out, why) = classes.entry(class).or_default();
+            *all += row.runs.values().sum::<u64>();
+            if let Some(limited) = report.limited.get(&class) {
+                *out += limited.runs;
+                *why = format!("{}: {}", report.id, limited.by);
+            }
+        }
+    }
+    let most = classes.into_iter().filter(|(_, (all, out, _))| 2 * out > *all);
+    most.map(|((stage, reduction), (all, out, why))| {
+        let name = reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
+        format!(
+            "NOT EXERCISED: {}{name}: {out} of its {all} runs were left out ({why})",
+            stage.name
+        )
+    })
+    .collect()
 }
 
 fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {
     let mut reasons: Vec<_> = missing
         .iter()
-        .map(|m| format!("{} was not exercised: {}", m.candidate, m.reason))
+        .filter(|missing| missing.is_asked_for())
+        .map(|m| {
+            let were = if m.promised { "were" } else { "was" };
+            format!("{} {were} not exercised: {}", m.candidate, m.reason)
+        })
         .collect();
     // Cases have jobs of their own workload only; where nothing was run, it is not known.
     let ran: BTreeSet<_> =
@@ -206,10 +268,17 @@ fn not_exercised(reports: &[EngineReport], missing: &[Missing]) -> Vec<String> {
                 || asked.is_empty()
                 || stage.reductions().any(|reduction| asked.contains(&reduction))
         };
-        for stage in Stage::all().filter(&judged).filter(has_kernels) {
+        for stage in report.asked.iter().copied().filter(&judged).filter(has_kernels) {
             if report.rows.keys().all(|&(ran, _)| ran != stage) {
                 reasons.push(format!("{}: {stage} was not exercised: it was not run", report.id));
             }
+        }
+        for (key, limited) in
+            report.beyond.iter().filter(|(key, _)| !report.rows.contains_key(*key))
+        {
+            let place = place(&report.id, key.0.name, key.1.map_or("-", Reduction::name));
+            reasons
+                .push(format!("{place} was not exercised: no case is within its limit: {limited}"));
         }
     }
     reasons
@@ -239,6 +308,8 @@ mod tests {
         all.gaps.clear();
         assert_eq!(ends(&all), Ok(Outcome::Agree), "all is well");
         assert_eq!(ends(&Evidence::default()), Err(Inconclusive::Nothing), "no pass either");
+        let watched = Gate::default().conclude(&Evidence::of_observation(Vec::new()));
+        assert_eq!(watched.words(), NO_MISUSE, "nothing agrees with anything");
         let codes = [Outcome::Agree, Outcome::Disagree].map(Outcome::code);
         assert_eq!(codes, [0, 1], "exit codes");
     }

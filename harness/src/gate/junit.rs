@@ -1,9 +1,14 @@
 //! The campaign as JUnit XML, the form that most CI systems show: a suite for every engine, a test
-//! case for every stage and reduction of it, and a suite `gate` with every reason to fail.
+//! case for every stage and reduction of it, and a suite `gate` with every reason to fail. The suites'
+//! names begin with what was judged, so that those of two kernels in one build are not mixed up.
+
+use std::collections::BTreeSet;
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::NO_MISUSE;
 use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, Summary};
+use crate::words::count;
 
 /// The XML text. A known failure and what was not exercised are skipped test cases with the reason.
 ///
@@ -12,16 +17,30 @@ use super::summary::{EngineSummary, FindingSummary, LimitedSummary, RowSummary, 
 #[must_use]
 pub fn junit(summary: &Summary) -> String {
     let mut report = Report::new("splatcheck");
-    report.add_test_suites(summary.engines.iter().map(engine_suite));
-    if !summary.missing.is_empty() {
-        report.add_test_suite(missing_suite(summary));
+    report.add_test_suites(summary.engines.iter().map(|engine| engine_suite(summary, engine)));
+    for asked in [true, false] {
+        let suite = absent_suite(summary, asked);
+        if !suite.test_cases.is_empty() {
+            report.add_test_suite(suite);
+        }
     }
     report.add_test_suite(gate_suite(summary));
-    report.to_string().expect("memory takes it")
+    let text = report.to_string().expect("memory takes it");
+    // XML 1.0, section 2.2: of what is left these two are no characters.
+    text.replace(['\u{FFFE}', '\u{FFFF}'], "\u{FFFD}")
 }
 
-fn engine_suite(engine: &EngineSummary) -> TestSuite {
-    let mut suite = TestSuite::new(engine.id.as_str());
+/// A suite with what the report is of.
+fn suite(summary: &Summary, name: &str) -> TestSuite {
+    let mut suite = TestSuite::new(summary.run.named(name));
+    for (name, value) in summary.facts() {
+        suite.add_property(Property::new(name, value));
+    }
+    suite
+}
+
+fn engine_suite(summary: &Summary, engine: &EngineSummary) -> TestSuite {
+    let mut suite = suite(summary, &engine.id);
     for (name, value) in [
         ("adapter", engine.adapter.as_str()),
         ("driver", &engine.driver),
@@ -45,8 +64,16 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
             limited.stage == row.stage && limited.reduction == row.reduction
         };
         let limited = engine.limited.iter().find(same);
-        let mut case = TestCase::new(name, status(row, &findings, limited));
-        case.set_classname(engine.id.as_str());
+        let lacking = engine.unsupported.iter();
+        let lacking = lacking
+            .filter(|one| one.stage == row.stage && one.reduction == row.reduction)
+            .map(|one| format!("not exercised: {}", one.reason))
+            .next();
+        let why_nothing = limited.map(limited_text).or(lacking);
+        let why_nothing =
+            why_nothing.unwrap_or_else(|| "not exercised: nothing was compared".to_owned());
+        let mut case = TestCase::new(name, status(row, &findings, why_nothing));
+        case.set_classname(suite.name.clone());
         if let Some(formulation) = &row.formulation {
             case.add_property(Property::new("formulation", formulation.as_str()));
         }
@@ -61,18 +88,10 @@ fn engine_suite(engine: &EngineSummary) -> TestSuite {
 /// How many runs a limit stood in the way of, and which.
 fn limited_text(limited: &LimitedSummary) -> String {
     let LimitedSummary { runs, reason, .. } = limited;
-    format!("not exercised in {runs} run{}: {reason}", if *runs == 1 { "" } else { "s" })
+    format!("not exercised in {}: {reason}", count(*runs, "run"))
 }
 
-fn status(
-    row: &RowSummary,
-    findings: &[&FindingSummary],
-    limited: Option<&LimitedSummary>,
-) -> TestCaseStatus {
-    let lines = |findings: &mut dyn Iterator<Item = &&FindingSummary>| -> String {
-        let texts: Vec<_> = findings.map(|finding| finding_text(finding)).collect();
-        texts.join("\n")
-    };
+fn status(row: &RowSummary, findings: &[&FindingSummary], why_nothing: String) -> TestCaseStatus {
     let mut new = findings.iter().filter(|finding| finding.known.is_none()).peekable();
     if let Some(first) = new.peek() {
         let kind =
@@ -80,7 +99,7 @@ fn status(
         let mut status = TestCaseStatus::non_success(kind);
         status.set_message(first.headline());
         status.set_type("disagree");
-        status.set_description(lines(&mut new));
+        status.set_description(texts(new));
         return status;
     }
     if let Some(reason) = findings.first().and_then(|finding| finding.known.as_ref()) {
@@ -90,44 +109,79 @@ fn status(
     }
     if row.elements == 0 {
         let mut status = TestCaseStatus::skipped();
-        let nothing = "not exercised: nothing was compared".to_owned();
-        status.set_message(limited.map_or(nothing, limited_text));
+        status.set_message(why_nothing);
         return status;
     }
     TestCaseStatus::success()
 }
 
+/// The findings of a row: the first of each fault in full.
+fn texts<'f>(findings: impl Iterator<Item = &'f &'f FindingSummary>) -> String {
+    let (mut told, mut texts) = (BTreeSet::new(), Vec::new());
+    for finding in findings {
+        let is_first = finding.fault.is_empty() || told.insert(&finding.fault);
+        texts.push(if is_first { finding_text(finding) } else { in_short(finding) });
+    }
+    texts.join("\n")
+}
+
+/// One more finding of a fault.
+fn in_short(finding: &FindingSummary) -> String {
+    let threshold = finding.threshold.map_or_else(String::new, |t| format!("threshold {t}: "));
+    let again = finding.again().unwrap_or_default();
+    format!("the same fault: {threshold}{}, case {}\n{again}", finding.what, finding.case)
+}
+
 fn finding_text(finding: &FindingSummary) -> String {
     let threshold = finding.threshold.map_or_else(String::new, |t| format!("threshold {t}: "));
     format!(
-        "{threshold}{}\ncase {}, camera {}, {} runs\nsplatcheck replay {}",
+        "{threshold}{}\ncase {}, camera {}, {} runs\n{}",
         finding.lines(),
         finding.case,
         finding.camera,
         finding.runs,
-        finding.reproducer
+        finding.again().unwrap_or_default()
     )
 }
 
-fn missing_suite(summary: &Summary) -> TestSuite {
-    let mut suite = TestSuite::new("not exercised");
-    for missing in &summary.missing {
+/// What was asked for and not judged beside the stages of the engines, and what the text report says besides;
+/// or the engines that nobody asked for and that were not found.
+fn absent_suite(summary: &Summary, asked: bool) -> TestSuite {
+    let mut suite = suite(summary, if asked { "not exercised" } else { "not found" });
+    let mut skipped = |name: &str, message: &str| {
         let mut status = TestCaseStatus::skipped();
-        status.set_message(missing.reason.as_str());
-        suite.add_test_case(TestCase::new(missing.candidate.as_str(), status));
+        status.set_message(message);
+        let mut case = TestCase::new(name, status);
+        case.set_classname(suite.name.clone());
+        suite.add_test_case(case);
+    };
+    for missing in summary.missing.iter().filter(|missing| missing.asked == asked) {
+        skipped(&missing.candidate, &missing.reason);
+    }
+    let beside = summary.not_exercised.iter().chain(&summary.not_compared);
+    for line in beside.chain(&summary.run.not_judged).filter(|_| asked) {
+        skipped(line.trim_start_matches("NOT EXERCISED: "), line);
     }
     suite
 }
 
 fn gate_suite(summary: &Summary) -> TestSuite {
-    let mut suite = TestSuite::new("gate");
+    let mut suite = suite(summary, "gate");
+    let classname = suite.name.clone();
+    let mut add = |name: &str, status| {
+        let mut case = TestCase::new(name, status);
+        case.set_classname(classname.clone());
+        suite.add_test_case(case);
+    };
     if summary.pass {
-        suite.add_test_case(TestCase::new("pass", TestCaseStatus::success()));
+        // What was only watched is no agreement, and the name of the test case says so.
+        let name = if summary.verdict == NO_MISUSE { NO_MISUSE } else { "pass" };
+        add(name, TestCaseStatus::success());
     }
     for reason in &summary.reasons {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status.set_message(reason.as_str());
-        suite.add_test_case(TestCase::new(reason.as_str(), status));
+        add(reason, status);
     }
     suite
 }

@@ -4,49 +4,91 @@ use std::fmt::Write as _;
 
 use super::place;
 use super::summary::{EngineSummary, FindingSummary, Summary};
+use crate::words::count;
 
-/// The Markdown text: the result, the findings, then a table of everything that ran.
+/// The Markdown text: the result and what it is of, the findings, then a table of everything that ran.
 #[must_use]
 pub fn step_summary(summary: &Summary) -> String {
     let mut text = String::new();
     let sign = if summary.pass { "passes" } else { "FAILS" };
-    let _ = writeln!(text, "## splatcheck {sign}: {}\n", summary.verdict);
+    let subject = match &*summary.run.subject {
+        "" => String::new(),
+        subject => format!(" ({})", plain(subject)),
+    };
+    let _ = writeln!(text, "## splatcheck {sign}: {}{subject}\n", summary.verdict);
+    for line in &summary.run.about {
+        let _ = writeln!(text, "- {}", plain(line));
+    }
+    for (name, value) in summary.facts() {
+        let _ = writeln!(text, "- {name}: {}", plain(&value));
+    }
     for reason in &summary.reasons {
         let _ = writeln!(text, "- **fails**: {}", plain(reason));
     }
     for excused in &summary.excused {
         let _ = writeln!(text, "- known failure: {}", plain(excused));
     }
+    for line in &summary.run.not_judged {
+        let _ = writeln!(text, "- {}", plain(line));
+    }
     for missing in &summary.missing {
         let (candidate, reason) = (plain(&missing.candidate), plain(&missing.reason));
-        let _ = writeln!(text, "- not exercised: {candidate}: {reason}");
+        let what = if missing.asked { "not exercised" } else { "not found" };
+        let _ = writeln!(text, "- {what}: {candidate}: {reason}");
+    }
+    for what in &summary.not_exercised {
+        let _ = writeln!(text, "- not exercised: {}", plain(what));
+    }
+    for what in &summary.not_compared {
+        let _ = writeln!(text, "- not compared: {}", plain(what));
     }
     for engine in &summary.engines {
         for limited in &engine.limited {
             let place = place(&plain(&engine.id), &limited.stage, &limited.reduction);
-            let (runs, reason) = (limited.runs, plain(&limited.reason));
-            let _ = writeln!(text, "- not exercised: {place}: {runs} runs: {reason}");
+            let (runs, reason) = (count(limited.runs, "run"), plain(&limited.reason));
+            let _ = writeln!(text, "- not exercised: {place}: {runs}: {reason}");
+        }
+        for lacking in &engine.unsupported {
+            let place = place(&plain(&engine.id), &lacking.stage, &lacking.reduction);
+            let _ = writeln!(text, "- not exercised: {place}: {}", plain(&lacking.reason));
+        }
+        for beyond in &engine.beyond {
+            let place = place(&plain(&engine.id), &beyond.stage, &beyond.reduction);
+            let (runs, reason) = (beyond.runs, plain(&beyond.reason));
+            let _ = writeln!(text, "- not in the plan: {place}: {runs} runs: {reason}");
         }
     }
     text.push('\n');
-    for engine in &summary.engines {
-        for finding in &engine.findings {
-            text += &finding_text(engine, finding);
-        }
+    for all in summary.faults() {
+        text += &finding_text(&all);
     }
     text += &table(summary);
     text
 }
 
-fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
+/// Findings that a list names.
+const LISTED: usize = 24;
+
+/// The first finding of a fault, and a line for each other.
+fn finding_text(all: &[(&EngineSummary, &FindingSummary)]) -> String {
+    let (engine, finding) = all[0];
     let threshold = finding.threshold.map_or_else(String::new, |t| format!(" threshold {t}"));
     let reduction = match &*finding.reduction {
         "-" => String::new(),
         reduction => format!(", {reduction}{threshold}"),
     };
+    let mut others: Vec<_> =
+        all[1..].iter().take(LISTED).map(|(of, one)| one.seen(&of.id)).collect();
+    if !others.is_empty() {
+        others.insert(0, format!("\nthe same fault shows in {} more:", all.len() - 1));
+    }
+    if let more @ 1.. = (all.len() - 1).saturating_sub(LISTED) {
+        others.push(format!("and {more} more"));
+    }
+    others.push(String::new());
     format!(
         "<details open><summary>{}: {}{reduction}, warp size {} ({} runs)</summary>\n\n\
-         ```text\n{}\ncase {}, camera {}\nsplatcheck replay {}\n```\n\n</details>\n\n",
+         ```text\n{}\ncase {}, camera {}\n{}{}```\n\n</details>\n\n",
         plain(&engine.id),
         finding.stage,
         engine.lane_width,
@@ -54,7 +96,8 @@ fn finding_text(engine: &EngineSummary, finding: &FindingSummary) -> String {
         finding.lines().replace("```", "'''"),
         finding.case,
         finding.camera,
-        finding.reproducer,
+        finding.again().map_or_else(String::new, |again| format!("{again}\n")),
+        others.join("\n"),
     )
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::{Conclusion, Gate, reduction_of};
-use crate::campaign::{EngineReport, Fault, Finding, Limited, Place, Row};
+use super::{Conclusion, Evidence, Gate, Outcome, Provenance, reduction_of};
+use crate::campaign::{EngineReport, Fault, Finding, FindingPlace, Limited, Place, Row, by_fault};
 use crate::engines::Missing;
 use crate::verdict::{Difference, place};
 use splatcheck_gpu::{Reduction, Stage};
@@ -16,11 +16,13 @@ use splatcheck_gpu::{Reduction, Stage};
 pub struct Summary {
     /// Version of this program.
     pub splatcheck: String,
-    /// Whether nothing stops the build.
+    /// What was judged, with which options, when.
+    pub run: Provenance,
+    /// Whether the exit code is 0.
     pub pass: bool,
     /// The worst verdict of all runs.
     pub verdict: String,
-    /// Every reason to fail.
+    /// Every reason to fail, or why there is no verdict.
     pub reasons: Vec<String>,
     /// Known failures that were seen.
     pub excused: Vec<String>,
@@ -28,6 +30,12 @@ pub struct Summary {
     pub engines: Vec<EngineSummary>,
     /// The engines that are missing.
     pub missing: Vec<MissingSummary>,
+    /// Outputs that were read and not compared with anything, and why.
+    #[serde(default)]
+    pub not_compared: Vec<String>,
+    /// What was asked for beside engines and stages and did not run.
+    #[serde(default)]
+    pub not_exercised: Vec<String>,
 }
 
 /// One engine's part.
@@ -52,10 +60,19 @@ pub struct EngineSummary {
     /// How often its process ended in the middle of a request and was started again.
     #[serde(default)]
     pub deaths: u64,
+    /// The error / bound below which 99 % of all elements lie that agree and are not exact.
+    #[serde(default)]
+    pub p99: Option<f64>,
     /// By stage and reduction.
     pub rows: Vec<RowSummary>,
     /// The runs that a limit of the device stood in the way of: not exercised.
     pub limited: Vec<LimitedSummary>,
+    /// What it has no kernel for: not exercised.
+    #[serde(default)]
+    pub unsupported: Vec<UnsupportedSummary>,
+    /// The runs that no engine can make, by the reduction's own limit: out of the plan.
+    #[serde(default)]
+    pub beyond: Vec<LimitedSummary>,
     /// What was wrong.
     pub findings: Vec<FindingSummary>,
 }
@@ -73,6 +90,9 @@ pub struct RowSummary {
     pub runs: BTreeMap<String, u64>,
     /// Elements compared.
     pub elements: u64,
+    /// Exact zeros beside them that nothing adds to.
+    #[serde(default)]
+    pub zeros: u64,
     /// Comparisons that rounding leaves open, followed both ways.
     pub undecided: u64,
     /// Elements whose bound would also accept 0.
@@ -109,6 +129,17 @@ pub struct LimitedSummary {
     pub reason: String,
 }
 
+/// A stage and reduction that an engine has no kernel for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsupportedSummary {
+    /// Name of the stage.
+    pub stage: String,
+    /// Name of the reduction; "-" for a stage without one.
+    pub reduction: String,
+    /// Why not.
+    pub reason: String,
+}
+
 /// One thing that was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FindingSummary {
@@ -120,6 +151,9 @@ pub struct FindingSummary {
     pub threshold: Option<u32>,
     /// What was wrong, as the text report says it.
     pub what: String,
+    /// What is the same for all findings of one fault, on whatever engine.
+    #[serde(default)]
+    pub fault: String,
     /// What the kernel may have got wrong, the best hypothesis first; empty where nothing is known.
     pub diagnosis: Vec<String>,
     /// The element outside its bound; `None` where the engine gave no result.
@@ -132,7 +166,7 @@ pub struct FindingSummary {
     pub camera: usize,
     /// Runs that failed in the same way.
     pub runs: u64,
-    /// Path of the reproducer.
+    /// Path of the reproducer; empty where it could not be written.
     pub reproducer: String,
     /// Why it is a known failure, if it is.
     pub known: Option<String>,
@@ -169,6 +203,9 @@ pub struct MissingSummary {
     pub advice: Option<String>,
     /// Whether it is there, was started, and died, hung or answered nonsense.
     pub lost: bool,
+    /// Whether it was asked for, so that something was not exercised.
+    #[serde(default)]
+    pub asked: bool,
 }
 
 impl Summary {
@@ -177,16 +214,21 @@ impl Summary {
     pub fn new(
         gate: &Gate,
         conclusion: &Conclusion,
-        reports: &[EngineReport],
-        missing: &[Missing],
+        evidence: &Evidence<'_>,
         files: &[Vec<String>],
     ) -> Self {
+        let Evidence { reports, missing, not_compared, not_exercised, .. } = evidence;
+        let outcome = conclusion.outcome();
+        let error = outcome.as_ref().err().map(ToString::to_string);
         Self {
             splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
-            pass: conclusion.reasons.is_empty(),
-            verdict: conclusion.verdict.to_string(),
-            reasons: conclusion.reasons.clone(),
+            run: Provenance::default(),
+            pass: outcome == Ok(Outcome::Agree),
+            verdict: conclusion.words(),
+            reasons: conclusion.reasons.iter().cloned().chain(error).collect(),
             excused: conclusion.excused.clone(),
+            not_compared: not_compared.clone(),
+            not_exercised: not_exercised.clone(),
             engines: reports
                 .iter()
                 .zip(files)
@@ -194,6 +236,38 @@ impl Summary {
                 .collect(),
             missing: missing.iter().map(MissingSummary::new).collect(),
         }
+    }
+
+    /// The same as the report of a run.
+    #[must_use]
+    pub fn of(self, run: Provenance) -> Self {
+        Self { run, ..self }
+    }
+
+    /// The facts of its [`Provenance`].
+    #[must_use]
+    pub fn facts(&self) -> Vec<(String, String)> {
+        self.run.facts(&self.splatcheck)
+    }
+
+    /// The findings fault by fault, each with its engine, in the order in which the first of each stands;
+    /// those that are known failures apart from the others.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Vec<(&EngineSummary, &FindingSummary)>> {
+        let finding = |[engine, number]: FindingPlace| {
+            let engine = &self.engines[engine];
+            (engine, &engine.findings[number])
+        };
+        let of = |(engine, summary): (usize, &EngineSummary)| {
+            let one = |(number, finding): (usize, &FindingSummary)| {
+                // What a version without faults wrote has each finding apart.
+                let alone = finding.fault.is_empty().then_some([engine, number]);
+                ([engine, number], format!("{:?} {alone:?} {}", finding.known, finding.fault))
+            };
+            summary.findings.iter().enumerate().map(one).collect::<Vec<_>>()
+        };
+        let groups = by_fault(self.engines.iter().enumerate().flat_map(of));
+        groups.into_iter().map(|places| places.into_iter().map(finding).collect()).collect()
     }
 
     /// The JSON text, ended by a newline.
@@ -215,6 +289,7 @@ impl EngineSummary {
     fn new(gate: &Gate, report: &EngineReport, files: &[String]) -> Self {
         let findings = report.findings.iter().zip(files);
         Self {
+            p99: report.sharpness().quantile(0.99),
             id: report.id.clone(),
             adapter: report.info.adapter.clone(),
             driver: report.info.driver.clone(),
@@ -226,6 +301,8 @@ impl EngineSummary {
             deaths: report.deaths,
             rows: report.rows.iter().map(RowSummary::new).collect(),
             limited: report.limited.iter().map(LimitedSummary::new).collect(),
+            unsupported: report.unsupported.iter().map(UnsupportedSummary::new).collect(),
+            beyond: report.beyond.iter().map(LimitedSummary::new).collect(),
             findings: findings
                 .map(|(finding, file)| {
                     let known = gate.known.excuse(report, finding).map(|k| k.reason.clone());
@@ -233,6 +310,13 @@ impl EngineSummary {
                 })
                 .collect(),
         }
+    }
+}
+
+impl UnsupportedSummary {
+    fn new((&(stage, reduction), reason): (&(Stage, Option<Reduction>), &String)) -> Self {
+        let reduction = reduction.map_or("-", Reduction::name).to_owned();
+        Self { stage: stage.spec().name.to_owned(), reduction, reason: reason.clone() }
     }
 }
 
@@ -253,6 +337,7 @@ impl RowSummary {
             formulation: stage.text.formulation(),
             runs: row.runs.iter().map(|(verdict, &runs)| (verdict.to_string(), runs)).collect(),
             elements: row.tally.elements(),
+            zeros: row.tally.zeros,
             undecided: row.tally.undecided,
             blind: row.tally.blind,
             unbounded: row.tally.unbounded,
@@ -279,6 +364,7 @@ impl FindingSummary {
             reduction: reduction_of(finding).to_owned(),
             threshold: setting.map(|setting| setting.threshold),
             what: finding.fault.to_string(),
+            fault: finding.same_fault(),
             diagnosis: finding
                 .diagnosis
                 .iter()
@@ -304,6 +390,27 @@ impl FindingSummary {
             Some(diagnosis) => format!("{diagnosis}: {}", self.what),
             None => self.what.clone(),
         }
+    }
+
+    /// How to run it again, where that is possible.
+    #[must_use]
+    pub fn again(&self) -> Option<String> {
+        let Self { reproducer, .. } = self;
+        (!reproducer.is_empty()).then(|| format!("splatcheck replay {reproducer}"))
+    }
+
+    /// Where it was seen, in a line: for one of many findings of a fault.
+    #[must_use]
+    pub fn seen(&self, engine: &str) -> String {
+        let what = self.element.as_ref().map_or("no result", |element| &*element.output);
+        let reduction = match (&*self.reduction, self.threshold) {
+            ("-", _) => String::new(),
+            (reduction, None) => format!(", {reduction}"),
+            (reduction, Some(at)) => format!(", {reduction} threshold {at}"),
+        };
+        let (stage, case, runs) = (&self.stage, &self.case, self.runs);
+        let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+        format!("{engine}: {stage}{reduction}: {what} in {case}, {runs}")
     }
 
     /// The diagnosis and what was wrong, a line each.
@@ -334,8 +441,9 @@ impl ElementSummary {
 
 impl MissingSummary {
     fn new(missing: &Missing) -> Self {
-        let Missing { candidate, reason, advice, lost } = missing.clone();
-        Self { candidate, reason, advice, lost }
+        let asked = missing.is_asked_for();
+        let Missing { candidate, reason, advice, lost, promised: _ } = missing.clone();
+        Self { candidate, reason, advice, lost, asked }
     }
 }
 

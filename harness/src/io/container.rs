@@ -11,9 +11,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
 use safetensors::tensor::{Dtype, Metadata};
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use crate::io::error::{Problem, quoted};
@@ -184,6 +188,26 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Container<'_>, Problem> {
     let metadata = metadata.metadata().iter().flatten();
     let metadata = metadata.map(|(key, text)| (key.clone(), text.clone())).collect();
     Ok(Container { metadata, tensors })
+}
+
+/// The metadata of a file, of which only the header is read; nothing where it is no such file.
+pub(crate) fn metadata(file: &Path) -> Option<BTreeMap<String, String>> {
+    #[derive(Deserialize)]
+    struct Header {
+        #[serde(rename = "__metadata__")]
+        metadata: BTreeMap<String, String>,
+    }
+    let is_file = std::fs::metadata(file).is_ok_and(|file| file.is_file());
+    let mut file = is_file.then(|| File::open(file).ok()).flatten()?;
+    let mut length = [0; LENGTH];
+    file.read_exact(&mut length).ok()?;
+    let length = u64::from_le_bytes(length);
+    if length > MAX_HEADER as u64 {
+        return None;
+    }
+    let mut header = Vec::new();
+    file.take(length).read_to_end(&mut header).ok()?;
+    serde_json::from_slice::<Header>(&header).ok().map(|header| header.metadata)
 }
 
 /// A header without a name that comes twice, in itself or in its metadata.

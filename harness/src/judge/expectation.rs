@@ -400,7 +400,18 @@ impl Element<'_> {
             return;
         }
         let difference = || self.difference((oracle, bound), None);
-        tally.compare(0.0, difference, self.value, oracle, bound);
+        // An integer that follows from others is a decision, also where it is 0.
+        match self.output.bound {
+            OutputBound::Interval(_) if is_zero(oracle, bound) => {
+                tally.compare_zero(difference, self.value);
+            }
+            OutputBound::Interval(_)
+            | OutputBound::Sum(_)
+            | OutputBound::OneOf(_)
+            | OutputBound::Follows(_) => {
+                tally.compare(0.0, difference, self.value, oracle, bound);
+            }
+        }
     }
 
     /// Compares an integer with those that it may be.
@@ -431,8 +442,18 @@ impl Element<'_> {
         }
         let (oracle, magnitude) = (element.value, element.magnitude);
         let difference = || self.difference((oracle, bound), Some((sum.terms, magnitude)));
-        tally.compare(magnitude, difference, self.value, oracle, bound);
+        if is_zero(oracle, bound) {
+            tally.compare_zero(difference, self.value);
+        } else {
+            tally.compare(magnitude, difference, self.value, oracle, bound);
+        }
     }
+}
+
+/// Whether no number of the case has a part in an element: no term, or none but exact zeros, since any
+/// other has a rounding and with it a bound.
+fn is_zero(oracle: f64, bound: f64) -> bool {
+    oracle == 0.0 && bound == 0.0
 }
 
 /// Outputs are of 32 bits, and so are the integers they may be.

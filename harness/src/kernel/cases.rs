@@ -9,10 +9,11 @@ use crate::campaign::Item;
 use crate::fuzz::Draws;
 use crate::io::source_tree;
 use crate::minimize::shrink;
+use crate::words::count;
 use crate::workload::{AnyCase, Generator, Workload, generator, views};
 use crate::workloads;
 use crate::workloads::splat::contract::Contract;
-use crate::workloads::splat::{Splat, has_channels};
+use crate::workloads::splat::{ColorForms, Splat, fitted, has_channels, has_gaussians};
 
 /// Where the named cases are, as told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(super) struct Wanted {
     /// This file alone.
     pub(super) file: Option<PathBuf>,
     pub(super) corpus: Corpus,
-    /// How many are drawn.
+    /// How many are drawn, so that each is judged.
     pub(super) drawn: u64,
     pub(super) seed: u64,
     pub(super) generators: Vec<String>,
@@ -76,6 +77,8 @@ pub(super) struct Cases {
     contract: Contract,
     rules: KernelRules,
     channels: Option<u32>,
+    /// Whether a generator draws from files that are not here.
+    without_files: bool,
     /// What was not exercised, in words.
     pub(super) without: Vec<String>,
 }
@@ -95,6 +98,7 @@ impl Cases {
             contract,
             rules: wanted.rules,
             channels: wanted.channels,
+            without_files: false,
             without: Vec::new(),
         };
         let filed = match (&wanted.file, &wanted.corpus) {
@@ -111,17 +115,21 @@ impl Cases {
         Ok(cases)
     }
 
-    /// Notes the cases that the kernel is not for, and the generators that draw from what is not here.
+    /// Notes the cases in files that the kernel is not for, and the generators that draw from what is not here.
     fn note_left_out(&mut self) {
         if let Some(channels) = self.channels {
-            let left_out = self.all().filter(|case| !self.takes(case)).count();
-            let what = format!("{left_out} cases with another number of channels than {channels}");
+            let all = self.filed.len();
+            self.filed.retain(|case| has_channels(case, Some(channels)));
+            let left_out = all - self.filed.len();
+            let cases = count(left_out, "case");
+            let what = format!("{cases} with another number of channels than {channels}");
             self.without.extend((left_out > 0).then_some(what));
         }
         let not_drawn = match &self.draws {
             Draws::Random(..) => Vec::new(),
             Draws::Generators(plan) => plan.not_drawn(),
         };
+        self.without_files = !not_drawn.is_empty();
         let line = |one: &Generator| format!("{}: there is no {}", one.name, one.needs.join(", "));
         self.without.extend(not_drawn.into_iter().map(line));
     }
@@ -146,28 +154,64 @@ impl Cases {
         self.contract.case(&case).unwrap_or(case)
     }
 
-    /// Whether the kernel is for a case's number of channels.
-    fn takes(&self, case: &AnyCase) -> bool {
-        has_channels(case, self.channels)
+    /// A case as the kernel is judged on it, with the channels that the kernel is for: one that was drawn, or is
+    /// smaller than another.
+    fn drawn(&self, case: &AnyCase) -> AnyCase {
+        self.own(&fitted(case, self.channels, ColorForms::Both))
     }
 
-    /// Those in files, then those that are drawn. What a generator's case is made from may not be on this
-    /// machine; such a case is left out.
-    fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.drawn).filter_map(|index| Some(self.own(&self.draws.case(index)?)));
-        self.filed.iter().cloned().chain(drawn)
+    /// Those that are drawn, each with a Gaussian, so that there is something to compare. What a generator's case
+    /// is made from may not be on this machine; such a case is left out.
+    fn all_drawn(&self) -> impl Iterator<Item = AnyCase> + '_ {
+        let fits = |case: AnyCase| has_gaussians(&case).then(|| self.drawn(&case));
+        (0..self.drawn).filter_map(move |index| self.draws.fitting(index, fits))
     }
 
-    /// Every view of every case that the kernel is for.
+    /// Says how many of those that were to be drawn are judged, where they are not all.
+    pub(super) fn count(&self) -> Counted {
+        // Only a generator whose files are not here draws nothing.
+        let drawn = if self.without_files { self.all_drawn().count() as u64 } else { self.drawn };
+        Counted { wanted: self.drawn, drawn }
+    }
+
+    /// Every view of every case that the kernel is for: those in files, then those that are drawn.
     pub(super) fn iter(&self) -> impl Iterator<Item = (AnyCase, usize)> + '_ {
-        views(self.all().filter(|case| self.takes(case)))
+        views(self.filed.iter().cloned().chain(self.all_drawn()))
     }
 
     /// A smaller case that fails. One that was drawn is made simpler as its generator can.
     pub(super) fn smaller(&self, item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        let fails = &mut |case: &AnyCase| self.takes(case) && fails(&self.own(case));
+        let fails = &mut |case: &AnyCase| fails(&self.drawn(case));
         let tree = self.draws.index(item.case.as_ref()).and_then(|index| self.draws.tree(index));
         let small = tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails));
-        self.own(&self.own(&small).smaller(fails))
+        self.drawn(&self.drawn(&small).smaller(fails))
+    }
+}
+
+/// How many cases were to be drawn, and how many are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) wanted: u64,
+    pub(super) drawn: u64,
+}
+
+impl Counted {
+    /// Whether fewer than half of them are: then nothing is said of the kernel.
+    pub(super) fn too_few(self) -> bool {
+        self.drawn * 2 < self.wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_what_was_to_be_drawn_is_enough() {
+        for (drawn, wanted, too_few) in
+            [(0, 0, false), (0, 1, true), (4, 9, true), (5, 9, false), (9, 9, false)]
+        {
+            assert_eq!(Counted { wanted, drawn }.too_few(), too_few, "{drawn} of {wanted}");
+        }
     }
 }

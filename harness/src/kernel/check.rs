@@ -13,17 +13,23 @@ use super::cases::{Cases, Corpus, Wanted};
 use super::in_process::InProcess;
 use super::report::Report;
 use super::{Arithmetic, Formulation, Inputs, Kernel, KernelRules, Profile};
-use crate::campaign::{CampaignError, Contender, EngineReport, Hooks, Item, run as run_campaign};
+use crate::campaign::{
+    CampaignError, Contender, EngineReport, Finding, Hooks, Item, run as run_campaign,
+};
 use crate::engines::command::{CommandId, Form as _};
 use crate::engines::repeated::{Repeated, Repeats};
 use crate::io::InputError;
 use crate::report::reproducer;
 use crate::report::reproducer_path;
+use crate::words::folder_name;
 use crate::workload::AnyCase;
 use crate::workloads::splat::contract::{Contract, ContractError, Level};
 
 /// How often every run is made where nothing else is said: equal bits are demanded.
 const RUNS: u32 = 2;
+
+/// What its reproducers were found by.
+const FOUND_BY: &str = "rust";
 
 /// Why a kernel could not be checked.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +42,7 @@ pub enum CheckError {
         /// Those that there are.
         known: String,
     },
-    /// A case cannot be read, or a reproducer not be written.
+    /// A case cannot be read.
     #[error(transparent)]
     File(#[from] InputError),
     /// The level has no formulation, or a case is not for it.
@@ -107,7 +113,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         Self { arithmetic, ..self }
     }
 
-    /// How many cases are drawn besides the corpus; 100 where nothing is said.
+    /// How many cases are drawn and judged besides the corpus; 100 where nothing is said. Each has the channels
+    /// that the kernel is for, and a number to compare.
     pub fn cases(mut self, count: u64) -> Self {
         self.wanted.drawn = count;
         self
@@ -126,8 +133,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         self
     }
 
-    /// A folder of named cases, in place of splatcheck's own corpus. That is found where splatcheck is built
-    /// from its source tree, and reported as not exercised where it is not.
+    /// A folder of named cases, in place of splatcheck's own corpus, which is that of the source tree or the
+    /// one that is built in.
     pub fn corpus(mut self, folder: impl AsRef<Path>) -> Self {
         self.wanted.corpus = Corpus::Folder(folder.as_ref().to_owned());
         self
@@ -157,7 +164,8 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         self
     }
 
-    /// The only number of channels that the kernel is for; other cases are left out and counted.
+    /// The only number of channels that the kernel is for: all drawn cases have it; cases in files with another
+    /// one are left out and counted.
     pub fn channels(mut self, channels: u32) -> Self {
         self.wanted.channels = Some(channels);
         self
@@ -181,8 +189,13 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
     /// [`CheckError`]: what was asked for cannot be done. Whatever the kernel does is in the report.
     pub fn run(self) -> Result<Report, CheckError> {
         let Self { kernel, name, formulation, arithmetic, wanted, runs, out, .. } = self;
+        let out = out.join(folder_name(&name));
         let contract = Contract::new(I::LEVEL, formulation)?;
         let cases = Cases::new(&wanted, contract.clone())?;
+        // A run that reads files may read those that are there.
+        if wanted.file.is_none() && !matches!(wanted.corpus, Corpus::Folder(_)) {
+            reproducer::set_aside(&out, FOUND_BY)?;
+        }
         let engine = InProcess::<I, K>::new(kernel, &name, contract.stage(), arithmetic);
         let left_out = engine.left_out();
         let engine: Box<dyn Engine + Send + '_> = match runs {
@@ -200,11 +213,12 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
             |item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool| cases.smaller(item, fails);
         let hooks = Hooks { policy: &cases.draws, ..Hooks::new(&minimize) };
         let mut reports = run_campaign(cases.iter(), vec![contender], hooks)?;
-        let report = reports.pop().ok_or(CampaignError::Panicked)?;
-        let files = write(&out.join(plain(&name)), &report)?;
+        let mut report = reports.pop().ok_or(CampaignError::Panicked)?;
+        let files = write(&out, &mut report)?;
         let mut without = cases.without.clone();
         without.extend(left_out.names().into_iter().map(|name| format!("{name}: it returns none")));
-        Ok(Report { promise: promise(contract, arithmetic, runs), name, report, files, without })
+        let promise = promise(contract, arithmetic, runs);
+        Ok(Report { promise, name, counted: cases.count(), report, files, without })
     }
 
     /// Judges the kernel and panics with what is wrong with it.
@@ -233,22 +247,21 @@ fn promise(contract: Contract, arithmetic: Arithmetic, runs: u32) -> String {
     words
 }
 
-/// Writes the reproducers; the paths.
-fn write(folder: &Path, report: &EngineReport) -> Result<Vec<PathBuf>, CheckError> {
+/// Writes the reproducers; the paths. One that cannot be written has none, and its finding says why.
+fn write(folder: &Path, report: &mut EngineReport) -> Result<Vec<PathBuf>, CheckError> {
     let cannot = |source| CheckError::Folder { folder: folder.display().to_string(), source };
     if !report.findings.is_empty() {
         fs::create_dir_all(folder).map_err(cannot)?;
     }
-    let one = |finding| {
+    let one = |finding: &mut Finding| {
         let file = reproducer_path(folder, finding);
-        finding.case.write(&file, &reproducer::notes(finding))?;
-        Ok(file)
+        match finding.case.write(&file, &reproducer::notes(finding, FOUND_BY)) {
+            Ok(()) => file,
+            Err(error) => {
+                finding.notes.push(format!("NO REPRODUCER: {error}"));
+                PathBuf::new()
+            }
+        }
     };
-    report.findings.iter().map(one).collect()
-}
-
-/// A name as one of a folder.
-fn plain(name: &str) -> String {
-    let parts = name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    Ok(report.findings.iter_mut().map(one).collect())
 }

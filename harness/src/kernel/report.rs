@@ -3,12 +3,14 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::campaign::{EngineReport, Finding, Row};
+use super::cases::Counted;
+use crate::campaign::{EngineReport, Finding, Row, findings_by_fault};
 use crate::diagnosis::Diagnosis;
-use crate::report::finding_words;
+use crate::report::{and_zeros, finding_words};
 use crate::verdict::{Tally, Verdict};
+use crate::words::count;
 
-/// Findings whose words are shown; the others are counted.
+/// Faults whose first finding is shown in full.
 const SHOWN: usize = 3;
 
 /// What came of a check.
@@ -16,16 +18,23 @@ const SHOWN: usize = 3;
 pub struct Report {
     pub(super) name: String,
     pub(super) promise: String,
+    /// How many of the cases that were to be drawn were.
+    pub(super) counted: Counted,
     pub(super) report: EngineReport,
     pub(super) files: Vec<PathBuf>,
     pub(super) without: Vec<String>,
 }
 
 impl Report {
-    /// The worst verdict of all runs.
+    /// The worst verdict of all runs; not exercised where fewer than half of the cases that were to be drawn
+    /// were.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        if self.report.findings.is_empty() { self.report.verdict() } else { Verdict::Disagree }
+        match self.report.findings.is_empty() {
+            false => Verdict::Disagree,
+            true if self.counted.too_few() => Verdict::NotExercised,
+            true => self.report.verdict(),
+        }
     }
 
     /// What was wrong, each kind once, the case made small.
@@ -34,7 +43,7 @@ impl Report {
         &self.report.findings
     }
 
-    /// The findings' reproducers, in their order.
+    /// The findings' reproducers, in their order; empty for one that could not be written.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
@@ -88,8 +97,10 @@ impl Report {
         match self.verdict() {
             Verdict::Agree => write!(
                 f,
-                "agree: {name}: {runs} runs, {} elements, largest error / bound {:.3}",
-                tally.elements(),
+                "agree: {name}: {}, {}{}, largest error / bound {:.3}",
+                count(runs, "run"),
+                count(tally.elements(), "element"),
+                and_zeros(tally.zeros),
                 tally.sharpness.max
             )?,
             Verdict::Inconclusive => write!(
@@ -100,9 +111,17 @@ impl Report {
             )?,
             Verdict::Disagree => {
                 let wrong: u64 = self.rows().map(|row| row.count(Verdict::Disagree)).sum();
-                write!(f, "DISAGREE: {name} is wrong in {wrong} of {runs} runs")?;
+                write!(f, "DISAGREE: {name} is wrong in {wrong} of {}", count(runs, "run"))?;
+            }
+            Verdict::NotExercised if self.counted.too_few() => {
+                let Counted { wanted, drawn } = self.counted;
+                write!(f, "NOT EXERCISED: {name}: {drawn} of {wanted} cases were drawn")?;
             }
             Verdict::NotExercised => write!(f, "NOT EXERCISED: {name}: no element was compared")?,
+        }
+        let Counted { wanted, drawn } = self.counted;
+        if drawn < wanted && !self.counted.too_few() {
+            write!(f, ", with {drawn} of {wanted} cases that were to be drawn")?;
         }
         write!(f, " ({})", self.promise)?;
         match self.diagnosis() {
@@ -115,16 +134,19 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.headline(f)?;
-        let findings = self.report.findings.iter().zip(&self.files);
-        for (finding, file) in findings.clone().take(SHOWN) {
-            f.write_str(&finding_words(finding))?;
-            writeln!(
-                f,
-                "  run it again: add .case({:?}) to the check",
-                file.display().to_string()
-            )?;
+        let reports = std::slice::from_ref(&self.report);
+        let faults = findings_by_fault(reports);
+        let first = faults.iter().filter_map(|places| places.first().map(|&[_, number]| number));
+        let shown: Vec<_> = first.take(SHOWN).collect();
+        for &number in &shown {
+            f.write_str(&finding_words(&self.report.findings[number]))?;
+            let file = self.files[number].display().to_string();
+            if !file.is_empty() {
+                writeln!(f, "  run it again: add .case({file:?}) to the check")?;
+            }
         }
-        for (finding, file) in findings.skip(SHOWN) {
+        let all = self.report.findings.iter().zip(&self.files).enumerate();
+        for (_, (finding, file)) in all.filter(|(number, _)| !shown.contains(number)) {
             writeln!(f, "\nalso: {} ({})", finding.fault, file.display())?;
         }
         if let Some(reason) = &self.report.given_up {

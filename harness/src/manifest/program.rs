@@ -203,7 +203,7 @@ impl<'a> Arrays<'a> {
         let buffer = match start {
             None => {
                 let words = array.pack(self.inputs, &self.symbols)?;
-                device.upload(bytemuck::cast_slice(&words))
+                device.upload_input(&array.name(), bytemuck::cast_slice(&words))
             }
             Some(Start::Poison) => device.allocate(4 * words),
             Some(Start::Zeros | Start::Random { .. }) => device.upload(&vec![0; 4 * words]),

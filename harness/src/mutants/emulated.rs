@@ -1,11 +1,11 @@
 //! A mutant's PTX on the emulator, watched by everybody.
 
-use super::Catch;
 use super::class::Trial;
+use super::{BY_COUNTS, Catch};
 use crate::campaign::once::once;
 use crate::verdict::Tally;
 use crate::workload::Job;
-use splatcheck_emulator::{Observers, Policy, Report, Schedule};
+use splatcheck_emulator::{Policy, Report, Schedule};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
@@ -13,9 +13,11 @@ use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Engine, EngineError, Setting};
 use std::collections::BTreeMap;
 
-/// Warp instructions that a launch may execute: hundreds of times what the right kernels need for
-/// the largest case, and a second of time for one that never ends.
+/// Warp instructions that a mutant's launch may execute before anybody asks how many the right kernel needs: a
+/// second of time for one that never ends.
 const BUDGET: u64 = 1 << 25;
+/// How many times as many as the right kernel under the same schedule it may execute in the end.
+const PATIENCE: u64 = 8;
 
 /// A kernel on the emulator, right or wrong, beside the right one.
 #[derive(Debug)]
@@ -59,8 +61,7 @@ impl Emulated {
     /// # Errors
     /// Why the PTX is not one.
     pub fn new(kernel: Artifact, ptx: Option<&str>) -> Result<Self, EngineError> {
-        let observers = Observers { budget: BUDGET, ..Observers::default() };
-        let options = EmulatorOptions { observers, ..EmulatorOptions::default() };
+        let options = EmulatorOptions::default();
         let mut engine = EmulatorEngine::open(options.clone())?;
         if let Some(ptx) = ptx {
             engine.replace(kernel.stage, kernel.reduction, ptx, &kernel.entry())?;
@@ -126,7 +127,21 @@ impl Emulated {
             // The reduction is not for the case, which shows nothing of it.
             return Ok(None);
         }
-        let tally = match once(&mut self.engine, job, setting) {
+        self.engine.set_budget(BUDGET);
+        let mut made = once(&mut self.engine, job, setting);
+        if made.is_err() && self.engine.misuse() == Some("budget") {
+            // Too long for what: the right kernel may need as long on this case.
+            self.right.set_schedule(schedule.clone());
+            once(&mut self.right, job, setting)?;
+            let reports = [self.right.report(), self.right.second_report()];
+            let executed = reports.into_iter().flat_map(|report| report.instructions.values());
+            let budget = executed.map(|executed| executed.warps).sum::<u64>() * PATIENCE;
+            if budget > BUDGET {
+                self.engine.set_budget(budget);
+                made = once(&mut self.engine, job, setting);
+            }
+        }
+        let tally = match made {
             Ok(tally) => tally,
             Err(error) => return misuse(&self.engine, error, &name).map(Some),
         };
@@ -156,7 +171,8 @@ pub(super) fn misuse(
     }
 }
 
-/// How often a right kernel adds to memory: what its mutants must do as well.
+/// How often a right kernel adds to memory: what its mutants must do as well. That is the reduction's rule,
+/// and says nothing of values: a kernel that leaves out an exact zero has right sums and other counts.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
     /// Additions to each word of global memory.
@@ -187,8 +203,18 @@ impl Counts {
             return None;
         }
         let total = found.global_atomics.operations + found.shared_atomics.operations;
-        let words = format!("{setting}: {total} atomic operations for {}", self.total);
-        Some(Catch { by: "counts".to_owned(), words })
+        let how_many = match total == self.total {
+            true => format!("{total} in all, as it should be, but not on every word of memory"),
+            false => format!("{total} for {}", self.total),
+        };
+        let rule = match setting.reduction.has_threshold() {
+            true => format!("{} at threshold {}", setting.reduction, setting.threshold),
+            false => setting.reduction.to_string(),
+        };
+        let words = format!(
+            "the values agree; the number of atomics is not what the rule of {rule} makes: {how_many}"
+        );
+        Some(Catch { by: BY_COUNTS.to_owned(), words })
     }
 }
 

@@ -5,11 +5,11 @@
 //! each kind; then that case runs under the setting that showed the mutant, with every seed of random
 //! and of adversarial schedules. The right kernel runs beside it under the same schedules, and is not accused.
 
-use super::Mutant;
 use super::class::{Class, Trial};
 use super::emulated::Emulated;
 use super::matrix::{Order, Subject, kernel_name, subjects};
 use super::table::Summary;
+use super::{BY_COUNTS, Mutant};
 use super::{Catch, Language};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -104,6 +104,8 @@ pub fn summary(rates: &[Rate]) -> Summary {
         };
         summary.cases_to_kill.push(rate.cases);
         summary.luck.extend((!shown.reliable()).then(|| rate.label()));
+        let by_counts = shown.caught_by.iter().all(|by| by == BY_COUNTS);
+        summary.by_counts.extend(by_counts.then(|| rate.label()));
         let alarm = || format!("{}: {} on {}", rate.kernel, shown.false_alarms, shown.case);
         summary.false_alarms.extend((shown.false_alarms > 0).then(alarm));
     }

@@ -1,7 +1,7 @@
 //! The matrix in words: a summary, all cells, and what is wrong with them.
 
-use super::Mutant;
 use super::matrix::{Cell, Order, UNCHANGED};
+use super::{BY_COUNTS, Mutant};
 use crate::table::table;
 use splatcheck_gpu::hazard::Hazard;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +20,8 @@ pub struct Summary {
     pub luck: Vec<String>,
     /// Right kernels that were accused.
     pub false_alarms: Vec<String>,
+    /// Kernels that nothing but the count of atomics kills: their values agree.
+    pub by_counts: Vec<String>,
     /// Cases to kill of every kernel on every engine that killed it, by the quickest kind of
     /// schedule and class, sorted.
     pub cases_to_kill: Vec<u32>,
@@ -76,6 +78,10 @@ pub fn summary(mutants: &[Mutant], cells: &[Cell]) -> Summary {
             summary.survivors.push(label);
         } else if killed && !cells.iter().any(|cell| reliable(cell)) {
             summary.luck.push(label);
+        }
+        let mut by = cells.iter().flat_map(|cell| cell.caught_by.keys()).peekable();
+        if mutant != UNCHANGED && by.peek().is_some() && by.all(|by| by == BY_COUNTS) {
+            summary.by_counts.push(format!("{mutant} ({kernel} on {engine})"));
         }
         if mutant != UNCHANGED {
             let quickest = cells.iter().filter(|cell| reliable(cell)).filter_map(|c| c.median());
@@ -194,12 +200,13 @@ pub fn conclusion(summary: &Summary) -> String {
     let cases = &summary.cases_to_kill;
     let at = |index: usize| cases.get(index).map_or_else(|| "-".to_owned(), u32::to_string);
     format!(
-        "{} mutants; cases to kill: median {}, most {}\n{}{}{}",
+        "{} mutants; cases to kill: median {}, most {}\n{}{}{}{}",
         summary.mutants,
         at(cases.len() / 2),
         at(cases.len().saturating_sub(1)),
         list("survivors", &summary.survivors),
         list("caught by luck only (fewer than 19 of 20 seeds)", &summary.luck),
+        list("killed by counts alone: their values agree", &summary.by_counts),
         list("false alarms", &summary.false_alarms),
     )
 }

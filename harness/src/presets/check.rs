@@ -39,6 +39,7 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
     }
     let full: Option<&Interface> = levels.get(&Level::Full);
     terms.rules.harmonics_alone = full.is_some_and(|full| !full.has(Tensor::Colors));
+    check.channels_of_harmonics(&file, full)?;
     if levels.is_empty() {
         let advice = "describe a level's arrays, as in [raster]";
         return Err(Problem::new("the preset", "without a level", advice));
@@ -108,6 +109,19 @@ impl Check<'_> {
             Some(given) => {
                 let advice = format!("expected '{word}', or leave it out");
                 Err(self.at(key, given).problem(&quoted(given.get_ref()), advice))
+            }
+        }
+    }
+
+    /// Harmonics have 3 channels: no case is for a kernel that takes them alone and has another number.
+    fn channels_of_harmonics(&self, file: &File, full: Option<&Interface>) -> Result<(), Problem> {
+        let harmonics = |full: &Interface| full.has(Tensor::Sh) || full.has(Tensor::ShDc);
+        let alone = full.is_some_and(|full| harmonics(full) && !full.has(Tensor::Colors));
+        match file.channels.as_ref().filter(|channels| alone && *channels.get_ref() != 3) {
+            None => Ok(()),
+            Some(channels) => {
+                let advice = "level full takes harmonics alone, which have 3: no case would be for the kernel";
+                Err(self.at("channels", channels).problem(&channels.get_ref().to_string(), advice))
             }
         }
     }

@@ -59,6 +59,22 @@ fn every_preset_of_our_own_is_one() {
     assert!(error.contains("a/b.toml: cannot read the file"), "{error}");
 }
 
+/// Harmonics have three channels.
+#[test]
+fn a_preset_that_no_case_can_be_for_is_refused() {
+    let text = r#"[full]
+inputs = [{ name = "sh" }]
+outputs = [{ name = "v_means" }, { name = "v_quats" }, { name = "v_scales" }, { name = "v_opacities" }, { name = "v_sh" }]
+"#;
+    let own = |channels: u32| Preset::parse("own", format!("channels = {channels}\n{text}"));
+    assert!(own(3).is_ok(), "as harmonics have");
+    let said = refused(&format!("channels = 5\n{text}"));
+    assert!(
+        said.starts_with("line 1: channels is 5: level full takes harmonics alone, which have 3"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_users_own_preset_goes_with_its_reproducers() {
     let preset = Preset::parse("own", GOOD.to_owned()).expect("it is right");

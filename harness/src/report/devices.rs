@@ -53,7 +53,7 @@ fn found_row(found: &Found) -> Vec<String> {
 }
 
 fn missing_lines(missing: &Missing) -> String {
-    let Missing { candidate, reason, advice, lost: _ } = missing;
+    let Missing { candidate, reason, advice, lost: _, promised: _ } = missing;
     let advice = advice.iter().map(|advice| format!("    {advice}\n"));
     format!("  {candidate}: {reason}\n{}", advice.collect::<String>())
 }
@@ -85,6 +85,7 @@ mod tests {
             reason: "not installed".into(),
             advice: Some("run tests/setup".into()),
             lost: false,
+            promised: false,
         };
         let text = describe(&Discovery { found: vec![found], missing: vec![missing] });
         let expected = "\

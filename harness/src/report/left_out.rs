@@ -1,9 +1,11 @@
 //! What a report did not judge, and why: all of it, or grouped by reason.
 
-use crate::campaign::EngineReport;
+use crate::campaign::{EngineReport, Limited};
 use crate::engines::Missing;
 use crate::gate::place;
+use crate::words::{count, count_of};
 use splatcheck_gpu::{Reduction, Stage};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Reasons in a short report.
@@ -28,6 +30,8 @@ enum Kind {
     GivenUp,
     /// The engine is there, and died, hung or answered nonsense before it ran anything.
     Lost,
+    /// The command promises it, and no engine runs it.
+    Promised,
     /// Elements without a finite bound.
     Inconclusive,
     /// A limit of the device stood in the way.
@@ -36,8 +40,10 @@ enum Kind {
     NoKernel,
     /// Elements that rounding may leave out.
     NotCompared,
-    /// The machine does not have the engine.
-    Missing,
+    /// No engine can run it, by the reduction's own limit.
+    Beyond,
+    /// The machine does not have the engine, which nobody asked for.
+    NotFound,
 }
 
 impl Kind {
@@ -47,15 +53,19 @@ impl Kind {
             Self::Lost => "LOST",
             Self::Inconclusive => "INCONCLUSIVE",
             Self::NotCompared => "NOT COMPARED",
-            Self::Limited | Self::NoKernel | Self::Missing => "NOT EXERCISED",
+            Self::Promised | Self::Limited | Self::NoKernel => "NOT EXERCISED",
+            Self::Beyond => "NOT IN THE PLAN",
+            Self::NotFound => "NOT FOUND",
         }
     }
 
     /// Whether even a short report says it in full: a verdict hangs on it.
     fn is_always_said(self) -> bool {
         match self {
-            Self::GivenUp | Self::Lost | Self::Inconclusive => true,
-            Self::Limited | Self::NoKernel | Self::NotCompared | Self::Missing => false,
+            Self::GivenUp | Self::Lost | Self::Promised | Self::Inconclusive => true,
+            Self::Limited | Self::NoKernel | Self::NotCompared | Self::Beyond | Self::NotFound => {
+                false
+            }
         }
     }
 }
@@ -65,7 +75,7 @@ pub(super) fn all(reports: &[EngineReport], missing: &[Missing]) -> String {
     let line = |LeftOut { kind, name, why, elements }: LeftOut| {
         let elements = match elements {
             0 => String::new(),
-            elements => format!("{elements} elements: "),
+            elements => format!("{}: ", count(elements, "element")),
         };
         format!("{}: {name}: {elements}{why}\n", kind.heading())
     };
@@ -97,12 +107,12 @@ pub(super) fn grouped(reports: &[EngineReport], missing: &[Missing]) -> String {
         let elements: u64 = group.iter().map(|one| one.elements).sum();
         let subject = match elements {
             0 => listed(&group),
-            elements => format!("{elements} elements"),
+            elements => count(elements, "element"),
         };
         let _ = writeln!(text, "{}: {subject}: {why}", kind.heading());
     }
     if more > 0 {
-        let _ = writeln!(text, "NOT EXERCISED: {more} more, which --verbose lists");
+        let _ = writeln!(text, "{more} more were left out or not found: --verbose lists them");
     }
     text
 }
@@ -119,14 +129,36 @@ fn listed(group: &[LeftOut]) -> String {
 /// All of it, by kind.
 fn list(reports: &[EngineReport], missing: &[Missing]) -> Vec<LeftOut> {
     let mut all: Vec<LeftOut> = reports.iter().flat_map(of_engine).collect();
+    all.extend(beyond(reports));
     all.extend(missing.iter().map(|missing| {
         let advice = missing.advice.as_ref().map(|advice| format!(" ({advice})"));
         let why = format!("{}{}", missing.reason, advice.unwrap_or_default());
-        let kind = if missing.lost { Kind::Lost } else { Kind::Missing };
+        let kind = match (missing.lost, missing.promised) {
+            (true, _) => Kind::Lost,
+            (false, true) => Kind::Promised,
+            (false, false) => Kind::NotFound,
+        };
         LeftOut { kind, name: missing.candidate.clone(), why, elements: 0 }
     }));
     all.sort_by_key(|one| one.kind);
     all
+}
+
+/// What no engine can run, once for all of them: the runs of the engine that has the most.
+fn beyond(reports: &[EngineReport]) -> Vec<LeftOut> {
+    let mut all: BTreeMap<(Stage, Option<Reduction>), &Limited> = BTreeMap::new();
+    for (&key, limited) in reports.iter().flat_map(|report| &report.beyond) {
+        let known = all.entry(key).or_insert(limited);
+        if known.runs < limited.runs {
+            *known = limited;
+        }
+    }
+    let left_out = |((stage, reduction), limited): ((Stage, Option<Reduction>), &Limited)| {
+        let by = reduction.map_or_else(String::new, |reduction| format!(", {reduction}"));
+        let why = format!("{limited}, which no engine can run");
+        LeftOut { kind: Kind::Beyond, name: format!("{}{by}", stage.name), why, elements: 0 }
+    };
+    all.into_iter().map(left_out).collect()
 }
 
 /// What one engine left out.
@@ -150,8 +182,8 @@ fn of_engine(report: &EngineReport) -> Vec<LeftOut> {
     for (key, row) in &report.rows {
         if let Some(element) = &row.tally.without_bound {
             let elements = row.tally.inconclusive;
-            let why =
-                format!("{elements} elements have no finite bound, such as {}", element.place());
+            let have = count_of(elements, "element has", "elements have");
+            let why = format!("{have} no finite bound, such as {}", element.place());
             add(Kind::Inconclusive, at(key), why);
         }
     }

@@ -6,8 +6,9 @@ mod maps;
 pub mod pictures;
 
 use crate::coverage::Coverage;
-use crate::gate::{EngineSummary, FindingSummary, Summary};
-use crate::report::{rows, shell_word};
+use crate::gate::{EngineSummary, FindingSummary, MissingSummary, Summary, place};
+use crate::report::{compared, rows};
+use crate::words::{count, shell_word};
 use charts::ChartError;
 pub use maps::float;
 use maps::ratio;
@@ -56,11 +57,7 @@ impl Page {
         let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
         let body = html! {
             (verdict(summary))
-            @for (engine, pictures) in summary.engines.iter().zip(&self.pictures) {
-                @for (found, picture) in engine.findings.iter().zip(pictures) {
-                    (finding(engine, found, picture))
-                }
-            }
+            @for all in summary.faults() { (self.fault(&all)) }
             h2 { "Engines" }
             (engines(summary))
             h2 { "How near errors come to their bounds" }
@@ -79,7 +76,7 @@ impl Page {
                 div.charts { @for svg in &traffic { (PreEscaped(svg)) } }
             }
             (not_exercised(summary))
-            footer { "splatcheck " (summary.splatcheck) }
+            (provenance(summary))
         };
         let page = html! {
             (DOCTYPE)
@@ -87,13 +84,23 @@ impl Page {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { "splatcheck: " (summary.verdict) }
+                    title { "splatcheck: " (summary.run.named(&summary.verdict)) }
                     style { (PreEscaped(STYLE)) }
                 }
                 body { main { (body) } }
             }
         };
         Ok(page.into_string())
+    }
+
+    /// The first finding of a fault with its picture, and where else the fault shows.
+    fn fault(&self, all: &[(&EngineSummary, &FindingSummary)]) -> Markup {
+        let (engine, first) = all[0];
+        let places = self.summary.engines.iter().zip(&self.pictures);
+        let mut own = places.flat_map(|(engine, pictures)| engine.findings.iter().zip(pictures));
+        let picture = own.find(|(found, _)| std::ptr::eq(*found, first));
+        let picture = picture.map(|(_, picture)| picture);
+        finding(engine, first, picture, &all[1..])
     }
 
     /// A histogram for each engine.
@@ -113,15 +120,19 @@ impl Page {
 fn verdict(summary: &Summary) -> Markup {
     let runs: u64 = summary.engines.iter().map(EngineSummary::runs).sum();
     let rows = summary.engines.iter().flat_map(|engine| &engine.rows);
-    let elements: u64 = rows.map(|row| row.elements).sum();
+    let (elements, zeros) = rows.fold((0_u64, 0_u64), |(elements, zeros), row| {
+        (elements + row.elements, zeros + row.zeros)
+    });
     let engines = summary.engines.len();
     html! {
         header {
             h1 class=(summary.verdict.replace(' ', "-")) { (summary.verdict) }
+            @if !summary.run.subject.is_empty() { p { strong { (summary.run.subject) } } }
             p.soft {
-                (engines) " engine" @if engines != 1 { "s" } ", " (runs) " runs, " (elements)
-                " elements compared"
+                (count(engines, "engine")) ", " (count(runs, "run")) ", " (compared(elements, zeros))
             }
+            @for line in &summary.run.about { p.soft { (line) } }
+            @for what in &summary.not_compared { p { "not compared: " (what) } }
             @if !summary.reasons.is_empty() {
                 ul { @for reason in &summary.reasons { li { strong.disagree { "fails: " } (reason) } } }
             }
@@ -132,8 +143,13 @@ fn verdict(summary: &Summary) -> Markup {
     }
 }
 
-/// What was wrong, what it looks like, where, and how to run it again.
-fn finding(engine: &EngineSummary, finding: &FindingSummary, picture: &Picture) -> Markup {
+/// What was wrong, what it looks like, where, how to run it again, and where else the same fault shows.
+fn finding(
+    engine: &EngineSummary,
+    finding: &FindingSummary,
+    picture: Option<&Picture>,
+    others: &[(&EngineSummary, &FindingSummary)],
+) -> Markup {
     let FindingSummary { stage, reduction, threshold, .. } = finding;
     html! {
         section.finding {
@@ -149,12 +165,25 @@ fn finding(engine: &EngineSummary, finding: &FindingSummary, picture: &Picture) 
             }
             p { (finding.what) }
             p.soft {
-                (finding.runs) " run" @if finding.runs != 1 { "s" } " failed in this way; the smallest case is "
+                (count(finding.runs, "run")) " failed in this way; the smallest case is "
                 (finding.case) ", camera " (finding.camera)
             }
             (outside(finding))
-            (picture.html())
-            pre { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
+            @if let Some(picture) = picture { (picture.html()) }
+            @if !finding.reproducer.is_empty() {
+                pre { code { "splatcheck replay " (shell_word(&finding.reproducer)) } }
+            }
+            @if !others.is_empty() {
+                details {
+                    summary { "The same fault shows in " (others.len()) " more" }
+                    ul { @for (engine, one) in others {
+                        li {
+                            (one.seen(&engine.id))
+                            @if let Some(again) = one.again() { ": " code { (again) } }
+                        }
+                    } }
+                }
+            }
         }
     }
 }
@@ -193,7 +222,7 @@ fn engines(summary: &Summary) -> Markup {
         div.wide {
             table {
                 thead { tr {
-                    @for head in ["engine", "device", "lanes", "runs", "agree", "disagree", "inconclusive", "not exercised", "worst error / bound"] {
+                    @for head in ["engine", "device", "lanes", "runs", "agree", "disagree", "inconclusive", "not exercised", "error / bound: 99 %", "worst"] {
                         th { (head) }
                     }
                 } }
@@ -210,6 +239,7 @@ fn engines(summary: &Summary) -> Markup {
                             @for verdict in ["agree", "disagree", "inconclusive", "not exercised"] {
                                 td { (count(verdict)) }
                             }
+                            td { (engine.p99.map_or_else(|| "-".to_owned(), ratio)) }
                             td { (maps::worst_of(engine).map_or_else(|| "-".to_owned(), ratio)) }
                         }
                     }
@@ -222,25 +252,52 @@ fn engines(summary: &Summary) -> Markup {
     }
 }
 
+/// An engine that is not there.
+fn absent(missing: &MissingSummary) -> String {
+    let advice = missing.advice.as_ref().map_or_else(String::new, |words| format!(" ({words})"));
+    format!("{}: {}{advice}", missing.candidate, missing.reason)
+}
+
 /// What was not judged, and why.
 fn not_exercised(summary: &Summary) -> Markup {
-    let limited = || summary.engines.iter().flat_map(|e| e.limited.iter().map(move |one| (e, one)));
-    let given_up = || summary.engines.iter().filter_map(|e| Some((&e.id, e.given_up.as_ref()?)));
+    let mut lines: Vec<String> = Vec::new();
+    for engine in &summary.engines {
+        let id = &engine.id;
+        lines.extend(engine.given_up.iter().map(|why| format!("{id} was given up: {why}")));
+        lines.extend(engine.limited.iter().map(|one| {
+            let place = place(id, &one.stage, &one.reduction);
+            format!("{place}: {}: {}", count(one.runs, "run"), one.reason)
+        }));
+        lines.extend(
+            engine
+                .unsupported
+                .iter()
+                .map(|one| format!("{}: {}", place(id, &one.stage, &one.reduction), one.reason)),
+        );
+    }
+    let missing = |asked| summary.missing.iter().filter(move |missing| missing.asked == asked);
+    lines.extend(missing(true).map(absent));
+    let notes = summary.not_exercised.iter().chain(&summary.run.not_judged);
+    lines.extend(notes.map(|line| line.trim_start_matches("NOT EXERCISED: ").to_owned()));
+    let others: Vec<_> = missing(false).map(absent).collect();
     html! {
-        @if !summary.missing.is_empty() || limited().count() + given_up().count() > 0 {
-            h2 { "Not exercised" }
-            ul {
-                @for (id, why) in given_up() { li { strong { (id) " was given up: " } (why) } }
-                @for (engine, one) in limited() {
-                    li { (engine.id) ": " (one.stage) ", " (one.reduction) ": " (one.runs) " runs: " (one.reason) }
-                }
-                @for missing in &summary.missing {
-                    li {
-                        (missing.candidate) ": " (missing.reason)
-                        @if let Some(advice) = &missing.advice { " (" (advice) ")" }
-                    }
-                }
+        @for (title, lines) in [("Not exercised", lines), ("Not found", others)] {
+            @if !lines.is_empty() {
+                h2 { (title) }
+                ul { @for line in lines { li { (line) } } }
             }
+        }
+    }
+}
+
+/// What was judged, with which options, by which version, when.
+fn provenance(summary: &Summary) -> Markup {
+    html! {
+        h2 { "What was judged" }
+        div.wide {
+            table.facts { tbody {
+                @for (name, value) in summary.facts() { tr { th { (name) } td { (value) } } }
+            } }
         }
     }
 }

@@ -10,18 +10,21 @@ use std::time::Duration;
 /// it was measured, its time.
 pub(super) fn engines(reports: &[EngineReport]) -> String {
     let timed = reports.iter().any(|report| report.busy > Duration::ZERO);
-    let mut head = vec!["engine", "runs", "disagree", "inconclusive", "worst error / bound"];
+    let mut head = vec!["engine", "runs", "disagree", "inconclusive"];
+    head.extend(["error / bound: 99 %", "worst"]);
     head.extend(timed.then_some("time"));
     let mut rows = vec![head.into_iter().map(str::to_owned).collect()];
     for report in reports {
         let count = |verdict| -> u64 { report.rows.values().map(|row| row.count(verdict)).sum() };
         let largest = report.rows.values().filter_map(Row::largest).reduce(f64::max);
+        let ratio = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_owned(), ratio_text);
         let mut cells = vec![
             report.id.clone(),
             report.runs().to_string(),
             count(Verdict::Disagree).to_string(),
             count(Verdict::Inconclusive).to_string(),
-            largest.map_or_else(|| "-".to_owned(), ratio_text),
+            ratio(report.sharpness().quantile(0.99)),
+            ratio(largest),
         ];
         cells.extend(timed.then(|| format!("{:.1} s", report.busy.as_secs_f64())));
         rows.push(cells);

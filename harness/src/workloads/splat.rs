@@ -11,6 +11,7 @@ mod diagnosis;
 mod drawing;
 pub mod expectation;
 pub mod files;
+mod fitted;
 pub mod floor;
 pub mod formulated;
 pub mod generators;
@@ -27,6 +28,7 @@ mod space;
 pub mod stage;
 pub mod whole;
 
-pub use drawing::{ColorForms, Splat, has_channels, splat_case};
+pub use drawing::{ColorForms, Splat, has_channels, has_gaussians, splat_case};
+pub use fitted::fitted;
 pub use judged::takes_all_cameras;
 pub(crate) use scene_arrays::{scene_arrays, scene_symbols};

@@ -39,6 +39,8 @@ pub struct Expectation {
     pub invocation: Option<Invocation>,
     /// What must come of it.
     pub outcome: Outcome,
+    /// The kind of misuse beside which a launch that goes well lies.
+    pub legal: Option<String>,
 }
 
 /// What must come of a launch or a file.
@@ -81,6 +83,8 @@ pub enum Argument {
     Number(u64),
     /// A buffer that holds these words.
     Buffer(Vec<u32>),
+    /// The same of an input, which a kernel must not write.
+    Input(Vec<u32>),
     /// The buffer that the expectation is about: with these words, or never written.
     Out(Option<Vec<u32>>),
 }
@@ -92,15 +96,18 @@ pub(crate) fn parse_file(source: &str) -> Result<Vec<Expectation>, ExpectationEr
     for (line, text) in (1..).zip(source.lines()) {
         let parsed = parse_line(text, &mut shape);
         let parsed = parsed.map_err(|kind| ExpectationError { line, kind })?;
-        if let Some((invocation, outcome)) = parsed {
-            all.push(Expectation { line, invocation, outcome });
+        if let Some((invocation, outcome, legal)) = parsed {
+            all.push(Expectation { line, invocation, outcome, legal });
         }
     }
     Ok(all)
 }
 
+/// The fields of an [`Expectation`] that a line gives.
+type Fields = (Option<Invocation>, Outcome, Option<String>);
+
 /// What a line expects, if anything; `shape` is that of the launches from here on.
-fn parse_line(text: &str, shape: &mut (u32, u32)) -> Parsed<Option<(Option<Invocation>, Outcome)>> {
+fn parse_line(text: &str, shape: &mut (u32, u32)) -> Parsed<Option<Fields>> {
     if let Some(launch) = text.strip_prefix("// launch: ") {
         let sizes = launch.split_once(" x ").and_then(|(blocks, threads)| {
             Some((blocks.trim().parse().ok()?, threads.trim().parse().ok()?))
@@ -108,11 +115,14 @@ fn parse_line(text: &str, shape: &mut (u32, u32)) -> Parsed<Option<(Option<Invoc
         *shape = sizes.ok_or_else(|| ExpectationErrorKind::Launch(launch.to_owned()))?;
         return Ok(None);
     }
-    if let Some(run) = text.strip_prefix("// run: ") {
+    let legal = text.strip_prefix("// legal: ").and_then(|text| text.split_once(": "));
+    let run = text.strip_prefix("// run: ").or(legal.map(|(_, run)| run));
+    if let Some(run) = run {
         let parts = run.split_once(" == ");
         let (call, words) = parts.ok_or_else(|| ExpectationErrorKind::Run(run.to_owned()))?;
         let outcome = Outcome::Words(parse_words(words)?);
-        return Ok(Some((Some(parse_call(call, *shape)?), outcome)));
+        let legal = legal.map(|(kind, _)| kind.to_owned());
+        return Ok(Some((Some(parse_call(call, *shape)?), outcome, legal)));
     }
     let Some(error) = text.strip_prefix("// error: ") else { return Ok(None) };
     let (invocation, texts) = match error.split_once("): ") {
@@ -122,7 +132,7 @@ fn parse_line(text: &str, shape: &mut (u32, u32)) -> Parsed<Option<(Option<Invoc
         Some(_) | None => (None, error),
     };
     let texts = texts.split(" | ").map(|text| text.trim().to_owned()).collect();
-    Ok(Some((invocation, Outcome::Error(texts))))
+    Ok(Some((invocation, Outcome::Error(texts), None)))
 }
 
 fn parse_call(call: &str, (blocks, threads): (u32, u32)) -> Parsed<Invocation> {
@@ -135,6 +145,8 @@ fn parse_call(call: &str, (blocks, threads): (u32, u32)) -> Parsed<Invocation> {
             Argument::Out(None)
         } else if let Some(words) = argument.strip_prefix("out[") {
             Argument::Out(Some(parse_words(&format!("[{words}"))?))
+        } else if let Some(words) = argument.strip_prefix("in[") {
+            Argument::Input(parse_words(&format!("[{words}"))?)
         } else if argument.starts_with('[') {
             Argument::Buffer(parse_words(argument)?)
         } else {
@@ -182,9 +194,11 @@ mod tests {
     #[test]
     fn lines_are_read_with_the_launch_above_them() {
         let source = "// launch: 2 x 3\n// run: k(out[1], 0x1p+1, [2 * 2, -1]) == [7, nan]\nret;\n\
-            // error: k(out): first | other\n// error: PTX line 1: no\n";
+            // error: k(out): first | other\n// error: PTX line 1: no\n// legal: race: k(in[4]) == 1\n";
         let all = parse_file(source).expect("it is in the format");
-        let [run, fault, refused] = all.as_slice() else { panic!("three lines, not {all:?}") };
+        let [run, fault, refused, legal] = all.as_slice() else {
+            panic!("four lines, not {all:?}")
+        };
         let call = run.invocation.as_ref().expect("a launch");
         assert_eq!((call.kernel.as_str(), call.blocks, call.threads), ("k", 2, 3), "{call:?}");
         assert!(matches!(&call.arguments[0], Argument::Out(Some(words)) if words == &[1]), "out");
@@ -196,6 +210,13 @@ mod tests {
         assert!(texts(&fault.outcome, &["first", "other"]) && fault.line == 4, "{fault:?}");
         assert!(texts(&refused.outcome, &["PTX line 1: no"]), "{refused:?}");
         assert!(refused.invocation.is_none(), "the file is at fault, no launch");
+        assert_eq!(
+            (legal.legal.as_deref(), run.legal.as_deref()),
+            (Some("race"), None),
+            "{legal:?}"
+        );
+        let call = legal.invocation.as_ref().expect("a launch");
+        assert!(matches!(&call.arguments[0], Argument::Input(words) if words == &[4]), "input");
     }
 
     #[test]

@@ -9,8 +9,12 @@
 //! Lines of a file that begin with `// ` and one of these words say what is expected:
 //! - `launch: BLOCKS x THREADS` for the lines that follow; 1 x 1 at first.
 //! - `run: kernel(arguments) == expected`, where an argument is a number, `[numbers]` for a buffer
-//!   that holds them, `out` for a buffer never written, or `out[numbers]`; expected are the words
+//!   that holds them, `in[numbers]` for one that is an input, `out` for a buffer never written, or
+//!   `out[numbers]`; expected are the words
 //!   that `out` holds at the end, as one number or `[numbers]`. `number * count` repeats.
+//! - `legal: kind: kernel(arguments) == expected`, the same of a kernel that lies beside a kind of misuse
+//!   (by its name, [`FaultKind::NAMES`](../splatcheck_emulator/enum.FaultKind.html)) and is none: every kind
+//!   has one.
 //! - `error: kernel(arguments): text | other text`, the kernel is misused: the first text must be
 //!   in the fault under the lockstep schedule, one of the texts under every other schedule. The
 //!   text `no fault` stands for a run that goes well, because a schedule may hide the misuse.

@@ -46,6 +46,30 @@ def encode(arrays: dict[str, np.ndarray], metadata: dict[str, str] | None = None
     return len(text).to_bytes(8, "little") + text + b"".join(parts)
 
 
+def scalar(name: str, value: Any, *, whole: bool = False) -> Any:
+    """A number that was read from a file, as ``float``, or ``int`` where it must be whole.
+
+    Raises:
+        ValueError: it is none.
+    """
+    expected = "a whole number" if whole else "a number"
+    try:
+        number = np.asarray(value)
+        fits = number.size == 1 and number.dtype.kind in "biuf" and not np.isnan(number).any()
+        if fits and not (whole and (np.isinf(number).any() or (number != np.floor(number)).any())):
+            return int(number.item()) if whole else float(number.item())
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} is {short(value)}: expected {expected}")
+
+
+def short(value: Any, most: int = 200) -> str:
+    """A value in one line of so many characters, without what a terminal would obey."""
+    text = " ".join(str(value).split())
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: most + 1])
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def to_numpy(name: str, value: Any) -> np.ndarray:
     """An array of any library as one of numpy: by DLPack, then by ``__array__``.
 

@@ -12,6 +12,9 @@ import numpy as np
 from . import _arrays
 from ._native import MODELS, NativeCase, Source
 
+#: The cases that come with splatcheck, in the place of a folder of yours.
+OWN_CORPUS = "built-in"
+
 #: The parts of the way that a kernel may do: see :class:`Case`.
 LEVELS = ("raster", "project", "project-backward", "full")
 
@@ -74,12 +77,13 @@ class Case:
 
     @property
     def not_for(self) -> str | None:
-        """Why the case is not for the preset's kernel, in words that follow "cases"; ``None`` where it is.
+        """Why nothing is judged by the case, in words that follow "cases"; ``None`` where something is.
 
-        It has another number of channels than the kernel is for, or is there to try a constant that is built
-        into the kernel otherwise.
+        One from a file may have another number of channels than the preset's kernel is for, another value of
+        a constant that is built into the kernel, or no Gaussian, so that there is no number to compare. What is
+        drawn is drawn for the kernel.
         """
-        return self._native.not_for
+        return self._native.not_for or ("without a number to compare" if self._native.empty else None)
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
@@ -113,7 +117,7 @@ class Case:
         """The same in another expression, where one is named, with what a kernel reads there."""
         if formulation is None and extra_roundings is None:
             return self
-        return Case(self._native.judged_in(formulation, extra_roundings))
+        return Case(self._native.judged_in(formulation, expect_roundings(extra_roundings)))
 
     @cached_property
     def _bytes(self) -> bytes:
@@ -150,16 +154,31 @@ def _number(text: str, is_float: bool) -> Any:
 class Cases(Sequence[Case]):
     """Cases as a sequence: each is drawn when it is asked for, a function of the options and its number.
 
-    With a preset some are not for its kernels (:attr:`Case.not_for`): to iterate leaves them out.
+    Those of a corpus come first. By some of them nothing is judged (:attr:`Case.not_for`): to iterate leaves
+    these out.
     """
 
-    def __init__(self, source: Source, corpus: list[NativeCase], count: int) -> None:
+    def __init__(self, source: Source, corpus: list[NativeCase], count: int, *, own: bool = False) -> None:
         self._source = source
         self._corpus = corpus
         self._count = count
+        self._own = own
 
     def __len__(self) -> int:
         return len(self._corpus) + self._count
+
+    @property
+    def _asked(self) -> int:
+        """How many cases whoever made this asked to be judged: of splatcheck's own corpus those that can be, of
+        another one all that have a number to compare."""
+        left_out = [case for case in self._corpus if case.empty or (self._own and case.not_for is not None)]
+        return len(self) - len(left_out)
+
+    @property
+    def _judged(self) -> list[int]:
+        """The numbers of the cases by which something is judged."""
+        filed = [number for number, _ in enumerate(self._corpus) if self[number].not_for is None]
+        return filed + list(range(len(self._corpus), len(self)))
 
     @overload
     def __getitem__(self, index: int) -> Case: ...
@@ -172,7 +191,8 @@ class Cases(Sequence[Case]):
         if not 0 <= number < len(self):
             raise IndexError(f"there is no case {index}: there are {len(self)}")
         if number < len(self._corpus):
-            return Case(self._corpus[number])
+            # A case of its own, so that what was computed for it is not kept.
+            return Case(self._corpus[number].judged_in(None, None))
         return Case(self._source.drawn(number - len(self._corpus)))
 
     def __iter__(self) -> Iterator[Case]:
@@ -206,15 +226,17 @@ def cases(
     Args:
         level: what the kernel does: ``raster``, ``project``, ``project-backward`` or ``full``; ``raster``, or
             the only one of the preset, where it is None.
-        count: how many are drawn. A case is a function of seed and number, on every machine.
+        count: how many are drawn. A case is a function of seed and number, on every machine. Each is for the
+            preset's kernel (with its constants, channels and form of colours), and has a number to compare.
         seed: of the cases that are drawn.
         generator: draw from this generator (``lanes``, ``finish``, ``cameras``, ...), or from these in
             turn; as ``splatcheck check`` draws where it is None.
-        corpus: a folder of case files, which come first, each with all its cameras.
+        corpus: a folder of case files, which come first, each with all its cameras; ``built-in`` for those
+            that come with splatcheck.
         convention: ``inria`` or ``gsplat`` where a case does not say; both by turns where it is None.
         preset: the project whose kernel it is (``gsplat-1.5``, ``gsplat-main``, ``inria``, ``fastgs``,
             ``brush``, or the path of your own, ``.toml``): arrays have its names and layouts, and cases the
-            constants that are built into it. Some cases are not for it: :attr:`Case.not_for`.
+            constants that are built into it. Some of a corpus are not for it: :attr:`Case.not_for`.
         formulation: the expression of alpha's gradient (``3dgs``, ``gsplat-1.5``, ``gsplat-main``,
             ``brush``, ``fastgs``, ``taichi``, ``slang``), which decides what a kernel reads; the preset's
             where it is None. Not ``any``: a case holds what is read in one of them; :func:`check` and
@@ -245,15 +267,26 @@ def draw(
         if value >= 1 << 64:
             raise ValueError(f"{name} is {value!r}: expected a number below 2**64")
     named = [generator] if isinstance(generator, str) else list(generator or [])
-    source = Source(kernel, expression, (seed, named), convention)
-    folder = [] if corpus is None else source.corpus(os.fspath(corpus))
-    return Cases(source, folder, count)
+    formulation, extra_roundings = expression
+    source = Source(kernel, (formulation, expect_roundings(extra_roundings)), (seed, named), convention)
+    if corpus is None:
+        return Cases(source, [], int(count))
+    own = corpus == OWN_CORPUS
+    folder = source.corpus(source.own_corpus() if own else os.fspath(corpus))
+    return Cases(source, folder, int(count), own=own)
 
 
 def expect_case(case: object) -> None:
     """Raises a TypeError for what is no case."""
     if not isinstance(case, Case):
         raise TypeError(f"case is of type {type(case).__name__}: expected one of splatcheck.cases()")
+
+
+def expect_roundings(extra: int | None) -> int | None:
+    """A number of extra roundings; a ValueError where it is none."""
+    if extra is None or (isinstance(extra, int | np.integer) and 0 <= extra < 1 << 32):
+        return None if extra is None else int(extra)
+    raise ValueError(f"extra_roundings is {extra!r}: expected a whole number, 0 to 64")
 
 
 def expect_model(model: str | None, preset: str | None = None) -> str:

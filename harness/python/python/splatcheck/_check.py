@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ._cases import Case, Cases, draw, expect_model
+from ._cases import OWN_CORPUS, Case, Cases, draw, expect_model
 from ._judging import checked, diagnose, judge, message
 from ._layouts import CONTIGUOUS, LAYOUTS, lay_out
 from ._native import Judged
@@ -17,6 +17,8 @@ from ._native import Judged
 #: What :func:`check` calls: see there.
 Kernel = Callable[..., Mapping[str, Any]]
 
+#: What a kernel raises that is its failure: it may not end the process that judges it.
+_FAILURES = (Exception, SystemExit, GeneratorExit)
 #: Findings that are shown, with a diagnosis of each.
 _SHOWN = 3
 #: Findings after which no more cases are run: more of the same say nothing new.
@@ -51,8 +53,12 @@ class Result:
     """The level of the cases."""
     model: str
     """The arithmetic that the kernel promised."""
+    asked: int = 0
+    """Cases that were asked for: ``count`` and those of the corpus."""
     cases: int = 0
     """Cases that the kernel was called with."""
+    judged: int = 0
+    """Cases of which an element was compared."""
     elements: int = 0
     """Elements of outputs that were compared."""
     disagree: int = 0
@@ -70,12 +76,13 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """``agree``, ``disagree``, ``inconclusive`` or ``not exercised``."""
+        """``agree``, ``disagree``, ``inconclusive`` or ``not exercised``: fewer than half of the cases that
+        were asked for were judged, or none."""
         if self.findings:
             return "disagree"
-        if self.inconclusive:
-            return "inconclusive"
-        return "agree" if self.elements else "not exercised"
+        if not self.elements or 2 * self.judged < self.asked:
+            return "not exercised"
+        return "inconclusive" if self.inconclusive else "agree"
 
     def __bool__(self) -> bool:
         return self.verdict in ("agree", "inconclusive")
@@ -95,23 +102,33 @@ class Result:
         lines = [self._headline()]
         lines += [str(finding) for finding in self.findings[:_SHOWN]]
         if len(self.findings) > _SHOWN:
-            lines.append(f"... and {len(self.findings) - _SHOWN} more findings")
+            lines.append(f"... and {_counted(len(self.findings) - _SHOWN, 'more finding')}")
         return "\n".join(lines + [f"Note: {note}" for note in self.notes])
 
     def _headline(self) -> str:
         subject = f"level {self.level}, model {self.model}"
+        few = self.judged < self.asked
+        cases = f"{self.judged} of the {_counted(self.asked, 'case')} asked for"
         match self.verdict:
             case "agree":
+                judged = cases if few else _counted(self.judged, "case")
                 ratio = f"largest error / bound {self.largest_ratio:.3g}"
-                return f"agree: {self.cases} cases, {self.elements} elements, {ratio} ({subject})"
+                return f"agree: {judged}, {_counted(self.elements, 'element')}, {ratio} ({subject})"
             case "inconclusive":
-                what = f"{self.inconclusive} of {self.elements} elements have no finite bound"
-                return f"inconclusive: {what}, all others agree ({subject})"
+                what = f"{self.inconclusive} of {_counted(self.elements, 'element')} without a finite bound"
+                judged = f", in {cases}" if few else ""
+                return f"inconclusive: {what}, all others agree{judged} ({subject})"
             case "disagree":
                 bad = len(self.findings)
-                return f"disagree: the kernel is wrong in {bad} of {self.cases} cases ({subject})"
+                return f"disagree: the kernel is wrong in {bad} of {_counted(self.cases, 'case')} ({subject})"
             case _:
-                return f"not exercised: no element was compared ({subject})"
+                what = f"too few were judged, {cases}" if self.elements else "no element was compared"
+                return f"not exercised: {what} ({subject})"
+
+
+def _counted(count: int, one: str) -> str:
+    """A number of things, as ``1 case`` and ``2 cases``."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
 
 def check(
@@ -126,7 +143,7 @@ def check(
     extra_roundings: int | None = None,
     convention: str | None = None,
     generator: str | Sequence[str] | None = None,
-    corpus: str | os.PathLike[str] | None = None,
+    corpus: str | os.PathLike[str] | None = OWN_CORPUS,
     layouts: bool = True,
 ) -> Result:
     """Calls a kernel with cases and judges what it returns.
@@ -142,8 +159,9 @@ def check(
             where its parameters have such names, by keyword: ``fn(means2d, conics, width, ...)`` (all
             inputs and numbers where it has ``**kwargs``). It returns a dict of arrays with the level's
             outputs: see :class:`Case`. What it may return is in :func:`assert_gradients`.
-        level, count, seed, preset, convention, generator, corpus: see :func:`cases`. Cases that are not for
-            the preset's kernel are counted in the notes.
+        level, count, seed, preset, convention, generator, corpus: see :func:`cases`. ``count`` cases are drawn
+            and judged, beside those that come with splatcheck (``corpus=None`` leaves these out, a folder
+            takes their place). What of a corpus is not for the preset's kernel is counted in the notes.
         formulation: see :func:`cases`; or ``any``, the first that all results agree under. Where the kernel
             disagrees, the notes say under which others it agrees, at level raster; one that raises is tried
             where it gets what it may lack (``checkpoints``, under ``fastgs``).
@@ -152,7 +170,8 @@ def check(
 
     Returns:
         the verdict, with a finding for each case on which the kernel is wrong, raised, returned something
-        else, or changed its inputs. After 20 findings no more cases are run.
+        else, or changed its inputs. After 20 findings no more cases are run. A kernel that ends the
+        process (``SystemExit``) raised; ``KeyboardInterrupt`` is yours, and passes.
 
     Raises:
         ValueError: an option cannot be followed.
@@ -199,17 +218,22 @@ class _Kernel:
 
 def _all(kernel: _Kernel, drawn: Cases) -> Result:
     """Calls the kernel with all cases."""
-    result = Result(drawn.level, kernel.model)
+    result = Result(drawn.level, kernel.model, drawn._asked)
     left_out: Counter[str] = Counter()
     first = None
-    for number, case in enumerate(drawn[index]._judged_in(*kernel.expression) for index in range(len(drawn))):
-        if case.not_for is not None:
-            left_out[case.not_for] += 1
+    for index in range(len(drawn)):
+        case = drawn[index]._judged_in(*kernel.expression)
+        why = case._native.not_for
+        if why is not None:
+            left_out[why] += 1
             continue
-        first = first or case
-        layout = LAYOUTS[number % len(LAYOUTS)] if kernel.layouts else CONTIGUOUS
+        layout = LAYOUTS[result.cases % len(LAYOUTS)] if kernel.layouts else CONTIGUOUS
         found = _one(kernel, case, layout, result)
-        result.cases += 1
+        if found is not None and not case._native.has_gaussians and isinstance(found.error, Exception):
+            found = _without_gaussians(found, result)
+        if found is not None or not case._native.empty:
+            first = first or case
+            result.cases += 1
         if found is not None:
             result.findings.append(found)
         if len(result.findings) == _ENOUGH:
@@ -218,7 +242,8 @@ def _all(kernel: _Kernel, drawn: Cases) -> Result:
     else:
         if first is not None:
             _again(kernel, first, result)
-    result.notes += [f"NOT EXERCISED: {number} cases {why}" for why, number in sorted(left_out.items())]
+    notes = (f"NOT EXERCISED: {_counted(number, 'case')} {why}" for why, number in sorted(left_out.items()))
+    result.notes += notes
     return result
 
 
@@ -247,8 +272,8 @@ def _others(
     if not result.findings or any(one.kind not in explained for one in result.findings):
         return []
     differ = all(one.outputs is not None for one in result.findings)
-    if not differ and result.elements:
-        # What is not given is missed every time.
+    if not differ and (result.elements or any(one.kind != "raised" for one in result.findings)):
+        # What is not given is missed every time, and whoever misses it raises.
         return []
     tried: list[_Tried] = []
     groups = result.findings[0].case._native.formulations()
@@ -298,12 +323,22 @@ def _one(kernel: _Kernel, case: Case, layout: str, result: Result) -> Finding | 
             words = f"right with contiguous inputs, wrong with inputs {layout}: {found.message}"
             found = Finding(case, "layout", words, found.error)
     if judged is not None:
+        result.judged += judged.elements > 0
         result.elements += judged.elements
         result.disagree += judged.disagree
         result.inconclusive += judged.inconclusive
         result.not_compared += judged.not_compared
         result.largest_ratio = max(result.largest_ratio, judged.largest_ratio)
     return found
+
+
+def _without_gaussians(found: Finding, result: Result) -> Finding | None:
+    """What is wrong in a scene without Gaussians: automatic differentiation may have no gradient to give there,
+    and raises, which is a note."""
+    if found.kind != "raised":
+        return found
+    _note(result, f"the kernel raises {type(found.error).__name__} where there is no Gaussian: not judged")
+    return None
 
 
 def _note(result: Result, note: str) -> None:
@@ -319,7 +354,7 @@ def _run(
     before = {name: memory.tobytes() for name, (_, memory) in laid.items()}
     try:
         actual = _called(kernel, case, {name: array for name, (array, _) in laid.items()})
-    except Exception as error:
+    except _FAILURES as error:
         kind = type(error).__name__
         return None, Finding(case, "raised", f"the kernel raised {kind}: {error}", error)
     for name, (_, memory) in laid.items():
@@ -353,7 +388,7 @@ def _diagnosed(kernel: _Kernel, case: Case, outputs: dict[str, Any]) -> list[str
     try:
         again = _called(kernel, case, case._fresh())
         found = diagnose(again, case, kernel.model, outputs)
-    except Exception:
+    except _FAILURES:
         # What the kernel does then is no finding of this call.
         found = []
     return found or diagnose(outputs, case, kernel.model)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from . import _arrays, _snapshot
 from ._native import Source
-from ._torch_file import TorchFileError, load
+from ._torch_file import TorchFileError, expect_small, load
 
 #: What a case has, with its number of dimensions (harness/src/workloads/splat/files/case_file.rs).
 _TENSORS = {
@@ -41,6 +42,8 @@ _ONLY = {
     "covars": (None, "has quats and scales"),
     "distributed": (False, "is on one device"),
 }
+#: Numbers of a loss that is drawn here: more would be no case.
+_LARGEST_LOSS = 1 << 26
 #: Those that change nothing of it.
 _NOTHING = ("packed", "sparse_grad", "absgrad", "channel_chunk", "segmented")
 
@@ -72,26 +75,51 @@ def import_case(
         ValueError: the file cannot be a case; the message names what is wrong.
         OSError: a file cannot be read or written.
     """
-    arrays, metadata = _read(os.fspath(path), forward)
-    if convention is not None:
-        metadata["convention"] = convention
-    return _write(Path(path), Path(out), _checked(arrays), metadata)
+    name = os.fspath(path)
+    try:
+        # What numbers of a file come to is said below, in words.
+        with np.errstate(all="ignore"):
+            arrays, metadata = _read(name, forward)
+            if convention is not None:
+                metadata["convention"] = convention
+            return _write(Path(path), Path(out), _checked(arrays), metadata)
+    except ValueError as error:
+        raise ValueError(f"{_arrays.short(name)}: {_arrays.short(error, 2000)}") from error
+    except MemoryError as error:
+        raise ValueError(f"{_arrays.short(name)}: there is not enough memory for what it holds") from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        # Whatever the readers of zip, .npy and pickle say of a damaged file.
+        what = f"{type(error).__name__}: {_arrays.short(error)}"
+        raise ValueError(f"{_arrays.short(name)}: it cannot be read ({what})") from error
 
 
-def _read(path: str, forward: Any) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def _read(path: str, forward: Any) -> tuple[dict[str, Any], dict[str, str]]:
     if path.endswith(".npz"):
+        with zipfile.ZipFile(path) as archive:
+            expect_small(archive, path)
         with np.load(path, allow_pickle=False) as file:
             values = {name: file[name] for name in file.files}
         return _of_call({name: array[()] if array.ndim == 0 else array for name, array in values.items()})
+    saved = load(path)
+    if isinstance(saved, Mapping):
+        return _of_call(dict(saved))
+    if isinstance(saved, Sequence) and not isinstance(saved, str):
+        return _snapshot.read(saved, None if forward is None else _forward(os.fspath(forward)))
+    kind = type(saved).__name__
+    raise ValueError(f"it holds something of type {kind}: expected a snapshot's tuple or a dictionary")
+
+
+def _forward(path: str) -> Sequence[Any]:
+    """The snapshot of the forward pass."""
     try:
         saved = load(path)
-        if isinstance(saved, Mapping):
-            return _of_call(dict(saved))
-        if isinstance(saved, Sequence) and not isinstance(saved, str):
-            return _snapshot.read(saved, None if forward is None else load(os.fspath(forward)))
     except TorchFileError as error:
-        raise ValueError(f"{path}: {error}") from error
-    raise ValueError(f"{path} holds a {type(saved).__name__}: expected a snapshot's tuple or a dictionary")
+        raise ValueError(f"--forward {path}: {error}") from error
+    if isinstance(saved, Sequence) and not isinstance(saved, str):
+        return saved
+    raise ValueError(f"--forward {path}: it holds something of type {type(saved).__name__}: expected a tuple")
 
 
 def _of_call(call: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
@@ -100,37 +128,44 @@ def _of_call(call: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, str
     for name in ("width", "height"):
         if name not in call:
             raise ValueError(f"'{name}' is missing: save it beside the arrays")
-        metadata[name] = str(int(call.pop(name)))
+        metadata[name] = str(_arrays.scalar(name, call.pop(name), whole=True))
     if isinstance(call.get("convention"), str):
         metadata["convention"] = call.pop("convention")
     for name, (field, usual) in _FIELDS.items():
-        value = float(call.pop(name, usual))
+        value = _arrays.scalar(name, call.pop(name, usual))
         if value != usual:
             metadata[field] = repr(float(np.float32(value)))
     if str(call.pop("rasterize_mode", "classic")) == "antialiased":
         metadata["antialiased"] = "true"
     for name, (only, words) in _ONLY.items():
         value = call.pop(name, only)
-        if value is not None and value != only:
-            raise ValueError(f"{name} is {value!r}: a case {words}")
+        if value is not None and (np.size(value) != 1 or value != only):
+            raise ValueError(f"{name} is {_arrays.short(value)}: a case {words}")
     for name in _NOTHING:
         call.pop(name, None)
     degree = call.pop("sh_degree", None)
-    if degree is not None and "colors" in call:
-        call["sh"] = np.asarray(call.pop("colors"))[:, : (int(degree) + 1) ** 2]
+    if degree is not None and call.get("colors") is not None:
+        coefficients = (_arrays.scalar("sh_degree", degree, whole=True) + 1) ** 2
+        colors = np.asarray(call.pop("colors"))
+        if colors.ndim != 3:
+            raise ValueError(f"'colors' has shape {list(colors.shape)}: with sh_degree expected [N, K, 3]")
+        call["sh"] = colors[:, :coefficients]
     arrays = {name: value for name, value in call.items() if value is not None}
-    unknown = sorted(set(arrays) - set(_TENSORS))
+    unknown = sorted(str(name) for name in set(arrays) - set(_TENSORS))
     if unknown:
-        raise ValueError(f"'{unknown[0]}' is no argument of gsplat.rasterization and no array of a case: "
+        raise ValueError(f"'{_arrays.short(unknown[0])}' is no argument of gsplat.rasterization and no array of a case: "
                          f"expected {', '.join(_TENSORS)}")
-    return _with_loss(arrays, metadata), metadata
+    return _with_loss(_checked(arrays), metadata), metadata
 
 
-def _with_loss(arrays: dict[str, Any], metadata: dict[str, str]) -> dict[str, Any]:
+def _with_loss(arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> dict[str, np.ndarray]:
     """With a loss where there is none: numbers between -1 and 1, the same for every file of that size."""
-    if "v_render_colors" not in arrays and "viewmats" in arrays and ("colors" in arrays or "sh" in arrays):
-        cameras, channels = len(arrays["viewmats"]), np.shape(arrays.get("colors", arrays.get("sh")))[-1]
+    if "v_render_colors" not in arrays:
+        cameras, channels = len(arrays["viewmats"]), arrays.get("colors", arrays.get("sh")).shape[-1]
         image = (cameras, int(metadata["height"]), int(metadata["width"]))
+        if min(image) < 0 or math.prod(image) * (channels + 1) > _LARGEST_LOSS:
+            size = f"{cameras} images of {image[2]}x{image[1]} pixels"
+            raise ValueError(f"{size} are no case: give v_render_colors, or other sizes")
         draw = np.random.default_rng(0)
         arrays["v_render_colors"] = draw.uniform(-1, 1, (*image, channels)).astype(np.float32)
         if "v_render_alphas" not in arrays:
@@ -155,6 +190,9 @@ def _checked(arrays: dict[str, Any]) -> dict[str, np.ndarray]:
             raise ValueError(f"'{name}' has shape {list(array.shape)}: expected {dimensions} dimensions, "
                              "without those of a batch")
         checked[name] = np.ascontiguousarray(array, dtype="<f4")
+        lost = np.isfinite(array) & ~np.isfinite(checked[name])
+        if lost.any():
+            raise ValueError(f"'{name}' has {array[lost][0]:g}: float32 does not hold it")
     return checked
 
 
@@ -167,7 +205,11 @@ def _write(path: Path, out: Path, arrays: dict[str, np.ndarray], metadata: dict[
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         made = Path(folder) / out.name
         made.write_bytes(data)
-        Source(("full", None), (None, None), (0, []), None).corpus(folder)
+        try:
+            Source(("full", None), (None, None), (0, []), None).corpus(folder)
+        except ValueError as error:
+            # The file's own path says nothing: it is gone.
+            raise ValueError(str(error).replace(f"{made}: ", "")) from error
         made.replace(out)
     return out
 
@@ -194,8 +236,11 @@ def main(arguments: Sequence[str]) -> int:
             made = import_case(
                 file, options.out, forward=options.forward, convention=options.convention
             )
-        except (OSError, ValueError) as error:
-            print(f"error: {file}: {error}", file=sys.stderr)
+        except ValueError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(f"error: {_arrays.short(file)}: {_arrays.short(error)}", file=sys.stderr)
             return 2
         print(f"{made}: splatcheck check --case {made}")
     return 0

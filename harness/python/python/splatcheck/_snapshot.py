@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from . import _arrays
+
 #: Names of what a snapshot holds, by how much it holds; ``_`` is what a case does not have.
 _FORMS = {
     19: "background means colors opacities scales quats modifier covariances viewmatrix _ tan_x tan_y "
@@ -66,13 +68,19 @@ def _size(values: dict[str, Any]) -> tuple[int, int]:
         if len(shape) != 3:
             raise ValueError(f"the gradient of its image has shape {list(shape)}: expected [3, H, W]")
         return shape[1], shape[2]
-    return int(values["height"]), int(values["width"])
+    height, width = (_arrays.scalar(f"its {name}", values[name], whole=True) for name in ("height", "width"))
+    return height, width
 
 
 def _arrays_of(values: dict[str, Any], height: int, width: int) -> dict[str, Any]:
     one = np.float32(1)
-    focal_x = np.float32(width) / (np.float32(2) * np.float32(values["tan_x"]))
-    focal_y = np.float32(height) / (np.float32(2) * np.float32(values["tan_y"]))
+    tan_x, tan_y, modifier = (
+        np.float32(_arrays.scalar(f"its {name}", values[name])) for name in ("tan_x", "tan_y", "modifier")
+    )
+    if not (tan_x > 0 and tan_y > 0):
+        raise ValueError(f"its tan_x and tan_y are {tan_x} and {tan_y}: expected numbers above 0")
+    focal_x = np.float32(width) / (np.float32(2) * tan_x)
+    focal_y = np.float32(height) / (np.float32(2) * tan_y)
     intrinsics = np.array(
         [[focal_x, 0, width / 2], [0, focal_y, height / 2], [0, 0, one]], dtype=np.float32
     )
@@ -83,7 +91,7 @@ def _arrays_of(values: dict[str, Any], height: int, width: int) -> dict[str, Any
         "means": values["means"],
         "quats": values["quats"],
         # As its kernels do: one product, in float32.
-        "scales": np.float32(values["modifier"]) * values["scales"],
+        "scales": modifier * values["scales"],
         "opacities": np.reshape(values["opacities"], -1),
         # Theirs are for row vectors.
         "viewmats": np.transpose(values["viewmatrix"])[None],
@@ -94,7 +102,8 @@ def _arrays_of(values: dict[str, Any], height: int, width: int) -> dict[str, Any
         "v_render_alphas": np.zeros((1, height, width, 1), np.float32),
     }
     if np.size(values["sh"]) > 0:
-        arrays["sh"] = values["sh"][:, : (int(values["degree"]) + 1) ** 2]
+        degree = _arrays.scalar("its degree", values["degree"], whole=True)
+        arrays["sh"] = np.asarray(values["sh"])[:, : (degree + 1) ** 2]
     else:
         arrays["colors"] = values["colors"]
     return arrays

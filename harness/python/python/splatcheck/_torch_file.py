@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import math
+import os
 import pickle
 import zipfile
 from typing import Any, BinaryIO
@@ -22,8 +24,10 @@ _STORAGES = {
     "BoolStorage": "?",
 }
 
-#: Of a file, once unpacked: more would be no case.
+#: Bytes of a file, once unpacked: more would be no case.
 _LARGEST = 1 << 33
+#: Unless it is no more than so many times the file itself: a small file may not fill the memory.
+_SMALL, _TIMES = 1 << 28, 4
 
 
 class TorchFileError(ValueError):
@@ -43,16 +47,26 @@ def load(path: str) -> Any:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            return _load(archive)
+            return _load(archive, expect_small(archive, path))
     except zipfile.BadZipFile as error:
         raise TorchFileError(f"{error}: expected what torch.save of torch 1.6 or later writes") from error
     except (pickle.UnpicklingError, EOFError, IndexError, KeyError, AttributeError, TypeError) as error:
         raise TorchFileError(f"its pickle cannot be read: {error}") from error
 
 
-def _load(archive: zipfile.ZipFile) -> Any:
-    if sum(info.file_size for info in archive.infolist()) > _LARGEST:
-        raise TorchFileError(f"it unpacks to more than {_LARGEST} bytes: that is no case")
+def expect_small(archive: zipfile.ZipFile, path: str) -> int:
+    """How many bytes what the archive holds may come to.
+
+    Raises:
+        TorchFileError: it holds more.
+    """
+    most = min(_LARGEST, max(_SMALL, _TIMES * os.path.getsize(path)))
+    if sum(info.file_size for info in archive.infolist()) > most:
+        raise TorchFileError(f"it unpacks to more than {most} bytes: that is no case")
+    return most
+
+
+def _load(archive: zipfile.ZipFile, most: int) -> Any:
     pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
     if len(pickles) != 1:
         raise TorchFileError("it has no data.pkl: expected what torch.save writes")
@@ -60,7 +74,7 @@ def _load(archive: zipfile.ZipFile) -> Any:
     if f"{folder}byteorder" in archive.namelist() and archive.read(f"{folder}byteorder") != b"little":
         raise TorchFileError("its numbers are not little-endian")
     with archive.open(pickles[0]) as file:
-        return _Tensors(file, archive, folder).load()
+        return _Tensors(file, archive, folder, most).load()
 
 
 class _StorageType:
@@ -70,36 +84,22 @@ class _StorageType:
         self.dtype = np.dtype(dtype)
 
 
-def _tensor(
-    storage: np.ndarray, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any
-) -> np.ndarray:
-    """The arguments of ``torch._utils._rebuild_tensor_v2``: storage, offset, size, stride, ..."""
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if any(n < 0 for n in size) or any(step < 0 for step in stride) or offset < 0:
-        raise TorchFileError(f"a tensor has size {size}, stride {stride}, offset {offset}")
-    if 0 in size:
-        return np.zeros(size, storage.dtype)
-    if last >= storage.size:
-        raise TorchFileError(f"a tensor of size {size} reaches beyond its {storage.size} numbers")
-    steps = [step * storage.itemsize for step in stride]
-    return np.lib.stride_tricks.as_strided(storage[offset:], size, steps, writeable=False).copy()
-
-
 def _parameter(tensor: np.ndarray, *_: Any) -> np.ndarray:
     return tensor
 
 
 class _Tensors(pickle.Unpickler):
-    """Makes arrays, and refuses everything else."""
+    """Makes arrays, of no more than so many bytes together, and refuses everything else."""
 
-    def __init__(self, file: BinaryIO, archive: zipfile.ZipFile, folder: str) -> None:
+    def __init__(self, file: BinaryIO, archive: zipfile.ZipFile, folder: str, most: int) -> None:
         super().__init__(file)
         self._archive = archive
         self._folder = folder
+        self._most = most
 
     def find_class(self, module: str, name: str) -> Any:
         if module == "torch._utils" and name in ("_rebuild_tensor_v2", "_rebuild_parameter"):
-            return _tensor if name == "_rebuild_tensor_v2" else _parameter
+            return self._tensor if name == "_rebuild_tensor_v2" else _parameter
         if module in ("torch", "torch.storage") and name in _STORAGES:
             return _StorageType(_STORAGES[name])
         if (module, name) == ("collections", "OrderedDict"):
@@ -116,3 +116,20 @@ class _Tensors(pickle.Unpickler):
         if len(data) < count * storage.dtype.itemsize:
             raise TorchFileError(f"storage {key} has {len(data)} bytes for {count} numbers")
         return np.frombuffer(data, storage.dtype, count)
+
+    def _tensor(
+        self, storage: np.ndarray, offset: int, size: tuple[int, ...], stride: tuple[int, ...], *_: Any
+    ) -> np.ndarray:
+        """The arguments of ``torch._utils._rebuild_tensor_v2``: storage, offset, size, stride, ..."""
+        last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+        if any(n < 0 for n in size) or any(step < 0 for step in stride) or offset < 0:
+            raise TorchFileError(f"a tensor has size {size}, stride {stride}, offset {offset}")
+        if 0 in size:
+            return np.zeros(size, storage.dtype)
+        if last >= storage.size:
+            raise TorchFileError(f"a tensor of size {size} reaches beyond its {storage.size} numbers")
+        self._most -= math.prod(size) * storage.itemsize
+        if self._most < 0:
+            raise TorchFileError("its tensors are larger than the file: that is no case")
+        steps = [step * storage.itemsize for step in stride]
+        return np.lib.stride_tricks.as_strided(storage[offset:], size, steps, writeable=False).copy()

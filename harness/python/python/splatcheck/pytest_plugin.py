@@ -5,35 +5,39 @@
         actual = my_kernel(**splat_case.inputs)
         splatcheck.assert_gradients(actual, splat_case)
 
-The marker takes what ``splatcheck.cases`` takes; ``--splatcheck-count`` and ``--splatcheck-seed`` go before
-it. A case is a function of these options and its number, so that the processes of pytest-xdist have the
-same tests and each draws only the cases of its own.
+The marker takes what ``splatcheck.cases`` takes, with splatcheck's own corpus where it says nothing of one
+(``corpus=None`` leaves it out); ``--splatcheck-count`` and ``--splatcheck-seed`` go before it. A case is a
+function of these options and its number, so that the processes of pytest-xdist have the same tests and each
+draws only the cases of its own. No test is made of a case by which nothing is judged: those of a corpus that
+are not for the marker's preset are counted at the end of the run, and where more than half of what was asked
+for would be missing, or all, the marker is an error.
 """
 
 from __future__ import annotations
 
+import argparse
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from . import Case
+    from . import Case, Cases
 
 _OPTIONS = ("level", "count", "seed", "generator", "corpus", "convention", "preset", "formulation")
+
+
+#: What was left out, by the marker's test.
+_LEFT_OUT: pytest.StashKey[dict[str, Counter[str]]] = pytest.StashKey()
 
 
 @dataclass(frozen=True)
 class _Numbered:
     """A case that is not drawn yet."""
 
-    options: dict[str, Any]
+    drawn: Cases
     number: int
-
-    def draw(self) -> Case:
-        from . import cases
-
-        return cases(**self.options)[self.number]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,19 +47,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--splatcheck-count", type=_count, metavar="N", help="cases of each test [default: its marker's]"
     )
     group.addoption(
-        "--splatcheck-seed", type=_count, metavar="S", help="seed of the cases [default: its marker's]"
+        "--splatcheck-seed", type=_seed, metavar="S", help="seed of the cases [default: its marker's]"
     )
 
 
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number, 0 or more")
+    return int(text)
+
+
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
+    if _seed(text) == 0:
+        raise argparse.ArgumentTypeError("0 cases judge nothing: expected 1 or more")
+    return int(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the marker."""
+    config.stash[_LEFT_OUT] = {}
     config.addinivalue_line(
         "markers",
         "splatcheck(level='raster', count=20, seed=0, ...): the cases of the fixture splat_case, as "
@@ -68,25 +78,55 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "splat_case" not in metafunc.fixturenames:
         return
     options = _options(metafunc)
-    from . import cases
-
+    where = metafunc.definition.nodeid
     try:
-        drawn = cases(**options)
+        drawn, numbers = _judged(options)
     except (TypeError, ValueError) as error:
-        where = metafunc.definition.nodeid
         raise pytest.Collector.CollectError(f"{where}: marker splatcheck: {error}") from error
+    filed = len(drawn) - options["count"]
+    not_for = (drawn[number]._native.not_for for number in range(filed))
+    metafunc.config.stash[_LEFT_OUT][where] = Counter(why for why in not_for if why is not None)
     level, seed = drawn.level, options.get("seed", 0)
     metafunc.parametrize(
         "splat_case",
-        [_Numbered(options, index) for index in range(len(drawn))],
-        ids=[f"{level}-{seed}-{index}" for index in range(len(drawn))],
+        [_Numbered(drawn, number) for number in numbers],
+        ids=[f"{level}-{drawn[i].name}" if i < filed else f"{level}-{seed}-{i - filed}" for i in numbers],
         indirect=True,
     )
 
 
+def _judged(options: dict[str, Any]) -> tuple[Cases, list[int]]:
+    """The cases, and the numbers of those by which something is judged.
+
+    Raises:
+        ValueError: they are too few; an option cannot be followed.
+    """
+    from . import cases
+
+    drawn = cases(**options)
+    numbers = drawn._judged
+    if not numbers:
+        raise ValueError(f"there is no case to judge by, of {len(drawn)}")
+    if 2 * len(numbers) < drawn._asked:
+        raise ValueError(f"too few cases are for the kernel, {len(numbers)} of the {drawn._asked} asked for")
+    # Whether its generators have any.
+    drawn[numbers[-1]]
+    return drawn, numbers
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Says which cases of a corpus were not for a test's kernel."""
+    for where, left_out in config.stash[_LEFT_OUT].items():
+        for why, count in sorted(left_out.items()):
+            cases = "case" if count == 1 else "cases"
+            terminalreporter.write_line(f"splatcheck: NOT EXERCISED: {where}: {count} {cases} {why}")
+
+
 def _options(metafunc: pytest.Metafunc) -> dict[str, Any]:
     marker = metafunc.definition.get_closest_marker("splatcheck")
-    options: dict[str, Any] = {"count": 20}
+    from ._cases import OWN_CORPUS
+
+    options: dict[str, Any] = {"count": 20, "corpus": OWN_CORPUS}
     if marker is not None:
         options.update(marker.kwargs)
         if marker.args or set(options) - set(_OPTIONS):
@@ -104,12 +144,6 @@ def _options(metafunc: pytest.Metafunc) -> dict[str, Any]:
 
 @pytest.fixture
 def splat_case(request: pytest.FixtureRequest) -> Case:
-    """A case: see ``splatcheck.Case``. The test runs once for each of those that its marker names.
-
-    It is skipped, with the reason, for a case that is not for the kernel of the marker's preset.
-    """
+    """A case: see ``splatcheck.Case``. The test runs once for each of those that its marker names."""
     numbered: _Numbered = request.param
-    case = numbered.draw()
-    if case.not_for is not None:
-        pytest.skip(f"NOT EXERCISED: one of the cases {case.not_for}")
-    return case
+    return numbered.drawn[numbered.number]

@@ -31,8 +31,8 @@ def splat_cases(
     preset: str | None = None,
     formulation: str | None = None,
 ) -> st.SearchStrategy[Case]:
-    """Cases of a level, from one of these generators; ``None`` draws as ``splatcheck check`` does. With a
-    preset, those that are for its kernel.
+    """Cases of a level, from one of these generators; ``None`` draws as ``splatcheck check`` does. Each is for
+    the preset's kernel, and has a number to compare.
 
     Raises:
         ValueError: an option cannot be followed.
@@ -45,5 +45,4 @@ def splat_cases(
         return cases(level, number + 1, seed, generator, None, convention, **kernel)[number]
 
     numbers = st.integers(0, _END - 1)
-    drawn = st.builds(numbered, st.sampled_from(list(generators)), numbers, numbers)
-    return drawn.filter(lambda case: case.not_for is None)
+    return st.builds(numbered, st.sampled_from(list(generators)), numbers, numbers)

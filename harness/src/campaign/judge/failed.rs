@@ -2,14 +2,12 @@
 
 use super::{Entry, Judge};
 use crate::campaign::chain::after_own;
-use crate::campaign::once::{once, outputs_of_one_run};
+use crate::campaign::once::once;
 use crate::campaign::{Chain, Diagnoses, Fault, Finding, Item};
-use crate::diagnosis::Diagnosis;
 use crate::effort::Effort;
-use crate::judge::Arithmetic;
 use crate::verdict::{Difference, Tally};
-use crate::workload::{FailedRun, Job};
-use splatcheck_gpu::{EngineError, EngineKind, Setting};
+use crate::workload::AnyCase;
+use splatcheck_gpu::{EngineError, EngineKind, Setting, Stage};
 use std::mem::take;
 use std::sync::Arc;
 
@@ -43,11 +41,13 @@ impl Judge<'_, '_> {
         (fault, outside): (Fault, Vec<Difference>),
     ) {
         let Entry { item, job, .. } = entry;
+        if self.hooks.diagnoses == Diagnoses::Together && self.tells(&fault) {
+            self.suspects.add(&fault, (job, setting), item);
+        }
         let class = self.hooks.policy.class(item.case.as_ref());
         let key = Finding::key(job.stage, setting, &fault, &class);
         if let Some(&index) = self.known.get(&key) {
             self.report.findings[index].runs += 1;
-            self.refine(index, (job, setting));
             return;
         }
         self.known.insert(key.clone(), self.report.findings.len());
@@ -73,10 +73,10 @@ impl Judge<'_, '_> {
         };
         // Before it is made smaller: whoever kills the process in the meantime loses nothing.
         self.hooks.observer.found(&finding, false);
-        match self.diagnose(job, &finding) {
-            Ok(diagnosis) => finding.diagnosis = diagnosis,
-            Err(error) => {
-                finding.notes.push(format!("no diagnosis, the run for it failed: {error}"))
+        if self.hooks.diagnoses == Diagnoses::Alone && self.tells(&finding.fault) {
+            match self.weighed(job, setting, None) {
+                Ok(weighing) => finding.diagnosis = weighing.map(|one| one.conclude()),
+                Err(error) => finding.notes.push(no_diagnosis(&error)),
             }
         }
         if self.repeats(&finding.fault) {
@@ -84,7 +84,7 @@ impl Judge<'_, '_> {
             let [larger, small] =
                 [&item.case, &finding.case].map(|case| case.describe(job.stage, item.view));
             if larger != small {
-                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(larger));
+                finding.diagnosis = finding.diagnosis.map(|found| found.of_larger(&larger));
             }
             self.hooks.observer.found(&finding, true);
         }
@@ -92,12 +92,13 @@ impl Judge<'_, '_> {
     }
 
     /// Whether the same run fails again, at no harm: a device's fault may cost its process, but the
-    /// emulator's is that of the kernel, and a refused answer that of the program.
+    /// emulator's is that of the kernel, and a refused answer that of the program. What does not end takes
+    /// its whole time limit again and again.
     fn repeats(&self, fault: &Fault) -> bool {
         match fault {
             Fault::Difference(_) => true,
             Fault::Engine(EngineError::Device(_) | EngineError::NotDeterministic(_)) => {
-                self.report.info.kind == EngineKind::Emulator
+                self.report.info.kind == EngineKind::Emulator && !fault.is_of_time()
             }
             // A program that answered goes on; one that ended takes its time to start again.
             Fault::Engine(EngineError::Refused(_)) => true,
@@ -105,65 +106,28 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// What the kernel may have got wrong, where that is asked.
-    fn diagnose(&mut self, job: &Job, finding: &Finding) -> Result<Option<Diagnosis>, EngineError> {
-        let tells = match &finding.fault {
+    /// Whether what the kernel returned can say what it has got wrong.
+    fn tells(&self, fault: &Fault) -> bool {
+        match fault {
             Fault::Difference(_) => true,
             // A program whose outputs nobody clears may add to what it left there.
             Fault::Engine(EngineError::NotDeterministic(_)) => {
                 self.report.info.kind == EngineKind::Command
             }
             Fault::Engine(_) => false,
-        };
-        let asked = tells && self.hooks.diagnoses != Diagnoses::None;
-        if asked { self.diagnosed(job, finding.setting) } else { Ok(None) }
+        }
     }
 
-    /// What the kernel may have got wrong, from all that it returns for the case as it was found: a
-    /// smaller one tells less. Nothing where it is right when it runs again.
-    fn diagnosed(
-        &mut self,
-        job: &Job,
-        setting: Option<Setting>,
-    ) -> Result<Option<Diagnosis>, EngineError> {
-        let engine = self.contender.engine.as_mut();
-        // Of other engines the harness clears the outputs.
-        let before = match self.report.info.kind {
-            EngineKind::Command => Some(outputs_of_one_run(engine, job, setting)?),
-            EngineKind::Emulator | EngineKind::Wgpu | EngineKind::Cuda => None,
-        };
-        let outputs = outputs_of_one_run(engine, job, setting)?;
-        let run = FailedRun {
-            arithmetic: Arithmetic::of(&self.report.info),
-            setting,
-            lane_width: self.report.info.lane_width,
-        };
-        Ok(job.diagnose_after(run, before.as_ref(), &outputs)?)
-    }
-
-    /// Lets another failing run of a kind tell hypotheses apart.
-    fn refine(&mut self, index: usize, (job, setting): (&Job, Option<Setting>)) {
-        let finding = &self.report.findings[index];
-        let asked = self.hooks.diagnoses == Diagnoses::Together;
-        if !asked || !finding.diagnosis.as_ref().is_some_and(Diagnosis::may_be_refined) {
-            return;
+    /// The item of a case as the engine gets it: after its own forward pass where it goes on from that.
+    /// `None` where there is none.
+    pub(super) fn item_of(&mut self, case: &AnyCase, view: usize, stage: Stage) -> Option<Item> {
+        let forward = case.forward_of(stage).filter(|_| self.hooks.chain == Chain::Own);
+        let wanted = |of| of == stage || Some(of) == forward;
+        let item = Item::of(Arc::clone(case), view, &wanted).ok()?;
+        if forward.is_none() {
+            return Some(item);
         }
-        let other = self.diagnosed(job, setting);
-        let finding = &mut self.report.findings[index];
-        match other {
-            Ok(None) => {}
-            Ok(Some(other)) => {
-                finding.diagnosis = finding.diagnosis.take().map(|one| one.refined(&other));
-            }
-            Err(error) => {
-                finding.diagnosis = finding.diagnosis.take().map(Diagnosis::as_it_is);
-                if !error.is_a_limit() {
-                    finding
-                        .notes
-                        .push(format!("no better diagnosis, the run for it failed: {error}"));
-                }
-            }
-        }
+        after_own(self.contender.engine.as_mut(), &item, &[stage]).ok()?
     }
 
     /// Replaces the finding's case by a smaller one that still fails in the same way: in the same output, as far
@@ -178,14 +142,7 @@ impl Judge<'_, '_> {
             if effort.is_spent() {
                 return false;
             }
-            let forward = case.forward_of(stage).filter(|_| self.hooks.chain == Chain::Own);
-            let wanted = |of| of == stage || Some(of) == forward;
-            let Ok(mut item) = Item::of(Arc::clone(case), view, &wanted) else { return false };
-            if forward.is_some() {
-                let own = after_own(self.contender.engine.as_mut(), &item, &[stage]);
-                let Ok(Some(own)) = own else { return false };
-                item = own;
-            }
+            let Some(item) = self.item_of(case, view, stage) else { return false };
             let Some(job) = item.job(stage) else { return false };
             effort.spend(job.words());
             let (faults, outside) = match once(self.contender.engine.as_mut(), job, setting) {
@@ -218,6 +175,11 @@ impl Judge<'_, '_> {
             });
         }
     }
+}
+
+/// Why a finding has none.
+pub(super) fn no_diagnosis(error: &EngineError) -> String {
+    format!("no diagnosis, the run for it failed: {error}")
 }
 
 /// What a run has wrong, the worst first.

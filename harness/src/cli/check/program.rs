@@ -13,8 +13,9 @@ use crate::cli::command::{CommandPlan, Promise, Started};
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::expect;
 use crate::cli::formulation::Trial;
-use crate::cli::output::progress_of;
-use crate::cli::reproducer;
+use crate::cli::output::Progress;
+use crate::cli::provenance;
+use crate::cli::sight::all_blind;
 use crate::gate::Evidence;
 use crate::report::Report;
 use crate::workload::AnyCase;
@@ -30,20 +31,31 @@ pub(super) fn run(
 ) -> Result<Outcome, CliError> {
     // The files first: what is wrong with them is said before a program is started.
     let cases = Cases::new(&plan.subject, &plan.workload, &plan.convention)?;
+    let reproducers = super::reproducers_of(plan)?;
     let mut started = None;
     let (promise, judged) = command.promise.judge_in(|promise, trial| {
         judge(plan, &command.that_promises(promise), (&cases, trial), &mut started)
     })?;
     let (command, mut reports) = (command.that_promises(&promise), judged.reports);
-    let files = reproducer::write_all(&plan.out, &mut reports, None)?;
+    let files = reproducers.write_all(&mut reports, None);
     command.tell(&mut reports);
+    let not_compared = command.promise.contract.not_compared();
     let about: Vec<_> = iter::once(command.to_string())
         .chain(plan.repeats.as_ref().map(expect::described))
         .collect();
     let notes: Vec<_> = judged.others.into_iter().chain(command.not_for.lines()).collect();
-    let report = Report { about: &about, notes: &notes, ..Report::new(&reports, &[], &files) };
+    // The files have fields of their own for these.
+    let mut told = about.clone();
+    told.extend(not_compared.iter().map(|what| format!("NOT COMPARED: {what}")));
+    let mut left_out = notes.clone();
+    left_out.extend(cases.blind.iter().map(|why| format!("NOT EXERCISED: {why}")));
+    let report = Report { about: &told, notes: &left_out, ..Report::new(&reports, &[], &files) };
     out.write_all(report.text(plan.detail).as_bytes())?;
-    plan.gate.conclude(&Evidence::new(&reports, &[]), &files, out)
+    let gaps = all_blind(cases.all().filter(|case| command.takes(case))).into_iter().collect();
+    let not_exercised = cases.blind.clone();
+    let evidence = Evidence { gaps, not_exercised, not_compared, ..Evidence::new(&reports, &[]) };
+    let gate = plan.gate.clone().of(provenance::of_program(&command, plan.subject.seed()));
+    gate.told(&about, &notes).conclude(&evidence, &files, out)
 }
 
 /// One trial: the program, started once, on what is tried.
@@ -64,7 +76,7 @@ fn judge(
         Trial::Asked => own.smaller(item, fails),
         Trial::Other | Trial::Cases(_) => as_it_is(item, fails),
     };
-    let bar = progress_of(plan.detail, 0);
+    let bar = Progress::of_runs(plan.detail, "check", 0);
     let (diagnoses, given) = match trial {
         Trial::Asked => {
             bar.inc_length(own.runs(std::slice::from_ref(&contender), &Everything));

@@ -10,7 +10,6 @@ use crate::campaign::{Diagnoses, EngineReport, Hooks, Item, as_it_is};
 use crate::cli::command::{CommandPlan, OfProgram, Started};
 use crate::cli::exit::CliError;
 use crate::cli::formulation::Trial;
-use crate::cli::reproducer;
 use crate::fuzz::Results;
 use crate::workload::AnyCase;
 
@@ -24,20 +23,23 @@ pub(super) fn run(
     out: &mut dyn Write,
 ) -> Result<Results, CliError> {
     let mut started = command.start()?;
-    let watch = Watcher::new(fuzz);
+    let watch = Watcher::new(fuzz)?;
     let (promise, judged) = command.promise.judge_in(|promise, trial| {
         judge(&watch, &command.that_promises(promise), trial, &mut started)
     })?;
     let (command, reports) = (command.that_promises(&promise), judged.reports);
     for finding in reports.iter().flat_map(|report| &report.findings) {
         // As soon as it was found nobody knew its formulation, nor which others agree.
-        reproducer::write(&fuzz.out, &mut finding.clone(), None)?;
+        watch.reproducers.write(&mut finding.clone(), None)?;
     }
     let mut results = watch.finish(reports)?;
     command.tell(&mut results.reports);
     out.write_all(results.text(&fuzz.out, fuzz.detail).as_bytes())?;
     writeln!(out, "\n{command}")?;
-    for line in judged.others.into_iter().chain(command.not_for.lines()) {
+    for what in command.promise.contract.not_compared() {
+        writeln!(out, "NOT COMPARED: {what}")?;
+    }
+    if let Some(line) = judged.others {
         writeln!(out, "{line}")?;
     }
     Ok(results)
@@ -58,10 +60,7 @@ fn judge(
     };
     let of_program = OfProgram(&fuzz.plan);
     let own = |(case, view): (AnyCase, usize)| {
-        if !command.takes(&case) {
-            return None;
-        }
-        let case = command.case(&case);
+        let case = command.drawn(&case);
         (view < case.views()).then_some((case, view))
     };
     let hooks = Hooks { policy: &of_program, ..Hooks::new(&minimize) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
@@ -13,21 +13,25 @@ use super::{CHUNK, FuzzPlan, Limit};
 use crate::campaign::{EngineReport, Exercised, Finding, Item, Observer, Share};
 use crate::case_space::CaseSpace;
 use crate::cli::exit::CliError;
-use crate::cli::reproducer;
+use crate::cli::output::Lines;
+use crate::cli::reproducer::Reproducers;
 use crate::coverage::{Coverage, Met};
 use crate::fuzz::Results;
 use crate::report::Detail;
+use crate::words::{count, grouped};
 use crate::workload::{AnyCase, Case};
 
 /// Writes findings, measures coverage and shows both.
 pub(super) struct Watcher<'a> {
     pub(super) fuzz: &'a FuzzPlan,
+    pub(super) reproducers: Reproducers,
     started: Instant,
     bar: ProgressBar,
-    runs: AtomicU64,
+    _lines: Option<Lines>,
+    runs: Arc<AtomicU64>,
     found: AtomicU64,
     /// One more than the largest index that an engine has run.
-    pub(super) cases: AtomicU64,
+    pub(super) cases: Arc<AtomicU64>,
     coverage: Mutex<BTreeMap<String, Coverage>>,
     space: Mutex<CaseSpace>,
     /// The first finding that could not be written.
@@ -40,7 +44,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Watcher<'a> {
-    pub(super) fn new(fuzz: &'a FuzzPlan) -> Self {
+    /// Of a campaign that begins: what an earlier one left in its folder is set aside.
+    ///
+    /// # Errors
+    /// A file that cannot be moved.
+    pub(super) fn new(fuzz: &'a FuzzPlan) -> Result<Self, CliError> {
+        let reproducers = Reproducers::begin(&fuzz.out, "fuzz", None)?;
+        let cannot = |error| CliError::caused("--out", error);
+        Results::set_aside(&fuzz.out).map_err(cannot)?;
         let bar = match fuzz.detail {
             Detail::Verdict => ProgressBar::hidden(),
             Detail::Engines | Detail::Rows => ProgressBar::new_spinner(),
@@ -48,17 +59,32 @@ impl<'a> Watcher<'a> {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
             bar.set_style(style);
         }
-        Self {
+        let (runs, cases) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+        let lines = match fuzz.detail {
+            Detail::Verdict => None,
+            Detail::Engines | Detail::Rows => {
+                let (runs, cases) = (Arc::clone(&runs), Arc::clone(&cases));
+                let (shard, bar) = (fuzz.shard, bar.clone());
+                Some(Lines::new(move || {
+                    let cases = grouped(shard.share(cases.load(Ordering::Relaxed)));
+                    let runs = grouped(runs.load(Ordering::Relaxed));
+                    (!bar.is_finished()).then(|| format!("fuzz: {cases} cases, {runs} runs"))
+                }))
+            }
+        };
+        Ok(Self {
             fuzz,
+            reproducers,
             started: Instant::now(),
             bar,
-            runs: AtomicU64::new(0),
+            _lines: lines,
+            runs,
             found: AtomicU64::new(0),
-            cases: AtomicU64::new(0),
+            cases,
             coverage: Mutex::default(),
             space: Mutex::default(),
             unwritten: Mutex::default(),
-        }
+        })
     }
 
     /// Counts a case; how many there were before, and its index.
@@ -70,14 +96,16 @@ impl<'a> Watcher<'a> {
     /// Cases, runs and findings, with rates.
     fn progress(&self) -> String {
         let [cases, runs, found] =
-            [&self.cases, &self.runs, &self.found].map(|n| n.load(Ordering::Relaxed));
+            [&*self.cases, &*self.runs, &self.found].map(|n| n.load(Ordering::Relaxed));
         let cases = self.fuzz.shard.share(cases);
         let seconds = self.started.elapsed().as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "rates for people")]
         let [case_rate, run_rate] = [cases, runs].map(|n| n as f64 / seconds);
         format!(
-            "{cases} cases ({case_rate:.0}/s), {runs} runs ({run_rate:.0}/s), {found} kinds of \
-             findings"
+            "{} ({case_rate:.0}/s), {} ({run_rate:.0}/s), {} of findings",
+            count(cases, "case"),
+            count(runs, "run"),
+            count(found, "kind")
         )
     }
 
@@ -113,7 +141,12 @@ impl<'a> Watcher<'a> {
         self.bar.finish_and_clear();
         // Standard output says nothing that depends on the machine's speed.
         let seconds = self.started.elapsed().as_secs_f64();
-        let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", self.progress());
+        match fuzz.detail {
+            Detail::Verdict => {}
+            Detail::Engines | Detail::Rows => {
+                let _ = writeln!(std::io::stderr(), "{} in {seconds:.1} s", self.progress());
+            }
+        }
         let results = self.results(reports);
         // What depends on the machine's speed cannot be joined, nor made again.
         if fuzz.share == Share::Everyone {
@@ -176,7 +209,7 @@ impl Observer for Watcher<'_> {
         if self.fuzz.command.as_ref().is_some_and(|command| command.promise.is_any()) {
             return;
         }
-        if let Err(error) = reproducer::write(&self.fuzz.out, &mut finding.clone(), None) {
+        if let Err(error) = self.reproducers.write(&mut finding.clone(), None) {
             lock(&self.unwritten).get_or_insert(error);
         }
     }

@@ -1,8 +1,10 @@
 //! `--observe-only`: a user's kernel is run and watched, and nothing is compared with an oracle.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use splatcheck_gpu::emulator::Noted;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD_REPLAY;
 use splatcheck_gpu::{Data, EngineError, Stage, Tensors, Work};
 use splatcheck_reference::splat::Formulation;
@@ -10,32 +12,15 @@ use splatcheck_reference::splat::Formulation;
 use super::PtxPlan;
 use crate::campaign::Place;
 use crate::cli::exit::{CliError, Outcome};
-use crate::cli::formulation::Asked;
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
 use crate::engines::Emulation;
-use crate::gate::{Evidence, sarif};
+use crate::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
 use crate::manifest::{Manifest, Symbols};
 use crate::threads::Pool;
 use crate::user_kernel::{self, Observe, UserProgram};
+use crate::words::{count, count_of};
 use crate::workload::views;
-
-/// Reads `--observe`.
-///
-/// # Errors
-/// Something else than races, on or off.
-pub(super) fn parse(text: &str) -> Result<Observe, UnknownObservation> {
-    match text {
-        "races=on" => Ok(Observe { races: true }),
-        "races=off" => Ok(Observe { races: false }),
-        _ => Err(UnknownObservation),
-    }
-}
-
-/// There is nothing of that name to turn off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected races=on or races=off: what else is watched is always watched")]
-pub(super) struct UnknownObservation;
 
 /// What a kernel runs on.
 struct Given {
@@ -60,55 +45,72 @@ struct Seen {
 /// # Errors
 /// See [`CliError`]; a launch that does not fit the kernel is one too.
 pub(super) fn run(plan: &PtxPlan, pool: &Pool, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let stage = plan.kernel.stage(formulation(plan));
+    let stage = plan.kernel.stage(plan.formulation.first());
     let given = given(plan, stage)?;
-    let runs: Vec<_> = plan
-        .emulations
-        .iter()
-        .flat_map(|&emulation| given.iter().map(move |given| (emulation, given)))
-        .collect();
-    let observed = pool.install(|| {
-        let one = |&(emulation, given): &(Emulation, &Given)| one(plan, stage, emulation, given);
-        runs.par_iter().map(one).collect::<Result<Vec<_>, _>>()
-    })?;
+    let (noted, left_out) = (Noted::default(), AtomicUsize::new(0));
+    let observe = |emulations: &[Emulation]| {
+        let runs: Vec<_> = emulations
+            .iter()
+            .flat_map(|&emulation| given.iter().map(move |given| (emulation, given)))
+            .collect();
+        let one = |&(emulation, given): &(Emulation, &Given)| {
+            // Every other run may take all of its time as well.
+            if noted.did_not_end() {
+                left_out.fetch_add(1, Ordering::Relaxed);
+                return Ok(None);
+            }
+            one(plan, (stage, &noted), emulation, given)
+        };
+        pool.install(|| runs.par_iter().map(one).collect::<Result<Vec<_>, _>>())
+    };
+    let mut runs = observe(&plan.emulations)?;
+    if runs.iter().all(Option::is_none) {
+        runs.extend(observe(&plan.again(&noted))?);
+    }
     let mut seen: Vec<Seen> = Vec::new();
-    for one in observed.into_iter().flatten() {
+    for one in runs.iter_mut().filter_map(Option::take) {
         match seen.iter_mut().find(|known| known.key == one.key) {
             Some(known) => known.runs += 1,
             None => seen.push(one),
         }
     }
-    let kinds = seen.len();
-    let verdict = if seen.is_empty() { "agree" } else { "disagree" };
-    writeln!(out, "{verdict}: {} runs, {kinds} kinds of misuse", runs.len())?;
-    let watched = if plan.kernel.observe.races { "races, " } else { "" };
-    writeln!(
-        out,
-        "observing {} of {}: {watched}barriers, masks, values never written, bounds; no oracle",
+    if runs.is_empty() {
+        return Err(CliError::new(format!(
+            "NOT EXERCISED: no case has arrays for {}, so nothing ran: give others with --case, --corpus or \
+             --cases",
+            plan.kernel
+        )));
+    }
+    let verdict = if seen.is_empty() { NO_MISUSE } else { MISUSE };
+    let left_out = left_out.into_inner();
+    let made = runs.len() - left_out;
+    writeln!(out, "{verdict}: {}, {} of misuse", count(made, "run"), count(seen.len(), "kind"))?;
+    if left_out > 0 {
+        let more = count_of(left_out, "more run", "more runs");
+        writeln!(out, "NOT EXERCISED: {more}, since the kernel did not end in one")?;
+    }
+    let Observe { races, inputs } = plan.kernel.observe;
+    let races = if races { "races, " } else { "" };
+    let inputs = if inputs { "writes to inputs, " } else { "" };
+    let about = format!(
+        "observing {} of {}: {races}{inputs}barriers, masks, values never written, bounds; no oracle",
         plan.kernel,
         plan.file.display()
-    )?;
+    );
+    writeln!(out, "{about}")?;
     for one in &seen {
-        told(one, runs.len(), out)?;
+        told(one, made, out)?;
     }
-    let mut gate = plan.gate.clone();
+    let mut gate = plan.gate.told(&[about], &[]);
     let program = plan.file.display().to_string();
     let results = seen.iter().map(|one| sarif::Finding {
         rule: one.kind.to_owned(),
         message: format!("{}, {}: {}", one.emulation, one.case, one.what),
         places: sarif::in_program(&one.places, &program),
     });
-    write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>())?;
+    write_sarif(gate.sarif.take().as_deref(), &results.collect::<Vec<_>>(), &gate.run)?;
     let failures = seen.into_iter().map(|one| one.what).collect();
-    gate.conclude(&Evidence::of_failures(failures), &[], out)
-}
-
-/// The formulation whose stage's arrays a kernel without a manifest takes.
-fn formulation(plan: &PtxPlan) -> Formulation {
-    match plan.formulation {
-        Asked::One(formulation) => formulation,
-        Asked::Any => Formulation::STANDARD,
-    }
+    gate.conclude(&Evidence::of_observation(failures), &[], out)
 }
 
 /// Every view of every case, with its arrays; nothing at all where there is no case.
@@ -124,7 +126,7 @@ fn given(plan: &PtxPlan, stage: Stage) -> Result<Vec<Given>, CliError> {
     for (case, view) in views(plan.subject.iter()) {
         let name = format!("case {}, camera {view}", case.name());
         let standard = manifest.map(|_| Formulation::STANDARD);
-        let case = plan.kernel.judged(&case, standard.unwrap_or(formulation(plan)));
+        let case = plan.kernel.judged(&case, standard.unwrap_or(plan.formulation.first()));
         let jobs = case.map_err(CliError::of)?.jobs_of(view, &|stage| stage == of);
         let inputs = jobs.map_err(CliError::of)?.into_iter().next().map(|job| job.inputs);
         let Some(inputs) = inputs else { continue };
@@ -147,13 +149,14 @@ fn with_opacities(mut inputs: Tensors) -> Result<Tensors, CliError> {
 /// One run; what was seen, if anything was.
 fn one(
     plan: &PtxPlan,
-    stage: Stage,
+    (stage, noted): (Stage, &Noted),
     emulation: Emulation,
     given: &Given,
 ) -> Result<Option<Seen>, CliError> {
     let failed = |error: EngineError| CliError::caused(format!("engine {emulation}"), error);
     let run = (stage, plan.reduction_of(stage));
     let mut engine = plan.kernel.open(emulation.options(), run).map_err(failed)?;
+    engine.share(noted.clone());
     let result = match &plan.kernel.program {
         UserProgram::Manifest(kernel) => {
             let of_case = budget(&given.inputs, kernel.manifest())?;
@@ -169,7 +172,7 @@ fn one(
     };
     let error = match result {
         Ok(_) => return Ok(None),
-        Err(EngineError::Device(error)) => error,
+        Err(EngineError::Device(error) | EngineError::NoEnd(error)) => error,
         Err(other) => return Err(CliError::caused(given.name.clone(), other)),
     };
     let kind = engine.misuse().unwrap_or("device");
@@ -196,7 +199,11 @@ fn budget(inputs: &Tensors, manifest: &Manifest) -> Result<u64, CliError> {
 
 fn told(seen: &Seen, of: usize, out: &mut dyn Write) -> Result<(), CliError> {
     let Seen { what, notes, case, emulation, runs, .. } = seen;
-    writeln!(out, "\nDISAGREE {emulation}, {case} ({runs} of {of} runs failed in this way)")?;
+    writeln!(
+        out,
+        "\nDISAGREE {emulation}, {case} ({runs} of {} failed in this way)",
+        count(of, "run")
+    )?;
     writeln!(out, "  {what}")?;
     for note in notes {
         writeln!(out, "  {note}")?;

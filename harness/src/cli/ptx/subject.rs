@@ -1,7 +1,7 @@
 //! What a user's kernel is run on: a case, a corpus, generated cases.
 
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,13 +14,15 @@ use crate::cli::args::{ConventionName, under};
 use crate::cli::case::read_case;
 use crate::cli::exit::CliError;
 use crate::cli::fuzz::find_generator;
+use crate::cli::number::positive;
 use crate::cli::paths;
 use crate::fuzz::Plan;
 use crate::minimize::shrink;
+use crate::words;
 use crate::workload::{AnyCase, Case, Workload};
 use crate::workloads;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::{ColorForms, has_channels};
+use crate::workloads::splat::{ColorForms, fitted, has_channels};
 
 /// Cases that are drawn where generators are named and no number is.
 const USUAL: u32 = 200;
@@ -35,7 +37,7 @@ pub struct SubjectArgs {
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
     /// Number of generated cases to run it on: those of 'fuzz' with the same seed
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive::<NonZeroU32>)]
     pub cases: Option<NonZeroU32>,
     /// Seed of the generated cases
     #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
@@ -62,6 +64,8 @@ pub struct Subject {
     channels: Option<u32>,
     /// The forms of colours.
     colors: ColorForms,
+    /// The case or the folder of cases that was read.
+    read: Option<PathBuf>,
 }
 
 impl SubjectArgs {
@@ -105,7 +109,8 @@ impl SubjectArgs {
         };
         let plan = plan(workload, self.seed, &named)?;
         let channels = self.channels;
-        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels, colors };
+        let read = self.case.or(self.corpus);
+        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels, colors, read };
         if subject.iter().next().is_some() {
             return Ok(subject);
         }
@@ -157,7 +162,7 @@ impl Subject {
         let workload = workloads::find(NAME).map_err(CliError::of)?;
         let plan = plan(workload, 0, &[])?;
         let colors = ColorForms::Both;
-        Ok(Self { filed: Vec::new(), drawn: 0, plan, channels: None, colors })
+        Ok(Self { filed: Vec::new(), drawn: 0, plan, channels: None, colors, read: None })
     }
 
     /// Every case: those in files, then those that are drawn. What a generator's case is made from may
@@ -167,8 +172,14 @@ impl Subject {
     }
 
     fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.drawn).filter_map(|index| Some(self.plan.tree(index)?.current()));
+        let drawn =
+            (0..self.drawn).filter_map(|index| Some(self.fit(&self.plan.tree(index)?.current())));
         self.filed.iter().cloned().chain(drawn)
+    }
+
+    /// A drawn case as one that the kernel is for.
+    fn fit(&self, case: &AnyCase) -> AnyCase {
+        fitted(case, self.channels, self.colors)
     }
 
     /// Whether the kernel is for a case's number of channels, and its form of colours.
@@ -181,12 +192,32 @@ impl Subject {
         let count = self.all().filter(|case| !self.takes(case)).count();
         let channels = self.channels.map(|d| format!("another number of channels than {d}"));
         let reasons: Vec<_> = channels.into_iter().chain(color_words(self.colors)).collect();
-        (count > 0).then(|| format!("NOT EXERCISED: {count} cases with {}", reasons.join(", or ")))
+        (count > 0).then(|| {
+            let cases = words::count(count, "case");
+            format!("NOT EXERCISED: {cases} with {}", reasons.join(", or "))
+        })
+    }
+
+    /// Seed of the cases that are drawn.
+    pub(in crate::cli) fn seed(&self) -> u64 {
+        self.plan.seed()
+    }
+
+    /// The case or the folder of cases that was read.
+    pub(in crate::cli) fn reads(&self) -> Option<&Path> {
+        self.read.as_deref()
     }
 
     /// How many they are at most.
     pub(in crate::cli) fn count(&self) -> u64 {
         self.filed.len() as u64 + self.drawn
+    }
+
+    /// How many runs of a stage they make on one engine.
+    pub(in crate::cli) fn runs(&self, stage: Stage) -> u64 {
+        let policy = OneStage { subject: self, stage };
+        let runs = self.iter().filter(|case| policy.runs(stage, case.as_ref()));
+        runs.map(|case| case.views_of(stage) as u64).sum()
     }
 
     /// A smaller case that fails. Drawn ones are made simpler as their generator can, and `changed` says
@@ -201,7 +232,10 @@ impl Subject {
         let tree = self.plan.index(item.case.as_ref()).and_then(|index| self.plan.tree(index));
         let small = match tree {
             None => Arc::clone(&item.case),
-            Some(tree) => changed(&shrink(tree, &mut |case| fails(&changed(case)))),
+            Some(tree) => {
+                let changed = |case: &AnyCase| changed(&self.fit(case));
+                changed(&shrink(tree, &mut |case| fails(&changed(case))))
+            }
         };
         small.smaller(fails)
     }

@@ -12,7 +12,8 @@ use crate::cli::case::read_splats;
 use crate::cli::contender::named_or_one;
 use crate::cli::exit::CliError;
 use crate::cli::paths;
-use crate::cli::scene::scene_case;
+use crate::cli::scene::scene_cases;
+use crate::cli::sight::is_seen;
 use crate::cli::traffic::options::check_price;
 use crate::cli::train::options::{reductions, within};
 use crate::engines::{Discovery, Found};
@@ -75,6 +76,8 @@ pub struct SweepArgs {
 #[derive(Debug)]
 pub struct SweepPlan {
     pub(super) scenes: Vec<Scene>,
+    /// Cameras that see nothing, each in a sentence.
+    pub(super) blind: Vec<String>,
     pub(super) engines: Vec<Found>,
     /// Whether engines were asked for and none is here.
     pub(super) no_engine: bool,
@@ -134,8 +137,10 @@ impl SweepArgs {
         let json = file("--json", self.json.as_ref(), "json")?;
         let csv = file("--csv", self.csv.as_ref(), "csv")?;
         let svg = file("--plot", self.plot.as_ref(), "svg")?;
+        let (scenes, blind) = self.scenes()?;
         let plan = SweepPlan {
-            scenes: self.scenes()?,
+            scenes,
+            blind,
             no_engine: engines.is_empty() && !self.counts_alone(),
             engines,
             reductions: wanted,
@@ -159,15 +164,18 @@ impl SweepArgs {
         Ok(plan)
     }
 
-    /// The scenes.
-    fn scenes(&self) -> Result<Vec<Scene>, CliError> {
+    /// The scenes, and the cameras that see nothing.
+    fn scenes(&self) -> Result<(Vec<Scene>, Vec<String>), CliError> {
         if let (Some(ply), Some(cameras)) = (&self.scene.ply, &self.scene.cameras) {
             let scene = resolve_scene(ply, cameras, self.scene.camera.clone())?;
-            return scenes::of_cases(scene_case(&scene, &self.convention.convention())?);
+            let scene = scene_cases(&scene, &self.convention.convention())?;
+            return Ok((scenes::of_cases(scene.cases)?, scene.blind));
         }
-        let Some(file) = &self.case else { return scenes::always_there() };
+        let Some(file) = &self.case else { return Ok((scenes::always_there()?, Vec::new())) };
         is_a_case(file)?;
-        scenes::of_cases(vec![read_splats(&paths::readable_file("SCENE", file)?, None)?])
+        let case = read_splats(&paths::readable_file("", file)?, None)?;
+        is_seen(&case)?;
+        Ok((scenes::of_cases(vec![case])?, Vec::new()))
     }
 }
 
@@ -176,8 +184,8 @@ fn is_a_case(file: &Path) -> Result<(), CliError> {
     if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ply")) {
         let file = file.display();
         return Err(CliError::new(format!(
-            "SCENE {file}: a trained scene needs its cameras: --ply {file} --cameras FILE"
+            "{file}: a trained scene needs its cameras: --ply {file} --cameras FILE"
         )));
     }
-    paths::expect_extension("SCENE", file, &EXTENSIONS)
+    paths::expect_extension("", file, &EXTENSIONS)
 }

@@ -12,7 +12,8 @@ use crate::cli::case::read_splats;
 use crate::cli::contender::named_or_one;
 use crate::cli::exit::CliError;
 use crate::cli::paths;
-use crate::cli::scene::scene_case;
+use crate::cli::scene::{SceneCases, scene_cases};
+use crate::cli::sight::is_seen;
 use crate::engines::{Discovery, Found};
 use crate::train::loss::Loss;
 use crate::train::picture::Picture;
@@ -87,6 +88,8 @@ pub struct TrainArgs {
 pub struct TrainPlan {
     pub(super) name: String,
     pub(super) target: Target,
+    /// Cameras that see nothing, each in a sentence.
+    pub(super) blind: Vec<String>,
     pub(super) gaussians: usize,
     pub(super) steps: usize,
     pub(super) engines: Vec<Found>,
@@ -137,10 +140,11 @@ impl TrainArgs {
         let json = self.json.as_deref().map(|file| paths::writable_file("--json", file, "json"));
         let plot = self.plot.as_deref().map(|file| paths::writable_file("--plot", file, "svg"));
         let (json, plot) = (json.transpose()?, plot.transpose()?);
-        let (name, target) = self.read()?;
+        let (name, target, blind) = self.read()?;
         let plan = TrainPlan {
             name,
             target,
+            blind,
             gaussians: self.gaussians,
             steps: self.steps,
             engines,
@@ -165,24 +169,24 @@ impl TrainArgs {
         Ok(plan)
     }
 
-    /// The target and what it is called.
-    fn read(&self) -> Result<(String, Target), CliError> {
+    /// What the target is called, the target, and the cameras that see nothing.
+    fn read(&self) -> Result<(String, Target, Vec<String>), CliError> {
         let named =
             |file: &Path| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let not = |file: &Path, error| CliError::caused(file.display().to_string(), error);
         if let (Some(ply), Some(cameras)) = (&self.scene.ply, &self.scene.cameras) {
             let scene = resolve_scene(ply, cameras, self.scene.camera.clone())?;
             let convention = Convention::inria();
-            let cases = scene_case(&scene, &convention)?;
+            let SceneCases { cases, blind } = scene_cases(&scene, &convention)?;
             let scenes: Vec<_> = cases.iter().map(|case| &case.scene).collect();
             let target = Target::of_scenes(&scenes, convention, self.size);
-            return Ok((named(ply), target.map_err(|error| not(ply, error))?));
+            return Ok((named(ply), target.map_err(|error| not(ply, error))?, blind));
         }
         let Some(file) = &self.target else {
             return Err(CliError::new("TARGET: a picture (.png) or a case is needed"));
         };
-        paths::expect_extension("TARGET", file, &["png", "safetensors", "toml"])?;
-        let file = paths::readable_file("TARGET", file)?;
+        paths::expect_extension("", file, &["png", "safetensors", "toml"])?;
+        let file = paths::readable_file("", file)?;
         let extension = file.extension().unwrap_or_default();
         let target = if extension.eq_ignore_ascii_case("png") {
             let picture = Picture::read(&file)
@@ -190,10 +194,11 @@ impl TrainArgs {
             Target::of_picture(picture.at_most(self.size), Convention::inria())
         } else {
             let case = read_splats(&file, None)?;
+            is_seen(&case)?;
             let target = Target::of_scenes(&[&case.scene], case.convention, self.size);
             target.map_err(|error| not(&file, error))?
         };
-        Ok((named(&file), target))
+        Ok((named(&file), target, Vec::new()))
     }
 }
 

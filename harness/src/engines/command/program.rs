@@ -138,6 +138,13 @@ impl Program {
         self.id += 1;
         let path = |what| self.folder.path().join(format!("{}.{what}.safetensors", self.id));
         let files = Files { input: path("in"), output: path("out") };
+        // A folder cannot be written to, a pipe would hold the writer, and a link lead elsewhere.
+        if fs::symlink_metadata(&files.input).is_ok() {
+            let file = files.input.display();
+            return Err(self.refused(format!(
+                "before it was asked, the program made {file}, where its input belongs"
+            )));
+        }
         fs::write(&files.input, input)
             .map_err(|e| EngineError::Unavailable(format!("{}: {e}", files.input.display())))?;
         match self.ask(&files)? {
@@ -146,7 +153,7 @@ impl Program {
                 return Err(self.refused(format!("the program says that it failed: {reason}")));
             }
         }
-        if fs::read(&files.input).ok().as_deref() != Some(input) {
+        if !holds(&files.input, input) {
             return Err(self.refused("the program changed its input file".to_owned()));
         }
         let outputs = self.outputs(sizes, &files.output);
@@ -229,6 +236,13 @@ impl Program {
         }
         form.gathered(sizes, arrays).map_err(|p| p.to_string())
     }
+}
+
+/// Whether a file is one, and has these bytes: what the program put in its place is not opened.
+fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let about = fs::symlink_metadata(path);
+    about.is_ok_and(|about| about.is_file() && about.len() == bytes.len() as u64)
+        && fs::read(path).is_ok_and(|found| found == bytes)
 }
 
 /// The bytes of a file that a program wrote; the error is a sentence.

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync
 use std::time::Duration;
 
 use super::super::kept::{FAREWELL, Kept, describe};
+use super::super::patience::receive;
 use super::super::tail::Tail;
 use super::answer::{self, Answer, NoAnswer};
 use super::line::CommandLine;
@@ -114,7 +115,7 @@ impl Running {
         if let Some(requests) = &mut self.requests {
             let _ = requests.write_all(request).and_then(|()| requests.flush());
         }
-        let end = match self.lines.recv_timeout(limit) {
+        let end = match receive(&self.lines, limit) {
             Ok(line) => match answer::read(&line, id) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => End::NoAnswer(error),

@@ -49,6 +49,10 @@ pub(super) fn write(writer: &mut Writer<'_>, error: &EngineError) {
             writer.text("message", message);
             "device"
         }
+        EngineError::NoEnd(message) => {
+            writer.text("message", message);
+            "no-end"
+        }
         EngineError::Refused(message) => {
             writer.text("message", message);
             "refused"
@@ -89,6 +93,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<EngineError, WireError> {
         "too-large" => EngineError::TooLarge(text("message")?),
         "unavailable" => EngineError::Unavailable(text("message")?),
         "device" => EngineError::Device(text("message")?),
+        "no-end" => EngineError::NoEnd(text("message")?),
         "refused" => EngineError::Refused(text("message")?),
         "ended" => EngineError::Ended(text("message")?),
         "not-deterministic" => EngineError::NotDeterministic(Box::new(OtherBits {

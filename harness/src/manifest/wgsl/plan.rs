@@ -60,8 +60,32 @@ impl<'k> Plan<'k> {
         }
         let Making { buffers, held, .. } = making;
         let read = held.iter().map(|(_, number)| *number).collect();
-        Ok(Self { run: ForeignRun { buffers, dispatches, read }, held })
+        let steps = steps(symbols);
+        Ok(Self { run: ForeignRun { buffers, dispatches, read, steps }, held })
     }
+}
+
+/// Lanes of a tile, and of a workgroup that has none.
+const LANES: usize = 256;
+/// Numbers of a Gaussian's row and of a pixel beside channels and harmonics: mean, conic, opacity, and what
+/// an image has.
+const NUMBERS: usize = 10;
+/// Steps of a loop over them for each: its own, and one of the loop that adds it to memory.
+const STEPS: usize = 2;
+
+/// Loop steps that a subgroup makes at most in a dispatch, whatever the program's structure: as if it
+/// visited every pixel of every (tile, Gaussian) pair of the whole image by itself, and once more every pixel
+/// of every tile, or every camera and Gaussian, with a loop over all numbers at each. A program whose lanes
+/// share that work makes far fewer, also where each exchange fails once for every lane of a tile.
+fn steps(symbols: &Symbols) -> u64 {
+    let Symbols { gaussians, channels, tiles, pairs, cameras, coefficients, .. } = *symbols;
+    let pixels = match tiles {
+        0 => LANES.saturating_mul(cameras),
+        tiles => LANES.saturating_mul(pairs.saturating_add(tiles)),
+    };
+    let visits = pixels.saturating_add(gaussians.saturating_mul(cameras));
+    let numbers = channels.saturating_add(coefficients.saturating_mul(3)).saturating_add(NUMBERS);
+    visits.saturating_mul(numbers).saturating_mul(STEPS) as u64
 }
 
 impl<'k> Making<'k> {

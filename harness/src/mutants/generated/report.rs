@@ -1,5 +1,6 @@
 //! What became of the mutants, in words.
 
+use super::super::BY_COUNTS;
 use super::hunt::Unchanged;
 use super::{Closest, Fate, Record, Source, Subject};
 use crate::table::table;
@@ -11,6 +12,9 @@ use std::fmt::Write as _;
 pub struct Score {
     /// Noticed by somebody.
     pub killed: usize,
+    /// Those of them whose values agree, and which add to memory more or less often than the reduction's rule
+    /// says.
+    pub by_counts: usize,
     /// Noticed by nobody, and argued to be equivalent.
     pub equivalent: usize,
     /// Noticed by nobody, and argued to differ only on inputs that are larger than any case.
@@ -26,7 +30,10 @@ pub struct Score {
 impl Score {
     fn add(&mut self, record: &Record) {
         match &record.fate {
-            Fate::Killed { .. } => self.killed += 1,
+            Fate::Killed { by, .. } => {
+                self.killed += 1;
+                self.by_counts += usize::from(by == BY_COUNTS);
+            }
             Fate::Survived { .. } if record.beyond.is_some() => self.beyond += 1,
             Fate::Survived { .. } if record.equivalent.is_some() => self.equivalent += 1,
             Fate::Survived { closest: Some(_) } => self.within_bounds += 1,
@@ -80,6 +87,7 @@ fn scores<'r>(head: &str, records: &'r [Record], group: fn(&'r Record) -> &'r st
         head,
         "mutants",
         "killed",
+        "of them by counts",
         "equivalent",
         "beyond cases",
         "within bounds",
@@ -89,9 +97,18 @@ fn scores<'r>(head: &str, records: &'r [Record], group: fn(&'r Record) -> &'r st
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (name, score) in groups.into_iter().chain([("all", score(records))]) {
-        let Score { killed, equivalent, beyond, within_bounds, no_difference, refused } = score;
-        let counts =
-            [score.mutants(), killed, equivalent, beyond, within_bounds, no_difference, refused];
+        let Score { killed, by_counts, equivalent, beyond, .. } = score;
+        let Score { within_bounds, no_difference, refused, .. } = score;
+        let counts = [
+            score.mutants(),
+            killed,
+            by_counts,
+            equivalent,
+            beyond,
+            within_bounds,
+            no_difference,
+            refused,
+        ];
         let mut row = vec![name.to_owned()];
         row.extend(counts.map(|count| count.to_string()));
         row.push(format!("{:.1} %", score.percent()));
@@ -231,7 +248,7 @@ mod tests {
 
     #[test]
     fn survivors_stand_by_line_and_scores_leave_the_equivalent_out() {
-        let killed = || Fate::Killed { by: "x".to_owned(), example: "y".to_owned() };
+        let killed = |by: &str| Fate::Killed { by: by.to_owned(), example: "y".to_owned() };
         let refused = Fate::Refused { reason: "PTX line 2: no".to_owned() };
         let records = [
             record(2, "one", survived(Some(0.25))),
@@ -239,13 +256,14 @@ mod tests {
             record(3, "same", survived(None)),
             record(3, "large", survived(None)),
             record(4, "six", survived(None)),
-            record(1, "three", killed()),
-            record(1, "four", killed()),
+            record(1, "three", killed("oracle")),
+            record(1, "four", killed(BY_COUNTS)),
             record(2, "five", refused),
         ];
         let score = score(&records);
         let expected = Score {
             killed: 2,
+            by_counts: 1,
             equivalent: 1,
             beyond: 1,
             within_bounds: 2,

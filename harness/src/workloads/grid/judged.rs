@@ -12,6 +12,7 @@ use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Expectation, under};
 use crate::scatter_step::Scatter;
+use crate::words::{count, count_of};
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::grid::{
@@ -71,7 +72,12 @@ impl crate::workload::Case for Case {
         let [d, levels] = [grid.dimensions(), grid.levels().len()];
         let [entries, features] = [grid.entries(), grid.features()];
         format!(
-            "{points} points of {d} dimensions, {levels} levels, {entries} entries of {features} features"
+            "{} of {}, {}, {} of {}",
+            count(points, "point"),
+            count(d, "dimension"),
+            count(levels, "level"),
+            count_of(entries, "entry", "entries"),
+            count(features, "feature")
         )
     }
 

@@ -10,6 +10,7 @@ use crate::case_space::Traits;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, ByLane, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::scatter_step::Scatter;
+use crate::words::count;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::scatter::SCATTER;
@@ -62,7 +63,12 @@ impl crate::workload::Case for Case {
 
     fn describe(&self, _stage: Stage, _view: usize) -> String {
         let numbers = &self.numbers;
-        format!("{} elements of {} values, {} rows", numbers.len(), numbers.width, numbers.rows())
+        {
+            let elements = count(numbers.len(), "element");
+            let [values, rows] =
+                [(numbers.width, "value"), (numbers.rows(), "row")].map(|(n, one)| count(n, one));
+            format!("{elements} of {values}, {rows}")
+        }
     }
 
     fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {

@@ -10,8 +10,8 @@ use self::files::OF_EVERY_FORMULATION;
 use super::formulated::{FormulationUse, judged_in, judged_with_image, stage_of};
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
-use super::splat_case;
 use super::whole::{Taken, as_whole};
+use super::{ColorForms, fitted, has_gaussians, splat_case};
 use crate::campaign::Item;
 use crate::diagnosis::Diagnosis;
 use crate::engines::command::Form;
@@ -95,7 +95,7 @@ pub enum NotFor {
     #[error("with another number of channels than {0}")]
     Channels(u32),
     /// What the case is there to try is built into the kernel otherwise.
-    #[error("that override a constant which is built into the kernel")]
+    #[error("with another value of a constant that is built into the kernel")]
     Overrides,
     /// The kernel takes harmonics alone.
     #[error("whose colours are given directly, and not as harmonics")]
@@ -226,18 +226,53 @@ impl Contract {
         if !preset.terms.rules.overridden_by(splats, self.reach()).is_empty() {
             return Some(NotFor::Overrides);
         }
-        let interface = self.interface().filter(|_| self.level == Level::Full)?;
-        match splats.scene.gaussians.colors {
-            Colors::Direct { channels, .. } if !interface.has(Array::Colors) && channels != 3 => {
+        match (self.color_forms(), &splats.scene.gaussians.colors) {
+            (ColorForms::Harmonics, Colors::Direct { channels, .. }) if *channels != 3 => {
                 Some(NotFor::DirectColors)
             }
-            Colors::Harmonics { .. }
-                if !interface.has(Array::Sh) && !interface.has(Array::ShDc) =>
-            {
-                Some(NotFor::Harmonics)
-            }
-            Colors::Direct { .. } | Colors::Harmonics { .. } => None,
+            (ColorForms::Direct, Colors::Harmonics { .. }) => Some(NotFor::Harmonics),
+            (ColorForms::Both | ColorForms::Harmonics | ColorForms::Direct, _) => None,
         }
+    }
+
+    /// How the program takes the colours of a scene: at the other levels it is given those that are seen.
+    fn color_forms(&self) -> ColorForms {
+        let Some(interface) = self.interface().filter(|_| self.level == Level::Full) else {
+            return ColorForms::Both;
+        };
+        let harmonics = interface.has(Array::Sh) || interface.has(Array::ShDc);
+        match (interface.has(Array::Colors), harmonics) {
+            (true, true) => ColorForms::Both,
+            (false, true) => ColorForms::Harmonics,
+            (true | false, false) => ColorForms::Direct,
+        }
+    }
+
+    /// A drawn case as one that the program is for: of its number of channels, with its form of colours and
+    /// under the constants that are built into it. Without a preset every case is.
+    #[must_use]
+    pub fn fitted(&self, case: &AnyCase) -> AnyCase {
+        let Some(preset) = &self.preset else { return Arc::clone(case) };
+        let case = fitted(case, preset.terms.channels, self.color_forms());
+        self.rules().applied_to(&case, self.reach())
+    }
+
+    /// Whether a case has a number to compare: without a Gaussian only whole images have.
+    #[must_use]
+    pub fn compares(&self, case: &AnyCase) -> bool {
+        match self.level {
+            Level::Raster | Level::Project | Level::ProjectBackward => has_gaussians(case),
+            Level::Full => true,
+        }
+    }
+
+    /// Outputs of a preset that are read and compared with nothing, each with why.
+    #[must_use]
+    pub fn not_compared(&self) -> Vec<String> {
+        let outputs = self.interface().map_or(&[][..], |interface| &interface.outputs);
+        let unused = outputs.iter().filter(|output| output.array.is_none());
+        let why = "the preset has no bound for it, and its type and shape alone are checked";
+        unused.map(|output| format!("{}: {why}", output.name)).collect()
     }
 
     /// The part of the way.

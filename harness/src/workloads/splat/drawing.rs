@@ -117,6 +117,12 @@ pub fn splat_case(case: &AnyCase) -> Option<&Case> {
     case.as_any().downcast_ref()
 }
 
+/// Whether a case has a Gaussian; one of another workload has what it is made of.
+#[must_use]
+pub fn has_gaussians(case: &AnyCase) -> bool {
+    splat_case(case).is_none_or(|splats| !splats.scene.gaussians.is_empty())
+}
+
 /// How a scene gives its colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorForms {

@@ -11,6 +11,7 @@ use super::space;
 use super::stage::{FORMULATED, JudgedAs, ProjectStage, RasterStage, STANDARD};
 use crate::case_space::Traits;
 use crate::io::InputError;
+use crate::words::count;
 use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::splat::{NAME, PROJECT, PROJECT_BACKWARD};
@@ -99,12 +100,13 @@ impl crate::workload::Case for Case {
     fn describe(&self, stage: Stage, view: usize) -> String {
         let Scene { width, height, cameras, gaussians, .. } = &self.scene;
         let camera = if takes_all_cameras(stage) {
-            format!("{} camera(s)", cameras.len())
+            count(cameras.len(), "camera")
         } else {
             format!("camera {view}")
         };
         let rules = rules(&self.convention);
-        format!("{} Gaussians, {width}x{height} pixels, {camera}, {rules}", gaussians.len())
+        let gaussians = count(gaussians.len(), "Gaussian");
+        format!("{gaussians}, {width}x{height} pixels, {camera}, {rules}")
     }
 
     fn forward_of(&self, stage: Stage) -> Option<Stage> {

@@ -11,7 +11,7 @@ use splatcheck_reference::splat::convention::{ClampGradient, Convention, Profile
 
 use super::case::Case;
 use super::files::overrides;
-use crate::io::notation::round;
+use super::fitted::as_harmonics;
 use crate::workload::AnyCase;
 
 /// What a kernel has built in; what is `None` stays the case's.
@@ -118,19 +118,6 @@ impl KernelRules {
         own.into_iter().map(|(key, _)| key).filter(|key| otherwise.contains(key)).collect()
     }
 
-    /// Three direct colours as harmonics of degree 0, where the kernel takes nothing else: the coefficient is
-    /// (c - 0.5) / sqrt(1/(4 pi)), in f32, and the colour what kernel and oracle make of it.
-    fn as_harmonics(&self, colors: &Colors<f32>, reach: Reach) -> Option<Colors<f32>> {
-        let Colors::Direct { channels: 3, values } = colors else { return None };
-        let applies = self.harmonics_alone && reach == Reach::All;
-        let coefficient =
-            |&color: &f32| round((f64::from(color) - 0.5) * (4.0 * std::f64::consts::PI).sqrt());
-        applies.then(|| Colors::Harmonics {
-            coefficients: 1,
-            values: values.iter().map(coefficient).collect(),
-        })
-    }
-
     /// The case under these rules; one of another workload stays as it is.
     #[must_use]
     pub fn applied_to(&self, case: &AnyCase, reach: Reach) -> AnyCase {
@@ -141,7 +128,10 @@ impl KernelRules {
                 if self.no_alpha_gradient {
                     splats.scene.v_render_alphas.fill(0.0);
                 }
-                if let Some(colors) = self.as_harmonics(&splats.scene.gaussians.colors, reach) {
+                if self.harmonics_alone
+                    && reach == Reach::All
+                    && let Some(colors) = as_harmonics(&splats.scene.gaussians.colors)
+                {
                     splats.scene.gaussians.colors = colors;
                 }
                 if self.colors_not_negative

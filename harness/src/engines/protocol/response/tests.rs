@@ -16,6 +16,7 @@ fn errors_and_descriptions_round_trip() {
         EngineError::TooLarge("4 tiles".into()),
         EngineError::Unavailable("full".into()),
         EngineError::Device("lost".into()),
+        EngineError::NoEnd("no end within 2s".into()),
         EngineError::Refused("v_conics is missing".into()),
         EngineError::Ended("killed".into()),
         EngineError::NotDeterministic(Box::new(OtherBits {

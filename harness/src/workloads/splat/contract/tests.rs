@@ -64,6 +64,16 @@ fn mirrored_by(stage: &RasterStage) -> Tensors {
 }
 
 #[test]
+fn without_a_gaussian_only_whole_images_have_a_number_to_compare() {
+    let (empty, full) = (case("empty.toml"), case("tile-corner.toml"));
+    for level in Level::ALL {
+        let contract = Contract::new(level, Formulation::STANDARD).expect("no formulation");
+        assert!(contract.compares(&full), "{level}");
+        assert_eq!(contract.compares(&empty), level == Level::Full, "{level}");
+    }
+}
+
+#[test]
 fn named_tensors_are_judged_without_a_program() {
     let case = case("tile-corner.toml");
     let judged = |outputs: &Tensors| {
@@ -114,7 +124,8 @@ fn an_image_that_is_returned_is_judged_by_the_oracles_forward_pass() {
     let without = judged(&mirrored(&case)).expect("it need not return one");
     let pixels = (job.sizes.get("H") * job.sizes.get("W")) as u64;
     let numbers = pixels * (job.sizes.get("D") as u64 + 1);
-    assert_eq!(tally.elements(), without.elements() + numbers, "each number of the image");
+    let all = |tally: &Tally| tally.elements() + tally.zeros;
+    assert_eq!(all(&tally), all(&without) + numbers, "each number of the image");
     let mut alphas = right.f32("render_alphas").expect("there").to_vec();
     alphas[0] += 1e-3;
     let shape = right.get("render_alphas").expect("there").shape().to_vec();
@@ -247,6 +258,28 @@ fn what_is_not_for_a_presets_kernel_is_left_out_with_a_reason() {
     other.convention.alpha_max = 0.5;
     let other: AnyCase = Arc::new(other);
     assert_eq!(inria.not_for(&other), Some(NotFor::Overrides), "it is there for another clamp");
+    // What is drawn is made one for the kernel.
+    for (contract, case) in [(&fastgs, &channels), (&inria, &other), (&inria, &channels)] {
+        let fitted = contract.fitted(case);
+        assert_eq!(contract.not_for(&fitted), None, "{}", case.name());
+        assert_eq!(splat_case(&fitted).expect("splats").scene.channels(), 3, "as many as it takes");
+        assert_eq!(contract.fitted(&fitted).name(), case.name(), "and stays so");
+    }
+    let clamp = |case: &AnyCase| splat_case(case).expect("splats").convention.alpha_max;
+    assert_eq!(clamp(&inria.fitted(&other)).to_bits(), 0.99_f64.to_bits(), "the kernel's");
+    assert_eq!(clamp(&Contract::default().fitted(&other)).to_bits(), 0.5_f64.to_bits(), "any");
     let views = of("inria", Level::Full).views(&case("two-cameras.toml")).expect("splats");
     assert_eq!(views, 2, "a camera at a time");
+}
+
+#[test]
+fn arrays_that_are_read_and_not_compared_are_named() {
+    let preset = Preset::find("gsplat-1.5").expect("our own");
+    let contract = Contract::of_preset(&preset, Some(Level::Raster), (None, None));
+    let lines = contract.expect("it has the level").not_compared();
+    assert!(
+        lines.len() == 1 && lines[0].starts_with("v_means2d_abs: the preset has no bound"),
+        "{lines:?}"
+    );
+    assert_eq!(Contract::default().not_compared(), Vec::<String>::new(), "all is compared");
 }

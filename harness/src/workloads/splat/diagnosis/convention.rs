@@ -1,13 +1,30 @@
-//! A kernel under another convention: each of its fields with the values that others have.
+//! A kernel under another convention: each of its fields with the values that others have, and another
+//! project's as a whole.
 
+use crate::diagnosis::Hypothesis;
+use crate::judge::Expectation;
 use crate::workloads::splat::files::overrides::{KEYS, set, text_of};
 use splatcheck_reference::splat::Convention;
+use splatcheck_reference::splat::convention::Profile;
 
-/// A convention with one field changed.
+/// A convention with some fields changed.
 pub(super) struct Changed {
     pub(super) convention: Convention,
     /// What is changed, as a sentence.
     pub(super) words: String,
+    /// What of it is the same whatever the case has.
+    pub(super) fault: String,
+}
+
+impl Changed {
+    /// The hypothesis that a kernel follows it.
+    pub(super) fn hypothesis<'a>(
+        self,
+        predict: impl FnOnce(Convention) -> Option<Expectation> + 'a,
+    ) -> Hypothesis<'a> {
+        let Self { convention, words, fault } = self;
+        Hypothesis::new(words, move || predict(convention)).as_fault(fault)
+    }
 }
 
 /// What a field is about, for people, and its values in practice, as files write them.
@@ -45,27 +62,55 @@ fn practice(key: &str) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// The convention with one of these fields changed to each other value that is in practice.
+/// The convention with one of these fields changed to each other value that is in practice, and with all of
+/// them as each project has them.
 pub(super) fn others<'k>(
     own: &'k Convention,
     keys: &'k [&'static str],
 ) -> impl Iterator<Item = Changed> + 'k {
     let known = KEYS.into_iter().filter(move |key| keys.contains(key));
-    known.flat_map(move |key| {
+    let single = known.flat_map(move |key| {
         let (about, values) = practice(key);
         values.iter().filter_map(move |&to| {
             let mut convention = *own;
             set(&mut convention, key, to).ok()?;
             let convention = convention.rounded_to_f32();
             let [from, shown] = [own, &convention].map(|of| short(&text_of(of, key)));
-            let words = || {
-                format!(
-                    "the convention's field {key} ({about}) is {shown} where the case has {from}"
-                )
-            };
-            (convention != own.rounded_to_f32()).then(|| Changed { convention, words: words() })
+            let fault = format!("the convention's field {key} ({about}) is {shown}");
+            let words = format!("{fault} where the case has {from}");
+            let differs = convention != own.rounded_to_f32();
+            differs.then_some(Changed { convention, words, fault })
         })
+    });
+    single.chain(whole(own, keys))
+}
+
+/// The convention with these fields as each project has them, where that changes more than one.
+pub(super) fn whole<'k>(
+    own: &'k Convention,
+    keys: &'k [&'static str],
+) -> impl Iterator<Item = Changed> + 'k {
+    [Profile::Inria, Profile::Gsplat].into_iter().filter_map(move |profile| {
+        let (all, mut convention, mut changed) = (Convention::of(profile), *own, Vec::new());
+        for &key in keys {
+            let theirs = text_of(&all, key);
+            if theirs != text_of(own, key) {
+                set(&mut convention, key, &theirs).ok()?;
+                changed.push(key);
+            }
+        }
+        let fault = format!("the kernel follows the convention of {} as a whole", name(profile));
+        let words = format!("{fault} where the case has other fields ({})", changed.join(", "));
+        let convention = convention.rounded_to_f32();
+        (changed.len() > 1).then_some(Changed { convention, words, fault })
     })
+}
+
+fn name(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Inria => "3D Gaussian Splatting (inria)",
+        Profile::Gsplat => "gsplat",
+    }
 }
 
 /// A number of f32 as people write it.

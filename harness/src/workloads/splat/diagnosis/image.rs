@@ -17,8 +17,8 @@ use crate::workloads::splat::stage::{Judged, RasterStage};
 use splatcheck_gpu::RasterOutputs;
 use std::sync::Arc;
 
-/// A fault of both directions: in words, and the stage that has it.
-type Fault<'a> = (String, Arc<dyn Fn() -> Option<RasterStage> + 'a>);
+/// A fault of both directions: in words, as it is the same in every case, and the stage that has it.
+type Fault<'a> = ([String; 2], Arc<dyn Fn() -> Option<RasterStage> + 'a>);
 
 /// What a kernel may get wrong that rasterizes backward in a formulation and returns the image as well.
 pub(in crate::workloads::splat) fn of_rasterize_with_image(
@@ -31,11 +31,14 @@ pub(in crate::workloads::splat) fn of_rasterize_with_image(
         gradients.beside(expectation::image(changed, run.arithmetic))
     };
     let mut of_image = of_rasterize(stage, run);
-    for (words, fault) in of_both(stage) {
+    for ([words, of_all], fault) in of_both(stage) {
         let given = Arc::clone(&fault);
-        of_image.push(Hypothesis::new(words.clone(), move || Some(predict(&given()?))));
-        let words = format!("{words}, and the gradients go on from that image");
-        of_image.push(Hypothesis::new(words, move || Some(predict(&after_own_image(fault()?)))));
+        let alone = Hypothesis::new(words.clone(), move || Some(predict(&given()?)));
+        of_image.push(alone.as_fault(of_all.clone()));
+        let [words, of_all] =
+            [words, of_all].map(|one| format!("{one}, and the gradients go on from that image"));
+        let both = Hypothesis::new(words, move || Some(predict(&after_own_image(fault()?))));
+        of_image.push(both.as_fault(of_all));
     }
     let mut all = of_rasterize_backward(stage, judged, run);
     all.extend(of_image.into_iter().map(|one| one.of_outputs(&expectation::IMAGE)));
@@ -44,16 +47,16 @@ pub(in crate::workloads::splat) fn of_rasterize_with_image(
 
 fn of_both(stage: &RasterStage) -> Vec<Fault<'_>> {
     let of_inputs = OF_BACKGROUND.into_iter().chain(OF_CONICS).map(|(words, fault)| -> Fault<'_> {
-        (words.to_owned(), Arc::new(move || Some(changed_by(stage, fault))))
+        ([words; 2].map(str::to_owned), Arc::new(move || Some(changed_by(stage, fault))))
     });
     let mut all: Vec<_> = of_inputs.collect();
-    all.push((EXCLUSIVE.to_owned(), Arc::new(|| Some(exclusive(stage)))));
+    all.push(([EXCLUSIVE; 2].map(str::to_owned), Arc::new(|| Some(exclusive(stage)))));
     all.extend(convention::others(&stage.convention, &FORWARD).map(|changed| -> Fault<'_> {
-        let Changed { convention, words } = changed;
-        (words, Arc::new(move || Some(under(stage, convention))))
+        let Changed { convention, words, fault } = changed;
+        ([words, fault], Arc::new(move || Some(under(stage, convention))))
     }));
     all.extend(left_out().into_iter().map(|(words, drops)| -> Fault<'_> {
-        (words, Arc::new(move || Some(without(stage, &*drops)?.0)))
+        ([words.clone(), words], Arc::new(move || Some(without(stage, &*drops)?.0)))
     }));
     all
 }

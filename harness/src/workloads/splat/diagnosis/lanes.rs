@@ -51,7 +51,7 @@ pub(super) type Lost = Box<dyn Fn(Warp) -> u64>;
 /// Entries of a case's lists up to which its steps are kept: eight or more warps at each, 64 bytes a step.
 const MOST_ENTRIES: usize = 1 << 18;
 
-/// What the rules are about, computed when a first one asks; nothing for a case with more entries.
+/// What the rules are about, computed when a first one asks.
 struct Steps<'a> {
     stage: &'a RasterStage,
     reduction: Setting,
@@ -69,9 +69,6 @@ impl Steps<'_> {
     fn all(&self) -> &[Step] {
         self.steps.get_or_init(|| {
             let mut steps = Vec::new();
-            if self.stage.inputs.raster.flatten_ids.len() > MOST_ENTRIES {
-                return steps;
-            }
             let Ok(contributions) = Contributions::new(self.stage, self.width) else {
                 return steps;
             };
@@ -207,12 +204,14 @@ pub(super) fn hypotheses(
     let steps = Steps { stage, reduction: run.setting.unwrap_or(atomic), width, steps };
     let warps = (WORKGROUP_SIZE / steps.per_lane()).checked_div(width).unwrap_or(0);
     let steps = Rc::new(steps);
+    let too_large = stage.inputs.raster.flatten_ids.len() > MOST_ENTRIES;
     let hypothesis = move |(words, lost): (String, Lost)| {
         let steps = Rc::clone(&steps);
         Hypothesis::new(words, move || {
             let omitted = steps.without(&lost)?;
             Some(rasterize_backward_without(stage, judged, run.arithmetic, &omitted))
         })
+        .unless(too_large)
     };
     let many = of_numbers(width, warps).into_iter().map(hypothesis.clone());
     let many = many.map(Hypothesis::of_many).collect();

@@ -1,8 +1,9 @@
 //! The projection of a kernel that is given the size of the image.
 
-use super::convention::{self, Changed};
+use super::convention;
 use super::outputs::{XYZW, of_units, turned};
 use super::project::{BACKWARD, FORWARD, OFF_DIAGONAL};
+use super::whole::cameras_by_name;
 use crate::diagnosis::Hypothesis;
 use crate::judge::Expectation;
 use crate::workloads::splat::stage::ImageStage;
@@ -64,14 +65,14 @@ pub(in crate::workloads::splat) fn of_project_backward_on_image<'a>(
             Some(predict(&other))
         })
     }));
-    let count = if stage.cameras.len() > 1 { stage.cameras.len() } else { 0 };
-    all.extend((0..count).rev().map(|camera| {
+    all.extend(cameras_by_name(stage.cameras.len()).map(|(camera, fault)| {
         Hypothesis::new(format!("camera {camera} is left out"), move || {
             let mut other = stage.clone();
             other.gradients[camera].v_means2d.fill([0.0; 2]);
             other.gradients[camera].v_conics.fill([0.0; 3]);
             Some(predict(&other))
         })
+        .as_fault(fault)
     }));
     all.extend(conventions(stage, &BACKWARD, predict));
     all
@@ -84,7 +85,8 @@ fn conventions<'a>(
     predict: impl Fn(&ImageStage) -> Expectation + Copy + 'a,
 ) -> impl Iterator<Item = Hypothesis<'a>> {
     convention::others(&stage.convention, keys).map(move |changed| {
-        let Changed { convention, words } = changed;
-        Hypothesis::new(words, move || Some(predict(&ImageStage { convention, ..stage.clone() })))
+        changed.hypothesis(move |convention| {
+            Some(predict(&ImageStage { convention, ..stage.clone() }))
+        })
     })
 }

@@ -1,8 +1,9 @@
 //! The projection of all Gaussians by all cameras, forward and backward.
 
-use super::convention::{self, Changed};
+use super::convention;
 use super::lanes::{Lost, Warp, of_addition};
 use super::outputs::{XYZW, of_units, scaled, turned, with_outputs};
+use super::whole::cameras_by_name;
 use crate::diagnosis::Hypothesis;
 use crate::judge::{Expectation, Output, OutputBound, Rows, Terms};
 use crate::workload::FailedRun;
@@ -38,8 +39,7 @@ fn conventions<'a>(
     predict: impl Fn(&ProjectStage) -> Expectation + Copy + 'a,
 ) -> impl Iterator<Item = Hypothesis<'a>> {
     convention::others(&stage.convention, keys).map(move |changed| {
-        let Changed { convention, words } = changed;
-        Hypothesis::new(words, move || Some(predict(&stage.under(convention)?)))
+        changed.hypothesis(move |convention| Some(predict(&stage.under(convention)?)))
     })
 }
 
@@ -218,14 +218,19 @@ fn of_cameras<'a>(
             Some(with_outputs(predict(&changed), right, |name| name == OF_CAMERAS))
         },
     ));
-    for camera in (0..count).rev() {
+    for (camera, fault) in cameras_by_name(count) {
         let words = format!("{} is left out", named(camera));
-        all.push(lost(words, Box::new(move |other, _| other == camera)));
+        all.push(lost(words, Box::new(move |other, _| other == camera)).as_fault(fault));
     }
     if count > 2 {
         for camera in [0, count - 1] {
             let words = format!("only {} counts", named(camera).trim_end_matches(','));
-            all.push(lost(words, Box::new(move |other, _| other != camera)));
+            let fault = if camera == 0 {
+                "only the first camera counts"
+            } else {
+                "only the last camera counts"
+            };
+            all.push(lost(words, Box::new(move |other, _| other != camera)).as_fault(fault));
         }
     }
     all.push(Hypothesis::new(

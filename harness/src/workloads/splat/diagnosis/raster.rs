@@ -1,7 +1,7 @@
 //! The rasterization of one camera, forward and backward.
 
 use super::background;
-use super::convention::{self, Changed};
+use super::convention;
 use super::lanes;
 use super::lists::{left_out, without};
 use super::outputs::scaled;
@@ -78,6 +78,41 @@ const FAULTS: [Fault; 6] = [
     }),
 ];
 
+/// The loss's gradient of the image, read in another order than it is given in.
+const OF_IMAGES: [Fault; 2] = [
+    (
+        "v_render_colors is read channel after channel (chw), where it is given pixel after pixel (hwc: \
+         the manifest's layout = \"chw\")",
+        |stage| {
+            let channels = stage.inputs.raster.channels as usize;
+            let pixels = stage.inputs.v_render_colors.len() / channels.max(1);
+            read_as(&mut stage.inputs.v_render_colors, |place| {
+                place % channels * pixels + place / channels
+            });
+        },
+    ),
+    (
+        "v_render_colors and v_render_alphas are read column after column, x in the place of y",
+        |stage| {
+            let [width, height] = [stage.inputs.raster.width, stage.inputs.raster.height];
+            let (width, height) = (width as usize, height as usize);
+            let channels = stage.inputs.raster.channels as usize;
+            let turned = |pixel: usize| pixel % width * height + pixel / width;
+            read_as(&mut stage.inputs.v_render_colors, |place| {
+                turned(place / channels) * channels + place % channels
+            });
+            read_as(&mut stage.inputs.v_render_alphas, turned);
+        },
+    ),
+];
+
+/// The numbers as a kernel takes them that reads each from another place.
+fn read_as(values: &mut [f32], from: impl Fn(usize) -> usize) {
+    let given = values.to_vec();
+    let places = values.iter_mut().enumerate();
+    places.for_each(|(place, value)| *value = given[from(place)]);
+}
+
 /// The stage with a fault.
 pub(super) fn changed_by(stage: &RasterStage, fault: fn(&mut RasterStage)) -> RasterStage {
     let mut changed = stage.clone();
@@ -118,9 +153,7 @@ pub(in crate::workloads::splat) fn of_rasterize(
     all.extend(background::hypotheses(stage, move || predict(stage.clone())));
     all.push(Hypothesis::new(EXCLUSIVE, move || Some(predict(exclusive(stage)))));
     all.extend(convention::others(&stage.convention, &FORWARD).map(|changed| {
-        let Changed { convention, words } = changed;
-        let changed = move || under(stage, convention);
-        Hypothesis::new(words, move || Some(predict(changed())))
+        changed.hypothesis(move |convention| Some(predict(under(stage, convention))))
     }));
     all.extend(left_out().into_iter().map(|(words, drops)| {
         Hypothesis::new(words, move || {
@@ -161,15 +194,13 @@ pub(in crate::workloads::splat) fn of_rasterize_backward(
     let changed_inputs = move |(words, fault): Fault| {
         Hypothesis::new(words, move || Some(predict(&changed_by(stage, fault))))
     };
-    all.extend(FAULTS.into_iter().map(changed_inputs));
+    all.extend(FAULTS.into_iter().chain(OF_IMAGES).map(changed_inputs));
     all.push(Hypothesis::new(EXCLUSIVE, move || Some(predict(&exclusive(stage)))));
     all.extend(of_ends(stage, run.lane_width, predict));
     let stops: &[&str] = if judged.1.walk() == WalkOrder::Front { &STOPS } else { &[] };
     let keys: Vec<_> = BACKWARD.iter().chain(stops).copied().collect();
     all.extend(convention::others(&stage.convention, &keys).map(|changed| {
-        let Changed { convention, words } = changed;
-        let changed = move || under(stage, convention);
-        Hypothesis::new(words, move || Some(predict(&changed())))
+        changed.hypothesis(move |convention| Some(predict(&under(stage, convention))))
     }));
     all.push(of_final_transmittance(stage, judged, run));
     let (of_addition, of_numbers) = lanes::hypotheses(stage, judged, run);

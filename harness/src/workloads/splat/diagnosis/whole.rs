@@ -1,6 +1,6 @@
 //! The whole way from a scene to its images and gradients.
 
-use super::convention::{self, Changed};
+use super::convention;
 use super::outputs::{XYZW, of_units, turned};
 use crate::diagnosis::Hypothesis;
 use crate::judge::{Expectation, OutputBound};
@@ -70,8 +70,7 @@ pub(in crate::workloads::splat) fn of_whole<'a>(
         Some(turned(predict(other)?, "v_quats"))
     }));
     all.extend(convention::others(&case.convention, &KEYS).map(|changed| {
-        let Changed { convention, words } = changed;
-        Hypothesis::new(words, move || predict(Case { convention, ..case.clone() }))
+        changed.hypothesis(move |convention| predict(Case { convention, ..case.clone() }))
     }));
     all
 }
@@ -82,7 +81,7 @@ fn of_cameras<'a>(
     predict: impl Fn(Case) -> Option<Expectation> + Copy + 'a,
 ) -> Vec<Hypothesis<'a>> {
     let count = case.scene.cameras.len();
-    let left_out = |camera: usize| {
+    let left_out = |(camera, fault): (usize, String)| {
         let last = if camera + 1 == count { ", the last," } else { "" };
         Hypothesis::new(format!("the gradients of camera {camera}{last} are left out"), move || {
             let mut other = case.clone();
@@ -92,9 +91,18 @@ fn of_cameras<'a>(
             other.scene.v_render_alphas[camera * alphas..(camera + 1) * alphas].fill(0.0);
             predict(other)
         })
+        .as_fault(fault)
     };
+    cameras_by_name(count).map(left_out).collect()
+}
+
+/// Cameras that a kernel may lose, as what they are in every case: the last one, each by its number.
+/// There is none where it is the only one.
+pub(super) fn cameras_by_name(count: usize) -> impl Iterator<Item = (usize, String)> {
+    let last = (count > 1).then(|| (count - 1, "the last camera is left out".to_owned()));
     let cameras = if count > 1 { count } else { 0 };
-    (0..cameras).rev().map(left_out).collect()
+    let each = (0..cameras).rev().map(|camera| (camera, format!("camera {camera} is left out")));
+    last.into_iter().chain(each)
 }
 
 /// What the colours' gradients add to means and cameras through the direction of view, in f64.

@@ -1,0 +1,38 @@
+//! A module is loaded once: its variables keep what a launch leaves in them.
+
+use splatcheck_emulator::{DeviceMemory, Launch, Module, Observers, RunError, Schedule, run};
+
+/// A kernel that adds 1 to a variable, which begins with this value, and stores what it was.
+fn module(first: u32) -> Module {
+    let text = format!(
+        ".version 8.4\n.target sm_75\n.address_size 64\n.global .align 4 .u32 count = {first};\n\
+         .visible .entry counts(.param .u64 out)\n{{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\n\
+         ld.param.u64 %rd1, [out];\natom.global.add.u32 %r1, [count], 1;\n\
+         st.global.u32 [%rd1], %r1;\nret;\n}}\n"
+    );
+    Module::parse(&text).expect("it is PTX")
+}
+
+fn launched(module: &Module, memory: &mut DeviceMemory) -> Result<u32, RunError> {
+    let out = memory.allocate(4);
+    let arguments = vec![out.into()];
+    let launch = Launch { grid: [1; 3], block: [1; 3], arguments, ..Launch::default() };
+    let (schedule, observers) = (Schedule::lockstep(), Observers::default());
+    run(module, "counts", &launch, memory, &schedule, observers)?;
+    let bytes = memory.read(out).expect("it is written");
+    Ok(u32::from_le_bytes(bytes.try_into().expect("a word")))
+}
+
+#[test]
+fn variables_keep_their_values_from_launch_to_launch() {
+    let (one, other) = (module(5), module(9));
+    let mut memory = DeviceMemory::new();
+    assert!(!memory.has_changed_variables(), "nothing is loaded");
+    assert_eq!(launched(&one, &mut memory), Ok(5), "as it is loaded");
+    assert!(memory.has_changed_variables(), "6");
+    assert_eq!(launched(&one, &mut memory), Ok(6), "as the launch before left it");
+    memory.free_buffers();
+    assert_eq!(launched(&one, &mut memory), Ok(7), "the module stays loaded");
+    assert_eq!(launched(&other, &mut memory), Ok(9), "another module is loaded anew");
+    assert_eq!(launched(&one, &mut DeviceMemory::new()), Ok(5), "another process");
+}

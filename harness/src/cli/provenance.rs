@@ -1,0 +1,103 @@
+//! What a command judges, for the reports that name it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use splatcheck_gpu::EngineKind;
+
+use super::command::CommandPlan;
+use crate::campaign::EngineReport;
+use crate::gate::{Provenance, Role, SourceFile};
+use crate::manifest::{Manifest, WgslKernel};
+use crate::user_kernel::UserKernel;
+
+/// The kernels of this version of splatcheck.
+pub(super) fn of_ours(seed: Option<u64>) -> Provenance {
+    Provenance { seed, ..Provenance::of("splatcheck's kernels") }
+}
+
+/// What a campaign's reports are of, of which nothing else is known.
+pub(super) fn of_reports(reports: &[EngineReport]) -> Provenance {
+    let program = reports.iter().find(|report| report.info.kind == EngineKind::Command);
+    program.map_or_else(|| of_ours(None), |report| Provenance::of(&*report.info.adapter))
+}
+
+/// A user's kernel in PTX.
+pub(super) fn of_ptx(
+    kernel: &UserKernel,
+    (file, manifest): (&Path, Option<&Path>),
+    seed: u64,
+) -> Provenance {
+    let entries = kernel.entries().into_iter().map(str::to_owned).collect();
+    let text = kernel.manifest().map(Manifest::text);
+    let run = of_texts((file, kernel.ptx()), entries, manifest.zip(text), seed);
+    // As the manifest names them: what a compiler makes of a name is long.
+    Provenance { subject: format!("{kernel} of {}", file.display()), ..run }
+}
+
+/// A user's kernel in WGSL.
+pub(super) fn of_wgsl(
+    kernel: &WgslKernel,
+    (file, manifest): (&Path, &Path),
+    seed: u64,
+) -> Provenance {
+    let launches = kernel.manifest().launches.iter();
+    let entries = launches.map(|launch| launch.kernel.to_string()).collect();
+    let manifest = Some((manifest, kernel.manifest().text()));
+    of_texts((file, kernel.source()), entries, manifest, seed)
+}
+
+fn of_texts(
+    (file, text): (&Path, &str),
+    entry_points: Vec<String>,
+    manifest: Option<(&Path, &str)>,
+    seed: u64,
+) -> Provenance {
+    let source = |role, file: &Path, text: &str| {
+        SourceFile::new(role, file.display().to_string(), text.as_bytes())
+    };
+    let manifest = manifest.map(|(file, text)| source(Role::Manifest, file, text));
+    let program = source(Role::Program, file, text);
+    let subject = format!("{} of {}", entry_points.join(", "), file.display());
+    Provenance {
+        entry_points,
+        files: [program].into_iter().chain(manifest).collect(),
+        seed: Some(seed),
+        ..Provenance::of(subject)
+    }
+}
+
+/// A user's program, with those of its words that are files.
+pub(super) fn of_program(command: &CommandPlan, seed: Option<u64>) -> Provenance {
+    let line = &command.line;
+    let words = line.arguments().iter().map(PathBuf::from);
+    let files = executable(line.program()).into_iter().chain(words);
+    let mut files: Vec<_> = files.filter_map(|file| source(Role::Program, &file)).collect();
+    let preset = command.promise.contract.preset();
+    if let Some((name, text)) = preset.and_then(|preset| Some((preset.name(), preset.text()?))) {
+        files.push(SourceFile::new(Role::Preset, name, text.as_bytes()));
+    }
+    let preset = preset.map(|preset| preset.name().to_owned());
+    Provenance { files, preset, seed, ..Provenance::of(line.to_string()) }
+}
+
+/// The file that a program's name stands for: a path, or the first of that name in the folders of `PATH`.
+fn executable(name: &str) -> Option<PathBuf> {
+    if Path::new(name).components().count() > 1 {
+        return Some(name.into());
+    }
+    let folders = std::env::var_os("PATH")?;
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    files.find(|file| file.is_file())
+}
+
+/// A file with its hash; nothing where there is no such file, or it cannot be read: the program may do
+/// without it.
+fn source(role: Role, file: &Path) -> Option<SourceFile> {
+    let is_file = fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
+    let bytes = is_file.then(|| fs::read(file).ok()).flatten()?;
+    Some(SourceFile::new(role, file.display().to_string(), &bytes))
+}
+
+/// Files beyond this size, in bytes, are data and no programs.
+const LARGEST: u64 = 1 << 28;

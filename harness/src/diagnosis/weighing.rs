@@ -1,0 +1,147 @@
+//! What failing runs say of the hypotheses: of one run, or of many runs of one kernel added up.
+
+use super::measured::Measured;
+use super::weigh::{Candidate, Reach, Seen, together};
+use super::{Diagnosis, words};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// The hypotheses with all that speaks for them and against them.
+#[derive(Clone, Debug)]
+pub struct Weighing {
+    pub(super) seen: Vec<Seen>,
+    /// In the order of trial: the simplest first.
+    candidates: Vec<Candidate>,
+    /// Hypotheses that were tested.
+    pub(super) tried: usize,
+    /// Hypotheses that were not.
+    pub(super) left_out: usize,
+    /// Runs that were added up.
+    pub(super) runs: usize,
+    /// Whether every element outside its bounds is NaN.
+    all_are_nan: bool,
+}
+
+impl Weighing {
+    pub(super) fn new(
+        measured: &Measured,
+        candidates: Vec<Candidate>,
+        [tried, left_out]: [usize; 2],
+    ) -> Self {
+        let seen = measured.parts.iter().map(Seen::new).collect();
+        let all_are_nan = measured.all_are_nan();
+        Self { seen, candidates, tried, left_out, runs: 1, all_are_nan }
+    }
+
+    /// Elements outside their bounds.
+    pub(super) fn outside(&self) -> usize {
+        self.seen.iter().map(Seen::outside).sum()
+    }
+
+    /// Whether hypotheses were not tested, since the case is large.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.left_out > 0
+    }
+
+    /// The hypotheses that other runs may still bear out.
+    #[must_use]
+    pub fn alive(&self) -> BTreeSet<String> {
+        let alive = self.candidates.iter().filter(|candidate| candidate.is_alive());
+        alive.map(|candidate| candidate.what.fault()).collect()
+    }
+
+    /// The hypotheses that explain everything that is wrong, and whatever explains all of it.
+    #[must_use]
+    pub fn explaining(&self) -> BTreeSet<String> {
+        let fits = self.candidates.iter().filter(|one| one.reach(self.tried) > Reach::Partly);
+        fits.map(|candidate| candidate.what.fault()).collect()
+    }
+
+    /// Whether something explains everything that is wrong.
+    #[must_use]
+    pub fn explains(&self) -> bool {
+        self.all_are_nan
+            || !self.explaining().is_empty()
+            || together(&self.seen, &self.by_reach(&|_| 0)).len() > 1
+    }
+
+    /// Adds what another run says of the hypotheses that may still be borne out; all others are dropped.
+    pub fn merge(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.all_are_nan &= other.all_are_nan;
+        let mut places = Vec::with_capacity(other.seen.len());
+        for theirs in &other.seen {
+            let own = self.seen.iter().position(|own| own.name == theirs.name);
+            places.push(own.unwrap_or(self.seen.len()));
+            match own {
+                Some(own) => self.seen[own].merge(theirs),
+                None => self.seen.push(theirs.clone()),
+            }
+        }
+        self.candidates.retain(Candidate::is_alive);
+        for candidate in &mut self.candidates {
+            let fault = candidate.what.fault();
+            let theirs = other.candidates.iter().find(|theirs| theirs.what.fault() == fault);
+            theirs.into_iter().for_each(|theirs| candidate.merge(theirs, &places));
+            candidate.widened(self.seen.len());
+        }
+    }
+
+    /// All candidates that something supports, those that explain most first; of equals those that explain
+    /// most other findings, then the simplest.
+    fn by_reach(&self, others: &dyn Fn(&str) -> usize) -> Vec<&Candidate> {
+        let supported = self.candidates.iter().filter(|candidate| candidate.supports() > 0);
+        let mut all: Vec<_> = supported.collect();
+        // Stable: of equals the simplest stays first.
+        all.sort_by_key(|one| Reverse((one.reach(self.tried), others(&one.what.fault()))));
+        all
+    }
+
+    /// Names the best.
+    #[must_use]
+    pub fn conclude(&self) -> Diagnosis {
+        self.conclude_beside(&|_| 0)
+    }
+
+    /// As [`Self::conclude`]; of what explains it equally well the one is named that explains most of the
+    /// other findings of the same stage, which likely has one fault.
+    #[must_use]
+    pub fn conclude_beside(&self, others: &dyn Fn(&str) -> usize) -> Diagnosis {
+        let diagnosis = if self.all_are_nan {
+            words::not_numbers(self)
+        } else {
+            self.named(&self.by_reach(others), others)
+        };
+        let outputs = Some(words::right_and_wrong(self));
+        Diagnosis { outputs, ..diagnosis }
+    }
+
+    /// What is said where the best explains the run of this case, and the run of another contradicts it.
+    #[must_use]
+    pub fn contradicted(&self, case: &str, other: &str) -> Diagnosis {
+        let of_one = self.conclude();
+        let outputs = of_one.outputs.clone();
+        Diagnosis { outputs, ..words::contradicted(self, &of_one, [case, other]) }
+    }
+
+    fn named(&self, candidates: &[&Candidate], others: &dyn Fn(&str) -> usize) -> Diagnosis {
+        let reach = |candidate: &Candidate| candidate.reach(self.tried);
+        let best = candidates.first().map_or(Reach::Partly, |best| reach(best));
+        if best <= Reach::Elements {
+            let together = together(&self.seen, candidates);
+            if together.len() > 1 {
+                return words::together(self, &together);
+            }
+        }
+        if best == Reach::Partly {
+            let tells = |candidate: &&&Candidate| candidate.near() > 1;
+            let nearest = candidates.iter().rev().filter(tells);
+            return words::none(self, nearest.max_by_key(|one| one.near()).copied());
+        }
+        let equal = candidates.iter().take_while(|one| reach(one) == best);
+        let most = equal.clone().map(|one| others(&one.what.fault())).max().unwrap_or(0);
+        let kept: Vec<_> = equal.copied().filter(|one| others(&one.what.fault()) == most).collect();
+        words::of_fits(self, &kept, best)
+    }
+}
