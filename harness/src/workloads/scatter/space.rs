@@ -45,6 +45,9 @@ pub(super) fn axes() -> Vec<Axis> {
     let mut rows = Axis::new(ROWS, sides(&ROW_POWERS)).paired(CAMPAIGNS);
     let beyond = rows.values.iter_mut().filter(|value| value.name == Side::Above.of(10));
     beyond.for_each(|value| value.pairs = SPARSE);
+    let mut values = Axis::new(VALUES, WIDTHS).paired(CAMPAIGNS);
+    let beside = values.values.iter_mut().filter(|value| ["31", "32"].contains(&&*value.name));
+    beside.for_each(|value| value.wanted = CAMPAIGNS);
     let mut keys = Axis::new(KEYS, [NONE, SOME, ALL]).paired(CAMPAIGNS);
     let there = sides(&POWERS);
     let idle = keys.values.iter_mut().filter(|value| value.name != NONE);
@@ -53,7 +56,7 @@ pub(super) fn axes() -> Vec<Axis> {
         elements,
         rows,
         Axis::new(LAST_ROW, sides(&ROW_POWERS)).paired(FOLLOWS),
-        Axis::new(VALUES, WIDTHS).paired(CAMPAIGNS),
+        values,
         keys,
         Axis::new(INITIAL, ["0", SOME]).paired(CAMPAIGNS),
     ]

@@ -40,9 +40,9 @@ enum Input {
 /// How many values each has.
 const INPUTS: [(Input, usize); 14] = [
     (Input::Cameras, CAMERAS.len()),
-    (Input::Color, 8),
-    (Input::Lenses, 2),
-    (Input::Backgrounds, 2),
+    (Input::Color, DIRECT + 4),
+    (Input::Lenses, SHARING),
+    (Input::Backgrounds, SHARING),
     (Input::Background, 4),
     (Input::Focal, FOCAL.len()),
     (Input::Aspect, 2),
@@ -56,6 +56,10 @@ const INPUTS: [(Input, usize); 14] = [
 ];
 
 const CAMERAS: [usize; 3] = [1, 3, 5];
+/// Classes of colours that are given as numbers; harmonics of each degree follow.
+const DIRECT: usize = 4;
+/// The same for all cameras, each camera's own, and (the last) one camera, which shares it with none.
+const SHARING: usize = 3;
 /// Pixels; 0 stands for the image's width.
 const FOCAL: [f32; 3] = [0.0, 0.75, 20_000.0];
 /// Shares of the image.
@@ -110,14 +114,18 @@ fn nearer(convention: &mut Convention) {
 struct Row(&'static [usize]);
 
 impl Row {
-    /// The one whose turn it is, of all.
-    fn of(turn: u64) -> Self {
+    fn all() -> &'static [Vec<usize>] {
         static ROWS: OnceLock<Vec<Vec<usize>>> = OnceLock::new();
-        let all = ROWS.get_or_init(|| {
+        ROWS.get_or_init(|| {
             let fields = FIELDS.iter().map(|values| values.len());
             let sizes: Vec<_> = INPUTS.iter().map(|(_, values)| *values).chain(fields).collect();
-            rows(&sizes, &|a, b| may_meet(a, b) && may_meet(b, a))
-        });
+            rows(&sizes, &may_meet)
+        })
+    }
+
+    /// The one whose turn it is.
+    fn of(turn: u64) -> Self {
+        let all = Self::all();
         Self(&all[usize::try_from(turn % all.len() as u64).unwrap_or(0)])
     }
 
@@ -152,10 +160,17 @@ impl Row {
     }
 }
 
-/// One camera has no other's background or lens.
+/// One camera shares its lens and its background with none, and several each do or do not.
 fn may_meet(a: Choice, b: Choice) -> bool {
-    let own = [Input::Lenses, Input::Backgrounds].map(|input| (input as usize, 1));
-    !(a == (Input::Cameras as usize, 0) && own.contains(&b))
+    let shared = [Input::Lenses, Input::Backgrounds].map(|input| input as usize);
+    let is_one = |(input, value): Choice| {
+        if input == Input::Cameras as usize {
+            Some(value == 0)
+        } else {
+            shared.contains(&input).then_some(value == SHARING - 1)
+        }
+    };
+    is_one(a).zip(is_one(b)).is_none_or(|(one, other)| one == other)
 }
 
 /// Where a Gaussian lies as a share of the image, its depth, how wide it is (pixels), and its opacity.
@@ -163,8 +178,8 @@ type Probe = ([f32; 2], f32, f32, f32);
 
 /// Gaussians of which each comparison has some on either side: beyond the limits of x/z and y/z, over the
 /// image's sides, behind the camera, behind the far plane, fainter than what counts, between pixels; and so
-/// many opaque ones that pixels end.
-const PROBES: [Probe; 17] = [
+/// many opaque ones that pixels end. The last is opaque and wide enough to reach any alpha_max.
+const PROBES: [Probe; 18] = [
     ([-3.0, 0.5], 3.0, 16.0, 0.25),
     ([4.0, 0.5], 3.25, 16.0, 0.25),
     ([0.5, -3.0], 3.5, 16.0, 0.25),
@@ -182,7 +197,11 @@ const PROBES: [Probe; 17] = [
     ([0.5, 0.5], 4.25, 1.0, 1.0),
     ([0.5, 0.5], 4.5, 1.0, 1.0),
     ([0.5, 0.5], 4.75, 1.0, 1.0),
+    ([0.25, 0.5], 4.875, 32.0, 1.0),
 ];
+
+/// The probe that all of its harmonics' colours are below 0 of, by the first coefficient.
+const DARK: usize = 4;
 
 /// A row a turn.
 pub(super) fn pairs(draw: Draw) -> BoxedStrategy<Case> {
@@ -216,6 +235,9 @@ impl Row {
         for (blob, (place, depth, pixels, opacity)) in blobs.iter_mut().zip(PROBES) {
             let pixels = [pixels, 0.75 * pixels, 1.25 * pixels];
             *blob = Blob { place, depth, pixels, opacity, ..blob.clone() };
+        }
+        if self.choice(Input::Color) >= DIRECT {
+            blobs[DARK].color[..3].fill(-6.0);
         }
         for (number, blob) in (0_u64..).zip(blobs) {
             if !self.is_second(Input::Scales) {
@@ -280,5 +302,16 @@ impl Row {
         if !self.is_second(Input::Alphas) {
             scene.v_render_alphas.fill(0.0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_main_job_has_a_turn_for_each_row() {
+        let turns = 200 / 4;
+        assert!(Row::all().len() <= turns, "{} rows", Row::all().len());
     }
 }
