@@ -3,13 +3,21 @@
 //! A workload names the *axes* along which its cases differ (a field of the convention, a comparison
 //! of the oracle, a size) and the values of each that a kernel may treat differently. A kernel that
 //! is wrong for one of them passes every case that does not have it, so values that no case had are
-//! holes, and reports name them.
+//! holes, and reports name them. A kernel may also be wrong for two values at once (a background of
+//! each camera's own, and more than one camera): so every two values of two axes have to meet in some
+//! case, but for pairs that there cannot be and pairs that are left out, each with its reason.
+
+mod together;
 
 use crate::io::serde_forms::pairs;
 use crate::table::table;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use together::Together;
+
+/// Pairs without a case that a report names.
+const NAMED_PAIRS: usize = 20;
 
 /// A way in which cases differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +35,35 @@ pub struct Value {
     pub name: String,
     /// Who must have it.
     pub wanted: Wanted,
+    /// Who must have it together with every value of every other axis.
+    pub pairs: Wanted,
+    /// Without one of these values of that axis there is no such value.
+    pub needs: Vec<(String, Vec<String>)>,
+}
+
+impl Value {
+    /// A value that is wanted, as are all of its pairs.
+    pub fn new(name: impl Into<String>) -> Self {
+        let (wanted, pairs) = (Wanted::Always, Wanted::Always);
+        Self { name: name.into(), wanted, pairs, needs: Vec::new() }
+    }
+
+    /// Why a run need not have its pairs; `None` where it must.
+    fn alone(&self, run: Run) -> Option<&'static str> {
+        self.wanted.spared(run).or(self.pairs.spared(run))
+    }
+
+    /// Whether a case may have it together with a value of another axis.
+    fn meets(&self, axis: &Axis, other: &Self) -> bool {
+        let allows = |of: &Self, axis: &str, value: &str| {
+            of.needs.iter().all(|(name, values)| name != axis || values.iter().any(|v| v == value))
+        };
+        let shared = |(name, values): &(String, Vec<String>)| {
+            let others = other.needs.iter().filter(|(needed, _)| needed == name);
+            others.into_iter().all(|(_, others)| others.iter().any(|v| values.contains(v)))
+        };
+        allows(self, &axis.name, &other.name) && self.needs.iter().all(shared)
+    }
 }
 
 /// Who must have a case with a value.
@@ -54,10 +91,28 @@ impl Axis {
     /// An axis all of whose values are wanted always.
     #[must_use]
     pub fn new<T: ToString>(name: impl Into<String>, values: impl IntoIterator<Item = T>) -> Self {
-        let always = |value: T| Value { name: value.to_string(), wanted: Wanted::Always };
+        let always = |value: T| Value::new(value.to_string());
         Self { name: name.into(), values: values.into_iter().map(always).collect() }
     }
+
+    /// The same whose pairs are wanted so.
+    #[must_use]
+    pub fn paired(mut self, pairs: Wanted) -> Self {
+        self.values.iter_mut().for_each(|value| value.pairs = pairs);
+        self
+    }
+
+    /// The same, of cases that have one of these values of another axis alone.
+    #[must_use]
+    pub fn only_with(mut self, axis: &str, values: &[&str]) -> Self {
+        let need = (axis.to_owned(), values.iter().map(|&value| value.to_owned()).collect());
+        self.values.iter_mut().for_each(|value: &mut Value| value.needs.push(Clone::clone(&need)));
+        self
+    }
 }
+
+/// Two values of two axes, each with its axis.
+pub type Pair<'a> = [(&'a str, &'a str); 2];
 
 /// A side of a power of two near which a size is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +162,8 @@ pub struct CaseSpace {
     /// How many of them had each value of each axis.
     #[serde(with = "pairs")]
     had: BTreeMap<(String, String), u64>,
+    /// Which of them one view had together.
+    together: Together,
 }
 
 /// Whose holes are meant.
@@ -122,6 +179,7 @@ impl CaseSpace {
     /// Adds a view.
     pub fn add(&mut self, traits: Traits) {
         self.views += 1;
+        self.together.add(&traits);
         for value in traits {
             *self.had.entry(value).or_default() += 1;
         }
@@ -133,6 +191,7 @@ impl CaseSpace {
         for (value, count) in &other.had {
             *self.had.entry(value.clone()).or_default() += count;
         }
+        self.together.merge(&other.together);
     }
 
     fn count(&self, axis: &Axis, value: &Value) -> u64 {
@@ -146,6 +205,14 @@ impl CaseSpace {
         let values = axes.iter().flat_map(|axis| axis.values.iter().map(move |v| (axis, v)));
         let empty = values.filter(|(axis, v)| is_wanted(v) && self.count(axis, v) == 0);
         empty.map(|(axis, value)| (axis.name.as_str(), value.name.as_str())).collect()
+    }
+
+    /// The pairs of values that are wanted and that no view had.
+    #[must_use]
+    pub fn pair_holes<'a>(&self, axes: &'a [Axis], run: Run) -> Vec<Pair<'a>> {
+        let mut pairs = wanted_pairs(axes, run);
+        pairs.retain(|pair| !self.together.has(*pair));
+        pairs
     }
 
     /// The map in words: a line for every axis, with the number of views that had each value, then
@@ -162,7 +229,14 @@ impl CaseSpace {
         for (axis, value) in self.holes(axes, run) {
             let _ = writeln!(text, "  EMPTY: {axis}: {value}");
         }
-        text + &self.left_out(axes, run)
+        let holes = self.pair_holes(axes, run);
+        for [(axis, value), (other, second)] in holes.iter().take(NAMED_PAIRS) {
+            let _ = writeln!(text, "  NEVER TOGETHER: {axis}: {value}; {other}: {second}");
+        }
+        if let more @ 1.. = holes.len().saturating_sub(NAMED_PAIRS) {
+            let _ = writeln!(text, "  NEVER TOGETHER: {more} pairs more");
+        }
+        text + &self.left_out(axes, run) + &unpaired(axes, run) + &impossible(axes)
     }
 
     /// How many values were met of those that there are to meet.
@@ -171,7 +245,11 @@ impl CaseSpace {
         let values = axes.iter().flat_map(|axis| &axis.values);
         let all = values.filter(|value| value.wanted.spared(run).is_none()).count();
         let met = all - self.holes(axes, run).len();
-        format!("case space: {met} of {all} values met by {} views of cases", self.views)
+        let pairs = match wanted_pairs(axes, run).len() {
+            0 => String::new(),
+            all => format!(" and {} of {all} pairs", all - self.pair_holes(axes, run).len()),
+        };
+        format!("case space: {met} of {all} values{pairs} met by {} views of cases", self.views)
     }
 
     /// Values that nobody had and that need not be had, by their reasons.
@@ -191,13 +269,73 @@ impl CaseSpace {
     }
 }
 
+/// Every two values of two axes that a run must have together.
+fn wanted_pairs(axes: &[Axis], run: Run) -> Vec<Pair<'_>> {
+    let mut pairs = Vec::new();
+    for (number, axis) in axes.iter().enumerate() {
+        for value in axis.values.iter().filter(|value| value.alone(run).is_none()) {
+            for other in &axes[number + 1..] {
+                let seconds = other.values.iter().filter(|second| {
+                    second.alone(run).is_none()
+                        && value.meets(other, second)
+                        && second.meets(axis, value)
+                });
+                let names =
+                    seconds.map(|second| [(&axis.name, &value.name), (&other.name, &second.name)]);
+                pairs.extend(names.map(|pair| pair.map(|(axis, name)| (&**axis, &**name))));
+            }
+        }
+    }
+    pairs
+}
+
+/// What axes and values are called by a function of both; an axis whose values all are is named alone.
+fn grouped<K: Ord>(axes: &[Axis], of: impl Fn(&Value) -> Vec<K>) -> BTreeMap<K, Vec<String>> {
+    let mut groups: BTreeMap<K, Vec<String>> = BTreeMap::new();
+    for axis in axes {
+        let mut here: BTreeMap<K, Vec<&str>> = BTreeMap::new();
+        for value in &axis.values {
+            of(value).into_iter().for_each(|key| here.entry(key).or_default().push(&value.name));
+        }
+        for (key, values) in here {
+            let all = values.len() == axis.values.len();
+            let name = axis.name.clone();
+            let name = if all { name } else { format!("{name}: {}", values.join(", ")) };
+            groups.entry(key).or_default().push(name);
+        }
+    }
+    groups
+}
+
+/// Values that are wanted by themselves alone, by the reasons.
+fn unpaired(axes: &[Axis], run: Run) -> String {
+    let wanted = |value: &&Value| value.wanted.spared(run).is_none();
+    let of = |value: &Value| {
+        Some(value).filter(wanted).and_then(|v| v.pairs.spared(run)).into_iter().collect()
+    };
+    let line = |(reason, values): (&str, Vec<String>)| {
+        format!("  not in pairs, {reason}: {}\n", values.join("; "))
+    };
+    grouped(axes, of).into_iter().map(line).collect()
+}
+
+/// Values that there are with some values of another axis alone.
+fn impossible(axes: &[Axis]) -> String {
+    let of = |value: &Value| value.needs.clone();
+    let line = |((axis, values), with): ((String, Vec<String>), Vec<String>)| {
+        format!("  only where {axis} is {}: {}\n", values.join(" or "), with.join("; "))
+    };
+    grouped(axes, of).into_iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn axes() -> Vec<Axis> {
-        let dear = Value { name: "9".into(), wanted: Wanted::InCampaigns("they are dear") };
-        let never = Value { name: "10".into(), wanted: Wanted::Nowhere("there are none") };
+        let of = |name, wanted| Value { wanted, ..Value::new(name) };
+        let dear = of("9", Wanted::InCampaigns("they are dear"));
+        let never = of("10", Wanted::Nowhere("there are none"));
         let mut size = Axis::new("size", [1, 2]);
         size.values.extend([dear, never]);
         vec![Axis::new("rule", ["less", "less or equal"]), size]
@@ -217,15 +355,46 @@ mod tests {
         let all = [main[0], main[1], ("size", "9")];
         assert_eq!(space.holes(&axes(), Run::Campaign), all, "of a campaign");
         let expected = "\
-case space: 2 of 4 values met by 2 views of cases (the numbers of views)
+case space: 2 of 4 values and 1 of 4 pairs met by 2 views of cases (the numbers of views)
   rule  less 2, less or equal 0
   size  1 0, 2 1, 9 0, 10 0
   EMPTY: rule: less or equal
   EMPTY: size: 1
+  NEVER TOGETHER: rule: less; size: 1
+  NEVER TOGETHER: rule: less or equal; size: 1
+  NEVER TOGETHER: rule: less or equal; size: 2
   not among these cases, there are none: size: 10
   not among these cases, they are dear: size: 9
 ";
         assert_eq!(space.text(&axes(), Run::MainJob), expected, "the map in words");
+    }
+
+    #[test]
+    fn pairs_that_cannot_be_are_not_wanted_and_reports_say_why() {
+        let limit = Axis::new("limit", ["reached"]).only_with("rule", &["less"]);
+        let bound = Axis::new("bound", ["reached"]).only_with("rule", &["less or equal"]);
+        let rare = Axis::new("rare", ["a", "b"]).paired(Wanted::Nowhere("it is rare"));
+        let rule = Axis::new("rule", ["less", "less or equal"]);
+        let mut axes = vec![rule, limit, bound, rare];
+        axes[3].values[0].pairs = Wanted::Always;
+        let holes = CaseSpace::default().pair_holes(&axes, Run::MainJob);
+        let expected = [
+            [("rule", "less"), ("limit", "reached")],
+            [("rule", "less"), ("rare", "a")],
+            [("rule", "less or equal"), ("bound", "reached")],
+            [("rule", "less or equal"), ("rare", "a")],
+            [("limit", "reached"), ("rare", "a")],
+            [("bound", "reached"), ("rare", "a")],
+        ];
+        assert_eq!(holes, expected, "all but those that need another rule, and those of b");
+        let text = CaseSpace::default().text(&axes, Run::MainJob);
+        for line in [
+            "not in pairs, it is rare: rare: b",
+            "only where rule is less: limit",
+            "only where rule is less or equal: bound",
+        ] {
+            assert!(text.contains(&format!("  {line}\n")), "no '{line}': {text}");
+        }
     }
 
     #[test]

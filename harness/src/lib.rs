@@ -28,6 +28,7 @@ pub mod campaign;
 pub mod case_space;
 pub mod cli;
 pub mod coverage;
+mod covering;
 pub mod diagnosis;
 mod dice;
 pub mod effort;

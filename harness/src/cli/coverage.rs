@@ -167,7 +167,11 @@ pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError
         write_file(file, (json + "\n").as_bytes()).map_err(cannot)?;
     }
     out.flush()?;
-    let no_hole = space.is_none_or(|space| space.holes(&axes, Run::MainJob).is_empty());
+    let has_all = |space: CaseSpace| {
+        space.holes(&axes, Run::MainJob).is_empty()
+            && space.pair_holes(&axes, Run::MainJob).is_empty()
+    };
+    let no_hole = space.is_none_or(has_all);
     Ok(if no_hole && coverage.unexplained() == 0 { Outcome::Agree } else { Outcome::Disagree })
 }
 

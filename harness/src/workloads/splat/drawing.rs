@@ -68,13 +68,14 @@ impl Workload for Splat {
         (0..EVERY_KIND).map(|index| self.random(seed, index).current()).filter(is_kind).collect()
     }
 
-    /// Mostly random scenes; one in four has a field of its convention changed. Of the first ones, one in
-    /// eight has sizes about powers of two, each that is cheap once, then some that are larger: two hundred
+    /// Mostly random scenes; one in four has a field of its convention changed, and in one in four two inputs
+    /// meet by turns. Of the first ones, one in eight has sizes about powers of two, each that is cheap once, then some that are larger: two hundred
     /// have all of them, and every change.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         let profile = self.profile(seed, index);
         let (name, turn) = match index % 8 {
             1 | 5 => ("fields", index / 4),
+            3 | 6 => ("pairs", index / 4),
             7 => match index / 8 {
                 turn @ 0..CHEAP_SIZES => ("sizes", turn),
                 turn if turn - CHEAP_SIZES < LARGE => ("crowds", turn - CHEAP_SIZES),

@@ -12,10 +12,12 @@
 
 mod changes;
 mod colors;
+mod draft;
 mod edges;
 mod lanes;
 mod lists;
 mod numbers;
+mod pairs;
 mod parts;
 mod shapes;
 mod sheet;
@@ -165,6 +167,8 @@ pub const ALL: &[Row] = generators! {
         "sums that are exactly 1, -1 and 0";
     "colors" [ForwardBackwardRounding] Every Often |d| Some(colors::colors(d)),
         "colours by harmonics of degree 1 to 3 just below and just above 0, where they are clamped";
+    "pairs" [CameraSums, ChannelCount, ClampGradient] Every Seldom |d| Some(pairs::pairs(d)),
+        "every two values of two inputs: cameras, backgrounds, channels, lenses, fields of the convention";
     "window" [] Every Seldom windows::window,
         "a window of a trained scene", needs windows::NEEDS;
     "overflow" [ExtremeSums] Nothing Often |d| Some(numbers::overflow(d)),

@@ -1,36 +1,72 @@
 //! The ways in which splat cases differ: the convention and each of its fields, what colours are made
-//! of, cameras and their lenses, every comparison of the oracle with its sides, and sizes.
+//! of, cameras and their lenses, backgrounds and the other inputs, every comparison of the oracle with its
+//! sides, and sizes.
 
 mod fields;
+mod inputs;
 mod sizes;
 
 use super::case::Case;
 use crate::case_space::{Axis, Traits, Value, Wanted};
 use splatcheck_gpu::stages::splat::MAX_CHANNELS;
-use splatcheck_reference::splat::decisions::{Decision, decisions};
+use splatcheck_reference::splat::decisions::{Decision, Side, decisions};
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::{Colors, TooManyPairs};
 
 const COLORS: &str = "colours";
 const CAMERAS: &str = "cameras";
-const LENSES: &str = "lenses of several cameras";
 
-/// Most cameras that are wanted: a loop over them has had a first, a middle and a last one.
+/// Most cameras that are wanted one by one: a loop over them has had a first, a middle and a last one.
 const MOST_CAMERAS: usize = 4;
+/// Why the numbers of channels and of cameras have no pairs of their own.
+const IN_CLASSES: Wanted = Wanted::Nowhere("classes of them are in pairs");
 
 /// Every way in which cases differ.
 pub(super) fn axes() -> Vec<Axis> {
     let mut axes = fields::axes();
     let mut colors = Axis::new(COLORS, (0..4).map(degree));
     colors.values.extend((1..=MAX_CHANNELS).map(direct));
-    axes.push(colors);
-    axes.push(Axis::new(CAMERAS, 1..=MOST_CAMERAS));
-    axes.push(Axis::new(LENSES, ["the same", "its own each"]));
-    axes.extend(Decision::all().into_iter().map(|decision| {
-        Axis::new(decision.to_string(), decision.sides().iter().map(|side| side.name()))
-    }));
+    axes.push(colors.paired(IN_CLASSES));
+    axes.push(Axis::new(CAMERAS, 1..=MOST_CAMERAS).paired(IN_CLASSES));
+    axes.extend(inputs::axes());
+    axes.extend(Decision::all().into_iter().map(sides));
     axes.extend(sizes::axes());
     axes
+}
+
+/// The sides of a comparison.
+fn sides(decision: Decision) -> Axis {
+    let side = |side: &Side| {
+        let mut value = Value::new(side.name());
+        value.pairs = alone(decision, *side).map_or(Wanted::Always, Wanted::Nowhere);
+        let tiles = match (decision, side) {
+            (Decision::FirstTile(axis), Side::Above) | (Decision::EndTile(axis), Side::Below) => {
+                Some((inputs::TILES[axis].to_owned(), vec![inputs::SEVERAL.to_owned()]))
+            }
+            _ => None,
+        };
+        value.needs.extend(tiles);
+        value
+    };
+    let axis =
+        Axis { name: decision.to_string(), values: decision.sides().iter().map(side).collect() };
+    match fields::of_decision(decision) {
+        Some((field, values)) => axis.only_with(field, values),
+        None if matches!(decision, Decision::Color(_)) => {
+            axis.only_with(inputs::COLOR, &inputs::DEGREES)
+        }
+        None => axis,
+    }
+}
+
+/// Why a side of a comparison is not wanted together with everything else.
+fn alone(decision: Decision, side: Side) -> Option<&'static str> {
+    match (decision, side) {
+        (_, Side::At) => Some("equality takes a scene made for it"),
+        (Decision::Determinant | Decision::SharpDeterminant, Side::Below)
+        | (Decision::Power, Side::Above) => Some("roundings alone bring a number there"),
+        _ => None,
+    }
 }
 
 /// Colours that are given as numbers. Up to 7 they are every remainder of the numbers of values by four,
@@ -40,7 +76,7 @@ fn direct(channels: u32) -> Value {
         1..=5 | 7 | MAX_CHANNELS => Wanted::Always,
         _ => Wanted::InCampaigns("every number of channels is kernels of its own to compile"),
     };
-    Value { name: format!("D = {channels}"), wanted }
+    Value { wanted, ..Value::new(format!("D = {channels}")) }
 }
 
 fn degree(degree: usize) -> String {
@@ -75,24 +111,18 @@ fn scene(case: &Case, traits: &mut Traits) {
     };
     traits.insert((COLORS.to_owned(), colors));
     traits.insert((CAMERAS.to_owned(), scene.cameras.len().to_string()));
-    if let [first, others @ ..] = &scene.cameras[..]
-        && !others.is_empty()
-    {
-        let lens = |camera: &splatcheck_reference::splat::Camera<f32>| {
-            [camera.fx, camera.fy, camera.cx, camera.cy]
-        };
-        let same = others.iter().all(|other| lens(other) == lens(first));
-        let lenses = if same { "the same" } else { "its own each" };
-        traits.insert((LENSES.to_owned(), lenses.to_owned()));
-    }
+    inputs::of(scene, traits);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case_space::{CaseSpace, Run};
+    use crate::io::source_tree::folder;
+    use crate::workload::{Workload as _, views};
     use crate::workloads::splat::generators::draw;
+    use rayon::prelude::*;
     use splatcheck_reference::splat::convention::Profile;
-    use splatcheck_reference::splat::decisions::Side;
     use std::collections::BTreeSet;
 
     #[test]
@@ -104,10 +134,28 @@ mod tests {
             let case = draw(Profile::Gsplat, 3, index).current();
             for (axis, value) in traits(&case, 0).expect("few pairs") {
                 let axis = axes.iter().find(|one| one.name == axis).expect("an axis");
-                // Equality is no wanted side of every comparison, but it happens.
+                // Equality is no wanted side of every comparison, but it happens, and cameras have no end.
                 let known = axis.values.iter().any(|one| one.name == value);
-                assert!(known || value == Side::At.name(), "{}: {value}", axis.name);
+                let beyond = value == Side::At.name() || axis.name == CAMERAS;
+                assert!(known || beyond, "{}: {value}", axis.name);
             }
         }
+    }
+
+    #[test]
+    fn the_main_job_has_every_value_and_every_pair() {
+        let splat = crate::workloads::splat::Splat::default();
+        let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
+        let corpus = splat.read_corpus(&corpus).expect("it is readable");
+        let drawn = (0..200).map(|index| splat.random(0, index).current());
+        let views: Vec<_> = views(corpus.into_iter().chain(drawn)).collect();
+        let traits = views.par_iter().map(|(case, view)| case.traits(*view).expect("few pairs"));
+        let mut space = CaseSpace::default();
+        traits.collect::<Vec<_>>().into_iter().for_each(|traits| space.add(traits));
+        let axes = axes();
+        let missing = space.holes(&axes, Run::MainJob);
+        assert!(missing.is_empty(), "{missing:?}");
+        let apart = space.pair_holes(&axes, Run::MainJob);
+        assert!(apart.is_empty(), "{} pairs: {apart:#?}", apart.len());
     }
 }

@@ -17,7 +17,7 @@ const VERTICES: u32 = (1 << 16) + 4;
 const SCALE: f32 = 65_539.0;
 
 /// Kinds of cases.
-pub(super) const KINDS: u64 = 21;
+pub(super) const KINDS: u64 = 22;
 
 /// The mask of a line.
 const MASK: Option<(f32, u32, u32)> = Some((2.0, 3, 5));
@@ -87,6 +87,11 @@ pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
                 Encoding { interpolation: Interpolation::Nearest, ..Encoding::default() };
             let positions = [vec![0.0; SIXTEEN_BITS], vec![1.0; 3]].concat();
             Plan::new(encoding, [1, 1], &[(2.0, 3, 3)], positions)
+        }
+        // A dense level of more than 2^19 entries, the last of which points are beside.
+        21 => {
+            let positions = (0..2 * 64).map(|_| 0.9375 + 0.0625 * dice.value()).collect();
+            Plan::new(Encoding::default(), [2, 1], &[(724.0, 725, 525_632)], positions)
         }
         kind => few_entries(kind, dice),
     }

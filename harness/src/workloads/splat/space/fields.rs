@@ -6,6 +6,7 @@ use splatcheck_reference::splat::convention::{
     ClampGradient, Convention, Extent, FieldOfViewClamp, FovClampGradient, NearRule, Profile,
     StopRule,
 };
+use splatcheck_reference::splat::decisions::Decision;
 
 const PROFILE: &str = "convention";
 
@@ -138,6 +139,43 @@ pub(super) fn axes() -> Vec<Axis> {
     let profiles = [Profile::Inria, Profile::Gsplat].map(Profile::name);
     let fields = FIELDS.iter().map(|field| Axis::new(field.name, field.values));
     std::iter::once(Axis::new(PROFILE, profiles)).chain(fields).collect()
+}
+
+/// The field with the values of it without which no stage makes a comparison.
+pub(super) fn of_decision(decision: Decision) -> Option<(&'static str, &'static [&'static str])> {
+    Some(match decision {
+        Decision::Near(NearRule::Less) => ("near_rule", &["less"]),
+        Decision::Near(NearRule::LessOrEqual) => ("near_rule", &["less or equal"]),
+        Decision::Far => ("far", &["some"]),
+        Decision::SlopeLow(_, FovClampGradient::Constant)
+        | Decision::SlopeHigh(_, FovClampGradient::Constant) => {
+            ("fov_clamp_gradient", &["constant"])
+        }
+        Decision::SlopeLow(_, FovClampGradient::Included)
+        | Decision::SlopeHigh(_, FovClampGradient::Included) => {
+            ("fov_clamp_gradient", &["included"])
+        }
+        Decision::SharpDeterminant => ("antialiased", &["true"]),
+        Decision::RootFloor => ("extent", &["square", "square, other constants"]),
+        Decision::Opacity | Decision::MaxSigmas => {
+            ("extent", &["per axis", "per axis, other constants"])
+        }
+        Decision::AlphaMax(ClampGradient::PassThrough) => {
+            ("alpha_clamp_gradient", &["passed through"])
+        }
+        Decision::AlphaMax(ClampGradient::Zero) => ("alpha_clamp_gradient", &["zero"]),
+        Decision::AlphaMax(ClampGradient::Clamped) => {
+            ("alpha_clamp_gradient", &["with the clamped alpha"])
+        }
+        Decision::Transmittance(StopRule::Less) => ("stop_rule", &["less"]),
+        Decision::Transmittance(StopRule::LessOrEqual) => ("stop_rule", &["less or equal"]),
+        Decision::Determinant
+        | Decision::Color(_)
+        | Decision::FirstTile(_)
+        | Decision::EndTile(_)
+        | Decision::Power
+        | Decision::AlphaMin => return None,
+    })
 }
 
 /// What a convention has.

@@ -8,6 +8,8 @@ use splatcheck_reference::splat::view::TileLists;
 
 /// The exponents of the powers of two.
 const POWERS: [u32; 5] = [4, 8, 10, 15, 16];
+/// Why sizes are wanted by themselves.
+const SPARSE: &str = "scenes of such sizes are sparse, for their cost";
 /// Gaussians that a workgroup loads together.
 const BATCH: usize = 256;
 
@@ -84,9 +86,13 @@ impl Measure {
 
     fn axis(self) -> Axis {
         let sides = |power: u32| {
-            Side::ALL.map(|side| Value { name: side.of(power), wanted: self.wanted(power, side) })
+            Side::ALL.map(|side| Value {
+                wanted: self.wanted(power, side),
+                ..Value::new(side.of(power))
+            })
         };
-        Axis { name: self.name().to_owned(), values: POWERS.into_iter().flat_map(sides).collect() }
+        let values = POWERS.into_iter().flat_map(sides).collect();
+        Axis { name: self.name().to_owned(), values }.paired(Wanted::Nowhere(SPARSE))
     }
 
     fn add(self, size: usize, traits: &mut Traits) {
