@@ -136,7 +136,8 @@ fn what_cannot_be_swept_is_one_line_and_leaves_no_file() {
     let said = sweep(folder.path(), &["--engine", "voodoo"]);
     assert!(said.code == Some(2) && said.err.contains("unknown engine 'voodoo'"), "{said:?}");
     assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 1, "no file is left");
-    // Nothing is added to anything: there is no ratio, and no crash.
+    // Nothing is added to anything: there is no ratio.
     let said = sweep(folder.path(), &[&empty, "--engine", "none", "-o", "empty.svg"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("NOT EXERCISED: no camera of empty sees a Gaussian"), "{said:?}");
 }

@@ -27,6 +27,10 @@ use std::sync::Arc;
 
 /// The key of the note, behind [`NOTE_PREFIX`], that names a reproducer's formulation.
 const NOTE: &str = "formulation";
+/// The key of the note, behind [`NOTE_PREFIX`], that says whose derivation of the projection a kernel has; only
+/// a stranger's has it, with the value [`ANY`].
+const DERIVATION: &str = "derivation";
+const ANY: &str = "any";
 
 /// Why a case cannot be judged in a formulation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,12 +146,16 @@ fn formulated(case: &AnyCase, judged: JudgedAs) -> Result<AnyCase, FormulationUs
     Ok(Arc::new(Formulated { case: splats.ok_or_else(no_splats)?, judged }))
 }
 
-/// A reproducer's case in the formulation that its notes name.
+/// A reproducer's case as its notes say that it was judged: in the formulation that they name, or on a
+/// stranger's projection.
 ///
 /// # Errors
 /// [`FormulationUse`].
 pub fn as_noted(case: AnyCase, notes: &Notes) -> Result<AnyCase, FormulationUse> {
-    judged_in(&case, noted(notes)?)
+    match notes.get(&format!("{NOTE_PREFIX}{DERIVATION}")).map(String::as_str) {
+        Some(ANY) => Ok(judged_on_foreign(case)),
+        Some(_) | None => judged_in(&case, noted(notes)?),
+    }
 }
 
 /// The formulation that a reproducer's notes name; the standard one where they name none.
@@ -223,6 +231,8 @@ impl crate::workload::Case for Formulated {
         let mut notes = notes.clone();
         let note = |own: Formulation| (format!("{NOTE_PREFIX}{NOTE}"), own.to_string());
         notes.extend(self.named().map(note));
+        let any = || (format!("{NOTE_PREFIX}{DERIVATION}"), ANY.to_owned());
+        notes.extend(self.judged.foreign.then(any));
         self.case.write(path, &notes)
     }
 
@@ -235,12 +245,32 @@ impl crate::workload::Case for Formulated {
 mod tests {
     use super::*;
     use crate::io::source_tree::folder;
+    use crate::judge::Arithmetic;
     use crate::workloads::splat::files::corpus::read_any_case;
     use crate::workloads::splat::stage::{FORMULATED, STANDARD};
+    use splatcheck_gpu::stages::splat::PROJECT;
 
     fn case() -> AnyCase {
         let corpus = folder("corpora/splat").expect("the corpus is in the source tree");
         Arc::new(read_any_case(&corpus.join("tile-corner.toml"), None).expect("a case"))
+    }
+
+    #[test]
+    fn a_strangers_projection_is_judged_again_by_the_same_bounds() {
+        let judged = judged_on_foreign(case());
+        let out = tempfile::tempdir().expect("a folder");
+        let file = out.path().join("case.safetensors");
+        judged.write(&file, &Notes::new()).expect("written");
+        let read = crate::workloads::read_case(&file).expect("a case");
+        let own = judged_in(&read.case, Formulation::STANDARD).expect("a case of splats");
+        let again = as_noted(read.case, &read.notes).expect("the derivation is noted");
+        let bounds = |case: &AnyCase| {
+            let jobs = case.jobs(0).expect("jobs");
+            let job = jobs.into_iter().find(|job| job.stage == PROJECT).expect("it");
+            format!("{:?}", job.expectation(Arithmetic::Cuda).outputs())
+        };
+        assert_eq!(bounds(&again), bounds(&judged), "replayed");
+        assert_ne!(bounds(&own), bounds(&judged), "those of any derivation are wider");
     }
 
     #[test]
