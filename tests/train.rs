@@ -77,7 +77,7 @@ fn what_cannot_be_trained_is_one_line_and_leaves_no_file() {
     fs::write(folder.path().join("text.png"), "no picture").expect("written");
     for (options, reason) in [
         (&["text.png"][..], "error: TARGET text.png: cannot be read as PNG"),
-        (&["nowhere.png"][..], "error: TARGET nowhere.png: cannot open"),
+        (&["nowhere.png"][..], "error: nowhere.png: cannot open"),
         (&["square.jpg"][..], "ends in .png or .safetensors or .toml"),
         (&["square.png", "--steps", "0"][..], "--steps 0: expected 1 to 100000"),
         (&["square.png", "--gaussians", "0"][..], "--gaussians 0: expected 1 to 20000"),

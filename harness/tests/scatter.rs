@@ -120,7 +120,7 @@ fn settings(all: Vec<Setting>) -> Vec<Setting> {
 #[test]
 fn the_emulator_agrees_on_every_kind_of_case() {
     let all = cases(u64::MAX);
-    assert_eq!(all.len(), 108 + 23 + 62 + 8, "all kinds of all generators");
+    assert_eq!(all.len(), 108 + 23 + 110 + 8, "all kinds of all generators");
     let settings = settings(Setting::sweep(32));
     let report = judge_under(&settings, "emulator", Box::new(emulator()), all.clone());
     assert_all_agree(&report, &settings, &all);

@@ -378,11 +378,15 @@ fn is_small(case: &Case) -> bool {
     case.scene.pixels() * case.scene.cameras.len() < 8000 && case.scene.gaussians.len() < 200
 }
 
+/// The two rules differ in the near plane alone, and whether a mean lies in it is left to roundings: the bounds
+/// hold what either rule gives.
+const BLIND: [&str; 1] = ["near_rule: the profile's"];
+
 #[test]
 fn the_main_job_sees_every_input_of_a_scene() {
     let cases = main_job(&Splat::default(), 200);
     let cases: Vec<_> =
         cases.iter().filter_map(splat_case).filter(|c| is_small(c)).cloned().collect();
     let inputs = inputs(&cases[0]);
-    assert_seen(&cases, &all(), &inputs, |case| as_whole(case, Taken::default()));
+    assert_seen(&cases, &all(), (&inputs, &BLIND), |case| as_whole(case, Taken::default()));
 }

@@ -267,7 +267,7 @@ mod tests {
         let bounds = |case: &AnyCase| {
             let jobs = case.jobs(0).expect("jobs");
             let job = jobs.into_iter().find(|job| job.stage == PROJECT).expect("it");
-            format!("{:?}", job.expectation(Arithmetic::Cuda).outputs())
+            format!("{:?}", job.expectation(Arithmetic::Cuda).outputs().collect::<Vec<_>>())
         };
         assert_eq!(bounds(&again), bounds(&judged), "replayed");
         assert_ne!(bounds(&own), bounds(&judged), "those of any derivation are wider");

@@ -20,8 +20,8 @@ const COMPARISONS: [(&str, &str, &[&str]); 6] = [
             // Whose roundings the bound has: no value depends on it.
             "if (b.less(a), (-b).less(a)) == (Truth::Always, Truth::Always) {",
             "limited[i] = slope.less(low) | high.less(slope);", // SlopeLow, SlopeHigh
-            "let within = high.min(low.max(slope));",      // the same two
-            "c.max(zero)",                                 // Color
+            "let within = high.min(low.max(slope));",           // the same two
+            "c.max(zero)",                                      // Color
         ],
     ),
     (
