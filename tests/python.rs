@@ -49,7 +49,7 @@ fn installed(built: &Path, folder: &Path) {
     }
     let extension = if cfg!(windows) { "pyd" } else { "abi3.so" };
     fs::copy(built, package.join(format!("_native.{extension}"))).expect("copied");
-    // What pytest finds the plugin by; that of a package which was installed comes behind it.
+    // What pytest finds the plugin by.
     let about = folder.join("splatcheck-0.1.0.dist-info");
     fs::create_dir(&about).expect("a folder");
     fs::write(about.join("METADATA"), "Name: splatcheck\nVersion: 0.1.0\n").expect("written");
