@@ -21,8 +21,7 @@ use splatcheck_gpu::stages::splat::{
     RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_REPLAY,
 };
 use splatcheck_gpu::{Engine, Reduction, Setting, Stage};
-use splatcheck_tests::{Defect, Mirror, corpus, root, say};
-use std::fs;
+use splatcheck_tests::{Defect, Mirror, compiled, corpus, root, say};
 use std::sync::Arc;
 
 /// The threshold that a nudged backward pass has, above its forward pass's.
@@ -91,8 +90,7 @@ fn a_backward_pass_with_another_threshold_shows_after_its_own_forward_pass_only(
 #[test]
 fn a_kernel_with_another_threshold_shows_after_its_own_forward_pass_only() {
     let case: AnyCase = Arc::new(on_the_edge());
-    let file = "gpu/kernels/ptx/splat/rasterize_backward_atomic.d3.compute_75.ptx";
-    let text = fs::read_to_string(root().join(file)).expect("it is there");
+    let text = compiled("splat/rasterize_backward_atomic.d3.compute_75.ptx");
     let load = "ld.param.f32 \t%f15, [%rd1+-8];";
     let more = format!("{load}\n\tmul.rn.f32 \t%f15, %f15, 0f3F800002;");
     let nudged = text.replace(load, &more);

@@ -1,7 +1,7 @@
 //! `splatcheck ptx --formulation`: kernels of other people's expressions, each judged by its own bounds
 //! and given its own arrays; and `splatcheck formulations`.
 
-use splatcheck_tests::{Said, root, say};
+use splatcheck_tests::{Said, compiled, root, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,8 @@ fn judge(folder: &Path, kernel: &str, scene: &str, more: &[&str]) -> Said {
 
 /// Judges one of this project's kernels for three channels as if it were somebody's own.
 fn judge_ours(folder: &Path, entry: &str, scene: &str, more: &[&str]) -> Said {
-    let file = path(&format!("gpu/kernels/ptx/splat/{entry}.d3.compute_75.ptx"));
+    let file = format!("{entry}.d3.compute_75.ptx");
+    fs::write(folder.join(&file), compiled(&format!("splat/{file}"))).expect("written");
     judge_entry(folder, &file, entry, scene, more)
 }
 
@@ -106,9 +107,7 @@ fn a_kernel_that_takes_its_arrays_for_others_is_told_the_right_formulation() {
 #[test]
 fn a_broken_kernel_that_reads_the_image_disagrees_and_is_replayed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let text =
-        fs::read_to_string(path(&format!("gpu/kernels/ptx/splat/{IMAGE}.d3.compute_75.ptx")));
-    let text = text.expect("it is there");
+    let text = compiled(&format!("splat/{IMAGE}.d3.compute_75.ptx"));
     let broken = text.replace("0fBF000000", "0fBE800000");
     assert_ne!(text, broken, "the conic's gradient has a factor of -0.5");
     let file = folder.path().join("broken.ptx");

@@ -9,7 +9,7 @@ use std::process::Command;
 /// The crates that are published, each with a file that it cannot do without.
 const PUBLISHED: [(&str, &str); 4] = [
     ("splatcheck-emulator", "src/lib.rs"),
-    ("splatcheck-gpu", "kernels/ptx/manifest.json"),
+    ("splatcheck-gpu", "kernels/ptx.tar.zst"),
     ("splatcheck-reference", "src/splat.rs"),
     ("splatcheck", "built-in/corpora/splat/two-cameras.toml"),
 ];

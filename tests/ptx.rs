@@ -1,7 +1,7 @@
 //! `splatcheck ptx`, `schedules` and replays on the emulator, as their users meet them.
 
 use splatcheck::workloads::splat::files::case_file;
-use splatcheck_tests::{Said, root, say};
+use splatcheck_tests::{Said, compiled, root, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,11 +56,10 @@ fn check_runs_every_seed_and_reports_them_as_one_engine() {
     let case = path("corpora/splat/tile-corner.toml");
     let words = ["check", "--engine", "emulator", "--case", &case, "--reduction", "sw-b"];
     let order = ["--threshold", "7", "--schedule", "random:5", "--schedules", "2"];
-    let architecture = ["--architecture", "compute_90", "--verbose"];
-    let said = say(folder.path(), &[&words[..], &order, &architecture].concat());
+    let said = say(folder.path(), &[&words[..], &order, &["--verbose"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     let line = |id: &str| said.out.lines().find(|l| l.starts_with(id) && l.contains(" sw-b "));
-    let line = line("emulator compute_90 random:5..6 ").expect("a row");
+    let line = line("emulator random:5..6 ").expect("a row");
     assert!(line.split_whitespace().any(|word| word == "2"), "two runs: {line}");
     let words = ["check", "--engine", "emulator", "--case", &case, "--schedules", "2"];
     let said = say(folder.path(), &words);
@@ -386,8 +385,8 @@ fn what_is_no_kernel_of_the_interface_is_refused_with_the_reason() {
     refused(b"int main() {}", &own, &["k.ptx: not PTX: PTX line 1"]);
     let unknown = good.replacen("ret;", "wgmma.fence;", 1);
     refused(unknown.as_bytes(), &own, &["PTX line ", "outside the emulated subset"]);
-    let probe = fs::read(path("gpu/kernels/ptx/probe.compute_75.ptx")).expect("readable");
-    refused(&probe, &["--kernel", "probe"], &["expected 9", "float* gradients"]);
+    let probe = compiled("probe.compute_75.ptx").as_bytes();
+    refused(probe, &["--kernel", "probe"], &["expected 9", "float* gradients"]);
     refused(good.as_bytes(), &[&own[..], &["--threshold", "34"]].concat(), &["--threshold", "33"]);
     refused(
         good.as_bytes(),

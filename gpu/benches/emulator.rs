@@ -16,7 +16,7 @@ mod floor;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use floor::{best, fma_peak};
 use splatcheck_emulator::{KernelCoverage, Module, Observers, Schedule};
-use splatcheck_gpu::artifact::{Architecture, all};
+use splatcheck_gpu::artifact::all;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{
     BackwardInputs, ClampGradient, RasterConstants, RasterGradients, RasterInputs, Reduction,
@@ -103,9 +103,8 @@ fn backward(c: &mut Criterion) {
     ] {
         let mut group = c.benchmark_group(name);
         group.sample_size(10);
-        let architecture = Architecture::Compute75;
         let observers = observers(races);
-        let options = EmulatorOptions { architecture, schedule, observers, ..Default::default() };
+        let options = EmulatorOptions { schedule, observers, ..Default::default() };
         let mut engine = EmulatorEngine::open(options).expect("the artifacts are built in");
         let study = case(&mut engine, 64, 64, 5.5);
         let small = case(&mut engine, 16, 32, 4.0);

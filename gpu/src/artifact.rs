@@ -1,9 +1,10 @@
-//! The table of PTX artifacts: what is compiled from `kernels/cuda` into `kernels/ptx`, and how.
+//! The table of PTX artifacts: what is compiled from `kernels/cuda` into `kernels/ptx.tar.zst`, and how.
 //!
 //! An artifact is one kernel of one stage as PTX, which every driver for CUDA 12.4 or later loads
-//! without a compiler being installed. The files are checked in and built into this crate; their
-//! hashes, the options and the hashes of the sources stand in `manifest.json`, and an artifact
-//! whose text is not what the manifest says is refused. The test `ptx` derives every file anew.
+//! without a compiler being installed. The archive is checked in and built into this crate; the texts'
+//! hashes, the options and the hashes of the sources stand in `kernels/ptx.json`, and an artifact
+//! whose text is not what the manifest says is refused. The test `ptx` derives the archive anew;
+//! `gpu/tests/ptx/snapshots` has what a person reviews: registers, shared memory and instructions.
 //!
 //! Every workload has a folder of its own in both; what all workloads share lies beside the folders.
 //!
@@ -12,21 +13,31 @@
 //! kernels take the number as a parameter. The stages of the projection hold no array of channels
 //! and exist once for every D.
 
+use crate::archive::Archive;
 use crate::reduction::{Ending, Kernel, Reduction, Setting};
 use crate::stage::{Sizes, StageSpec, Text};
 use crate::stages::Stage;
 use crate::stages::probe::PROBE;
-use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::str::FromStr;
+use std::sync::LazyLock;
 
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels/ptx");
+static FILES: LazyLock<Result<Archive, String>> = LazyLock::new(|| {
+    Archive::read(include_bytes!("../kernels/ptx.tar.zst")).map_err(|error| error.to_string())
+});
 
-/// The manifest's name in the folder of the artifacts, one for all workloads.
-pub const MANIFEST: &str = "manifest.json";
+static MANIFEST: LazyLock<Result<Manifest, ArtifactError>> =
+    LazyLock::new(|| Manifest::parse(include_str!("../kernels/ptx.json")));
+
+/// The virtual architecture of all artifacts, for devices of compute capability 7.5 (Turing) and above. A
+/// newer device's driver compiles the same text for it. No kernel has an instruction that needs more: the
+/// texts for `compute_90` differed in the line `.target` alone.
+pub const ARCHITECTURE: &str = "compute_75";
+
+/// Ten times the lowest compute capability that artifacts run on.
+pub const LOWEST_CAPABILITY: u32 = 75;
 
 /// For how many channels a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,63 +46,6 @@ pub enum Channels {
     Exactly(u32),
     /// For 1 to this number, given at run time.
     UpTo(u32),
-}
-
-/// The virtual architecture that PTX is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Architecture {
-    /// For devices of compute capability 7.5 (Turing) and above.
-    Compute75,
-    /// For devices of compute capability 9.0 (Hopper) and above.
-    Compute90,
-}
-
-impl Architecture {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Compute75, Self::Compute90];
-
-    /// The compiler's name for it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Compute75 => "compute_75",
-            Self::Compute90 => "compute_90",
-        }
-    }
-
-    /// Ten times the lowest compute capability that it runs on.
-    #[must_use]
-    pub fn capability(self) -> u32 {
-        match self {
-            Self::Compute75 => 75,
-            Self::Compute90 => 90,
-        }
-    }
-
-    /// The newest architecture that a device of compute capability `major.minor` runs; `None` below
-    /// 7.5.
-    #[must_use]
-    pub fn of_device(major: u32, minor: u32) -> Option<Self> {
-        let runs = |a: &Self| 10 * major + minor >= a.capability();
-        Self::ALL.into_iter().rev().find(runs)
-    }
-}
-
-/// A name that no [`Architecture`] has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown architecture '{name}': expected {}", Architecture::ALL.map(Architecture::name).join(" or "))]
-pub struct UnknownArchitecture {
-    /// The name.
-    pub name: String,
-}
-
-impl FromStr for Architecture {
-    type Err = UnknownArchitecture;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let unknown = || UnknownArchitecture { name: name.to_owned() };
-        Self::ALL.into_iter().find(|architecture| architecture.name() == name).ok_or_else(unknown)
-    }
 }
 
 /// One kernel, compiled.
@@ -103,8 +57,6 @@ pub struct Artifact {
     pub reduction: Option<Reduction>,
     /// For stages whose kernels are compiled for a number of channels.
     pub channels: Option<Channels>,
-    /// What it is compiled for.
-    pub architecture: Architecture,
     /// Whether `--use_fast_math` was given.
     pub fast_math: bool,
 }
@@ -112,8 +64,6 @@ pub struct Artifact {
 /// Which of the compiled kernels a device runs: of each, one was compiled for every choice here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Build {
-    /// What they are compiled for.
-    pub architecture: Architecture,
     /// Whether `--use_fast_math` was given.
     pub fast_math: bool,
 }
@@ -132,7 +82,6 @@ impl Build {
             stage: stage.name,
             reduction: setting.map(|setting| setting.reduction),
             channels: stage.compiled_for.map(|_| channels_for(stage.compiled_size(sizes))),
-            architecture: self.architecture,
             fast_math: self.fast_math,
         }
     }
@@ -182,11 +131,8 @@ fn artifacts(spec: &'static StageSpec) -> Vec<Artifact> {
     let mut all = Vec::new();
     for &channels in channels {
         for &reduction in &reductions {
-            for architecture in Architecture::ALL {
-                for fast_math in [false, true] {
-                    let stage = spec.name;
-                    all.push(Artifact { stage, reduction, channels, architecture, fast_math });
-                }
+            for fast_math in [false, true] {
+                all.push(Artifact { stage: spec.name, reduction, channels, fast_math });
             }
         }
     }
@@ -215,7 +161,7 @@ impl Artifact {
         self.of_reduction(self.stage)
     }
 
-    /// Path of the file from `kernels/ptx`: the workload's folder and [`Self::file`].
+    /// Path in the archive: the workload's folder and [`Self::file`].
     #[must_use]
     pub fn path(&self) -> String {
         self.in_folder(&self.file())
@@ -228,7 +174,7 @@ impl Artifact {
         if let Some(Channels::Exactly(d) | Channels::UpTo(d)) = self.channels {
             let _ = write!(name, ".d{d}");
         }
-        let _ = write!(name, ".{}", self.architecture.name());
+        let _ = write!(name, ".{ARCHITECTURE}");
         if self.fast_math {
             name.push_str(".fast");
         }
@@ -304,7 +250,7 @@ impl Artifact {
     #[must_use]
     pub fn options(&self) -> Vec<String> {
         let mut options = vec![
-            format!("--gpu-architecture={}", self.architecture.name()),
+            format!("--gpu-architecture={ARCHITECTURE}"),
             "--std=c++17".to_owned(),
             format!("--define-macro=ENTRY={}", self.entry()),
         ];
@@ -333,14 +279,12 @@ impl Artifact {
     /// The PTX, as it is built into this program.
     ///
     /// # Errors
-    /// [`ArtifactError`] where the file is missing or is not the one in the manifest.
+    /// [`ArtifactError`] where it is missing or is not the one in the manifest.
     pub fn ptx(&self) -> Result<&'static str, ArtifactError> {
         let file = self.path();
-        let text = |name: &str| FILES.get_file(name).and_then(|f| f.contents_utf8());
-        let manifest = text(MANIFEST)
-            .ok_or_else(|| ArtifactError::Manifest("it is missing".to_owned()))
-            .and_then(Manifest::parse)?;
-        manifest.accept(&file, text(&file))
+        let archive = FILES.as_ref().map_err(|error| ArtifactError::Archive(error.clone()))?;
+        let manifest = MANIFEST.as_ref().map_err(Clone::clone)?;
+        manifest.accept(&file, archive.get(&file))
     }
 }
 
@@ -352,15 +296,18 @@ fn channels_for(channels: u32) -> Channels {
 /// Why an artifact is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArtifactError {
+    /// The archive is none.
+    #[error("ptx.tar.zst: {0}")]
+    Archive(String),
     /// The manifest is not one.
-    #[error("kernels/ptx/{MANIFEST}: {0}")]
+    #[error("ptx.json: {0}")]
     Manifest(String),
-    /// The file or its line in the manifest is missing.
-    #[error("kernels/ptx/{0} is missing from {1}")]
+    /// The text or its line in the manifest is missing.
+    #[error("{0} is missing from {1}")]
     Missing(String, &'static str),
     /// The text is not the one that the manifest was written for.
     #[error(
-        "kernels/ptx/{file} was changed: its SHA-256 is {found}, the manifest's is {expected}; \
+        "ptx.tar.zst: {file} was changed: its SHA-256 is {found}, the manifest's is {expected}; \
          derive it anew (SPLAT_PTX=write cargo test -p splatcheck-gpu --release --test ptx)"
     )]
     Changed {
@@ -406,8 +353,8 @@ impl Manifest {
     /// [`ArtifactError::Missing`] or [`ArtifactError::Changed`].
     pub fn accept<'a>(&self, file: &str, text: Option<&'a str>) -> Result<&'a str, ArtifactError> {
         let missing = |whence| ArtifactError::Missing(file.to_owned(), whence);
-        let text = text.ok_or_else(|| missing("this program"))?;
-        let expected = &self.artifacts.get(file).ok_or_else(|| missing("the manifest"))?.sha256;
+        let text = text.ok_or_else(|| missing("ptx.tar.zst"))?;
+        let expected = &self.artifacts.get(file).ok_or_else(|| missing("ptx.json"))?.sha256;
         let found = sha256(text.as_bytes());
         if found == *expected {
             Ok(text)
@@ -429,16 +376,6 @@ pub fn sha256(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn devices_get_the_newest_architecture_they_run() {
-        let of = Architecture::of_device;
-        assert_eq!(of(7, 0), None, "Volta is too old");
-        assert_eq!(of(7, 5), Some(Architecture::Compute75), "Turing");
-        assert_eq!(of(8, 9), Some(Architecture::Compute75), "Ada");
-        assert_eq!(of(9, 0), Some(Architecture::Compute90), "Hopper");
-        assert_eq!(of(12, 0), Some(Architecture::Compute90), "Blackwell");
-    }
 
     #[test]
     fn no_two_artifacts_share_a_name() {
@@ -474,8 +411,8 @@ mod tests {
         let error = manifest.accept(&file, Some(&changed)).expect_err("the text was changed");
         assert!(error.to_string().contains("was changed: its SHA-256 is"), "unhelpful: {error}");
         let error = manifest.accept(&file, None).expect_err("there is no text");
-        assert!(error.to_string().contains("is missing from this program"), "unhelpful: {error}");
+        assert!(error.to_string().contains("is missing from ptx.tar.zst"), "unhelpful: {error}");
         let error = manifest.accept("other.ptx", Some(ptx)).expect_err("the manifest lacks it");
-        assert!(error.to_string().contains("is missing from the manifest"), "unhelpful: {error}");
+        assert!(error.to_string().contains("is missing from ptx.json"), "unhelpful: {error}");
     }
 }

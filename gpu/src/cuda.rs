@@ -13,7 +13,7 @@ mod timing;
 
 pub use driver::{CudaDevice, devices};
 
-use crate::artifact::{Architecture, Artifact, Build};
+use crate::artifact::{Artifact, Build};
 use crate::engine::{
     Arithmetic, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics, LoopLimit, POISON, Work,
     no_panic,
@@ -57,7 +57,6 @@ pub struct CudaEngine {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     info: DeviceInfo,
-    architecture: Architecture,
     fast_math: bool,
     peak: Option<Peak>,
     kernels: BTreeMap<Artifact, CudaFunction>,
@@ -94,7 +93,6 @@ impl CudaEngine {
                     exp_of_zero_is_one: false,
                     loop_limit: LoopLimit::NotMeasured,
                 },
-                architecture: opened.architecture,
                 fast_math,
                 peak: opened.peak,
                 kernels: BTreeMap::new(),
@@ -124,9 +122,8 @@ impl CudaEngine {
     /// Whether exp(+-0) is exactly 1. The probe's entry point takes the arguments, their number and
     /// the results.
     fn probe(&mut self) -> Result<bool, EngineError> {
-        let Build { architecture, fast_math } = self.build();
-        let artifact =
-            Artifact { stage: "probe", reduction: None, channels: None, architecture, fast_math };
+        let Build { fast_math } = self.build();
+        let artifact = Artifact { stage: "probe", reduction: None, channels: None, fast_math };
         let kernel = self.kernel(artifact)?;
         let arguments = self.upload("the probe's arguments", &[0, 1 << 31])?;
         let mut exponentials = self.poison("the probe's results", 2)?;
@@ -161,7 +158,7 @@ impl PtxDevice for CudaEngine {
     type Array = CudaSlice<u32>;
 
     fn build(&self) -> Build {
-        Build { architecture: self.architecture, fast_math: self.fast_math }
+        Build { fast_math: self.fast_math }
     }
 
     fn upload(&mut self, what: &str, words: &[u32]) -> Result<CudaSlice<u32>, EngineError> {

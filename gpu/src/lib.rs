@@ -12,6 +12,7 @@
 //! up before they reach memory; the *threshold* is the number of contributing lanes from which the
 //! reduction in registers is used instead of one atomic per lane (DISTWAR, arXiv 2401.05345).
 
+pub mod archive;
 pub mod artifact;
 pub mod cuda;
 pub mod emulator;

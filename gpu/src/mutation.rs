@@ -19,7 +19,7 @@
 //! what follows left out; WGSL kernels are compiled on the device for any number of channels and
 //! named without one. The mutant's own name is the file's.
 
-use crate::artifact::{self, Architecture, Artifact};
+use crate::artifact::{self, ARCHITECTURE, Artifact};
 use crate::engine::FloatAtomics;
 use crate::hazard::Hazard;
 use diffy::Patch;
@@ -159,13 +159,11 @@ fn atomics(text: &str) -> Result<FloatAtomics, Problem> {
     }
 }
 
-/// The artifact of that name for the older architecture, without fast math; a name without a number
-/// of channels means the first.
+/// The artifact of that name without fast math; a name without a number of channels means the first.
 fn kernel(text: &str) -> Result<Artifact, Problem> {
     let text = text.trim();
-    let older = |a: &Artifact| a.architecture == Architecture::Compute75 && !a.fast_math;
-    let named = |a: &Artifact| a.entry() == text || a.file() == format!("{text}.compute_75.ptx");
-    let found = artifact::all().into_iter().find(|a| older(a) && named(a));
+    let named = |a: &Artifact| a.entry() == text || a.file() == format!("{text}.{ARCHITECTURE}.ptx");
+    let found = artifact::all().into_iter().find(|a| !a.fast_math && named(a));
     found.ok_or_else(|| format!("there is no kernel '{text}'"))
 }
 

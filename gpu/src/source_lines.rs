@@ -1,18 +1,21 @@
 //! Which line of CUDA C++ each line of an artifact's PTX was compiled from.
 //!
 //! The artifacts hold no `.loc`: their bytes must not depend on the folder that they were compiled in.
-//! `kernels/lines` holds what `-lineinfo` adds, a file for each artifact: the SHA-256 of the
+//! `kernels/lines.tar.zst` holds what `-lineinfo` adds, a text for each artifact: the SHA-256 of the
 //! artifact's text up to its last brace, the sources by number, and for each place in the PTX from
 //! which another line of CUDA follows `PTX-LINE FILE:LINE`, with the line into which that was inlined
 //! after it, if it was, or `PTX-LINE -` for what the compiler names no line of. The test `ptx` derives
 //! the files anew, and that what `-lineinfo` gives is otherwise the artifact.
 
+use crate::archive::Archive;
 use crate::artifact::{Artifact, sha256};
 use include_dir::{Dir, include_dir};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::LazyLock;
 
-static LINES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels/lines");
+static LINES: LazyLock<Option<Archive>> =
+    LazyLock::new(|| Archive::read(include_bytes!("../kernels/lines.tar.zst")).ok());
 static SOURCES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels/cuda");
 
 /// A line of a source.
@@ -63,12 +66,12 @@ pub struct SourceLines {
 pub enum SourceLinesError {
     /// There is no file, or it is of another PTX.
     #[error(
-        "kernels/lines has no lines of {0} as it is: derive them (SPLAT_PTX=write cargo test -p \
+        "kernels/lines.tar.zst has no lines of {0} as it is: derive them (SPLAT_PTX=write cargo test -p \
          splatcheck-gpu --release --test ptx)"
     )]
     Missing(String),
     /// The file is not of the form above.
-    #[error("line {line} of a file in kernels/lines: expected {expected}")]
+    #[error("line {line} of a text in kernels/lines.tar.zst: expected {expected}")]
     Form {
         /// From 1.
         line: usize,
@@ -85,13 +88,13 @@ impl SourceLines {
     pub fn of(artifact: &Artifact) -> Result<Self, SourceLinesError> {
         let file = artifact.path();
         let missing = || SourceLinesError::Missing(file.clone());
-        let text = LINES.get_file(format!("{file}.lines")).and_then(|f| f.contents_utf8());
+        let text = LINES.as_ref().and_then(|lines| lines.get(&format!("{file}.lines")));
         let lines = Self::parse(text.ok_or_else(missing)?)?;
         let ptx = artifact.ptx().map_err(|_| missing())?;
         if sha256(ptx.trim_end().as_bytes()) == lines.sha256 { Ok(lines) } else { Err(missing()) }
     }
 
-    /// Reads a file of `kernels/lines`.
+    /// Reads a text of `kernels/lines.tar.zst`.
     ///
     /// # Errors
     /// [`SourceLinesError::Form`].

@@ -113,9 +113,8 @@ pub fn measure(
 fn open(scope: Scope<'_>) -> Result<Vec<(Build, EmulatorEngine)>, MeasureError> {
     let observers = Observers { races: false, coverage: true, ..Observers::default() };
     let open = |&build: &Build| {
-        let Build { architecture, fast_math } = build;
-        let options =
-            EmulatorOptions { architecture, fast_math, observers, ..EmulatorOptions::default() };
+        let Build { fast_math } = build;
+        let options = EmulatorOptions { fast_math, observers, ..EmulatorOptions::default() };
         Ok((build, EmulatorEngine::open(options).map_err(MeasureError::Open)?))
     };
     scope.builds.iter().map(open).collect()

@@ -21,7 +21,8 @@ pub mod matrix;
 pub mod rates;
 pub mod table;
 
-use splatcheck_gpu::artifact::{ArtifactError, MANIFEST, Manifest};
+use splatcheck_gpu::archive::{Archive, ArchiveError};
+use splatcheck_gpu::artifact::{ArtifactError, Manifest};
 use splatcheck_gpu::mutation::{Mutation, MutationError};
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,7 @@ pub enum MutantsError {
     },
     /// The folder has no folder of a workload.
     #[error(
-        "{} holds no mutants: expected a folder for each workload, with cuda, wgsl and ptx in it",
+        "{} holds no mutants: expected a folder for each workload, with cuda, wgsl and ptx.tar.zst in it",
         .0.display()
     )]
     Empty(PathBuf),
@@ -70,8 +71,16 @@ pub enum MutantsError {
     #[error(transparent)]
     Mutation(#[from] MutationError),
     /// A mutant's PTX is not the one that its patch was compiled to.
-    #[error("ptx in a folder of tests/mutants, in place of kernels/ptx")]
+    #[error("the archive of mutants")]
     Artifact(#[from] ArtifactError),
+    /// The archive with the mutants' PTX is none.
+    #[error("cannot read {}", file.display())]
+    Archive {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: ArchiveError,
+    },
 }
 
 /// Reads the mutants of a folder (`tests/mutants`), workload by workload, CUDA's first, by name.
@@ -93,7 +102,8 @@ pub fn read_mutants(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
 
 /// The mutants of one workload.
 fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
-    let manifest = Manifest::parse(&read(&folder.join("ptx").join(MANIFEST))?)?;
+    let manifest = Manifest::parse(&read(&folder.join("ptx.json"))?)?;
+    let compiled = archive(folder.join("ptx.tar.zst"))?;
     let workload = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut mutants = Vec::new();
     for (language, name) in [(Language::Cuda, "cuda"), (Language::Wgsl, "wgsl")] {
@@ -103,8 +113,7 @@ fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
             let mut ptx = Vec::new();
             for kernel in mutation.kernels.iter().filter(|_| language == Language::Cuda) {
                 let file = mutation.ptx_file(kernel);
-                let text = read(&folder.join("ptx").join(&file))?;
-                ptx.push(manifest.accept(&file, Some(&text))?.to_owned());
+                ptx.push(manifest.accept(&file, compiled.get(&file))?.to_owned());
             }
             mutants.push(Mutant { workload: workload.clone(), mutation, language, patch, ptx });
         }
@@ -114,6 +123,14 @@ fn mutants_of(folder: &Path) -> Result<Vec<Mutant>, MutantsError> {
 
 fn read(file: &Path) -> Result<String, MutantsError> {
     std::fs::read_to_string(file).map_err(|source| MutantsError::Read { file: file.into(), source })
+}
+
+fn archive(file: PathBuf) -> Result<Archive, MutantsError> {
+    match std::fs::read(&file).map(|bytes| Archive::read(&bytes)) {
+        Ok(Ok(archive)) => Ok(archive),
+        Ok(Err(source)) => Err(MutantsError::Archive { file, source }),
+        Err(source) => Err(MutantsError::Read { file, source }),
+    }
 }
 
 /// The patches of a folder, by name.

@@ -9,7 +9,7 @@ use splatcheck::workload::{AnyCase, views};
 use splatcheck::workloads::splat;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::minimize::drop_gaussians;
-use splatcheck_gpu::{Setting, Stage};
+use splatcheck_gpu::{Setting, Stage, artifact};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,16 @@ use std::sync::Arc;
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// The PTX of one of this project's kernels, by its path in the archive.
+///
+/// # Panics
+/// There is no such kernel.
+#[must_use]
+pub fn compiled(path: &str) -> &'static str {
+    let artifact = artifact::all().into_iter().find(|artifact| artifact.path() == path);
+    artifact.expect("an artifact").ptx().expect("it is built in")
 }
 
 /// The corpus, in the order of names.

@@ -5,7 +5,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute};
 use std::sync::Arc;
 
 use super::failure::failed;
-use crate::artifact::Architecture;
+use crate::artifact::LOWEST_CAPABILITY;
 use crate::engine::{EngineError, no_panic};
 use crate::timing::Peak;
 
@@ -18,8 +18,6 @@ pub struct CudaDevice {
     pub name: String,
     /// Compute capability, major and minor.
     pub capability: (u32, u32),
-    /// What is compiled for it; `None` if it is too old.
-    pub architecture: Option<Architecture>,
 }
 
 /// Whether the driver's library can be loaded. Without it every other call into cudarc panics.
@@ -40,8 +38,7 @@ fn open(ordinal: usize) -> Result<(Arc<CudaContext>, CudaDevice), EngineError> {
     let (major, minor) =
         context.compute_capability().map_err(failed("the device's compute capability"))?;
     let capability = (major.unsigned_abs(), minor.unsigned_abs());
-    let architecture = Architecture::of_device(capability.0, capability.1);
-    Ok((context, CudaDevice { ordinal, name, capability, architecture }))
+    Ok((context, CudaDevice { ordinal, name, capability }))
 }
 
 fn count() -> Result<usize, EngineError> {
@@ -62,7 +59,6 @@ pub fn devices() -> Result<Vec<CudaDevice>, EngineError> {
 pub(super) struct Opened {
     pub(super) context: Arc<CudaContext>,
     pub(super) device: CudaDevice,
-    pub(super) architecture: Architecture,
     pub(super) lane_width: u32,
     pub(super) driver: String,
     pub(super) peak: Option<Peak>,
@@ -108,9 +104,9 @@ pub(super) fn open_usable(ordinal: usize) -> Result<Opened, EngineError> {
     let (context, device) = open(ordinal)?;
     let (major, minor) = device.capability;
     let missing = |what| EngineError::Missing { adapter: device.name.clone(), what };
-    let Some(architecture) = device.architecture else {
+    if 10 * major + minor < LOWEST_CAPABILITY {
         return Err(missing(format!("compute capability 7.5 or above (it has {major}.{minor})")));
-    };
+    }
     let width = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE;
     let lane_width = context.attribute(width).map_err(failed("the device's warp size"))?;
     if lane_width != 32 {
@@ -122,7 +118,7 @@ pub(super) fn open_usable(ordinal: usize) -> Result<Opened, EngineError> {
     status.result().map_err(failed("the driver's version"))?;
     let driver = format!("CUDA {}.{}, sm_{major}{minor}", version / 1000, version % 1000 / 10);
     let peak = peak(&context, (major, minor));
-    Ok(Opened { context, device, architecture, lane_width: 32, driver, peak })
+    Ok(Opened { context, device, lane_width: 32, driver, peak })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! ([`EngineError::Compile`]), and a kernel that went wrong while it ran ([`EngineError::Device`]).
 //! Codes and their causes are those of the CUDA Driver API's `CUresult`.
 
-use crate::artifact::Artifact;
+use crate::artifact::{ARCHITECTURE, Artifact};
 use crate::engine::EngineError;
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
@@ -72,7 +72,7 @@ pub(super) fn refused(
     adapter: &str,
     driver: &str,
 ) -> impl Fn(DriverError) -> EngineError + use<> {
-    let (file, architecture) = (artifact.file(), artifact.architecture.name());
+    let file = artifact.file();
     let (adapter, driver) = (adapter.to_owned(), driver.to_owned());
     move |DriverError(code)| {
         let message = match code {
@@ -80,7 +80,7 @@ pub(super) fn refused(
                 "the driver ({driver}) is too old for this PTX: install one for CUDA 12.4 or later"
             ),
             CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU => format!(
-                "it is compiled for {architecture} and above, which {adapter} ({driver}) does not \
+                "it is compiled for {ARCHITECTURE} and above, which {adapter} ({driver}) does not \
                  run: this is the wrong architecture"
             ),
             CUresult::CUDA_ERROR_INVALID_PTX

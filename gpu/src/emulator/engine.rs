@@ -14,7 +14,7 @@ use splatcheck_emulator::{
 
 use super::foreign::ForeignProgram;
 use super::noted::Noted;
-use crate::artifact::{Architecture, Artifact, Build};
+use crate::artifact::{ARCHITECTURE, Artifact, Build};
 use crate::engine::{Arithmetic, DeviceInfo, EngineError, EngineKind, FloatAtomics, LoopLimit};
 use crate::ptx_host::{Geometry, Prepared, PtxDevice};
 use crate::reduction::Reduction;
@@ -22,8 +22,6 @@ use crate::reduction::Reduction;
 /// Which artifacts run, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmulatorOptions {
-    /// What the kernels were compiled for.
-    pub architecture: Architecture,
     /// The kernels that were compiled with `--use_fast_math`.
     pub fast_math: bool,
     /// Order of execution and rounding of approximate instructions.
@@ -45,7 +43,6 @@ pub struct EmulatorOptions {
 impl Default for EmulatorOptions {
     fn default() -> Self {
         Self {
-            architecture: Architecture::Compute75,
             fast_math: false,
             schedule: Schedule::lockstep(),
             observers: Observers::default(),
@@ -108,7 +105,7 @@ impl EmulatorEngine {
         let backend = if options.fast_math { "emulator-fast" } else { "emulator" };
         let mut engine = Self {
             info: DeviceInfo {
-                adapter: format!("PTX emulator, {}", options.architecture.name()),
+                adapter: format!("PTX emulator, {ARCHITECTURE}"),
                 driver: format!("splatcheck-gpu {}", env!("CARGO_PKG_VERSION")),
                 backend: backend.to_owned(),
                 kind: EngineKind::Emulator,
@@ -353,9 +350,8 @@ impl EmulatorEngine {
     /// Whether exp(+-0) is exactly 1. The probe's entry point takes the arguments, their number and
     /// the results.
     fn probe(&mut self) -> Result<bool, EngineError> {
-        let Build { architecture, fast_math } = self.build();
-        let artifact =
-            Artifact { stage: "probe", reduction: None, channels: None, architecture, fast_math };
+        let Build { fast_math } = self.build();
+        let artifact = Artifact { stage: "probe", reduction: None, channels: None, fast_math };
         let one = 1.0_f32.to_bits();
         let arguments = self.upload("arguments", &[0.0_f32.to_bits(), (-0.0_f32).to_bits()])?;
         let exponentials = self.poison("exponentials", 2)?;
@@ -414,8 +410,7 @@ impl PtxDevice for EmulatorEngine {
     type Array = Buffer;
 
     fn build(&self) -> Build {
-        let EmulatorOptions { architecture, fast_math, .. } = self.options;
-        Build { architecture, fast_math }
+        Build { fast_math: self.options.fast_math }
     }
 
     fn upload(&mut self, _what: &str, words: &[u32]) -> Result<Buffer, EngineError> {

@@ -8,7 +8,6 @@ mod robust;
 mod width;
 
 use splatcheck_emulator::{Report, Schedule};
-use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{
@@ -16,8 +15,8 @@ use splatcheck_gpu::{
     Reduction, Setting, SplatEngine, StopRule,
 };
 
-fn engine(architecture: Architecture, fast_math: bool, schedule: Schedule) -> EmulatorEngine {
-    let options = EmulatorOptions { architecture, fast_math, schedule, ..Default::default() };
+fn engine(fast_math: bool, schedule: Schedule) -> EmulatorEngine {
+    let options = EmulatorOptions { fast_math, schedule, ..Default::default() };
     EmulatorEngine::open(options).expect("the artifacts are built in")
 }
 
@@ -59,23 +58,21 @@ fn inputs(engine: &mut EmulatorEngine, channels: u32, count: u32) -> BackwardInp
 
 #[test]
 fn no_kernel_misuses_the_machine_under_any_schedule() {
-    for architecture in Architecture::ALL {
-        for fast_math in [false, true] {
-            let mut engine = engine(architecture, fast_math, Schedule::lockstep());
-            for (channels, count) in [(3, 40), (3, 0), (5, 9)] {
-                let mut schedules = vec![Schedule::lockstep()];
-                for seed in 0..2 {
-                    schedules.extend([Schedule::random(seed), Schedule::adversarial(seed)]);
-                }
-                for schedule in schedules {
-                    engine.set_schedule(schedule.clone());
-                    let inputs = inputs(&mut engine, channels, count);
-                    for reduction in RASTERIZE_BACKWARD.reductions() {
-                        for threshold in [0, 2, 33] {
-                            let result = try_backward(&mut engine, &inputs, reduction, threshold);
-                            if let Err(error) = result {
-                                panic!("{reduction} {threshold} {:?}: {error}", schedule.policy);
-                            }
+    for fast_math in [false, true] {
+        let mut engine = engine(fast_math, Schedule::lockstep());
+        for (channels, count) in [(3, 40), (3, 0), (5, 9)] {
+            let mut schedules = vec![Schedule::lockstep()];
+            for seed in 0..2 {
+                schedules.extend([Schedule::random(seed), Schedule::adversarial(seed)]);
+            }
+            for schedule in schedules {
+                engine.set_schedule(schedule.clone());
+                let inputs = inputs(&mut engine, channels, count);
+                for reduction in RASTERIZE_BACKWARD.reductions() {
+                    for threshold in [0, 2, 33] {
+                        let result = try_backward(&mut engine, &inputs, reduction, threshold);
+                        if let Err(error) = result {
+                            panic!("{reduction} {threshold} {:?}: {error}", schedule.policy);
                         }
                     }
                 }
@@ -109,7 +106,7 @@ fn backward(
 
 #[test]
 fn counts_are_those_of_the_threshold() {
-    let mut engine = engine(Architecture::Compute75, false, Schedule::lockstep());
+    let mut engine = engine(false, Schedule::lockstep());
     let inputs = inputs(&mut engine, 3, 40);
     let (_, atomic) = backward(&mut engine, &inputs, Reduction::Atomic, 0);
     let plain = &atomic.global_atomics;
@@ -144,7 +141,7 @@ fn counts_are_those_of_the_threshold() {
 #[test]
 fn a_seed_gives_the_same_bits_and_its_trace_replays_them() {
     for schedule in [Schedule::random(3), Schedule::adversarial(4)] {
-        let mut engine = engine(Architecture::Compute75, false, Schedule::lockstep());
+        let mut engine = engine(false, Schedule::lockstep());
         let inputs = inputs(&mut engine, 3, 40);
         engine.set_schedule(schedule.clone());
         let (first, _) = backward(&mut engine, &inputs, Reduction::SwB, 8);
@@ -160,7 +157,7 @@ fn a_seed_gives_the_same_bits_and_its_trace_replays_them() {
 
 #[test]
 fn schedules_change_the_order_of_additions() {
-    let mut engine = engine(Architecture::Compute75, false, Schedule::lockstep());
+    let mut engine = engine(false, Schedule::lockstep());
     let inputs = inputs(&mut engine, 3, 40);
     let (lockstep, _) = backward(&mut engine, &inputs, Reduction::Atomic, 0);
     let differ = (0..8).filter(|&seed| {

@@ -5,7 +5,7 @@ use splatcheck_emulator::{
     Trace, run_traced, shrink,
 };
 use splatcheck_gpu::Reduction;
-use splatcheck_gpu::artifact::{Architecture, Artifact, Channels};
+use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::stage::Language;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
@@ -18,13 +18,12 @@ fn run(
     schedule: &Schedule,
     trace: &mut Trace,
 ) -> Result<Vec<u8>, RunError> {
-    let mut forward = engine(Architecture::Compute75, false, Schedule::lockstep());
+    let mut forward = engine(false, Schedule::lockstep());
     let inputs = inputs(&mut forward, 3, 300);
     let artifact = Artifact {
         stage: "rasterize_backward",
         reduction: Some(reduction),
         channels: Some(Channels::Exactly(3)),
-        architecture: Architecture::Compute75,
         fast_math: false,
     };
     let original = artifact.ptx().expect("it is built in");
@@ -184,14 +183,13 @@ fn a_failing_schedule_shrinks() {
 
 #[test]
 fn another_program_runs_in_an_artifacts_place() {
-    let mut emulator = engine(Architecture::Compute75, false, Schedule::lockstep());
+    let mut emulator = engine(false, Schedule::lockstep());
     let inputs = inputs(&mut emulator, 3, 20);
     let right = try_backward(&mut emulator, &inputs, Reduction::Atomic, 0).expect("it runs");
     let artifact = Artifact {
         stage: "rasterize_backward",
         reduction: Some(Reduction::Atomic),
         channels: Some(Channels::Exactly(3)),
-        architecture: Architecture::Compute75,
         fast_math: false,
     };
     let ptx = artifact.ptx().expect("it is built in").replace(&artifact.entry(), "mine");

@@ -1,7 +1,6 @@
 //! The projection kernels on the emulator.
 
 use splatcheck_emulator::Schedule;
-use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectInputs, Reduction,
     Setting, SplatEngine,
@@ -39,7 +38,7 @@ fn inputs() -> ProjectInputs {
 
 #[test]
 fn a_gaussian_on_the_axis() {
-    let mut engine = engine(Architecture::Compute75, false, Schedule::lockstep());
+    let mut engine = engine(false, Schedule::lockstep());
     let inputs = inputs();
     let out = engine.project(&[&inputs]).expect("a correct kernel").remove(0);
     assert_eq!(out.visible, [1, 0], "the second is behind the camera");
@@ -106,21 +105,19 @@ fn no_projection_kernel_misuses_the_machine_under_any_schedule() {
     };
     let direct = |n: usize| ProjectColors::Direct { channels: 5, values: vec![0.5; 5 * n] };
     let scenes = [line(40, harmonics(40)), line(0, direct(0)), line(300, direct(300))];
-    for architecture in Architecture::ALL {
-        for fast_math in [false, true] {
-            let mut engine = engine(architecture, fast_math, Schedule::lockstep());
-            for schedule in [Schedule::lockstep(), Schedule::random(1), Schedule::adversarial(2)] {
-                engine.set_schedule(schedule.clone());
-                for scene in &scenes {
-                    let name = schedule.policy.clone();
-                    let found = engine.project(&[&scene.project]);
-                    let seen = found.unwrap_or_else(|e| panic!("{name:?}: {e}")).remove(0).visible;
-                    let some = seen.contains(&1) && seen.contains(&0);
-                    assert!(some || seen.is_empty(), "cameras see all or nothing: {seen:?}");
-                    let jobs = [(scene, configs.as_slice())];
-                    let found = engine.project_backward(&jobs);
-                    found.unwrap_or_else(|e| panic!("{name:?}: {e}"));
-                }
+    for fast_math in [false, true] {
+        let mut engine = engine(fast_math, Schedule::lockstep());
+        for schedule in [Schedule::lockstep(), Schedule::random(1), Schedule::adversarial(2)] {
+            engine.set_schedule(schedule.clone());
+            for scene in &scenes {
+                let name = schedule.policy.clone();
+                let found = engine.project(&[&scene.project]);
+                let seen = found.unwrap_or_else(|e| panic!("{name:?}: {e}")).remove(0).visible;
+                let some = seen.contains(&1) && seen.contains(&0);
+                assert!(some || seen.is_empty(), "cameras see all or nothing: {seen:?}");
+                let jobs = [(scene, configs.as_slice())];
+                let found = engine.project_backward(&jobs);
+                found.unwrap_or_else(|e| panic!("{name:?}: {e}"));
             }
         }
     }

@@ -2,7 +2,7 @@
 //! the PTX is `.loc`, `.file` and a section of names at the end, and nothing else.
 
 use super::tools::{find, folder, in_parallel};
-use super::{NVRTC, artifacts, derive_with, ptx, put, read, sources, texts, writes};
+use super::{NVRTC, archive, artifacts, derive_with, kernels, pack, sources, writes};
 use splatcheck_emulator::Module;
 use splatcheck_gpu::artifact::{Artifact, sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// The option of NVRTC.
 const LINE_INFO: &str = "-lineinfo";
 
-/// The PTX without what `-lineinfo` adds, and the file of `kernels/lines` for it.
+/// The PTX without what `-lineinfo` adds, and the text of `kernels/lines.tar.zst` for it.
 fn separated(text: &str, sources: &BTreeSet<String>) -> (String, String) {
     let mut plain = String::new();
     let mut origins = String::new();
@@ -80,18 +80,22 @@ fn every_line_map_derives_and_line_information_changes_no_instruction() {
         separated(&text, &names)
     };
     let derived = in_parallel(&artifacts, derive);
-    let maps = folder("kernels/lines");
-    for ((name, _), (plain, lines)) in artifacts.iter().zip(&derived) {
-        let file = maps.join(format!("{name}.lines"));
-        if writes() {
-            put(&file, lines);
-        } else {
-            let same = ptx(name).trim_end() == plain.trim_end();
+    let file = folder("kernels/lines.tar.zst");
+    let expected: BTreeMap<_, _> = artifacts
+        .iter()
+        .zip(&derived)
+        .map(|((name, _), (_, lines))| (format!("{name}.lines"), lines.as_str()))
+        .collect();
+    if writes() {
+        pack(&file, expected.iter().map(|(name, lines)| (name.as_str(), *lines)));
+    } else {
+        let kernels = kernels();
+        for ((name, _), (plain, _)) in artifacts.iter().zip(&derived) {
+            let same = kernels.get(name).map(str::trim_end) == Some(plain.trim_end());
             assert!(same, "{name}: -lineinfo changes more than line information");
         }
-        assert!(read(&file) == *lines, "{}: SPLAT_PTX=write derives all", file.display());
     }
-    let present: BTreeSet<_> = texts(&maps).into_keys().collect();
-    let expected: BTreeSet<_> = artifacts.iter().map(|(name, _)| format!("{name}.lines")).collect();
-    assert_eq!(present, expected, "files of no artifact");
+    let present = archive(&file);
+    let same = present.iter().eq(expected.iter().map(|(name, lines)| (name.as_str(), *lines)));
+    assert!(same, "{}: SPLAT_PTX=write derives all", file.display());
 }

@@ -1,7 +1,8 @@
 //! The PTX artifacts are what their sources give, assemble for every architecture, and keep to the
 //! instructions that the emulator knows.
 //!
-//! `SPLAT_PTX=write cargo test -p splatcheck-gpu --release --test ptx` derives them anew. NVRTC's output
+//! `SPLAT_PTX=write cargo test -p splatcheck-gpu --release --test ptx` derives them anew: `kernels/ptx.tar.zst`,
+//! `kernels/lines.tar.zst` and `tests/mutants/WORKLOAD/ptx.tar.zst`, each with its manifest. NVRTC's output
 //! is the same byte for byte in every folder as long as each artifact is compiled by a process of
 //! its own, so the test program starts itself again for each.
 
@@ -14,7 +15,8 @@ mod subset;
 mod tools;
 
 use nvrtc::Nvrtc;
-use splatcheck_gpu::artifact::{self, Artifact, Derived, MANIFEST, Manifest, sha256};
+use splatcheck_gpu::archive::Archive;
+use splatcheck_gpu::artifact::{self, Artifact, Derived, LOWEST_CAPABILITY, Manifest, sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,8 +50,40 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
+/// The texts of an archive of the tree; none where it is missing.
+fn archive(file: &Path) -> Archive {
+    let bytes = fs::read(file).unwrap_or_default();
+    if bytes.is_empty() {
+        return Archive::default();
+    }
+    Archive::read(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
+}
+
+/// The compiled kernels as they lie in the tree.
+fn kernels() -> Archive {
+    archive(&folder("kernels/ptx.tar.zst"))
+}
+
+/// An artifact's PTX as it lies in the tree.
 fn ptx(file: &str) -> String {
-    read(&folder("kernels/ptx").join(file))
+    kernels().get(file).unwrap_or_else(|| panic!("ptx.tar.zst has no {file}")).to_owned()
+}
+
+/// Writes an archive. Names are sorted, and there is no time and no owner: equal texts are equal bytes.
+fn pack<'a>(to: &Path, texts: impl Iterator<Item = (&'a str, &'a str)>) {
+    let sorted: BTreeMap<_, _> = texts.collect();
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, text) in sorted {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(0);
+        tar.append_data(&mut header, name, text.as_bytes()).expect("memory is writable");
+    }
+    let tar = tar.into_inner().expect("memory is writable");
+    // The highest level but the three that need more memory to unpack.
+    let packed = zstd::encode_all(&tar[..], 19).expect("memory is writable");
+    fs::write(to, packed).expect("the folder is writable");
 }
 
 /// The texts of a folder and of the folders in it, by their paths from there.
@@ -122,7 +156,8 @@ fn derive_with(name: &str, sources: &Path, option: &str) -> String {
     read(&out)
 }
 
-/// Writes texts, each the derivative of an artifact's options, and their manifest into a folder.
+/// Writes texts, each the derivative of an artifact's options, as `ptx.tar.zst` and their manifest as `ptx.json`
+/// into a folder.
 fn write(to: &Path, sources: BTreeMap<String, String>, derived: &[(String, Artifact, String)]) {
     let entry = |(name, artifact, ptx): &(String, Artifact, String)| {
         let derived = Derived { sha256: sha256(ptx.as_bytes()), options: artifact.options() };
@@ -131,10 +166,9 @@ fn write(to: &Path, sources: BTreeMap<String, String>, derived: &[(String, Artif
     let manifest = Manifest { sources, artifacts: derived.iter().map(entry).collect() };
     let mut text = serde_json::to_string_pretty(&manifest).expect("plain data");
     text.push('\n');
-    fs::write(to.join(MANIFEST), text).expect("the folder is writable");
-    for (name, _, text) in derived {
-        put(&to.join(name), text);
-    }
+    fs::write(to.join("ptx.json"), text).expect("the folder is writable");
+    let texts = derived.iter().map(|(name, _, text)| (name.as_str(), text.as_str()));
+    pack(&to.join("ptx.tar.zst"), texts);
 }
 
 #[test]
@@ -147,9 +181,10 @@ fn every_artifact_derives_byte_for_byte() {
     let derived =
         in_parallel(&artifacts, |(name, artifact)| (name.clone(), *artifact, derive(name, &from)));
     if writes() {
-        write(&folder("kernels/ptx"), sources(), &derived);
+        write(&folder("kernels"), sources(), &derived);
     }
-    let changed = derived.iter().filter(|(name, _, text)| ptx(name) != *text);
+    let present = kernels();
+    let changed = derived.iter().filter(|(name, _, text)| present.get(name) != Some(text));
     let differ: Vec<_> = changed.map(|(name, ..)| name).collect();
     assert!(
         differ.is_empty(),
@@ -160,21 +195,24 @@ fn every_artifact_derives_byte_for_byte() {
 /// Without a compiler too, a source that was changed after its artifacts is noticed.
 #[test]
 fn the_manifest_tells_what_is_there() {
-    let manifest = Manifest::parse(&ptx(MANIFEST)).unwrap_or_else(|e| panic!("{e}"));
+    let manifest = Manifest::parse(&read(&folder("kernels/ptx.json")));
+    let manifest = manifest.unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(manifest.sources, sources(), "a source was changed: SPLAT_PTX=write derives all");
+    let present = kernels();
     for (file, artifact) in artifacts() {
-        manifest.accept(&file, Some(&ptx(&file))).unwrap_or_else(|e| panic!("{e}"));
+        manifest.accept(&file, present.get(&file)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(manifest.artifacts[&file].options, artifact.options(), "{file}: options");
     }
-    let listed: BTreeSet<_> = manifest.artifacts.into_keys().chain([MANIFEST.to_owned()]).collect();
-    let present: BTreeSet<_> = texts(&folder("kernels/ptx")).into_keys().collect();
-    assert_eq!(present, listed, "files and manifest differ");
+    let listed: BTreeSet<_> = manifest.artifacts.keys().map(String::as_str).collect();
+    let present: BTreeSet<_> = present.iter().map(|(file, _)| file).collect();
+    assert_eq!(present, listed, "archive and manifest differ");
 }
 
 #[test]
 fn artifacts_keep_to_the_emulators_instructions() {
+    let present = kernels();
     let foreign: Vec<_> =
-        artifacts().into_keys().flat_map(|file| subset::foreign(&file, &ptx(&file))).collect();
+        present.iter().flat_map(|(file, text)| subset::foreign(file, text)).collect();
     assert!(foreign.is_empty(), "outside the subset:\n{}", foreign.join("\n"));
 }
 
@@ -191,16 +229,17 @@ fn number_before(log: &str, what: &str) -> u32 {
     word.map_or(0, |word| word.parse().unwrap_or_else(|_| panic!("{word} {what}?\n{log}")))
 }
 
-fn assemble(ptxas: &Path, file: &str, sm: u32) -> Assembled {
+fn assemble(ptxas: &Path, file: &Path, sm: u32) -> Assembled {
+    let name = file.display();
     let mut command = Command::new(ptxas);
     command
         .arg("--verbose")
         .arg(format!("--gpu-name=sm_{sm}"))
         .args(["--output-file", "/dev/null"]);
-    let output = command.arg(folder("kernels/ptx").join(file)).output().expect("ptxas starts");
+    let output = command.arg(file).output().expect("ptxas starts");
     let log = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{file} for sm_{sm}: {log}");
-    assert!(log.contains("registers"), "{file} for sm_{sm}: no registers in '{log}'");
+    assert!(output.status.success(), "{name} for sm_{sm}: {log}");
+    assert!(log.contains("registers"), "{name} for sm_{sm}: no registers in '{log}'");
     Assembled {
         registers: number_before(&log, " registers"),
         shared: number_before(&log, " bytes smem"),
@@ -211,16 +250,17 @@ fn assemble(ptxas: &Path, file: &str, sm: u32) -> Assembled {
 }
 
 /// One line of the snapshot.
-fn line(ptxas: &Path, file: &str, artifact: &Artifact) -> String {
-    let lowest = artifact.architecture.capability();
-    let sms = ASSEMBLED_FOR.into_iter().filter(|&sm| sm >= lowest);
-    let all: Vec<_> = sms.map(|sm| (sm, assemble(ptxas, file, sm))).collect();
+fn line(ptxas: &Path, artifact: &Artifact) -> String {
+    let out = tempfile::tempdir().expect("a temporary folder");
+    let (file, path) = (artifact.file(), out.path().join("kernel.ptx"));
+    fs::write(&path, artifact.ptx().expect("it is built in")).expect("it is writable");
+    let sms = ASSEMBLED_FOR.into_iter().filter(|&sm| sm >= LOWEST_CAPABILITY);
+    let all: Vec<_> = sms.map(|sm| (sm, assemble(ptxas, &path, sm))).collect();
     for (sm, one) in &all {
         assert_eq!(one.spilled, 0, "{file} for sm_{sm}: bytes of stack and spills");
         assert_eq!(one.shared, all[0].1.shared, "{file} for sm_{sm}: shared memory differs");
     }
     let registers: Vec<_> = all.iter().map(|(sm, one)| format!("{sm}:{}", one.registers)).collect();
-    let file = artifact.file();
     format!("{file:57} shared {:5}  registers {}", all[0].1.shared, registers.join(" "))
 }
 
@@ -228,11 +268,33 @@ fn line(ptxas: &Path, file: &str, artifact: &Artifact) -> String {
 fn every_artifact_assembles_without_spilling() {
     let Some(ptxas) = find(PTXAS) else { return };
     let artifacts: Vec<_> = artifacts().into_iter().collect();
-    let lines = in_parallel(&artifacts, |(file, artifact)| line(&ptxas, file, artifact));
+    let lines = in_parallel(&artifacts, |(_, artifact)| line(&ptxas, artifact));
     let version = Command::new(&ptxas).arg("--version").output().expect("ptxas starts");
     if String::from_utf8_lossy(&version.stdout).contains(PTXAS_VERSION) {
         insta::assert_snapshot!("assembled", lines.join("\n"));
     } else {
         eprintln!("NOT EXERCISED: the registers of ptxas {PTXAS_VERSION}: this is another version");
     }
+}
+
+/// How often each operation occurs in a text, types and modifiers left out: what a person looks at when a kernel
+/// changes, since the text itself is in an archive.
+fn instructions(text: &str) -> String {
+    let mut counts = BTreeMap::<&str, u32>::new();
+    let code = text.lines().map(str::trim).filter(|line| line.ends_with(';') && !line.starts_with('.'));
+    for line in code {
+        let line = line.strip_prefix('{').unwrap_or(line).trim();
+        let line = if line.starts_with('@') { line.split_once([' ', '\t']).map_or(line, |x| x.1) } else { line };
+        let name = line.trim_end_matches(';').split(['.', ' ', '\t']).next().unwrap_or_default();
+        *counts.entry(name).or_default() += 1;
+    }
+    let all: Vec<_> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    all.join(", ")
+}
+
+#[test]
+fn every_artifact_has_these_instructions() {
+    let present = kernels();
+    let lines = present.iter().map(|(file, text)| format!("{file}: {}", instructions(text)));
+    insta::assert_snapshot!("instructions", lines.collect::<Vec<_>>().join("\n"));
 }

@@ -2,8 +2,7 @@
 
 use super::tools::{find, folder, in_parallel};
 use super::{
-    MANIFEST, Manifest, NVRTC, derive, hashes, ptx, put, read, sources, subset, texts, write,
-    writes,
+    Manifest, NVRTC, archive, derive, hashes, put, read, sources, subset, texts, write, writes,
 };
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::mutation::Mutation;
@@ -77,14 +76,10 @@ fn derives(workload: &str) {
         (file.clone(), *kernel, compile(kernel, mutation))
     });
     if writes() {
-        for (file, _) in texts(&mutants(workload, "ptx")) {
-            fs::remove_file(mutants(workload, "ptx").join(file)).expect("the folder is writable");
-        }
-        write(&mutants(workload, "ptx"), all_sources(workload), &derived);
+        write(&mutants(workload, ""), all_sources(workload), &derived);
     }
-    let changed = derived.iter().filter(|(file, _, text)| {
-        fs::read_to_string(mutants(workload, "ptx").join(file)).ok().as_ref() != Some(text)
-    });
+    let present = archive(&mutants(workload, "ptx.tar.zst"));
+    let changed = derived.iter().filter(|(file, _, text)| present.get(file) != Some(text));
     let differ: Vec<_> = changed.map(|(file, ..)| file).collect();
     assert!(
         differ.is_empty(),
@@ -99,8 +94,8 @@ fn the_manifests_of_the_mutants_tell_what_is_there() {
 }
 
 fn manifest_tells(workload: &str) {
-    let present = texts(&mutants(workload, "ptx"));
-    let manifest = Manifest::parse(&read(&mutants(workload, "ptx").join(MANIFEST)));
+    let present = archive(&mutants(workload, "ptx.tar.zst"));
+    let manifest = Manifest::parse(&read(&mutants(workload, "ptx.json")));
     let manifest = manifest.unwrap_or_else(|e| panic!("{e}"));
     let found = all_sources(workload);
     let names: BTreeSet<_> = manifest.sources.keys().chain(found.keys()).collect();
@@ -108,24 +103,26 @@ fn manifest_tells(workload: &str) {
         names.into_iter().filter(|&n| manifest.sources.get(n) != found.get(n)).collect();
     assert!(changed.is_empty(), "changed since: {changed:?}; SPLAT_PTX=write derives all");
     let mutations = mutations(workload);
-    let mut expected = BTreeSet::from([MANIFEST.to_owned()]);
+    let mut expected = BTreeSet::new();
     for (file, kernel, _) in kernels(&mutations) {
-        let text = present.get(&file).map(String::as_str);
-        manifest.accept(&file, text).unwrap_or_else(|e| panic!("{e}"));
+        manifest.accept(&file, present.get(&file)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(manifest.artifacts[&file].options, kernel.options(), "{file}: options");
         expected.insert(file);
     }
-    assert_eq!(present.into_keys().collect::<BTreeSet<_>>(), expected, "files and patches differ");
+    let present: BTreeSet<_> = present.iter().map(|(file, _)| file.to_owned()).collect();
+    assert_eq!(present, expected, "archive and patches differ");
 }
 
 /// A patch that the compiler undoes, or that touches nothing of a kernel, is no mutant of it.
 #[test]
 fn every_mutant_is_another_program_in_the_emulators_subset() {
     for workload in workloads() {
+        let present = archive(&mutants(&workload, "ptx.tar.zst"));
         for (file, kernel, _) in kernels(&mutations(&workload)) {
-            let text = read(&mutants(&workload, "ptx").join(&file));
-            assert!(text != ptx(&kernel.path()), "{file} is the kernel that it should differ from");
-            let foreign = subset::foreign(&file, &text);
+            let text = present.get(&file).expect("its manifest tells it");
+            let same = kernel.ptx().is_ok_and(|ptx| ptx == text);
+            assert!(!same, "{file} is the kernel that it should differ from");
+            let foreign = subset::foreign(&file, text);
             assert!(foreign.is_empty(), "outside the subset:\n{}", foreign.join("\n"));
         }
     }

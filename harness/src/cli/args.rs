@@ -393,7 +393,6 @@ impl CheckArgs {
                 ("--reduction", !self.reduction.is_empty()),
                 ("--threshold", !self.threshold.is_empty()),
                 ("--schedule", self.emulation.order.schedule.is_some()),
-                ("--architecture", self.emulation.architecture.is_some()),
                 ("--chain", self.chain.chain != ChainName::Oracle),
             ],
         )?;

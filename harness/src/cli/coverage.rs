@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use rayon::prelude::*;
-use splatcheck_gpu::artifact::{self, Architecture, Artifact, Build};
+use splatcheck_gpu::artifact::{self, Artifact, Build};
 use splatcheck_reference::splat::convention::Convention;
 
 use super::args::{ConventionName, Subject, parse_workload, under};
@@ -46,7 +46,7 @@ pub struct CoverageArgs {
     /// Draw the cases under this convention [default: both by turns]
     #[arg(long, value_name = "NAME")]
     pub convention: Option<ConventionName>,
-    /// Measure these kernels only: a stage, an entry point or a file of gpu/kernels/ptx; repeatable
+    /// Measure these kernels only: a stage, an entry point or a file of gpu/kernels/ptx.tar.zst; repeatable
     #[arg(long, value_name = "NAME")]
     pub kernel: Vec<String>,
     /// Write everything, the argued holes included, to this file
@@ -141,10 +141,8 @@ fn default_unreachable() -> Result<Unreachable, CliError> {
 pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cases = Cases::new(&plan.subject, &plan.workload, &Convention::inria())?;
     let wanted = |artifact: &Artifact| plan.artifacts.contains(artifact);
-    let builds = Architecture::ALL
-        .into_iter()
-        .flat_map(|architecture| [false, true].map(|fast_math| Build { architecture, fast_math }));
-    let build_of = |a: &Artifact| Build { architecture: a.architecture, fast_math: a.fast_math };
+    let builds = [false, true].map(|fast_math| Build { fast_math }).into_iter();
+    let build_of = |a: &Artifact| Build { fast_math: a.fast_math };
     let builds: Vec<_> =
         builds.filter(|build| plan.artifacts.iter().any(|a| build_of(a) == *build)).collect();
     let views: Vec<_> = cases.iter().collect();

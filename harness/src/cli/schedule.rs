@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 
 use clap::Args;
-use splatcheck_gpu::artifact::Architecture;
 
 use super::exit::CliError;
 use super::number::positive;
@@ -27,9 +26,6 @@ pub struct EmulationArgs {
     /// The order of execution.
     #[command(flatten)]
     pub order: ScheduleArgs,
-    /// What the emulator's kernels were compiled for: `compute_75` or `compute_90`
-    #[arg(long, value_name = "NAME")]
-    pub architecture: Option<Architecture>,
 }
 
 impl ScheduleArgs {
@@ -58,24 +54,19 @@ impl EmulationArgs {
     /// # Errors
     /// As [`ScheduleArgs::orders`], and an engine that is not the emulator where anything was typed.
     pub fn resolve(&self, engines: Vec<Found>) -> Result<Vec<Found>, CliError> {
-        let option = match (self.order.schedule, self.architecture) {
-            (None, None) => return Ok(engines),
-            (Some(_), _) => "--schedule",
-            (None, Some(_)) => "--architecture",
-        };
+        if self.order.schedule.is_none() {
+            return Ok(engines);
+        }
         let orders = self.order.orders()?;
         let mut resolved = Vec::new();
         for found in engines {
             let Some(emulation) = found.emulation() else {
                 return Err(CliError::new(format!(
-                    "{option}: only the emulator follows it, not {}: choose with --engine \
-                     emulator",
+                    "--schedule: only the emulator follows it, not {}: choose with --engine emulator",
                     found.spec.id()
                 )));
             };
-            let architecture = self.architecture.unwrap_or(emulation.architecture);
-            let emulations =
-                orders.iter().map(|&order| Emulation { architecture, order, ..emulation });
+            let emulations = orders.iter().map(|&order| Emulation { order, ..emulation });
             resolved.extend(emulations.map(|emulation| found.emulating(emulation)));
         }
         Ok(resolved)
@@ -111,14 +102,13 @@ mod tests {
             schedule: schedule.map(|text| text.parse().unwrap()),
             schedules: schedules.map(|n| NonZeroU32::new(n).unwrap()),
         };
-        EmulationArgs { order, architecture: None }
+        EmulationArgs { order }
     }
 
     #[test]
     fn every_seed_is_an_engine() {
         let engines = vec![found("emulator"), found("emulator-fast")];
-        let mut args = typed(Some("random:7"), Some(2));
-        args.architecture = Some(Architecture::Compute90);
+        let args = typed(Some("random:7"), Some(2));
         let ids: Vec<_> = args
             .resolve(engines.clone())
             .unwrap()
@@ -126,10 +116,10 @@ mod tests {
             .map(|f| f.spec.id().to_owned())
             .collect();
         let expected = [
-            "emulator compute_90 random:7",
-            "emulator compute_90 random:8",
-            "emulator-fast compute_90 random:7",
-            "emulator-fast compute_90 random:8",
+            "emulator random:7",
+            "emulator random:8",
+            "emulator-fast random:7",
+            "emulator-fast random:8",
         ];
         assert_eq!(ids, expected, "two seeds of two engines");
         let untouched = typed(None, None).resolve(engines.clone()).unwrap();

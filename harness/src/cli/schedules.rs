@@ -1,6 +1,6 @@
 //! `splatcheck schedules`: every CUDA kernel on the emulator under many schedules.
 //!
-//! A *round* is one schedule with one threshold and one variant of the kernels (architecture, fast
+//! A *round* is one schedule with one threshold and one variant of the kernels (with or without fast
 //! math): every stage of every scene of the corpus, with every reduction. Threshold and
 //! variant turn with the seed, so that [`ROUNDS`] seeds in a row have every pair of them. A *cell* is
 //! an artifact with a threshold; a campaign that leaves one out has not done what it is for.
@@ -14,7 +14,6 @@ use std::time::Instant;
 
 use clap::Args;
 use rayon::prelude::*;
-use splatcheck_gpu::artifact::Architecture;
 use splatcheck_gpu::{EmulatorEngine, Reduction, Setting};
 
 use super::exit::{CliError, Outcome, conclude};
@@ -36,16 +35,16 @@ use splatcheck_gpu::stages::splat::NAME;
 
 /// Thresholds of a warp of 32 lanes, from always to never.
 const THRESHOLDS: u64 = 34;
-/// Architectures, each with and without fast math.
-const VARIANTS: u64 = 4;
+/// With and without fast math.
+const VARIANTS: u64 = 2;
 /// Seeds in a row after which every threshold has met every variant.
 pub const ROUNDS: u64 = THRESHOLDS * VARIANTS;
 
 /// Options of `schedules`, as typed.
 #[derive(Clone, Debug, Args)]
 pub struct SchedulesArgs {
-    /// Seeds of each kind of schedule; 136 have every threshold with every variant of the kernels
-    #[arg(long, value_name = "N", default_value = "136", allow_negative_numbers = true)]
+    /// Seeds of each kind of schedule; 68 have every threshold with every variant of the kernels
+    #[arg(long, value_name = "N", default_value = "68", allow_negative_numbers = true)]
     #[arg(value_parser = positive::<NonZeroU32>)]
     pub seeds: NonZeroU32,
     /// The first seed
@@ -110,12 +109,10 @@ impl Round {
     pub fn new(order: Order, seed: u64) -> Self {
         let threshold = u32::try_from(seed % THRESHOLDS).unwrap_or(0);
         // The next seed has the next variant, and so has the next seed with the same threshold, which
-        // without the second term would have but every other (34 and 4 share a factor).
+        // without the second term would have the same (34 and 2 share a factor).
         let variant = (seed % VARIANTS + seed / THRESHOLDS) % VARIANTS;
-        let architecture = Architecture::ALL[usize::from(variant % 2 == 1)];
         let order = order.with_seed(seed);
-        let emulation =
-            Emulation { fast_math: variant >= 2, architecture, order, ..Emulation::default() };
+        let emulation = Emulation { fast_math: variant == 1, order, ..Emulation::default() };
         Self { emulation, threshold }
     }
 

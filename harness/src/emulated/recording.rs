@@ -92,7 +92,7 @@ mod tests {
         let decision =
             Decision { block: 1, warp: 2, lanes: 0xf0, instructions: 17, merge: true, memory: 9 };
         Recording {
-            emulation: "emulator compute_90 random:7".parse().unwrap(),
+            emulation: "emulator-fast random:7".parse().unwrap(),
             kernel: None,
             artifact: "a.ptx 00ff".to_owned(),
             traces: vec![vec![decision; 3], Trace::new(), vec![decision]],

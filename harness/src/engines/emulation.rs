@@ -1,15 +1,16 @@
 //! How the PTX emulator is to run a kernel: the part of an engine's id after `emulator`.
 //!
-//! An id says everything: `emulator[-fast] [compute_90] [launches:N] [random:SEED | adversarial:SEED]`, where
-//! what is left out means the kernels as compiled by default for `compute_75`, launched once, in lockstep. So the
-//! command line, the child's environment, reports and reproducers all hold the same words.
+//! An id says everything: `emulator[-fast] [launches:N] [random:SEED | adversarial:SEED]`, where what is left out
+//! means the kernels as compiled by default, launched once, in lockstep. So the command line, the child's
+//! environment, reports and reproducers all hold the same words. Reproducers of before may name `compute_75` or
+//! `compute_90`, which were the same program.
 
 use std::fmt;
 use std::num::ParseIntError;
 use std::str::FromStr;
 
 use splatcheck_emulator::Schedule;
-use splatcheck_gpu::artifact::{Architecture, Build, UnknownArchitecture};
+use splatcheck_gpu::artifact::Build;
 use splatcheck_gpu::emulator::EmulatorOptions;
 
 use super::drivers::{EMULATOR, EMULATOR_FAST, ENGINE};
@@ -86,9 +87,6 @@ pub enum EmulationError {
         /// The whole text.
         id: String,
     },
-    /// An architecture that the kernels are not compiled for.
-    #[error(transparent)]
-    Architecture(#[from] UnknownArchitecture),
     /// No number of launches.
     #[error("'{text}': expected launches:N with N from 1 to {}", Emulation::MOST_LAUNCHES)]
     Launches {
@@ -146,8 +144,6 @@ impl FromStr for Order {
 pub struct Emulation {
     /// Whether the kernels are those compiled with `--use_fast_math`.
     pub fast_math: bool,
-    /// What they were compiled for.
-    pub architecture: Architecture,
     /// How often the launches of a run are made, one time after another in one process; the last is judged.
     pub launches: u32,
     /// The order of execution.
@@ -157,8 +153,7 @@ pub struct Emulation {
 impl Default for Emulation {
     /// The kernels as compiled by default, launched once, in lockstep.
     fn default() -> Self {
-        let (architecture, order) = (Architecture::Compute75, Order::Lockstep);
-        Self { fast_math: false, architecture, launches: 1, order }
+        Self { fast_math: false, launches: 1, order: Order::Lockstep }
     }
 }
 
@@ -185,14 +180,13 @@ impl Emulation {
     /// Which of the compiled kernels it runs.
     #[must_use]
     pub fn build(self) -> Build {
-        Build { architecture: self.architecture, fast_math: self.fast_math }
+        Build { fast_math: self.fast_math }
     }
 
     /// How the emulator itself is opened.
     #[must_use]
     pub fn options(self) -> EmulatorOptions {
         EmulatorOptions {
-            architecture: self.architecture,
             fast_math: self.fast_math,
             schedule: self.order.schedule(),
             launches: self.launches,
@@ -214,9 +208,6 @@ impl Emulation {
 impl fmt::Display for Emulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.family())?;
-        if self.architecture != Architecture::Compute75 {
-            write!(f, " {}", self.architecture.name())?;
-        }
         if self.launches != 1 {
             write!(f, " {LAUNCHES}{}", self.launches)?;
         }
@@ -237,13 +228,12 @@ impl FromStr for Emulation {
             Some(EMULATOR_FAST) => true,
             _ => return Err(EmulationError::NotEmulator { id: id.to_owned() }),
         };
-        let named = words.next_if(|word| word.starts_with("compute_"));
-        let architecture = named.map_or(Ok(Architecture::Compute75), str::parse)?;
+        let _ = words.next_if(|word| ["compute_75", "compute_90"].contains(word));
         let launches = words.next_if(|word| word.starts_with(LAUNCHES)).map_or(Ok(1), launches)?;
         let order = words.next().map_or(Ok(Order::Lockstep), str::parse)?;
         match words.next() {
             Some(word) => Err(EmulationError::Rest { id: id.to_owned(), word: word.to_owned() }),
-            None => Ok(Self { fast_math, architecture, launches, order }),
+            None => Ok(Self { fast_math, launches, order }),
         }
     }
 }
@@ -261,18 +251,16 @@ mod tests {
     #[test]
     fn an_id_is_read_back_as_it_is_written() {
         for fast_math in [false, true] {
-            for architecture in Architecture::ALL {
-                for order in [Order::Lockstep, Order::Random(7), Order::Adversarial(u64::MAX)] {
-                    for launches in [1, 2, 99] {
-                        let emulation = Emulation { fast_math, architecture, launches, order };
-                        assert_eq!(emulation.to_string().parse(), Ok(emulation), "{emulation}");
-                    }
+            for order in [Order::Lockstep, Order::Random(7), Order::Adversarial(u64::MAX)] {
+                for launches in [1, 2, 99] {
+                    let emulation = Emulation { fast_math, launches, order };
+                    assert_eq!(emulation.to_string().parse(), Ok(emulation), "{emulation}");
                 }
             }
         }
         assert_eq!("random".parse(), Ok(Order::Random(0)), "the first seed");
         let emulation: Emulation = "emulator-fast compute_90 random:11".parse().unwrap();
-        assert_eq!(emulation.without_seed(), "emulator-fast compute_90 random", "no seed");
+        assert_eq!(emulation.without_seed(), "emulator-fast random", "no seed, one architecture");
         assert_eq!(emulation.spec().id(), emulation.to_string(), "the id is the emulation");
     }
 
@@ -281,7 +269,7 @@ mod tests {
         for (id, word) in [
             ("lavapipe-8", "lavapipe-8"),
             ("", "''"),
-            ("emulator compute_20", "expected compute_75 or compute_90"),
+            ("emulator compute_20", "unknown schedule 'compute_20'"),
             ("emulator random:", "not a number"),
             ("emulator random:-1", "not a number"),
             ("emulator random:18446744073709551616", "not a number"),

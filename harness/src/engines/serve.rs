@@ -47,7 +47,7 @@ pub fn open_engine(adapter: Option<&str>) -> Result<Box<dyn Engine>, EngineError
             }
             Some(Identity::Wgpu(_)) | None => Err(EngineError::NoDevice(format!(
                 "{ENGINE} is {engine:?}, expected {CUDA}, {CUDA_FAST}, {EMULATOR} or \
-                 {EMULATOR_FAST}, the latter two perhaps with an architecture and a schedule"
+                 {EMULATOR_FAST}, the latter two perhaps with a schedule"
             ))),
         };
     }

@@ -119,7 +119,7 @@ impl Cell {
     }
 }
 
-/// A kernel's name with its number of channels, the architecture left out.
+/// A kernel's name with its number of channels.
 pub(super) fn kernel_name(kernel: &Artifact) -> String {
     kernel.file().split(".compute").next().unwrap_or_default().to_owned()
 }

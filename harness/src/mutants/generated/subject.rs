@@ -7,7 +7,7 @@ use super::{GeneratedError, Source};
 use crate::user_kernel::UserKernel;
 use splatcheck_emulator::mutate::{Mutation, mutations};
 use splatcheck_emulator::{Observers, WARP};
-use splatcheck_gpu::artifact::{self, Architecture, Artifact};
+use splatcheck_gpu::artifact::{self, Artifact};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::source_lines::{SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Reduction, Setting, Stage};
@@ -270,9 +270,8 @@ impl Subject {
     }
 }
 
-/// The unchanged kernels, one for each stage and reduction: for the older architecture, without fast
-/// math, for exactly so many channels where there is one for any number too. By name where some are
-/// named.
+/// The unchanged kernels, one for each stage and reduction: without fast math, for exactly so many
+/// channels where there is one for any number too. By name where some are named.
 ///
 /// # Errors
 /// [`GeneratedError::UnknownKernel`]; an artifact that is not as it was compiled.
@@ -280,8 +279,7 @@ pub fn subjects(names: &[String]) -> Result<Vec<Subject>, GeneratedError> {
     let mut met = BTreeSet::new();
     let mut kernels = artifact::all();
     kernels.retain(|kernel| {
-        kernel.architecture == Architecture::Compute75
-            && !kernel.fast_math
+        !kernel.fast_math
             && kernel.judged().is_some()
             && met.insert((kernel.stage, kernel.reduction))
     });

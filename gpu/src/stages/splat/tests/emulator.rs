@@ -1,14 +1,12 @@
 //! The CUDA kernels on the emulator.
 
 use super::{all_settings, assert_backward, assert_forward, direct_scenes, harmonics};
-use crate::artifact::Architecture;
 use crate::emulator::{EmulatorEngine, EmulatorOptions};
 use crate::engine::Engine;
 use crate::reduction::{Reduction, Setting};
 
-fn open(architecture: Architecture) -> EmulatorEngine {
-    let options = EmulatorOptions { architecture, ..EmulatorOptions::default() };
-    EmulatorEngine::open(options).expect("the artifacts are built in")
+fn open() -> EmulatorEngine {
+    EmulatorEngine::open(EmulatorOptions::default()).expect("the artifacts are built in")
 }
 
 /// The settings of a sweep that this stage has.
@@ -20,7 +18,7 @@ fn sweep(lane_width: u32) -> Vec<Setting> {
 
 #[test]
 fn every_threshold_of_every_reduction_is_exact() {
-    let mut engine = open(Architecture::Compute75);
+    let mut engine = open();
     let scenes = direct_scenes();
     assert_forward(&mut engine, &scenes);
     let settings = all_settings(engine.info().lane_width);
@@ -28,8 +26,9 @@ fn every_threshold_of_every_reduction_is_exact() {
 }
 
 #[test]
-fn the_other_architecture_is_exact() {
-    let mut engine = open(Architecture::Compute90);
+fn fast_math_is_exact() {
+    let options = EmulatorOptions { fast_math: true, ..EmulatorOptions::default() };
+    let mut engine = EmulatorEngine::open(options).expect("the artifacts are built in");
     let scenes = direct_scenes();
     assert_forward(&mut engine, &scenes);
     let settings = sweep(engine.info().lane_width);
@@ -38,7 +37,7 @@ fn the_other_architecture_is_exact() {
 
 #[test]
 fn harmonics_of_every_degree_are_exact() {
-    let mut engine = open(Architecture::Compute75);
+    let mut engine = open();
     let scenes = harmonics::scenes();
     assert_forward(&mut engine, &scenes);
     // One lane of a warp contributes or, of those that see it, at most six.
