@@ -96,10 +96,10 @@ fn a_kernel_with_another_threshold_shows_after_its_own_forward_pass_only() {
     let nudged = text.replace(load, &more);
     assert_ne!(text, nudged, "alpha_min is loaded there");
     for (ptx, chain, expected) in [
-        (&text, Chain::Oracle, Verdict::Agree),
-        (&text, Chain::Own, Verdict::Agree),
-        (&nudged, Chain::Oracle, Verdict::Agree),
-        (&nudged, Chain::Own, Verdict::Disagree),
+        (text, Chain::Oracle, Verdict::Agree),
+        (text, Chain::Own, Verdict::Agree),
+        (nudged.as_str(), Chain::Oracle, Verdict::Agree),
+        (nudged.as_str(), Chain::Own, Verdict::Disagree),
     ] {
         let mut engine = EmulatorEngine::open(EmulatorOptions::default()).expect("built in");
         let (stage, entry) = (RASTERIZE_BACKWARD.spec().name, "rasterize_backward_atomic");
@@ -109,7 +109,7 @@ fn a_kernel_with_another_threshold_shows_after_its_own_forward_pass_only() {
         let report = judged_on(Box::new(engine), Reduction::Atomic, &case, (chain, &stages));
         assert_eq!(runs(&report, RASTERIZE, Verdict::Agree), 1, "{chain:?}: the image is right");
         let seen = runs(&report, RASTERIZE_BACKWARD, expected);
-        assert_eq!(seen, 1, "{chain:?}, nudged {}: {:?}", *ptx == nudged, report.findings);
+        assert_eq!(seen, 1, "{chain:?}, nudged {}: {:?}", ptx == nudged, report.findings);
     }
 }
 

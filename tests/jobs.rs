@@ -66,14 +66,14 @@ fn a_real_slurm_may_kill_and_requeue_parts() {
     let said = say(folder.path(), &single);
     assert_eq!(said.code, Some(0), "{said:?}");
     for file in ["report.txt", "result.json"] {
-        let read = |of: &str| std::fs::read(folder.path().join(of).join(file)).expect(file);
+        let read = |of: &str| fs::read(folder.path().join(of).join(file)).expect(file);
         assert!(read("whole") == read("single"), "{file} of the whole is another than of one run");
     }
 }
 
 /// The shell blocks of a file that call splatcheck: what is indented below a `|`.
 fn blocks(file: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(root().join(file)).expect("it is there");
+    let text = fs::read_to_string(root().join(file)).expect("it is there");
     let indent = |line: &str| line.len() - line.trim_start().len();
     // A key behind the dash of a list's entry stands where the entry's other keys stand.
     let of_key =

@@ -16,7 +16,9 @@ pub struct Archive(BTreeMap<String, String>);
 
 /// Bytes that are no archive of texts: truncated, changed, or of more than 256 MiB.
 #[derive(Debug, thiserror::Error)]
-#[error("it is truncated or was changed ({0}): take the file as it was committed, or derive it anew")]
+#[error(
+    "it is truncated or was changed ({0}): take the file as it was committed, or derive it anew"
+)]
 pub struct ArchiveError(#[from] io::Error);
 
 impl Archive {
@@ -72,7 +74,8 @@ mod tests {
             bytes[at] ^= 0x55;
             bytes
         };
-        for bytes in [Vec::new(), SMALL[..SMALL.len() / 2].to_vec(), b"text\n".to_vec(), changed(0)] {
+        for bytes in [Vec::new(), SMALL[..SMALL.len() / 2].to_vec(), b"text\n".to_vec(), changed(0)]
+        {
             let error = Archive::read(&bytes).expect_err("no archive").to_string();
             assert!(error.contains("take the file as it was committed"), "{error}");
         }

@@ -162,7 +162,8 @@ fn atomics(text: &str) -> Result<FloatAtomics, Problem> {
 /// The artifact of that name without fast math; a name without a number of channels means the first.
 fn kernel(text: &str) -> Result<Artifact, Problem> {
     let text = text.trim();
-    let named = |a: &Artifact| a.entry() == text || a.file() == format!("{text}.{ARCHITECTURE}.ptx");
+    let named =
+        |a: &Artifact| a.entry() == text || a.file() == format!("{text}.{ARCHITECTURE}.ptx");
     let found = artifact::all().into_iter().find(|a| !a.fast_math && named(a));
     found.ok_or_else(|| format!("there is no kernel '{text}'"))
 }

@@ -55,7 +55,10 @@ static ARRAYS: [Array; 4] = [
     ),
 ];
 
-static FIELDS: [(&str, fn(&mut Encoding, Encoding)); 9] = [
+/// A field, and how it is taken from another encoding.
+type Field = (&'static str, fn(&mut Encoding, Encoding));
+
+static FIELDS: [Field; 9] = [
     ("lattice", |own, other| {
         // Their skews and weights go with them.
         own.lattice = other.lattice;
@@ -73,7 +76,10 @@ static FIELDS: [(&str, fn(&mut Encoding, Encoding)); 9] = [
     ("outside", |own, other| own.outside = other.outside),
 ];
 
-static LEVELS: [(&str, &str, fn(&mut LevelTable)); 6] = [
+/// A number of the level table, and what is read in its place.
+type Misread = (&'static str, &'static str, fn(&mut LevelTable));
+
+static LEVELS: [Misread; 6] = [
     ("scales", "the first level's", |table| {
         let first = table.scales[0];
         table.scales.fill(first);

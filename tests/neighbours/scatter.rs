@@ -11,7 +11,13 @@ use splatcheck_reference::scatter::NO_KEY;
 use std::sync::Arc;
 
 /// How keys are misread.
-static KEYS: [(&str, fn(u32, u32) -> u32); 5] = [
+/// An array, by its name.
+type Array = (&'static str, fn(&mut Numbers) -> &mut Vec<f32>);
+
+/// What a key is taken for, of so many rows.
+type Key = (&'static str, fn(u32, u32) -> u32);
+
+static KEYS: [Key; 5] = [
     ("the first's", |_, first| first),
     ("its low 8 bits", |key, _| if key == NO_KEY { key } else { key & 0xff }),
     ("its low 9 bits", |key, _| if key == NO_KEY { key } else { key & 0x1ff }),
@@ -30,7 +36,7 @@ fn all() -> Vec<Wrong<Case>> {
         })
     });
     let values = VALUES.iter().flat_map(|&(by, reading)| {
-        let of: [(&'static str, fn(&mut Numbers) -> &mut Vec<f32>); 2] = [
+        let of: [Array; 2] = [
             ("values", |numbers| &mut numbers.values),
             ("initial", |numbers| &mut numbers.initial),
         ];

@@ -77,10 +77,13 @@ static FIELDS: [Field; 16] = [
     ("antialiased", |c, own| c.antialiased = own.antialiased),
 ];
 
+/// The numbers of an array, where the case has it, and how they lie.
+type Found = fn(&mut Case) -> Option<(&mut [f32], Shape)>;
+
 /// An array of a case, and the ways in which it is misread.
 struct Array {
     name: &'static str,
-    of: fn(&mut Case) -> Option<(&mut [f32], Shape)>,
+    of: Found,
     readings: &'static [(&'static str, Reading)],
 }
 

@@ -35,10 +35,7 @@ fn damaged(text: &str, seed: u64) -> String {
 
 #[test]
 fn damaged_modules_do_not_panic() {
-    let artifacts: Vec<_> = all()
-        .into_iter()
-        .filter(|a| !a.fast_math)
-        .collect();
+    let artifacts: Vec<_> = all().into_iter().filter(|a| !a.fast_math).collect();
     let (mut parsed, mut finished, mut faults) = (0, 0, 0);
     for (seed, artifact) in (0..3000_u64).zip(artifacts.iter().cycle()) {
         // The end of a long text is as good as its whole and takes less time.

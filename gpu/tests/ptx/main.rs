@@ -281,10 +281,15 @@ fn every_artifact_assembles_without_spilling() {
 /// changes, since the text itself is in an archive.
 fn instructions(text: &str) -> String {
     let mut counts = BTreeMap::<&str, u32>::new();
-    let code = text.lines().map(str::trim).filter(|line| line.ends_with(';') && !line.starts_with('.'));
+    let code =
+        text.lines().map(str::trim).filter(|line| line.ends_with(';') && !line.starts_with('.'));
     for line in code {
         let line = line.strip_prefix('{').unwrap_or(line).trim();
-        let line = if line.starts_with('@') { line.split_once([' ', '\t']).map_or(line, |x| x.1) } else { line };
+        let line = if line.starts_with('@') {
+            line.split_once([' ', '\t']).map_or(line, |x| x.1)
+        } else {
+            line
+        };
         let name = line.trim_end_matches(';').split(['.', ' ', '\t']).next().unwrap_or_default();
         *counts.entry(name).or_default() += 1;
     }

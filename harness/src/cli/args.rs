@@ -16,7 +16,7 @@ use super::gate::{GateArgs, GatePlan};
 use super::output::OutputArgs;
 use super::paths;
 use super::ptx::PtxArgs;
-use super::schedule::{EmulationArgs, ScheduleArgs};
+use super::schedule::ScheduleArgs;
 use super::schedules::SchedulesArgs;
 use crate::campaign::Chain;
 use crate::engines::repeated::Repeats;
@@ -198,7 +198,7 @@ pub struct CheckArgs {
     pub threshold: Vec<u32>,
     /// How the emulator runs.
     #[command(flatten)]
-    pub emulation: EmulationArgs,
+    pub order: ScheduleArgs,
     /// What is demanded besides the bounds.
     #[command(flatten)]
     pub expect: ExpectArgs,
@@ -392,18 +392,16 @@ impl CheckArgs {
                 ("--engine", !self.engine.is_empty()),
                 ("--reduction", !self.reduction.is_empty()),
                 ("--threshold", !self.threshold.is_empty()),
-                ("--schedule", self.emulation.order.schedule.is_some()),
+                ("--schedule", self.order.schedule.is_some()),
                 ("--chain", self.chain.chain != ChainName::Oracle),
             ],
         )?;
         let engines = discovery.select(&self.engine).map_err(CliError::of)?;
-        let repeats = self.expect.resolve(self.emulation.order)?;
-        let mut engines = self.emulation.resolve(engines)?;
+        let repeats = self.expect.resolve(self.order)?;
+        let mut engines = self.order.resolve(engines)?;
         if repeats.is_some() {
             // One engine makes the runs in all orders.
-            let order = ScheduleArgs::default();
-            let emulation = EmulationArgs { order, ..self.emulation };
-            engines = emulation.resolve(discovery.select(&self.engine).map_err(CliError::of)?)?;
+            engines = discovery.select(&self.engine).map_err(CliError::of)?;
         }
         let beside = if repeats.is_some() { Vec::new() } else { discovery.beside(&self.engine) };
         let reductions: Vec<_> = Reduction::ALL

@@ -194,7 +194,6 @@ impl PtxArgs {
             fast_math: self.judged.fast_math,
             launches: self.launches.unwrap_or(1),
             order,
-            ..Emulation::default()
         };
         let repeats = self.expect.resolve(self.order)?;
         let orders = match &repeats {

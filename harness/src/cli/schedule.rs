@@ -20,14 +20,6 @@ pub struct ScheduleArgs {
     pub schedules: Option<NonZeroU32>,
 }
 
-/// How the emulator runs, as typed.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub struct EmulationArgs {
-    /// The order of execution.
-    #[command(flatten)]
-    pub order: ScheduleArgs,
-}
-
 impl ScheduleArgs {
     /// The orders of execution asked for: lockstep where nothing was typed.
     ///
@@ -46,18 +38,16 @@ impl ScheduleArgs {
         })?;
         Ok((first..=last).map(|seed| order.with_seed(seed)).collect())
     }
-}
 
-impl EmulationArgs {
     /// The engines with the emulator running as typed: every seed is an engine of its own.
     ///
     /// # Errors
-    /// As [`ScheduleArgs::orders`], and an engine that is not the emulator where anything was typed.
+    /// As [`Self::orders`], and an engine that is not the emulator where anything was typed.
     pub fn resolve(&self, engines: Vec<Found>) -> Result<Vec<Found>, CliError> {
-        if self.order.schedule.is_none() {
+        if self.schedule.is_none() {
             return Ok(engines);
         }
-        let orders = self.order.orders()?;
+        let orders = self.orders()?;
         let mut resolved = Vec::new();
         for found in engines {
             let Some(emulation) = found.emulation() else {
@@ -97,12 +87,11 @@ mod tests {
         }
     }
 
-    fn typed(schedule: Option<&str>, schedules: Option<u32>) -> EmulationArgs {
-        let order = ScheduleArgs {
+    fn typed(schedule: Option<&str>, schedules: Option<u32>) -> ScheduleArgs {
+        ScheduleArgs {
             schedule: schedule.map(|text| text.parse().unwrap()),
             schedules: schedules.map(|n| NonZeroU32::new(n).unwrap()),
-        };
-        EmulationArgs { order }
+        }
     }
 
     #[test]
@@ -128,7 +117,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_followed_is_named() {
-        let error = |args: EmulationArgs, engine: &str| {
+        let error = |args: ScheduleArgs, engine: &str| {
             one_line(&args.resolve(vec![found(engine)]).expect_err("it cannot be followed"))
         };
         let text = error(typed(Some("random"), None), "lavapipe-8");

@@ -178,7 +178,7 @@ type Probe = ([f32; 2], f32, f32, f32);
 
 /// Gaussians of which each comparison has some on either side: beyond the limits of x/z and y/z, over the
 /// image's sides, behind the camera, behind the far plane, fainter than what counts, between pixels; and so
-/// many opaque ones that pixels end. The last is opaque and wide enough to reach any alpha_max.
+/// many opaque ones that pixels end. The last is opaque and wide enough to reach any `alpha_max`.
 const PROBES: [Probe; 18] = [
     ([-3.0, 0.5], 3.0, 16.0, 0.25),
     ([4.0, 0.5], 3.25, 16.0, 0.25),
