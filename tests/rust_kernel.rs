@@ -24,7 +24,6 @@ use splatcheck_reference::splat::render::render_backward;
 use splatcheck_tests::{Defect, Mirror, root, say};
 
 // The example's kernel and its gate, compiled here as well, where that takes moments.
-extern crate self as my_kernel;
 #[allow(unreachable_pub, reason = "they are another crate's")]
 #[path = "../harness/examples/rust-kernel/src/lib.rs"]
 mod example;

@@ -1,6 +1,6 @@
 //! Planted faults of the projection and of the whole way.
 
-use crate::{Change, NOTHING, diagnosed, edit, expect, expect_all, scene, times};
+use super::{Change, NOTHING, diagnosed, edit, expect, expect_all, scene, times};
 use splatcheck::campaign::Item;
 use splatcheck::judge::{Arithmetic, OutputBound};
 use splatcheck::workload::AnyCase;

@@ -1,6 +1,6 @@
 //! Planted faults of the rasterization.
 
-use crate::{NOTHING, diagnosed, edit, expect, expect_all, scene, times};
+use super::{NOTHING, diagnosed, edit, expect, expect_all, scene, times};
 use splatcheck::campaign::Item;
 use splatcheck_gpu::stages::splat::{PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{Data, Tensor, Tensors};

@@ -2,7 +2,7 @@
 //! to its end, to a fault or to its budget. Nothing panics and nothing overflows; the profile `fuzz` and
 //! debug builds check the latter.
 //!
-//! The texts are those of `gpu/kernels/ptx` and of other people's compilers in `gpu/tests/kernels`, changed
+//! The texts are those of `gpu/kernels/ptx.tar.zst` and of other people's compilers in `gpu/tests/kernels`, changed
 //! in a few places: a number for another, an operand for that of another line, lines doubled, exchanged,
 //! left out, cut in two. A failure names its seed. `SPLATCHECK_FUZZ_CASES=250000` tries that many.
 
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use splatcheck_emulator::{
     Argument, DeviceMemory, Launch, Module, Observers, RunError, Schedule, run,
 };
+use splatcheck_filetests::compiled;
 use splatcheck_filetests::damage::{NUMBERS, Random, cases, damaged};
 
 /// Instructions of a launch: a change may make any loop endless.
@@ -24,15 +25,15 @@ const LONGEST: usize = 4000;
 fn modules() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
-    for folder in ["kernels/ptx/scatter", "kernels/ptx/splat", "tests/kernels"] {
-        for entry in fs::read_dir(root.join(folder)).expect("a folder") {
-            files.push(entry.expect("an entry").path());
-        }
+    for entry in fs::read_dir(root.join("tests/kernels")).expect("a folder") {
+        files.push(entry.expect("an entry").path());
     }
     files.retain(|file| file.extension().is_some_and(|extension| extension == "ptx"));
     files.sort();
     let read = |file: PathBuf| (file.clone(), fs::read_to_string(file).expect("a text"));
     let mut all: Vec<_> = files.into_iter().map(read).collect();
+    let ours = compiled().into_iter().filter(|(path, _)| !path.starts_with("grid/"));
+    all.extend(ours.map(|(path, text)| (path.into(), text)));
     all.sort_by_key(|(_, text)| text.len());
     assert!(all.len() > 100, "the modules are not where they were");
     all

@@ -156,6 +156,19 @@ fn derive_with(name: &str, sources: &Path, option: &str) -> String {
     read(&out)
 }
 
+/// The manifest as JSON, with a line for each source and for each artifact.
+fn one_a_line(manifest: &Manifest) -> String {
+    fn rows<V: serde::Serialize>(all: &BTreeMap<String, V>) -> String {
+        let row = |(name, value): (&String, &V)| {
+            let json = serde_json::to_string(value).expect("plain data");
+            format!("    {name:?}: {json}")
+        };
+        all.iter().map(row).collect::<Vec<_>>().join(",\n")
+    }
+    let (sources, artifacts) = (rows(&manifest.sources), rows(&manifest.artifacts));
+    format!("{{\n  \"sources\": {{\n{sources}\n  }},\n  \"artifacts\": {{\n{artifacts}\n  }}\n}}\n")
+}
+
 /// Writes texts, each the derivative of an artifact's options, as `ptx.tar.zst` and their manifest as `ptx.json`
 /// into a folder.
 fn write(to: &Path, sources: BTreeMap<String, String>, derived: &[(String, Artifact, String)]) {
@@ -164,9 +177,7 @@ fn write(to: &Path, sources: BTreeMap<String, String>, derived: &[(String, Artif
         (name.clone(), derived)
     };
     let manifest = Manifest { sources, artifacts: derived.iter().map(entry).collect() };
-    let mut text = serde_json::to_string_pretty(&manifest).expect("plain data");
-    text.push('\n');
-    fs::write(to.join("ptx.json"), text).expect("the folder is writable");
+    fs::write(to.join("ptx.json"), one_a_line(&manifest)).expect("the folder is writable");
     let texts = derived.iter().map(|(name, _, text)| (name.as_str(), text.as_str()));
     pack(&to.join("ptx.tar.zst"), texts);
 }

@@ -24,6 +24,7 @@
 //! an argument of 8 bytes takes an integer as u64. A launch has [`DYNAMIC_SHARED`] bytes of dynamic
 //! shared memory.
 
+mod compiled;
 pub mod damage;
 mod expectation;
 mod number;
@@ -32,6 +33,7 @@ mod tolerance;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+pub use compiled::compiled;
 pub use expectation::{Argument, Expectation, ExpectationError, Invocation, Outcome};
 pub use tolerance::{Bound, Tolerance};
 

@@ -1,8 +1,8 @@
 use super::number::{float, rounded_to_half};
 use super::*;
 use crate::Module;
+use splatcheck_filetests::compiled;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// A kernel with these statements and some registers.
 fn kernel(statements: &str) -> String {
@@ -280,8 +280,7 @@ fn a_kernel_must_be_there() {
 
 /// The reasons for which mutations of an artifact are refused, with their number.
 fn refused(file: &str, kernel: &str) -> (usize, BTreeSet<MutationKind>, BTreeMap<String, usize>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/ptx").join(file);
-    let ptx = std::fs::read_to_string(path).expect("an artifact");
+    let ptx = compiled().remove(file).expect("an artifact");
     let all = mutations(&ptx, kernel).expect("its kernel");
     assert_eq!(mutations(&ptx, kernel).as_ref(), Ok(&all), "the same text, the same mutations");
     let mut reasons = BTreeMap::new();

@@ -1,10 +1,13 @@
 //! One test per driver: finds it, and runs `on_device` in a child process that sees only it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// Environment variable that says for whom a child runs.
-const DRIVER: &str = "SPLAT_GPU_TEST_DRIVER";
+pub(super) const DRIVER: &str = "SPLAT_GPU_TEST_DRIVER";
+/// What it says for the driver that this machine chooses by itself.
+pub(super) const ENVIRONMENT: &str = "the environment's driver";
 
 /// The repository's build folder, where tests/setup puts drivers of its own.
 fn target() -> PathBuf {
@@ -24,13 +27,30 @@ fn swiftshader() -> Option<PathBuf> {
     file.canonicalize().ok()
 }
 
-fn run(driver: &str, icd: Option<PathBuf>, environment: &[(&str, &str)]) {
+/// Where splatcheck keeps the shaders that lavapipe compiled for so many lanes: the same are compiled here. Mesa's
+/// cache on disk takes code for one warp size for that of another, so each has its own; of a path that is not
+/// there it makes no more than the last folder.
+fn shader_cache(lanes: u32) -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from);
+    let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    let folder = caches.join(format!("splatcheck/shaders/lavapipe-{lanes}"));
+    std::fs::create_dir_all(&folder).ok().map(|()| folder)
+}
+
+fn run_lavapipe(lanes: u32) {
+    let cache = shader_cache(lanes).map(|folder| ("MESA_SHADER_CACHE_DIR", folder.into()));
+    let width = ("LP_NATIVE_VECTOR_WIDTH", (32 * lanes).to_string().into());
+    let environment: Vec<(&str, OsString)> = [width].into_iter().chain(cache).collect();
+    run(&format!("lavapipe, {lanes} lanes"), lavapipe(), &environment);
+}
+
+fn run(driver: &str, icd: Option<PathBuf>, environment: &[(&str, OsString)]) {
     let Some(icd) = icd else {
         eprintln!("NOT EXERCISED: {driver} is not installed (tests/setup installs it)");
         return;
     };
     let mut child = test_program(driver);
-    child.env("VK_DRIVER_FILES", &icd).envs(environment.iter().copied());
+    child.env("VK_DRIVER_FILES", &icd).envs(environment.iter().cloned());
     finish(driver, child);
 }
 
@@ -38,9 +58,6 @@ fn test_program(driver: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().expect("a test program has a path"));
     child.args(["wgpu::tests::on_device::", "--ignored", "--nocapture", "--test-threads=1"]);
     child.env(DRIVER, driver);
-    // Mesa's cache on disk takes code for one warp size for that of another: each has its own.
-    let cache = target().join("tmp/shaders").join(driver.replace([' ', ',', '\''], "-"));
-    child.env("MESA_SHADER_CACHE_DIR", cache);
     child
 }
 
@@ -54,17 +71,17 @@ fn finish(driver: &str, mut child: Command) {
 
 #[test]
 fn lavapipe_with_4_lanes() {
-    run("lavapipe, 4 lanes", lavapipe(), &[("LP_NATIVE_VECTOR_WIDTH", "128")]);
+    run_lavapipe(4);
 }
 
 #[test]
 fn lavapipe_with_8_lanes() {
-    run("lavapipe, 8 lanes", lavapipe(), &[("LP_NATIVE_VECTOR_WIDTH", "256")]);
+    run_lavapipe(8);
 }
 
 #[test]
 fn lavapipe_with_16_lanes() {
-    run("lavapipe, 16 lanes", lavapipe(), &[("LP_NATIVE_VECTOR_WIDTH", "512")]);
+    run_lavapipe(16);
 }
 
 #[test]
@@ -74,5 +91,5 @@ fn swiftshader_with_4_lanes() {
 
 #[test]
 fn whatever_the_environment_offers() {
-    finish("the environment's driver", test_program("the environment's driver"));
+    finish(ENVIRONMENT, test_program(ENVIRONMENT));
 }

@@ -52,7 +52,7 @@ fn every_case_is_valid_repeatable_and_can_be_staged() {
             let draw = Draw { profile, lane_width: WIDTH, turn: index };
             let Some(tree) = row.draw(draw, 5, index) else {
                 assert_eq!(row.generator.name, "window", "only trained scenes may be absent");
-                println!("NOT EXERCISED: window: there is no ../shared/data");
+                println!("NOT EXERCISED: window: there is no folder of trained scenes");
                 continue;
             };
             let case = tree.current();

@@ -18,7 +18,7 @@ const SCENES: [&str; 3] = ["guitar-crop-5000", "skull-crop-5000", "playbot-crop-
 const FOLDER: &str = "SPLATCHECK_DATA";
 
 /// What windows are made from, as reports say that it is missing.
-pub(super) const NEEDS: &str = "../shared/data (SPLATCHECK_DATA names another)";
+pub(super) const NEEDS: &str = "folder of trained scenes (SPLATCHECK_DATA names one)";
 
 /// A trained scene in memory.
 struct Trained {

@@ -1,0 +1,43 @@
+//! The whole-program tests: one program, a module for each subject.
+
+// The kernel of the example in Rust, as its own gate names it.
+extern crate self as my_kernel;
+
+mod chain;
+mod command;
+mod command_protocol;
+mod corpora;
+mod coverage;
+mod dealing;
+mod diagnosis;
+mod exit_codes;
+mod formulations;
+mod fuzzing;
+mod gate;
+mod generated;
+mod grid;
+mod jobs;
+mod judging;
+mod killed;
+mod limits;
+mod manifest;
+mod manifest_stages;
+mod merging;
+mod mutants;
+mod neighbours;
+mod oracle;
+mod packages;
+mod ptx;
+mod python;
+mod report;
+mod robust;
+mod rust_kernel;
+mod stopped;
+mod sweep;
+mod threads;
+mod traffic;
+mod train;
+mod wgsl;
+mod workloads;
+
+pub use rust_kernel::{Gaussians, Image, Rules, rasterize_backward};
