@@ -23,7 +23,8 @@ fn open(force_compare_exchange: bool) -> Option<WgpuEngine> {
         Ok(engine) => {
             let info = engine.info();
             eprintln!("{info:?}");
-            let is_software = ["llvmpipe", "SwiftShader"].iter().any(|one| info.adapter.contains(one));
+            let is_software =
+                ["llvmpipe", "SwiftShader"].iter().any(|one| info.adapter.contains(one));
             if is_software && std::env::var_os(DRIVER).is_some_and(|name| name == ENVIRONMENT) {
                 eprintln!("NOT EXERCISED: {ENVIRONMENT} is one that has tests of its own");
                 return None;
