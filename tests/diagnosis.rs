@@ -17,7 +17,7 @@ use splatcheck_gpu::{
     Data, DeviceInfo, Engine, EngineError, EngineKind, Reduction, Setting, Stage, Support, Tensor,
     Tensors, Work,
 };
-use splatcheck_tests::{Defect, Mirror, corpus, root, say};
+use splatcheck_tests::{Defect, Mirror, corpus, mutant, root, say};
 use std::sync::Arc;
 
 /// The scene of the corpus of that name.
@@ -301,10 +301,8 @@ fn a_disagreement_is_told_whatever_its_case_is_called() {
     let folder = tempfile::tempdir().expect("a folder");
     let scene = std::fs::read_to_string(root().join("corpora/splat/tile-corner.toml"));
     let scene = scene.expect("it is there");
-    let file = root().join(
-        "tests/mutants/splat/ptx/only-lane-0-counts.rasterize_backward_sw_b.d3.compute_75.ptx",
-    );
-    let file = file.to_str().expect("a plain name").to_owned();
+    let name = "only-lane-0-counts.rasterize_backward_sw_b.d3.compute_75.ptx";
+    let file = mutant(folder.path(), name);
     for name in ["x".repeat(240), "é".repeat(120)] {
         let case = format!("{name}.toml");
         std::fs::write(folder.path().join(&case), &scene).expect("written");
@@ -381,7 +379,7 @@ fn what_a_program_does_not_clear_is_named() {
 #[test]
 fn broken_kernels_are_told_what_they_lose() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (mutant, kernel, scene, words) in [
+    for (name, kernel, scene, words) in [
         (
             "dropped-lane",
             "sw_s",
@@ -423,16 +421,15 @@ fn broken_kernels_are_told_what_they_lose() {
             "field clamp_gradient",
         ),
     ] {
-        let at = |below: String| root().join(below).to_str().expect("a plain name").to_owned();
         let entry = format!("rasterize_backward_{kernel}");
-        let file = at(format!("tests/mutants/splat/ptx/{mutant}.{entry}.d3.compute_75.ptx"));
-        let case = at(format!("corpora/splat/{scene}.toml"));
+        let file = mutant(folder.path(), &format!("{name}.{entry}.d3.compute_75.ptx"));
+        let case = root().join(format!("corpora/splat/{scene}.toml")).display().to_string();
         let reduction = kernel.replace('_', "-");
         let words_of =
             ["ptx", &file, "--kernel", &entry, "--reduction", &reduction, "--case", &case];
         let said = say(folder.path(), &words_of);
-        assert_eq!(said.code, Some(1), "{mutant}: {said:?}");
+        assert_eq!(said.code, Some(1), "{name}: {said:?}");
         let first = said.out.lines().find(|line| line.trim_start().starts_with("looks like"));
-        assert!(first.is_some_and(|line| line.contains(words)), "{mutant}: {first:?} of {said:?}");
+        assert!(first.is_some_and(|line| line.contains(words)), "{name}: {first:?} of {said:?}");
     }
 }

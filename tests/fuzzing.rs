@@ -73,7 +73,7 @@ fn victim() {
 fn killed_after(time: Duration, folder: &Path) -> Vec<PathBuf> {
     let own = std::env::current_exe().expect("a test program has a path");
     let mut child = Command::new(own)
-        .args(["--exact", "victim", "--nocapture"])
+        .args(["--exact", "fuzzing::victim", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -421,7 +421,7 @@ fn a_turn_of_seeds_covers_every_artifact_at_every_threshold() {
             .map(|line| line.split_whitespace().collect::<Vec<_>>())
             .find(|cells| cells.starts_with(&[kind, "rasterize_backward", "sw-b"]));
         let cells = line.expect("a line");
-        assert_eq!(cells[4..], ["0", "0", "0", "8/8", "34/34", "272/272"], "{kind}");
+        assert_eq!(cells[4..], ["0", "0", "0", "4/4", "34/34", "136/136"], "{kind}");
     }
 }
 

@@ -2,16 +2,15 @@
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use splatcheck_tests::{Said, files, root, say, splatcheck, text};
+use splatcheck_tests::{Said, files, mutant, root, say, splatcheck, text};
 use std::fs;
 use std::path::Path;
 
 /// A kernel that leaves out pairs whose alpha is at the cut, judged on such a case; its report as JSON.
 fn wrong(folder: &Path) {
-    let path = |below: &str| root().join(below).display().to_string();
     let ptx = "alpha-cut-exclusive.rasterize_backward_atomic.d3.compute_75.ptx";
-    let program = path(&format!("tests/mutants/splat/ptx/{ptx}"));
-    let case = path("corpora/splat/opacity-at-the-cut.toml");
+    let program = mutant(folder, ptx);
+    let case = root().join("corpora/splat/opacity-at-the-cut.toml").display().to_string();
     let kernel = ["ptx", &program, "--kernel", "rasterize_backward_atomic"];
     let said = say(folder, &[&kernel[..], &["--case", &case, "--json", "run.json"]].concat());
     assert_eq!(said.code, Some(1), "{said:?}");

@@ -9,6 +9,7 @@ use splatcheck::workload::{AnyCase, views};
 use splatcheck::workloads::splat;
 use splatcheck::workloads::splat::case::Case;
 use splatcheck::workloads::splat::minimize::drop_gaussians;
+use splatcheck_gpu::archive::Archive;
 use splatcheck_gpu::{Setting, Stage, artifact};
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,6 +31,19 @@ pub fn root() -> PathBuf {
 pub fn compiled(path: &str) -> &'static str {
     let artifact = artifact::all().into_iter().find(|artifact| artifact.path() == path);
     artifact.expect("an artifact").ptx().expect("it is built in")
+}
+
+/// Unpacks the PTX of a mutant of the kernels of splats into a folder; its path.
+///
+/// # Panics
+/// There is no such mutant.
+#[must_use]
+pub fn mutant(folder: &Path, file: &str) -> String {
+    let packed = fs::read(root().join("tests/mutants/splat/ptx.tar.zst")).expect("it is there");
+    let archive = Archive::read(&packed).expect("an archive");
+    let path = folder.join(file);
+    fs::write(&path, archive.get(file).expect("a mutant")).expect("the folder is writable");
+    path.to_str().expect("a plain name").to_owned()
 }
 
 /// The corpus, in the order of names.
