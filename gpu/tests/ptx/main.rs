@@ -64,11 +64,6 @@ fn kernels() -> Archive {
     archive(&folder("kernels/ptx.tar.zst"))
 }
 
-/// An artifact's PTX as it lies in the tree.
-fn ptx(file: &str) -> String {
-    kernels().get(file).unwrap_or_else(|| panic!("ptx.tar.zst has no {file}")).to_owned()
-}
-
 /// Writes an archive. Names are sorted, and there is no time and no owner: equal texts are equal bytes.
 fn pack<'a>(to: &Path, texts: impl Iterator<Item = (&'a str, &'a str)>) {
     let sorted: BTreeMap<_, _> = texts.collect();
@@ -292,17 +287,8 @@ fn every_artifact_assembles_without_spilling() {
 /// changes, since the text itself is in an archive.
 fn instructions(text: &str) -> String {
     let mut counts = BTreeMap::<&str, u32>::new();
-    let code =
-        text.lines().map(str::trim).filter(|line| line.ends_with(';') && !line.starts_with('.'));
-    for line in code {
-        let line = line.strip_prefix('{').unwrap_or(line).trim();
-        let line = if line.starts_with('@') {
-            line.split_once([' ', '\t']).map_or(line, |x| x.1)
-        } else {
-            line
-        };
-        let name = line.trim_end_matches(';').split(['.', ' ', '\t']).next().unwrap_or_default();
-        *counts.entry(name).or_default() += 1;
+    for operation in text.lines().filter_map(subset::operation) {
+        *counts.entry(operation).or_default() += 1;
     }
     let all: Vec<_> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
     all.join(", ")

@@ -87,7 +87,8 @@ pub(crate) fn foreign(file: &str, text: &str) -> Vec<String> {
     foreign.map(|(i, line)| format!("{file}:{}: {}", i + 1, line.trim())).collect()
 }
 
-fn known(line: &str) -> bool {
+/// The first word of a line and what follows from it on: neither comment, visibility, braces nor a guard.
+fn statement(line: &str) -> (&str, &str) {
     let code = line.split("//").next().unwrap_or_default().trim();
     let code = code.strip_prefix(".visible").unwrap_or(code).trim_start_matches(['{', '}', ' ']);
     // A guard, as in `@!%p1 bra`.
@@ -97,7 +98,17 @@ fn known(line: &str) -> bool {
         }
         None => code,
     };
-    let word = code.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default();
+    (code.split(|c: char| c.is_whitespace() || c == ';').next().unwrap_or_default(), code)
+}
+
+/// The operation of an instruction, without types and modifiers; `None` for any other line.
+pub(crate) fn operation(line: &str) -> Option<&str> {
+    let (word, code) = statement(line);
+    (code.ends_with(';') && !word.starts_with('.')).then(|| word.split('.').next())?
+}
+
+fn known(line: &str) -> bool {
+    let (word, code) = statement(line);
     if word.is_empty() || word.ends_with(':') || word == ")" {
         return true;
     }
