@@ -141,10 +141,8 @@ fn default_unreachable() -> Result<Unreachable, CliError> {
 pub fn run(plan: &CoveragePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let cases = Cases::new(&plan.subject, &plan.workload, &Convention::inria())?;
     let wanted = |artifact: &Artifact| plan.artifacts.contains(artifact);
-    let builds = [false, true].map(|fast_math| Build { fast_math }).into_iter();
-    let build_of = |a: &Artifact| Build { fast_math: a.fast_math };
-    let builds: Vec<_> =
-        builds.filter(|build| plan.artifacts.iter().any(|a| build_of(a) == *build)).collect();
+    let mut builds = vec![Build { fast_math: false }, Build { fast_math: true }];
+    builds.retain(|build| plan.artifacts.iter().any(|a| a.fast_math == build.fast_math));
     let views: Vec<_> = cases.iter().collect();
     let space = plan.case_space.then(|| case_space(&views)).transpose()?;
     let bar = Progress::new("coverage", "views", views.len() as u64);

@@ -1,8 +1,9 @@
 //! What every workload must be for campaigns to draw from it.
 
 use super::*;
+use crate::case_space::{CaseSpace, Run};
 use crate::io::{built_in, source_tree};
-use crate::workload::{Case, Draw, Notes, Promise, Turns, generator};
+use crate::workload::{AnyCase, Case, Draw, Notes, Promise, Turns, Workload, generator, views};
 use splatcheck_gpu::{Stage, Tensors};
 use std::collections::BTreeSet;
 
@@ -133,4 +134,29 @@ fn files_say_whose_cases_they_are() {
     std::fs::write(&file, bytes).expect("written");
     let error = read_case(&file).expect_err("no such workload").to_string();
     assert!(error.ends_with("workload is 'mesh': expected splat or scatter or grid"), "{error}");
+}
+
+/// The main job's cases of a workload have every value of every axis among them; with those of each kind of its
+/// generators, and these, every pair.
+pub(super) fn assert_complete(workload: &dyn Workload, more: Vec<AnyCase>) {
+    let axes = workload.axes();
+    let mut space = CaseSpace::default();
+    let mut add = |cases: Vec<_>| {
+        for (case, view) in views(cases) {
+            space.add(case.traits(view).expect("a case"));
+        }
+        space.clone()
+    };
+    let corpus = source_tree::folder(&format!("corpora/{}", workload.name()));
+    let corpus = corpus.expect("the corpus is in the source tree");
+    let corpus = workload.read_corpus(&corpus).expect("it is readable");
+    let drawn = (0..25).map(|index| workload.random(0, index).current());
+    let main = add(corpus.into_iter().chain(drawn).collect());
+    let holes = main.holes(&axes, Run::MainJob);
+    assert!(holes.is_empty(), "of the main job: {holes:?}");
+    let all = add(workload.of_each_kind(0).into_iter().chain(more).collect());
+    let holes = all.holes(&axes, Run::Campaign);
+    assert!(holes.is_empty(), "of a campaign: {holes:?}");
+    let holes = all.pair_holes(&axes, Run::Campaign);
+    assert!(holes.is_empty(), "pairs of a campaign: {holes:?}");
 }

@@ -23,6 +23,14 @@ pub struct Case {
     pub scene: Scene<f32>,
 }
 
+impl Case {
+    /// A case without a name: whoever draws it says what it is called and what for.
+    pub(super) fn unnamed(convention: Convention, scene: Scene<f32>) -> Self {
+        let (name, purpose) = (String::new(), String::new());
+        Self { name, id: None, purpose, hazards: Vec::new(), convention, scene }
+    }
+}
+
 /// The Gaussians with these numbers, in that order.
 ///
 /// # Panics

@@ -3,6 +3,7 @@
 use super::*;
 use crate::judge::{Arithmetic, OutputBound};
 use crate::workload::Case as _;
+use crate::workloads::tests::assert_complete;
 use splatcheck_gpu::stages::grid::{GRID_GATE, GRID_GATE_BACKWARD, OF_POINTS};
 
 /// Every kind of a generator's cases.
@@ -79,29 +80,7 @@ fn what_is_promised_is_bounded() {
 /// The main job's cases have every value of every axis among them, and those of campaigns every pair.
 #[test]
 fn the_main_job_has_every_value_and_campaigns_every_pair() {
-    use crate::case_space::{CaseSpace, Run};
-    use crate::io::source_tree::folder;
-    use crate::workload::{Workload as _, views};
-    let grids = super::super::Grids;
-    let axes = grids.axes();
-    let mut space = CaseSpace::default();
-    let mut add = |cases: Vec<_>| {
-        for (case, view) in views(cases) {
-            space.add(case.traits(view).expect("a case"));
-        }
-        space.clone()
-    };
-    let corpus = folder("corpora/grid").expect("the corpus is in the source tree");
-    let corpus = grids.read_corpus(&corpus).expect("it is readable");
-    let main =
-        add(corpus.into_iter().chain((0..25).map(|i| grids.random(0, i).current())).collect());
-    let holes = main.holes(&axes, Run::MainJob);
-    assert!(holes.is_empty(), "of the main job: {holes:?}");
     let wide = find("wide").expect("there");
     let wide = (0..wide.kinds).map(|turn| std::sync::Arc::new(wide.draw(turn, 0, turn)) as _);
-    let all = add(grids.of_each_kind(0).into_iter().chain(wide).collect());
-    let holes = all.holes(&axes, Run::Campaign);
-    assert!(holes.is_empty(), "of a campaign: {holes:?}");
-    let holes = all.pair_holes(&axes, Run::Campaign);
-    assert!(holes.is_empty(), "pairs of a campaign: {holes:?}");
+    assert_complete(&super::super::Grids, wide.collect());
 }

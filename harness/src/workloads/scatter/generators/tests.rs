@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::workload::Case as _;
+use crate::workloads::tests::assert_complete;
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_reference::scatter::NO_KEY;
 use std::collections::BTreeSet;
@@ -119,27 +120,5 @@ fn numbers_are_all_there() {
 /// The main job's cases have every value of every axis among them, and those of campaigns every pair.
 #[test]
 fn the_main_job_has_every_value_and_campaigns_every_pair() {
-    use crate::case_space::{CaseSpace, Run};
-    use crate::io::source_tree::folder;
-    use crate::workload::{Workload as _, views};
-    let sums = super::super::Scatter;
-    let axes = sums.axes();
-    let mut space = CaseSpace::default();
-    let mut add = |cases: Vec<_>| {
-        for (case, view) in views(cases) {
-            space.add(case.traits(view).expect("a case"));
-        }
-        space.clone()
-    };
-    let corpus = folder("corpora/scatter").expect("the corpus is in the source tree");
-    let corpus = sums.read_corpus(&corpus).expect("it is readable");
-    let main =
-        add(corpus.into_iter().chain((0..25).map(|i| sums.random(0, i).current())).collect());
-    let holes = main.holes(&axes, Run::MainJob);
-    assert!(holes.is_empty(), "of the main job: {holes:?}");
-    let all = add(sums.of_each_kind(0));
-    let holes = all.holes(&axes, Run::Campaign);
-    assert!(holes.is_empty(), "of a campaign: {holes:?}");
-    let holes = all.pair_holes(&axes, Run::Campaign);
-    assert!(holes.is_empty(), "pairs of a campaign: {holes:?}");
+    assert_complete(&super::super::Scatter, Vec::new());
 }

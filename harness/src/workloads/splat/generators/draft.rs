@@ -143,21 +143,15 @@ impl Draft {
             opacities: self.blobs.iter().map(|b| b.opacity).collect(),
             colors,
         };
-        Case {
-            name: String::new(),
-            id: None,
-            purpose: String::new(),
-            hazards: Vec::new(),
-            convention,
-            scene: Scene {
-                width,
-                height,
-                gaussians,
-                backgrounds: background.repeat(cameras.len()),
-                cameras,
-                v_render_colors,
-                v_render_alphas,
-            },
-        }
+        let scene = Scene {
+            width,
+            height,
+            gaussians,
+            backgrounds: background.repeat(cameras.len()),
+            cameras,
+            v_render_colors,
+            v_render_alphas,
+        };
+        Case::unnamed(convention, scene)
     }
 }

@@ -167,22 +167,16 @@ impl Sheet {
             opacities: self.marks.iter().map(|mark| mark.opacity).collect(),
             colors: Colors::Direct { channels: self.channels, values },
         };
-        Case {
-            name: String::new(),
-            id: None,
-            purpose: String::new(),
-            hazards: Vec::new(),
-            convention,
-            scene: Scene {
-                width,
-                height,
-                gaussians,
-                backgrounds: vec![self.background; cameras.len() * self.channels],
-                cameras,
-                v_render_colors,
-                v_render_alphas,
-            },
-        }
+        let scene = Scene {
+            width,
+            height,
+            gaussians,
+            backgrounds: vec![self.background; cameras.len() * self.channels],
+            cameras,
+            v_render_colors,
+            v_render_alphas,
+        };
+        Case::unnamed(convention, scene)
     }
 
     /// A camera whose image begins at `begin` of the plain one's.

@@ -105,14 +105,7 @@ fn cut(
         let listed: Vec<usize> = listed.iter().map(|&id| id as usize).collect();
         scene.gaussians = only(&scene.gaussians, &listed);
     }
-    Case {
-        name: String::new(),
-        id: None,
-        purpose: String::new(),
-        hazards: Vec::new(),
-        convention,
-        scene,
-    }
+    Case::unnamed(convention, scene)
 }
 
 /// Principal points are f32 in files.
