@@ -5,6 +5,7 @@
 //! slot.
 
 mod arithmetic;
+mod operands;
 mod rare;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub(super) use arithmetic::{
     FloatFlags, FloatToInteger, FloatUnary, IntegerBinary, NarrowFormat, Rounding, Setp,
     WordTernary, WordType, WordUnary,
 };
+pub(super) use operands::Role;
 pub(super) use rare::{
     Convert, Double, Extract, File, Half, Narrow, NarrowClamp, NarrowOp, Number, Permutation,
     Place, Rare, RareOp, Saturation, Test, Wave,
@@ -71,7 +73,7 @@ pub(super) struct Parameter {
 }
 
 /// One decoded instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Instruction {
     pub(super) op: Op,
     /// `@p` or `@!p`: only lanes for which it holds execute.
@@ -132,7 +134,7 @@ pub(super) enum Base {
 }
 
 /// A load or store of 1, 2 or 4 elements.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Transfer {
     pub(super) space: Space,
     /// Bytes of an element: 1, 2, 4, 8.
@@ -172,7 +174,7 @@ pub(super) enum AtomicOp {
 }
 
 /// `atom` and `red` on words, up to four side by side.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Atomic {
     pub(super) op: AtomicOp,
     pub(super) space: Space,
@@ -315,7 +317,7 @@ pub(super) enum SpecialRegister {
 /// Every operation, by who executes it: each of the four is matched without a remainder, so that an
 /// operation that nobody executes does not compile. Destinations come first, then sources, as in
 /// PTX.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Op {
     /// From registers to registers, each lane by itself.
     Arithmetic(Arithmetic),
@@ -370,7 +372,7 @@ impl Op {
 }
 
 /// Operations on memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Memory {
     Load(Transfer),
     Store(Transfer),
@@ -380,7 +382,7 @@ pub(super) enum Memory {
 }
 
 /// Operations on memory that few kernels have.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RareMemory {
     LoadLocal(Transfer),
     StoreLocal(Transfer),
@@ -402,7 +404,7 @@ pub(super) enum RareMemory {
 }
 
 /// `cp.async`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AsyncCopy {
     pub(super) to: Address,
     pub(super) from: Address,
@@ -413,7 +415,7 @@ pub(super) struct AsyncCopy {
 }
 
 /// Operations of several threads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Synchronization {
     /// Of the lanes named in a mask.
     Warp(Sync),
@@ -425,7 +427,7 @@ pub(super) enum Synchronization {
 }
 
 /// Operations on the place of a thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Control {
     Branch {
         target: u32,
@@ -439,7 +441,7 @@ pub(super) enum Control {
 }
 
 /// Operations that are executed as any other, and change no place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RareControl {
     /// Hints: nanosleep, prefetch.
     Nothing,

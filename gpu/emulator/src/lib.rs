@@ -71,6 +71,7 @@ mod coverage;
 mod decided;
 mod decode;
 mod delay;
+pub mod equivalence;
 mod fault;
 mod float;
 mod ir;

@@ -109,6 +109,9 @@ pub struct Mutation {
     pub instruction: String,
     /// The change in a few words, such as `add -> sub` or `%f3 -> %f1 in operand 2`.
     pub what: String,
+    /// The same without the names of registers, which are another compiler's own: `operand 2 by the last` for
+    /// the register of its type that was written last before, `operand 2 by another`.
+    pub label: String,
     /// What stands on the line instead.
     pub replacement: String,
     /// What changes with it on other lines, in their order: nothing, unless the mistake is one of the
@@ -198,13 +201,24 @@ struct Changes<'m, 's, 'a> {
 impl Changes<'_, '_, '_> {
     /// Adds a mutation, unless it is the statement itself or the line has it already.
     fn push(&mut self, kind: MutationKind, what: String, replacement: String) {
+        self.push_labelled(kind, what.clone(), what, replacement);
+    }
+
+    /// The same with a label of its own.
+    fn push_labelled(
+        &mut self,
+        kind: MutationKind,
+        what: String,
+        label: String,
+        replacement: String,
+    ) {
         let Statement { line, .. } = *self.statement;
         let instruction = self.statement.to_string();
         let of_line = self.all.iter().rev().take_while(|mutation| mutation.line == line);
         let known = of_line.map(|mutation| &mutation.replacement).any(|r| *r == replacement);
         if replacement != instruction && !known {
             let also = Vec::new();
-            self.all.push(Mutation { line, kind, instruction, what, replacement, also });
+            self.all.push(Mutation { line, kind, instruction, what, label, replacement, also });
         }
     }
 

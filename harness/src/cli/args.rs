@@ -58,14 +58,17 @@ pub enum Command {
     /// Judge every kernel on every engine (what splatcheck does without a subcommand)
     Check(Box<CheckArgs>),
     /// Do everything that this machine allows and write one report folder
+    #[command(hide = true)]
     Acceptance(AcceptanceArgs),
     /// Write cases as files, for a program that cannot be asked for them
     Cases(super::cases::CasesArgs),
     /// Show which instructions and branches of the CUDA kernels the cases do not reach
+    #[command(hide = true)]
     Coverage(super::coverage::CoverageArgs),
     /// Show the engines of this machine and why others are missing
     Devices,
     /// Print how accurate each expression of the backward stage is, bound and f32 error
+    #[command(hide = true)]
     Formulations(super::formulations::FormulationsArgs),
     /// Judge a file of results that a program made of a case
     Judge(super::judge::JudgeArgs),
@@ -88,6 +91,7 @@ pub enum Command {
     /// Fit Gaussians to a picture or a scene with each kernel's gradients, PSNR by step
     Train(super::train::TrainArgs),
     /// Judge every CUDA kernel on the emulator under many schedules
+    #[command(hide = true)]
     Schedules(SchedulesArgs),
     /// Run kernels made wrong on purpose and say what kills them
     Mutants(Box<MutantsArgs>),

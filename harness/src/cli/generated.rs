@@ -151,7 +151,7 @@ fn failures(hunted: &Hunted, argued: &Argued, complete: bool) -> Failures {
         format!("{kernel} line {line} survives: {change}")
     };
     let alarms = hunted.false_alarms.iter().map(|alarm| format!("false alarm: {alarm}"));
-    let refuted = argued.refuted(&hunted.records);
+    let refuted = Argued::refuted(&hunted.records);
     let refuted = refuted.iter().map(|words| format!("said to be equivalent, but killed: {words}"));
     let unused = if complete { argued.unused(&hunted.records) } else { Vec::new() };
     let unused =
@@ -197,11 +197,11 @@ fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
     Ok(vec![named(cases).map_err(CliError::of)?])
 }
 
-/// The arguments in the folders of all workloads; for a user's kernel those that hold for any kernel.
+/// The facts and arguments in the folders of all workloads: they are about our kernels.
 fn argued(plan: &GeneratedPlan) -> Result<Argued, CliError> {
-    let Some(folder) = &plan.folder else { return Ok(Argued::default()) };
+    let Some(folder) = plan.folder.as_ref().filter(|_| plan.own.is_none()) else {
+        return Ok(Argued::default());
+    };
     let all = Argued::read_all(folder, workloads::all().iter().map(|workload| workload.name()));
-    let cannot = |error| CliError::caused("cannot read which mutants are equivalent", error);
-    let all = all.map_err(cannot)?;
-    Ok(if plan.own.is_some() { all.for_any_kernel() } else { all })
+    all.map_err(|error| CliError::caused("cannot read which mutants are equivalent", error))
 }

@@ -13,11 +13,15 @@ use super::exit::{CliError, Outcome};
 /// The commands by what a person comes for.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Judge your own kernel", &["ptx", "wgsl", "check", "cases", "judge"]),
-    ("Look for more", &["fuzz", "merge", "schedules", "replay", "report"]),
-    ("Why believe it", &["mutants", "coverage", "formulations"]),
+    ("Look for more", &["fuzz", "merge", "replay", "report"]),
+    ("Why believe it", &["mutants"]),
     ("The oracle, and what kernels come to", &["oracle", "render", "traffic", "sweep", "train"]),
-    ("This machine", &["devices", "acceptance", "completions", "man"]),
+    ("This machine", &["devices", "completions", "man"]),
 ];
+
+/// The commands that measure this repository's own kernels and cases. They are hidden from the page and from
+/// completions; a line names them.
+const OF_THE_PROJECT: [&str; 4] = ["schedules", "coverage", "formulations", "acceptance"];
 
 /// The command line as it is parsed and explained. Its first page has the commands alone: the options
 /// that stand without one are those of `check`, which explains them.
@@ -29,8 +33,10 @@ pub fn command() -> Command {
     });
     let template = format!(
         "{{about}}\n\nUsage: splatcheck COMMAND [OPTIONS]\n       splatcheck [OPTIONS]   (those of \
-         check)\n{}\nOptions of every command: splatcheck COMMAND --help{{after-help}}\n",
-        groups(&command)
+         check)\n{}\nFor work on splatcheck itself: {}\n\nOptions of every command: splatcheck COMMAND \
+         --help{{after-help}}\n",
+        groups(&command),
+        OF_THE_PROJECT.join(", ")
     );
     command.help_template(template)
 }
@@ -112,6 +118,10 @@ mod tests {
         for one in shown.map(Command::get_name) {
             let groups = GROUPS.iter().filter(|(_, names)| names.contains(&one)).count();
             assert_eq!(groups, 1, "{one}: its groups");
+        }
+        for name in OF_THE_PROJECT {
+            let command = command.find_subcommand(name);
+            assert!(command.is_some_and(Command::is_hide_set), "{name}: hidden, and there");
         }
         for name in GROUPS.iter().flat_map(|(_, names)| *names) {
             assert!(command.find_subcommand(name).is_some(), "{name}: no such command");

@@ -4,7 +4,7 @@
 //! A kernel's mutants are drawn by a seed ([`sample`]) and run on the cases, the cheapest first, each
 //! until the first catch ([`hunt`]). One that nobody notices *survives*: either its outputs have the
 //! bits of the right kernel's in every run, and it is a blind spot of the cases, unless it is equivalent
-//! to the original, which is argued once in a file ([`equivalent`]); or they differ, but lie within the
+//! to the original, which is proved, or argued once in a file ([`equivalent`]); or they differ, but lie within the
 //! bounds, and the largest error says by how much these would have to be sharper. The score is the
 //! share of those that are not equivalent that were killed ([`report`]).
 //!
@@ -148,9 +148,6 @@ impl Serialize for Source {
 pub struct Record {
     /// The kernel: see [`Subject::name`].
     pub kernel: String,
-    /// The kernel of the same reduction in the standard formulation: see [`Subject::standard`].
-    #[serde(skip)]
-    pub standard: String,
     /// The line of its PTX.
     pub line: u32,
     /// The line of CUDA that this was compiled from, where the compiler says it.
@@ -162,6 +159,12 @@ pub struct Record {
     pub instruction: String,
     /// The change.
     pub change: String,
+    /// The same without registers: [`Mutation::label`](splatcheck_emulator::mutate::Mutation::label).
+    #[serde(skip)]
+    pub label: String,
+    /// Which of the kernel's instructions with this opcode and line of CUDA it is, from 1.
+    #[serde(skip)]
+    pub number: usize,
     /// What became of it.
     #[serde(flatten)]
     pub fate: Fate,
@@ -169,10 +172,28 @@ pub struct Record {
     pub reached: bool,
     /// Runs of the mutant.
     pub runs: usize,
-    /// Why it does what the original does, if that was argued.
+    /// Why it does what the original does, if that was proved or argued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equivalent: Option<String>,
     /// The smallest input on which it does not, where that was argued and is larger than any case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond: Option<String>,
+}
+
+impl Record {
+    /// The opcode of the instruction.
+    fn opcode(&self) -> &str {
+        opcode(&self.instruction)
+    }
+
+    /// Whether it is proved to do what the original does.
+    fn is_proved(&self) -> bool {
+        self.equivalent.as_deref() == Some(equivalent::PROVED)
+    }
+}
+
+/// The opcode of an instruction as reports show it.
+fn opcode(instruction: &str) -> &str {
+    let word = instruction.split(' ').find(|word| !word.starts_with('@'));
+    word.unwrap_or_default().trim_end_matches(';')
 }

@@ -3,7 +3,7 @@
 use super::{Predicate, Rare, Slot};
 
 /// Every operation from registers to registers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Arithmetic {
     WordUnary(WordUnary, Slot, Slot),
     WordBinary(IntegerBinary, Slot, Slot, Slot),
@@ -121,7 +121,7 @@ pub(crate) struct FloatToInteger {
 }
 
 /// `setp`: `d = (a cmp b) bool c` and, if asked for, `q = !(a cmp b) bool c`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Setp {
     pub(crate) comparison: Comparison,
     pub(crate) compared: Compared,

@@ -20,7 +20,7 @@ pub(crate) struct Place {
 }
 
 /// A rare operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rare {
     pub(crate) op: RareOp,
     pub(crate) d: Place,

@@ -52,7 +52,8 @@ pub(super) fn change_all(all: &mut Vec<Mutation>, body: &Body<'_>) {
         // One alone is there already.
         if !also.is_empty() {
             let what = what.to_owned();
-            all.push(Mutation { line, kind, instruction, what, replacement, also });
+            let label = what.clone();
+            all.push(Mutation { line, kind, instruction, what, label, replacement, also });
         }
     }
 }

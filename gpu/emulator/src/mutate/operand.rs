@@ -91,9 +91,10 @@ fn registers(
     let Some(&last) = others.first() else { return };
     let draw = mix((u64::from(statement.line) << 8) ^ place.0 as u64);
     let any = usize::try_from(draw % others.len() as u64).unwrap_or(0);
-    for other in [last, others[any]] {
+    for (other, which) in [(last, "the last"), (others[any], "another")] {
         let (replacement, what) = with_word(statement, place, other);
-        changes.push(MutationKind::Operand, what, replacement);
+        let label = format!("operand {} by {which}", place.0 + 1);
+        changes.push_labelled(MutationKind::Operand, what, label, replacement);
     }
 }
 

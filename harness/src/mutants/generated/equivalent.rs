@@ -1,49 +1,178 @@
-//! The arguments that a mutant does what the original does, or differs from it only on inputs that
-//! are larger than any case, one file for each workload
-//! (`tests/mutants/<workload>/equivalent.toml`).
+//! Which mutants do what the original does: those of which that is proved, and those of which it is argued.
+//!
+//! A proof ([`splatcheck_emulator::equivalence`]) rests on what every launch of a kernel has in common, the
+//! *facts*. An argument is for what no proof reaches yet: for changes of a line of CUDA, in words. Both stand
+//! in `tests/mutants/<workload>/equivalent.toml`.
 
 use super::{Fate, Record};
 use serde::Deserialize;
 use splatcheck_emulator::POISON;
+use splatcheck_emulator::equivalence::{About, Fact};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-/// One argument. In the kernel, the instruction, the change and the line `*` stands for any characters, since
-/// compilers number registers anew.
+/// What is said of a mutant that is proved to do what the original does.
+pub const PROVED: &str = "proved: whatever the launch, nothing that matters differs";
+
+/// What every launch of some kernels has in common. Kernels are named as in reports, without their number of
+/// channels; `*` stands for any characters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// The kernel by its name in reports. Where [`Self::cuda`] is given, it stands for the same
-    /// reduction in every formulation, since those are compiled from one text.
-    pub kernel: String,
-    /// The instruction as the report shows it.
-    pub instruction: String,
-    /// The change as the report shows it.
-    pub change: String,
-    /// The line of CUDA that the instruction was compiled from, without the space around it; any where
-    /// there is none. It holds for every kernel that has the line.
-    pub cuda: Option<String>,
-    /// The number of that line in its file, where others read the same.
-    pub cuda_line: Option<u32>,
-    /// The number of the instruction's line of PTX, where others of the kernel read the same.
-    pub ptx_line: Option<u32>,
-    /// The smallest input that could show a difference, where that is legal but larger than any case:
-    /// then the mutant is not equivalent, only out of sight.
-    pub beyond: Option<String>,
-    /// Why the kernel's outputs stay within every bound whatever its inputs, or those below
-    /// [`Self::beyond`].
-    pub reason: String,
+pub struct LaunchFact {
+    /// Of which kernels.
+    pub kernels: Vec<String>,
+    /// What it is about, for people.
+    pub name: String,
+    /// The word of the kernel's first parameter, by its byte; or
+    pub offset: Option<u32>,
+    /// `blockIdx` along x, y or z, as 0, 1 or 2.
+    pub block: Option<u8>,
+    /// Every number that it can be, each of which is looked at by itself; or
+    #[serde(default)]
+    pub values: Vec<u32>,
+    /// the least and the largest.
+    pub between: Option<[u32; 2]>,
 }
 
-/// All arguments.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+impl LaunchFact {
+    fn fact(&self) -> Option<Fact> {
+        let about = match (self.offset, self.block) {
+            (Some(offset), None) => About::Parameter { number: 0, offset },
+            (None, Some(axis @ 0..3)) => About::Block(axis),
+            _ => return None,
+        };
+        let values: Vec<RangeInclusive<u32>> = match (self.values.as_slice(), self.between) {
+            ([], Some([least, largest])) if least <= largest => vec![least..=largest],
+            ([_, ..], None) => self.values.iter().map(|value| *value..=*value).collect(),
+            _ => return None,
+        };
+        Some(Fact { about, values })
+    }
+}
+
+/// Why mutants need not be killed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum Why {
+    /// The outputs stay within every bound whatever the inputs.
+    Equivalent(String),
+    /// They do below the smallest input that could show a difference, which is legal but larger than any case:
+    /// such a mutant is not equivalent, only out of sight.
+    Beyond {
+        /// That input.
+        beyond: String,
+        /// Why not below.
+        reason: String,
+    },
+}
+
+impl Why {
+    fn reason(&self) -> &str {
+        match self {
+            Self::Equivalent(reason) | Self::Beyond { reason, .. } => reason,
+        }
+    }
+}
+
+/// Changes of the instructions that a line of CUDA was compiled to: `OPCODE #N | CHANGE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Change {
+    /// Of instructions with this opcode, or any.
+    opcode: Option<String>,
+    /// Of the first, second, ... of the kernel's instructions with that opcode and line, from 1; or any.
+    number: Option<usize>,
+    /// A change as reports name it, but for registers: `operand 2` is any other register in its place
+    /// ([`Mutation::label`](splatcheck_emulator::mutate::Mutation::label)). Or a kind of changes, or `*`.
+    what: String,
+}
+
+impl Change {
+    fn read(text: &str) -> Option<Self> {
+        let (place, what) = match text.split_once(" | ") {
+            Some((place, what)) => (Some(place), what),
+            None => (None, text),
+        };
+        let (opcode, number) = match place.map(|place| (place, place.split_once(" #"))) {
+            None => (None, None),
+            Some((_, Some((opcode, number)))) => (Some(opcode), Some(number.parse().ok()?)),
+            Some((opcode, None)) => (Some(opcode), None),
+        };
+        let is_one = |text: &str| !text.trim().is_empty() && text == text.trim();
+        let whole = is_one(what) && opcode.is_none_or(is_one) && number != Some(0);
+        whole.then(|| Self { opcode: opcode.map(str::to_owned), number, what: what.to_owned() })
+    }
+
+    fn is_for(&self, record: &Record) -> bool {
+        let what = &self.what;
+        let by = record.label.strip_prefix(what.as_str());
+        let named = by.is_some_and(|rest| rest.is_empty() || rest.starts_with(" by "));
+        (named || what == "*" || what == record.kind)
+            && self.opcode.as_ref().is_none_or(|opcode| *opcode == record.opcode())
+            && self.number.is_none_or(|number| number == record.number)
+    }
+}
+
+/// An argument: for changes of a line of CUDA, in these kernels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Argument {
+    /// The line without the space around it; nothing for instructions of no line.
+    line: String,
+    changes: Vec<Change>,
+    /// Any, where none is named.
+    kernels: Vec<String>,
+    why: Why,
+}
+
+impl Argument {
+    /// `CHANGE; CHANGE @ KERNEL, KERNEL`.
+    fn read(line: &str, key: &str, why: &Why) -> Option<Self> {
+        let (changes, kernels) = match key.split_once(" @ ") {
+            Some((changes, kernels)) => (changes, kernels.split(", ").map(str::to_owned).collect()),
+            None => (key, Vec::new()),
+        };
+        let changes = changes.split("; ").map(Change::read).collect::<Option<Vec<_>>>()?;
+        Some(Self { line: line.to_owned(), changes, kernels, why: why.clone() })
+    }
+
+    fn is_for(&self, record: &Record) -> bool {
+        let line = record.source.as_ref().and_then(|source| source.text.as_deref());
+        line.unwrap_or_default() == self.line
+            && (self.kernels.is_empty() || names(&self.kernels, &record.kernel))
+            && self.changes.iter().any(|change| change.is_for(record))
+    }
+
+    fn words(&self) -> String {
+        let changes: Vec<_> = self.changes.iter().map(|change| change.what.as_str()).collect();
+        format!("'{}' of '{}' ({})", changes.join("; "), self.line, self.why.reason())
+    }
+}
+
+/// Whether one of the patterns is for a kernel.
+fn names(patterns: &[String], kernel: &str) -> bool {
+    let kernel = kernel.split('.').next().unwrap_or(kernel);
+    patterns.iter().any(|pattern| matches(pattern, kernel))
+}
+
+/// One file.
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Argued {
-    /// In the order of the file.
-    #[serde(default, rename = "equivalent")]
-    pub entries: Vec<Entry>,
+struct File {
+    #[serde(default)]
+    facts: Vec<LaunchFact>,
+    /// By the line of CUDA and the changes.
+    #[serde(default)]
+    lines: BTreeMap<String, BTreeMap<String, Why>>,
 }
 
-/// A file of arguments that is none.
+/// All facts and arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Argued {
+    facts: Vec<LaunchFact>,
+    arguments: Vec<Argument>,
+}
+
+/// A file of facts and arguments that is none.
 #[derive(Debug, thiserror::Error)]
 pub enum EquivalentError {
     /// It cannot be read.
@@ -54,23 +183,52 @@ pub enum EquivalentError {
         /// Why.
         source: std::io::Error,
     },
-    /// It is not TOML, or an entry lacks a key or has an unknown one.
-    #[error("{}: expected entries [[equivalent]] with kernel, instruction, change, reason", file.display())]
+    /// It is not TOML, or lacks a key or has an unknown one.
+    #[error(
+        "{}: expected facts with kernels, name, offset or block, values or between; and lines by their \
+         text, with changes = 'reason'",
+        file.display()
+    )]
     Parse {
         /// The file.
         file: PathBuf,
         /// Where and why.
         source: toml::de::Error,
     },
+    /// A fact about nothing, or that leaves nothing.
+    #[error(
+        "{}: the fact '{name}' needs either an offset or a block of 0, 1 or 2, and either values or \
+         between = [least, largest]",
+        file.display()
+    )]
+    Fact {
+        /// The file.
+        file: PathBuf,
+        /// The fact's name.
+        name: String,
+    },
+    /// Changes that cannot be read.
+    #[error(
+        "{}: '{key}' of '{line}' is not 'CHANGE; OPCODE #N | CHANGE @ KERNEL, KERNEL'",
+        file.display()
+    )]
+    Change {
+        /// The file.
+        file: PathBuf,
+        /// The line of CUDA.
+        line: String,
+        /// What stands there.
+        key: String,
+    },
     /// An argument without words.
-    #[error("{}: the entry for '{change}' of '{instruction}' gives no reason", file.display())]
+    #[error("{}: '{key}' of '{line}' gives no reason", file.display())]
     NoReason {
         /// The file.
         file: PathBuf,
-        /// The entry's change.
-        change: String,
-        /// The entry's instruction.
-        instruction: String,
+        /// The line of CUDA.
+        line: String,
+        /// The changes.
+        key: String,
     },
 }
 
@@ -85,13 +243,25 @@ impl Argued {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(source) => return Err(EquivalentError::Read { file: file.into(), source }),
         };
-        let argued: Self = toml::from_str(&text)
+        let File { facts, lines } = toml::from_str(&text)
             .map_err(|source| EquivalentError::Parse { file: file.into(), source })?;
-        if let Some(entry) = argued.entries.iter().find(|entry| entry.reason.trim().is_empty()) {
-            let Entry { change, instruction, .. } = entry.clone();
-            return Err(EquivalentError::NoReason { file: file.into(), change, instruction });
+        if let Some(fact) = facts.iter().find(|fact| fact.fact().is_none()) {
+            return Err(EquivalentError::Fact { file: file.into(), name: fact.name.clone() });
         }
-        Ok(argued)
+        let mut arguments = Vec::new();
+        for (line, changes) in lines {
+            for (key, why) in changes {
+                let (file, line) = (file.to_path_buf(), line.clone());
+                let Some(argument) = Argument::read(&line, &key, &why) else {
+                    return Err(EquivalentError::Change { file, line, key });
+                };
+                if why.reason().trim().is_empty() {
+                    return Err(EquivalentError::NoReason { file, line, key });
+                }
+                arguments.push(argument);
+            }
+        }
+        Ok(Self { facts, arguments })
     }
 
     /// Reads `NAME/equivalent.toml` below `folder` for each of these workloads, since some arguments hold
@@ -105,36 +275,43 @@ impl Argued {
     ) -> Result<Self, EquivalentError> {
         let mut all = Self::default();
         for workload in workloads {
-            let file = folder.join(workload).join("equivalent.toml");
-            all.entries.extend(Self::read(&file)?.entries);
+            let one = Self::read(&folder.join(workload).join("equivalent.toml"))?;
+            all.facts.extend(one.facts);
+            all.arguments.extend(one.arguments);
         }
         Ok(all)
     }
 
-    /// The arguments that hold for any kernel, a user's own among them.
+    /// What every launch of a kernel has in common.
     #[must_use]
-    pub fn for_any_kernel(mut self) -> Self {
-        self.entries.retain(|entry| entry.kernel == "*" && entry.cuda.is_none());
-        self
+    pub fn facts(&self, kernel: &str) -> Vec<Fact> {
+        let of_kernel = self.facts.iter().filter(|fact| names(&fact.kernels, kernel));
+        of_kernel.filter_map(LaunchFact::fact).collect()
     }
 
-    /// The argument for a mutant, if there is one.
-    #[must_use]
-    pub fn entry(&self, record: &Record) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.is_for(record))
+    /// Puts down what is argued of a mutant, if anything is.
+    pub fn argue(&self, record: &mut Record) {
+        let Some(argument) = self.arguments.iter().find(|argument| argument.is_for(record)) else {
+            return;
+        };
+        record.equivalent = Some(argument.why.reason().to_owned());
+        if let Why::Beyond { beyond, .. } = &argument.why {
+            record.beyond = Some(beyond.clone());
+        }
     }
 
-    /// The entries that are for none of the mutants, in words.
+    /// The arguments that are for none of the mutants, in words: of none that is not proved either.
     #[must_use]
     pub fn unused(&self, records: &[Record]) -> Vec<String> {
-        let unused = |entry: &&Entry| !records.iter().any(|record| entry.is_for(record));
-        self.entries.iter().filter(unused).map(Entry::words).collect()
+        let open: Vec<_> = records.iter().filter(|r| !r.is_proved()).collect();
+        let unused = |a: &&Argument| !open.iter().any(|record| a.is_for(record));
+        self.arguments.iter().filter(unused).map(Argument::words).collect()
     }
 
-    /// The mutants that are argued to be equivalent, but were killed, in words. An argument is about the
-    /// values that a register may hold: of one that was never written it says nothing.
+    /// The mutants that are proved or argued to be equivalent, but were killed, in words. An argument is about
+    /// the values that a register may hold: of one that was never written it says nothing.
     #[must_use]
-    pub fn refuted(&self, records: &[Record]) -> Vec<String> {
+    pub fn refuted(records: &[Record]) -> Vec<String> {
         let refuted = records.iter().filter_map(|record| {
             let Fate::Killed { by, example } = &record.fate else { return None };
             record.equivalent.as_ref().filter(|_| by != POISON)?;
@@ -142,30 +319,6 @@ impl Argued {
             Some(format!("{kernel} line {line}: {change} in '{instruction}' by {example}"))
         });
         refuted.collect()
-    }
-}
-
-impl Entry {
-    fn is_for(&self, record: &Record) -> bool {
-        let kernel = match self.cuda.as_deref() {
-            None => matches(&self.kernel, &record.kernel),
-            Some(line) => {
-                let text = record.source.as_ref().and_then(|source| source.text.as_deref());
-                let named = [&record.kernel, &record.standard];
-                text.is_some_and(|text| matches(line, text))
-                    && named.iter().any(|name| matches(&self.kernel, name))
-            }
-        };
-        let number = record.source.as_ref().map(|source| source.line.line);
-        kernel
-            && (self.cuda_line.is_none() || self.cuda_line == number)
-            && self.ptx_line.is_none_or(|line| line == record.line)
-            && matches(&self.instruction, &record.instruction)
-            && matches(&self.change, &record.change)
-    }
-
-    fn words(&self) -> String {
-        format!("'{}' of '{}' in {}", self.change, self.instruction, self.kernel)
     }
 }
 
@@ -182,98 +335,4 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::Source;
-    use super::*;
-    use splatcheck_gpu::source_lines::SourceLine;
-
-    fn reason<'a>(argued: &'a Argued, record: &Record) -> Option<&'a str> {
-        argued.entry(record).map(|entry| entry.reason.as_str())
-    }
-
-    #[test]
-    fn stars_stand_for_any_characters() {
-        for (pattern, text, expected) in [
-            ("*", "", true),
-            ("mov.u32 %r*, %tid.x;", "mov.u32 %r22, %tid.x;", true),
-            ("mov.u32 %r*, %tid.x;", "mov.u32 %r22, %tid.y;", false),
-            ("a*b*c", "a1b2c", true),
-            ("a*b*c", "abc", true),
-            ("a*b*c", "acb", false),
-            ("ab*ba", "aba", false),
-            ("ab", "abc", false),
-        ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} for {text}");
-        }
-    }
-
-    #[test]
-    fn files_are_read_and_their_mistakes_named() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("equivalent.toml");
-        assert_eq!(Argued::read(&file).expect("no file"), Argued::default(), "no arguments");
-        let entry = "[[equivalent]]\nkernel = '*'\ninstruction = 'x;'\nchange = 'y'\n";
-        for (text, expected) in [
-            (format!("{entry}reason = ' '\n"), "the entry for 'y' of 'x;' gives no reason"),
-            (entry.to_owned(), "expected entries [[equivalent]] with kernel"),
-            (format!("{entry}reason = 'z'\nwho = 'me'"), "expected entries [[equivalent]]"),
-        ] {
-            std::fs::write(&file, text).expect("the folder is ours");
-            let error = Argued::read(&file).expect_err(expected);
-            assert!(error.to_string().contains(expected), "wanted '{expected}', got '{error}'");
-        }
-        std::fs::write(&file, format!("{entry}reason = 'z'\n")).expect("the folder is ours");
-        let argued = Argued::read(&file).expect("a file");
-        let mut record = Record {
-            kernel: "k".to_owned(),
-            standard: "k".to_owned(),
-            line: 1,
-            source: None,
-            kind: "operation",
-            instruction: "x;".to_owned(),
-            change: "y".to_owned(),
-            fate: Fate::Survived { closest: None },
-            reached: true,
-            runs: 1,
-            equivalent: None,
-            beyond: None,
-        };
-        assert_eq!(reason(&argued, &record), Some("z"), "it is argued");
-        assert!(argued.unused(std::slice::from_ref(&record)).is_empty(), "the entry is used");
-        let line = SourceLine { file: "warp.cuh".to_owned(), line: 1 };
-        let mut of_line = argued.clone();
-        let text = line.text().map(str::to_owned);
-        of_line.entries[0].cuda.clone_from(&text);
-        assert_eq!(reason(&of_line, &record), None, "of no line");
-        record.source = Some(Source { line, text });
-        assert_eq!(reason(&of_line, &record), Some("z"), "of that line");
-        for (number, expected) in [(1, Some("z")), (2, None)] {
-            of_line.entries[0].cuda_line = Some(number);
-            assert_eq!(reason(&of_line, &record), expected, "line {number} with that text");
-        }
-        of_line.entries[0].cuda_line = None;
-        for (number, expected) in [(1, Some("z")), (2, None)] {
-            of_line.entries[0].ptx_line = Some(number);
-            assert_eq!(reason(&of_line, &record), expected, "line {number} of PTX");
-        }
-        of_line.entries[0].ptx_line = None;
-        record.kernel = "k_buffer".to_owned();
-        for (kernel, expected) in [("k", Some("z")), ("k_buffer", Some("z")), ("l", None)] {
-            of_line.entries[0].kernel = kernel.to_owned();
-            assert_eq!(reason(&of_line, &record), expected, "an entry of {kernel}, of one text");
-        }
-        let mut of_none = argued.clone();
-        of_none.entries[0].kernel = "k".to_owned();
-        assert_eq!(reason(&of_none, &record), None, "of no line, so of one kernel alone");
-        assert_eq!(of_line.for_any_kernel().entries, [], "it is of our line");
-        assert_eq!(argued.clone().for_any_kernel(), argued, "it is of any kernel");
-        record.equivalent = reason(&argued, &record).map(str::to_owned);
-        for (by, refuted) in [("oracle: v_means", 1), (POISON, 0)] {
-            record.fate = Fate::Killed { by: by.to_owned(), example: String::new() };
-            assert_eq!(argued.refuted(std::slice::from_ref(&record)).len(), refuted, "{by}");
-        }
-        record.change = "w".to_owned();
-        assert_eq!(reason(&argued, &record), None, "another change");
-        assert_eq!(argued.unused(&[record]).len(), 1, "the entry is for nothing");
-    }
-}
+mod tests;

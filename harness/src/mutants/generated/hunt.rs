@@ -3,7 +3,7 @@
 use super::super::Catch;
 use super::super::class::Class;
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
-use super::equivalent::Argued;
+use super::equivalent::{Argued, PROVED};
 use super::pool::Pool;
 use super::probe::{Probe, Probes, SCHEDULED, SEEDS, adversarial};
 use super::sample::Drawn;
@@ -11,8 +11,9 @@ use super::{Closest, Fate, GeneratedError, Record, Subject};
 use crate::campaign::once::{judged, outputs_of};
 use crate::workload::Job;
 use rayon::prelude::*;
+use splatcheck_emulator::equivalence::Original;
 use splatcheck_emulator::mutate::{Mutation, apply};
-use splatcheck_emulator::{ApproximationMode, Observers, Policy, Schedule};
+use splatcheck_emulator::{ApproximationMode, Module, Observers, Policy, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::{EngineError, Tensor, Tensors};
 use std::borrow::Cow;
@@ -76,24 +77,36 @@ pub fn hunt(
     if own && !hunted.false_alarms.is_empty() {
         return Ok(hunted);
     }
+    let modules: Vec<_> = subjects.iter().map(|s| Module::parse(s.ptx()).ok()).collect();
+    let originals: Vec<_> = subjects
+        .par_iter()
+        .zip(&modules)
+        .map(|(subject, module)| original(subject, module.as_ref(), argued))
+        .collect();
     let all: Vec<_> = subjects
         .iter()
-        .zip(&probes)
+        .zip(probes.iter().zip(&originals))
         .zip(drawn)
-        .flat_map(|((subject, probes), drawn)| {
-            drawn.mutants.iter().map(move |&mutation| (subject, probes, mutation))
+        .flat_map(|((subject, (probes, original)), drawn)| {
+            drawn.mutants.iter().map(move |&mutation| (subject, probes, original, mutation))
         })
         .collect();
     let records = all
         .into_par_iter()
         .map_init(
             || Engines::open(subjects),
-            |engines, (subject, probes, mutation)| {
+            |engines, (subject, probes, original, mutation)| {
                 let engines = engines.as_mut().map_err(|error| error.clone())?;
                 let (fate, runs) = follow(engines, subject, probes, mutation)?;
                 progress();
                 let reached = probes.reach(mutation.lines());
-                Ok(Record { reached, runs, ..record(subject, argued, mutation, fate) })
+                let mut record = Record { reached, runs, ..record(subject, mutation, fate) };
+                if original.as_ref().is_some_and(|o| is_proved(subject, o, mutation)) {
+                    record.equivalent = Some(PROVED.to_owned());
+                } else {
+                    argued.argue(&mut record);
+                }
+                Ok(record)
             },
         )
         .collect::<Result<Vec<_>, EngineError>>()?;
@@ -101,7 +114,7 @@ pub fn hunt(
     for (subject, drawn) in subjects.iter().zip(drawn) {
         for (mutation, reason) in &drawn.refused {
             let fate = Fate::Refused { reason: reason.clone() };
-            hunted.records.push(record(subject, argued, mutation, fate));
+            hunted.records.push(record(subject, mutation, fate));
         }
     }
     Ok(hunted)
@@ -161,27 +174,40 @@ impl Engines {
     }
 }
 
+/// The kernel as it is, with all that its launches have in common.
+fn original<'m>(
+    subject: &Subject,
+    module: Option<&'m Module>,
+    argued: &Argued,
+) -> Option<Original<'m>> {
+    Original::of(module?, &subject.entry(), &argued.facts(&subject.name()))
+}
+
+/// Whether a mutant provably does what the original does. One that is killed is looked at as well: a proof
+/// that a case refutes is a mistake of the proof.
+fn is_proved(subject: &Subject, original: &Original<'_>, mutation: &Mutation) -> bool {
+    let changed = || Module::parse(&apply(subject.ptx(), mutation)).ok();
+    !mutation.is_of_whole_kernel()
+        && changed().is_some_and(|changed| original.does_the_same(&changed, mutation.line))
+}
+
 /// What is known of a mutant before its runs.
-fn record(subject: &Subject, argued: &Argued, mutation: &Mutation, fate: Fate) -> Record {
-    let mut record = Record {
+fn record(subject: &Subject, mutation: &Mutation, fate: Fate) -> Record {
+    Record {
         kernel: subject.name(),
-        standard: subject.standard(),
         line: mutation.line,
         source: subject.source(mutation.line),
         kind: mutation.kind.name(),
         instruction: mutation.instruction.clone(),
         change: mutation.what.clone(),
+        label: mutation.label.clone(),
+        number: subject.number(mutation.line),
         fate,
         reached: false,
         runs: 0,
         equivalent: None,
         beyond: None,
-    };
-    if let Some(entry) = argued.entry(&record) {
-        record.equivalent = Some(entry.reason.clone());
-        record.beyond.clone_from(&entry.beyond);
     }
-    record
 }
 
 /// Runs one mutant until somebody notices it; how many runs that took.

@@ -226,7 +226,8 @@ mod tests {
     fn record(line: u32, change: &str, fate: Fate) -> Record {
         let source = SourceLine { file: "warp.cuh".to_owned(), line: 1 };
         Record {
-            standard: "k".to_owned(),
+            label: "c".to_owned(),
+            number: 1,
             kernel: "k".to_owned(),
             line,
             source: (line == 2).then(|| Source { line: source, text: Some("text".to_owned()) }),

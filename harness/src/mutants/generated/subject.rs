@@ -3,7 +3,7 @@
 use super::super::class::Trial;
 use super::super::emulated::{stage_of, takes};
 use super::super::matrix::kernel_name;
-use super::{GeneratedError, Source};
+use super::{GeneratedError, Source, opcode};
 use crate::user_kernel::UserKernel;
 use splatcheck_emulator::mutate::{Mutation, mutations};
 use splatcheck_emulator::{Observers, WARP};
@@ -23,6 +23,8 @@ pub struct Subject {
     lines: SourceLines,
     /// The sources of [`Program::Own`] that are at hand, line by line.
     sources: BTreeMap<String, Vec<String>>,
+    /// Which of the instructions with the same opcode and line of CUDA each line of PTX is, from 1.
+    numbers: BTreeMap<u32, usize>,
 }
 
 /// Whose kernel it is.
@@ -104,10 +106,26 @@ impl Own {
 
 impl Subject {
     fn new(program: Program, lines: SourceLines) -> Result<Self, GeneratedError> {
-        let mut subject = Self { program, mutations: Vec::new(), lines, sources: BTreeMap::new() };
+        let mut subject = Self {
+            program,
+            mutations: Vec::new(),
+            lines,
+            sources: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+        };
         subject.mutations = mutations(subject.ptx(), &subject.entry())?;
         if subject.mutations.is_empty() {
             return Err(GeneratedError::NothingToChange(subject.name()));
+        }
+        let mut met: BTreeMap<_, usize> = BTreeMap::new();
+        for mutation in &subject.mutations {
+            if subject.numbers.contains_key(&mutation.line) {
+                continue;
+            }
+            let text = subject.source(mutation.line).and_then(|source| source.text);
+            let number = met.entry((text, opcode(&mutation.instruction).to_owned())).or_default();
+            *number += 1;
+            subject.numbers.insert(mutation.line, *number);
         }
         Ok(subject)
     }
@@ -142,18 +160,6 @@ impl Subject {
         }
     }
 
-    /// The name in reports of the kernel that does the same in the standard formulation of its stage:
-    /// its own, where it is none of another.
-    #[must_use]
-    pub fn standard(&self) -> String {
-        match &self.program {
-            Program::Artifact(kernel, _) => {
-                kernel_name(kernel).replacen(&kernel.entry(), &kernel.standard_entry(), 1)
-            }
-            Program::Own(own) => own.kernel.to_string(),
-        }
-    }
-
     /// The workload whose cases are for it.
     #[must_use]
     pub fn workload(&self) -> &'static str {
@@ -181,7 +187,13 @@ impl Subject {
         }
     }
 
-    fn entry(&self) -> Cow<'_, str> {
+    /// Which of the instructions with the same opcode and line of CUDA a line of PTX is, from 1.
+    pub(super) fn number(&self, line: u32) -> usize {
+        self.numbers.get(&line).copied().unwrap_or_default()
+    }
+
+    /// The kernel's entry point.
+    pub(super) fn entry(&self) -> Cow<'_, str> {
         match &self.program {
             Program::Artifact(kernel, _) => kernel.entry().into(),
             Program::Own(own) => own.entry.as_str().into(),
