@@ -2,8 +2,8 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
-use splatcheck::workloads::grid::case::Case;
-use splatcheck::workloads::grid::case_file::write_case;
+use splatcheck::workload::Case as _;
+use splatcheck::workloads::grid::case::{Case, Points};
 use splatcheck::workloads::grid::gate::Gate;
 use splatcheck_reference::arithmetic::{Cuda, Model};
 use splatcheck_reference::grid::{self, Encoding, Grid, bounds};
@@ -24,16 +24,18 @@ fn case() -> Case {
         id: None,
         purpose: String::new(),
         hazards: Vec::new(),
-        positions: draw(80),
-        table: draw(160),
-        v_features: draw(160),
-        grid,
-        gate: None,
+        numbers: Points {
+            positions: draw(80),
+            table: draw(160),
+            v_features: draw(160),
+            grid,
+            gate: None,
+        },
     }
 }
 
 fn oracle(folder: &Path, case: &Case, options: &[&str]) -> Said {
-    write_case(&folder.join("case.safetensors"), case, &BTreeMap::new()).expect("written");
+    case.write(&folder.join("case.safetensors"), &BTreeMap::new()).expect("written");
     say(folder, &[&["oracle", "case.safetensors", "-o", "out.safetensors"], options].concat())
 }
 
@@ -67,7 +69,7 @@ fn a_result_has_the_librarys_numbers_and_bounds() {
         assert!(said.out.lines().any(|line| line.starts_with(row)), "{row}: {}", said.out);
     }
     let (tensors, metadata) = result(folder.path());
-    let Case { grid, positions, table, v_features, .. } = &case;
+    let Points { grid, positions, table, v_features, .. } = &case.numbers;
     let entries = bounds::backward::<Cuda>(grid, positions, v_features);
     let radii = |bounds: bounds::Bounds<Cuda>| -> Vec<f64> {
         bounds.elements.iter().map(|number| number.radius()).collect()
@@ -105,14 +107,15 @@ fn a_gated_case_has_results_through_its_gate_and_those_of_its_mask() {
     let folder = tempfile::tempdir().expect("a folder");
     let mask_grid = Gate::grid(Encoding::default(), 2, (2.0, 3, 9)).expect("it fits");
     let gate = Gate { grid: mask_grid, mask: (1..10_u8).map(|m| 1.0 / f32::from(m)).collect() };
-    let case = Case { gate: Some(gate), ..case() };
+    let mut case = case();
+    case.numbers.gate = Some(gate);
     let said = oracle(folder.path(), &case, &["--bounds", "--model", "cuda"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     assert!(said.out.lines().any(|line| line.starts_with("v_mask")), "{}", said.out);
     let (tensors, _) = result(folder.path());
-    let gated = case.gated().expect("it has a gate");
-    let gradients = gated.gradients::<f64>(&case.v_features);
-    let bounds = gated.gradient_bounds::<Cuda>(&case.v_features);
+    let gated = case.numbers.gated().expect("it has a gate");
+    let gradients = gated.gradients::<f64>(&case.numbers.v_features);
+    let bounds = gated.gradient_bounds::<Cuda>(&case.numbers.v_features);
     let expected: [(&str, &[usize], Vec<f64>); 5] = [
         ("features", &[40, 2, 2], gated.features()),
         ("v_table", &[80, 2], gradients.v_table),
@@ -149,7 +152,7 @@ fn what_cannot_be_done_is_said_and_nothing_is_written() {
         assert!(said.err.contains(expected), "{}", said.err);
     }
     let mut wrong = case();
-    wrong.table[3] = f32::NAN;
+    wrong.numbers.table[3] = f32::NAN;
     let said = oracle(folder.path(), &wrong, &[]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("case.safetensors: table[3] is NaN: must be finite"), "{}", said.err);

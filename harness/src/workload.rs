@@ -6,6 +6,7 @@
 
 mod changed;
 mod draw;
+pub mod named;
 
 pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, SOME_TURNS, Turns};
 

@@ -6,6 +6,7 @@ pub mod splat;
 
 use crate::io::error::quoted;
 use crate::io::{InputError, Problem, container, read};
+use crate::workload::named::workload_of_text;
 use crate::workload::{CaseFile, WORKLOAD_KEY, Workload};
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub fn name_in(file: &Path) -> Result<Option<String>, InputError> {
     let bytes = read::bytes(file)?;
     if read::is_text(file) {
         // What is no text is refused by whoever reads it.
-        return Ok(read::utf8(&bytes).ok().and_then(scatter::text::workload));
+        return Ok(read::utf8(&bytes).ok().and_then(workload_of_text));
     }
     let container = container::parse(&bytes).map_err(|problem| problem.in_file(file))?;
     Ok(container.text(WORKLOAD_KEY).map(str::to_owned))

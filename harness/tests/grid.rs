@@ -68,7 +68,7 @@ fn assert_all_agree(report: &EngineReport, settings: &[Setting], cases: &[Case])
     let findings: Vec<_> =
         report.findings.iter().map(|f| (f.case.name().to_owned(), &f.fault)).collect();
     assert_eq!(report.verdict(), Verdict::Agree, "{text}{findings:#?}");
-    let empty = cases.iter().filter(|case| case.points() == 0).count() as u64;
+    let empty = cases.iter().filter(|case| case.numbers.points() == 0).count() as u64;
     let of_lavapipe = report.id.starts_with("lavapipe");
     for stage in OF_POINTS {
         for setting in
@@ -190,15 +190,15 @@ fn all_points_in_one_cell_send_one_value_a_warp_and_corner() {
     let jobs = case.jobs_of(0, &|stage| stage == GRID_BACKWARD).expect("it has one");
     let scatter = jobs[0].scatter(32).expect("it adds to memory").expect("32 lanes");
     let counts = Counts::new(scatter.as_ref());
-    let (points, levels) = (case.points() as u64, 2);
-    let corners = 1 << case.grid.dimensions();
+    let (points, levels) = (case.numbers.points() as u64, 2);
+    let corners = 1 << case.numbers.grid.dimensions();
     assert_eq!(counts.contributing(), points * levels * corners, "each adds to each corner");
     let warps = points.div_ceil(32);
     let sent = |reduction| {
         let traffic = counts.traffic(Setting { reduction, threshold: 0 });
         traffic.expect("there are such kernels").global.operations()
     };
-    let features = case.grid.features() as u64;
+    let features = case.numbers.grid.features() as u64;
     assert_eq!(sent(Reduction::Atomic), points * levels * corners * features, "lane by lane");
     assert_eq!(sent(Reduction::SwB), warps * levels * corners * features, "one value a warp");
 }
@@ -266,7 +266,8 @@ impl Engine for Planted {
 /// The one case that a finding was reduced to.
 fn found(defect: Defect) -> (Case, String) {
     let drawn = find("fields").expect("there is one").draw(1, 11, 1);
-    assert!(drawn.points() > 8 && drawn.grid.levels().len() > 1, "a case to make smaller");
+    let points = &drawn.numbers;
+    assert!(points.points() > 8 && points.grid.levels().len() > 1, "a case to make smaller");
     let settings = [Setting { reduction: Reduction::Atomic, threshold: 0 }];
     let report = judge(&settings, "planted", Planted::boxed(defect), vec![drawn]);
     assert_eq!(report.verdict(), Verdict::Disagree, "it is wrong");
@@ -284,11 +285,11 @@ fn defects_are_found_in_their_stage_and_made_small() {
         (GRID_BACKWARD, "v_table"),
         (GRID_BACKWARD_INPUT, "v_positions"),
     ] {
-        let (case, key) = found(Defect::IgnoresScale(stage));
+        let (Case { numbers: case, .. }, key) = found(Defect::IgnoresScale(stage));
         assert!(key.contains(stage.name) && key.contains(output), "{key}");
         let size = (case.points(), case.grid.levels().len(), case.grid.features());
         assert_eq!(size, (1, 1, 1), "{stage}: one point on one level with one feature");
     }
-    let (case, _) = found(Defect::LosesLane(3));
+    let (Case { numbers: case, .. }, _) = found(Defect::LosesLane(3));
     assert_eq!((case.points(), case.grid.levels().len()), (4, 1), "the lost one is number 3");
 }

@@ -7,7 +7,6 @@ use splatcheck::report::verdicts;
 use splatcheck::verdict::Verdict;
 use splatcheck::workload::AnyCase;
 use splatcheck::workloads::scatter::case::Case;
-use splatcheck::workloads::scatter::case_file::read_case;
 use splatcheck::workloads::scatter::generators::{ALL, Row, find};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::scatter::SCATTER;
@@ -286,7 +285,7 @@ fn a_lost_lane_is_found_and_made_small() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(format!("{stem}.safetensors"));
     finding.case.write(&path, &BTreeMap::new()).expect("the folder is writable");
-    let read = read_case(&path).expect("it was just written").case;
+    let (read, _) = Case::read(&path).expect("it was just written");
     assert_eq!((&read.numbers, &read.name), (numbers, &case.name), "it is read back");
     let again = judge("planted", Planted::boxed(Defect::LosesLane(0)), vec![read.clone()]);
     assert_eq!(again.verdict(), Verdict::Disagree, "it fails again");

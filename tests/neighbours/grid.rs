@@ -5,16 +5,17 @@ use super::{
     assert_seen, main_job,
 };
 use splatcheck::workload::AnyCase;
+use splatcheck::workload::named::Named;
 use splatcheck::workloads::grid::Grids;
-use splatcheck::workloads::grid::case::{Case, LevelTable};
+use splatcheck::workloads::grid::case::{Case, LevelTable, Points};
 use splatcheck::workloads::grid::gate::Gate;
-use splatcheck::workloads::grid::growth::GrowthCase;
+use splatcheck::workloads::grid::growth::{GrowthCase, TableGrowth};
 use splatcheck_reference::grid::{DenseStride, Encoding, EntriesRule, Grid, Growth, ScaleRule};
 use std::sync::Arc;
 
 type Array = (
     &'static str,
-    fn(&mut Case) -> Option<(&mut [f32], usize)>,
+    fn(&mut Points) -> Option<(&mut [f32], usize)>,
     &'static [(&'static str, Reading)],
 );
 
@@ -107,17 +108,8 @@ static LEVELS: [Misread; 6] = [
 
 /// Every input that a kernel reads. A new one does not compile before it is listed.
 fn inputs(case: &Case) -> Vec<&'static str> {
-    let Case {
-        name: _,
-        id: _,
-        purpose: _,
-        hazards: _,
-        grid,
-        positions: _,
-        table: _,
-        v_features: _,
-        gate: _,
-    } = case;
+    let Named { name: _, id: _, purpose: _, hazards: _, numbers } = case;
+    let Points { grid, positions: _, table: _, v_features: _, gate: _ } = numbers;
     let LevelTable { scales: _, resolutions: _, offsets: _ } = LevelTable::of(grid);
     let Encoding {
         lattice: _,
@@ -147,7 +139,7 @@ fn all() -> Vec<Wrong<Case>> {
     let arrays = ARRAYS.iter().flat_map(|&(name, of, readings)| {
         readings.iter().map(move |&(by, reading)| {
             Wrong::new(name, by, move |case: &mut Case| {
-                if let Some((values, columns)) = of(case)
+                if let Some((values, columns)) = of(&mut case.numbers)
                     && !values.is_empty()
                 {
                     reading(values, Shape { cameras: 1, columns });
@@ -157,21 +149,23 @@ fn all() -> Vec<Wrong<Case>> {
     });
     let levels = LEVELS.iter().map(|&(name, by, change)| {
         Wrong::new(name, by, move |case: &mut Case| {
-            if let Some(grid) = with(&case.grid, *case.grid.encoding(), change) {
-                case.grid = grid;
+            let own = &mut case.numbers.grid;
+            if let Some(grid) = with(own, *own.encoding(), change) {
+                *own = grid;
             }
         })
     });
     let fields = FIELDS.iter().map(|&(name, change)| {
         Wrong::new(name, "tiny-cuda-nn's", move |case: &mut Case| {
-            let mut encoding = *case.grid.encoding();
+            let points = &mut case.numbers;
+            let mut encoding = *points.grid.encoding();
             change(&mut encoding, Encoding::default());
-            let Some(grid) = with(&case.grid, encoding, |_| ()) else { return };
-            if let Some(Gate { grid, .. }) = &mut case.gate {
+            let Some(grid) = with(&points.grid, encoding, |_| ()) else { return };
+            if let Some(Gate { grid, .. }) = &mut points.gate {
                 let Some(mask) = with(grid, encoding, |_| ()) else { return };
                 *grid = mask;
             }
-            case.grid = grid;
+            points.grid = grid;
         })
     });
     arrays.chain(levels).chain(fields).collect()
@@ -179,7 +173,9 @@ fn all() -> Vec<Wrong<Case>> {
 
 /// The numbers that a level table follows from. Of other numbers of levels there are other outputs.
 fn of_tables() -> Vec<Wrong<GrowthCase>> {
-    let of = |input, by, change: fn(&mut GrowthCase)| Wrong::new(input, by, change);
+    let of = |input, by, change: fn(&mut TableGrowth)| {
+        Wrong::new(input, by, move |case: &mut GrowthCase| change(&mut case.numbers))
+    };
     vec![
         of("coarsest", "1", |case| case.growth.coarsest = 1),
         of("coarsest", "its low 16 bits", |case| {
@@ -203,8 +199,7 @@ fn the_main_job_sees_every_number_of_a_level_table() {
     let drawn = main_job(&Grids, 25);
     let of = |case: &AnyCase| case.as_any().downcast_ref::<GrowthCase>().cloned();
     let cases: Vec<_> = drawn.iter().filter_map(of).collect();
-    let GrowthCase { name: _, id: _, purpose: _, hazards: _, sizes: _, dense_stride: _, growth } =
-        &cases[0];
+    let TableGrowth { sizes: _, dense_stride: _, growth } = &cases[0].numbers;
     let Growth {
         coarsest: _,
         ratio: _,
@@ -222,9 +217,10 @@ fn the_main_job_sees_every_number_of_a_level_table() {
 fn the_main_job_sees_every_input_of_a_grid() {
     let drawn = main_job(&Grids, 25);
     let of = |case: &AnyCase| case.as_any().downcast_ref::<Case>().cloned();
-    let mut cases: Vec<_> = drawn.iter().filter_map(of).filter(|case| case.points() > 0).collect();
+    let mut cases: Vec<_> =
+        drawn.iter().filter_map(of).filter(|case| case.numbers.points() > 0).collect();
     // The large ones only for what no other sees.
-    cases.sort_by_key(|case| case.table.len());
+    cases.sort_by_key(|case| case.numbers.table.len());
     let names = inputs(&cases[0]);
     assert_seen(&cases, &all(), (&names, &[]), |case| Arc::new(case.clone()));
 }

@@ -1,8 +1,8 @@
 //! Proofs that a changed kernel computes what the original does, for every launch that a few facts allow.
 //!
-//! The original is interpreted abstractly ([`flow`]: what every register can hold, by bounds and known
-//! bits), and backwards ([`demand`]: which bits anything depends on). A changed instruction is then
-//! compared with the one that stood there, as expressions of the registers in front of it ([`values`]): if
+//! The original is interpreted abstractly (`flow`: what every register can hold, by bounds and known
+//! bits), and backwards (`demand`: which bits anything depends on). A changed instruction is then
+//! compared with the one that stood there, as expressions of the registers in front of it (`values`): if
 //! they have the same effects and leave the same bits in everything that is still needed, the two kernels
 //! do the same. Where that cannot be shown nothing is said.
 //!

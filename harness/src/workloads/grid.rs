@@ -10,7 +10,6 @@ pub mod gate;
 mod gated;
 pub mod generators;
 pub mod growth;
-mod head;
 mod judged;
 pub mod locality;
 pub mod minimize;
@@ -18,7 +17,7 @@ pub mod points;
 pub mod result_file;
 mod space;
 mod steps;
-pub mod text;
+mod text;
 
 pub use drawing::Grids;
 

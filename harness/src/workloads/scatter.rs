@@ -2,7 +2,7 @@
 //! which row, and what a conforming kernel may return.
 
 pub mod case;
-pub mod case_file;
+mod case_file;
 mod drawing;
 pub mod generators;
 mod judged;
@@ -10,6 +10,6 @@ pub mod minimize;
 pub mod result_file;
 mod space;
 mod steps;
-pub mod text;
+mod text;
 
 pub use drawing::Scatter;

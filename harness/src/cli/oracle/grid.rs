@@ -8,7 +8,7 @@ use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::only_of_splats;
 use crate::io::InputError;
-use crate::workloads::grid::case::Case;
+use crate::workloads::grid::case::Points;
 use crate::workloads::grid::case_file::{AnyCaseFile, read_any};
 use crate::workloads::grid::growth::GrowthCase;
 use crate::workloads::grid::result_file::{Outputs, Radii, write_result};
@@ -22,7 +22,7 @@ pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, Cli
     only_of_splats(plan, "grid encodings")?;
     let cannot = |error: InputError| CliError::caused("cannot read the case", error);
     let case = match read_any(&plan.case).map_err(cannot)? {
-        AnyCaseFile::Points(file) => file.case,
+        AnyCaseFile::Points(case, _) => case.numbers,
         AnyCaseFile::Growth(case, _) => return level_table(plan, &case),
     };
     let report = match (plan.scalar, plan.bounds) {
@@ -63,7 +63,7 @@ fn written(result: Result<(), InputError>) -> Result<(), CliError> {
 }
 
 /// Computes and writes the result with its bounds, if there are any; answers with a report of them.
-fn in_f64(plan: &OraclePlan, case: &Case, model: Option<ModelName>) -> Result<String, CliError> {
+fn in_f64(plan: &OraclePlan, case: &Points, model: Option<ModelName>) -> Result<String, CliError> {
     let outputs = Outputs::<f64>::of(case);
     let radii = model.map(|model| match model {
         ModelName::Ieee => Radii::of::<Ieee>(case),
@@ -79,7 +79,7 @@ fn in_f64(plan: &OraclePlan, case: &Case, model: Option<ModelName>) -> Result<St
 }
 
 /// How sharp the bounds are, level by level: the fraction of a fine level has few bits.
-fn report(case: &Case, outputs: &Outputs<f64>, radii: &Radii) -> String {
+fn report(case: &Points, outputs: &Outputs<f64>, radii: &Radii) -> String {
     let (levels, width) = (case.grid.levels(), case.grid.features());
     let mut rows = Vec::new();
     for (l, level) in levels.iter().enumerate() {

@@ -7,7 +7,7 @@ use super::super::command::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::only_of_splats;
-use crate::workloads::scatter::case_file::read_case;
+use crate::workloads::scatter::case::Case;
 use crate::workloads::scatter::result_file::{in_f32, in_f64, radii, write_result};
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
 
@@ -17,9 +17,8 @@ use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Model, Wgsl, WgslEx
 /// See [`CliError`].
 pub(super) fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     only_of_splats(plan, "sums by key")?;
-    let case = read_case(&plan.case)
-        .map_err(|error| CliError::caused("cannot read the case", error))?
-        .case;
+    let (case, _) =
+        Case::read(&plan.case).map_err(|error| CliError::caused("cannot read the case", error))?;
     let numbers = &case.numbers;
     let mut report = String::new();
     let written = match (plan.scalar, plan.bounds) {

@@ -1,9 +1,7 @@
-//! A case: points in a grid encoding, and why the case exists.
+//! A case: points in a grid encoding.
 
 use super::gate::Gate;
-use crate::io::error::Problem;
-use crate::workload::CaseId;
-use splatcheck_gpu::hazard::Hazard;
+use crate::workload::named::Named;
 use splatcheck_gpu::stage::Role;
 use splatcheck_gpu::stages::grid::FIELDS;
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
@@ -12,17 +10,12 @@ use splatcheck_reference::grid::{
     PositionOffset, RightCorner, Skew,
 };
 
-/// Points in a grid encoding. All numbers are f32, exactly those in the file.
+/// Points to judge kernels on. All numbers are f32.
+pub type Case = Named<Points>;
+
+/// Points in a grid encoding.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
-    /// Short name, unique in its campaign.
-    pub name: String,
-    /// Where it was drawn; `None` for a case that was read.
-    pub id: Option<CaseId>,
-    /// One line: what the case is there to catch.
-    pub purpose: String,
-    /// The hazards that it aims at.
-    pub hazards: Vec<Hazard>,
+pub struct Points {
     /// The fields and the level table.
     pub grid: Grid,
     /// `[N,d]`.
@@ -78,32 +71,11 @@ impl LevelTable {
     }
 }
 
-impl Case {
+impl Points {
     /// N.
     #[must_use]
     pub fn points(&self) -> usize {
         self.positions.len() / self.grid.dimensions()
-    }
-
-    /// That the numbers fit the grid, as arrays may not.
-    ///
-    /// # Errors
-    /// Names the array, and what it must be.
-    pub fn validate(&self) -> Result<(), Problem> {
-        let (d, features, points) = (self.grid.dimensions(), self.grid.features(), self.points());
-        let table = self.grid.entries() * features;
-        let gradients = points * self.grid.levels().len() * features;
-        for (name, found, expected) in [
-            ("positions", self.positions.len(), points * d),
-            ("table", self.table.len(), table),
-            ("v_features", self.v_features.len(), gradients),
-        ] {
-            if found != expected {
-                let what = format!("the number of values of {name}");
-                return Err(Problem::new(what, found, format!("expected {expected}")));
-            }
-        }
-        self.gate.as_ref().map_or(Ok(()), Gate::validate)
     }
 
     /// What a device gets for a stage of grids, without the gate.

@@ -1,12 +1,13 @@
 //! Grid encodings as a workload: how their cases are drawn and read.
 
 use super::NAME;
-use super::case_file::{AnyCaseFile, EXTENSIONS, read_any};
+use super::case_file::{AnyCaseFile, read_any};
 use super::generators::{ALL, find};
 use super::growth::generator::LEVEL_TABLES;
 use super::{growth, space};
 use crate::case_space::Axis;
 use crate::io::InputError;
+use crate::workload::named::EXTENSIONS;
 use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, SOME_TURNS, Workload};
 use proptest::strategy::Just;
 use std::path::Path;
@@ -75,10 +76,8 @@ impl Workload for Grids {
 
     fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
         Ok(match read_any(file)? {
-            AnyCaseFile::Points(points) => {
-                CaseFile { case: Arc::new(points.case), notes: points.notes }
-            }
-            AnyCaseFile::Growth(case, notes) => CaseFile { case: Arc::new(case), notes },
+            AnyCaseFile::Points(case, notes) => (*case, notes).into(),
+            AnyCaseFile::Growth(case, notes) => (case, notes).into(),
         })
     }
 }

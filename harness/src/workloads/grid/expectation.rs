@@ -1,6 +1,6 @@
 //! What a conforming kernel may return for each stage.
 
-use super::case::Case;
+use super::case::Points;
 use super::steps::Places;
 use crate::judge::{ByLane, Expectation, Output, OutputBound, Rows, Terms};
 use splatcheck_reference::arithmetic::{Bounded, Model, Scalar};
@@ -18,8 +18,8 @@ fn intervals<M: Model>(name: &'static str, shape: Vec<usize>, all: &[Bounded<M>]
 }
 
 /// The features of all points.
-pub(super) fn forward<M: Model>(case: &Case) -> Expectation {
-    let Case { grid, positions, table, .. } = case;
+pub(super) fn forward<M: Model>(case: &Points) -> Expectation {
+    let Points { grid, positions, table, .. } = case;
     let bounds = bounds::forward::<M>(grid, positions, table);
     let shape = vec![case.points(), grid.levels().len(), grid.features()];
     let rows = vec![intervals("features", shape, &bounds.elements)];
@@ -27,8 +27,8 @@ pub(super) fn forward<M: Model>(case: &Case) -> Expectation {
 }
 
 /// The gradients of the points.
-pub(super) fn backward_input<M: Model>(case: &Case) -> Expectation {
-    let Case { grid, positions, table, v_features, .. } = case;
+pub(super) fn backward_input<M: Model>(case: &Points) -> Expectation {
+    let Points { grid, positions, table, v_features, .. } = case;
     let bounds = bounds::backward_input::<M>(grid, positions, table, v_features);
     let shape = vec![case.points(), grid.dimensions()];
     let rows = vec![intervals("v_positions", shape, &bounds.elements)];
@@ -36,8 +36,8 @@ pub(super) fn backward_input<M: Model>(case: &Case) -> Expectation {
 }
 
 /// The gradients of the table: sums of one term for each corner of each point.
-pub(super) fn backward<M: Model>(case: &Case) -> Expectation {
-    let Case { grid, positions, v_features, .. } = case;
+pub(super) fn backward<M: Model>(case: &Points) -> Expectation {
+    let Points { grid, positions, v_features, .. } = case;
     let bounds = bounds::backward::<M>(grid, positions, v_features);
     let count = grid.entries();
     let output = Output {
@@ -56,7 +56,7 @@ pub(super) fn backward<M: Model>(case: &Case) -> Expectation {
 }
 
 /// The features behind the gate.
-pub(super) fn gate<M: Model>(case: &Case) -> Expectation {
+pub(super) fn gate<M: Model>(case: &Points) -> Expectation {
     let at = case.at_gate().unwrap_or_default();
     let shape = vec![case.points(), case.grid.levels().len(), case.grid.features()];
     let products = gated::<Bounded<M>, f32>(&at.gates, &at.features);
@@ -65,7 +65,7 @@ pub(super) fn gate<M: Model>(case: &Case) -> Expectation {
 }
 
 /// The gradients of the features and of the gates.
-pub(super) fn gate_backward<M: Model>(case: &Case) -> Expectation {
+pub(super) fn gate_backward<M: Model>(case: &Points) -> Expectation {
     let at = case.at_gate().unwrap_or_default();
     let shape = vec![case.points(), case.grid.levels().len(), case.grid.features()];
     let AtGates { v_features, v_gates } =
@@ -79,7 +79,7 @@ pub(super) fn gate_backward<M: Model>(case: &Case) -> Expectation {
 
 /// Which lane has which entry at which step. A workgroup that is at a corner is taken for one by itself: it
 /// adds up and sends what it has there before it goes on.
-fn lanes<M: Model>(case: &Case) -> ByLane {
+fn lanes<M: Model>(case: &Points) -> ByLane {
     let keys = bounds::keys::<M>(&case.grid, &case.positions);
     let places = Places::of(case);
     let mut rows = vec![bounds::Keys::NONE; places.lanes()];

@@ -10,8 +10,9 @@ use splatcheck_reference::grid::{
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// The names of all fields.
-pub(super) const ALL: [&str; 9] = [
+/// The names of all fields, and of the program whose values hold for those that are absent.
+pub(super) const WITH_PROFILE: [&str; 10] = [
+    Profile::FIELD,
     Lattice::FIELD,
     Hash::FIELD,
     Interpolation::FIELD,

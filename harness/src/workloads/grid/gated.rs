@@ -1,6 +1,6 @@
 //! A case behind its gate: what meets there, and the case as the stages of any grid see it.
 
-use super::case::Case;
+use super::case::Points;
 use splatcheck_gpu::stages::grid::{GRID_GATE, GRID_GATE_BACKWARD};
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
 use splatcheck_reference::grid::forward;
@@ -11,7 +11,7 @@ pub(super) fn is_of_gate(stage: Stage) -> bool {
     stage == GRID_GATE || stage == GRID_GATE_BACKWARD
 }
 
-impl Case {
+impl Points {
     /// The case with its gate as the oracle takes it; `None` where it has none.
     #[must_use]
     pub fn gated(&self) -> Option<Gated<'_, f32>> {
@@ -38,10 +38,6 @@ impl Case {
             return Self { v_features, gate: None, ..self.clone() };
         }
         Self {
-            name: self.name.clone(),
-            id: self.id.clone(),
-            purpose: self.purpose.clone(),
-            hazards: self.hazards.clone(),
             grid: gate.grid.clone(),
             positions: self.positions.clone(),
             table: gate.mask.clone(),

@@ -21,7 +21,7 @@ mod tests;
 mod wide;
 
 use super::NAME;
-use super::case::{Case, LevelTable};
+use super::case::{Case, LevelTable, Points};
 use super::gate::Gate;
 use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
@@ -268,8 +268,7 @@ impl Row {
     /// For a plan whose fields contradict each other: a test draws every kind.
     #[must_use]
     pub fn draw_for(&self, lane_width: u32, turn: u64, seed: u64, index: u64) -> Case {
-        let Generator { name, purpose, hazards, .. } = self.generator;
-        let id = CaseId { workload: NAME, generator: name, seed, index };
+        let id = CaseId { workload: NAME, generator: self.generator.name, seed, index };
         let dice = &mut Dice::new(seed, index);
         let plan = (self.plan)(turn, lane_width, dice);
         let Plan { dimensions, features, positions, entry, gradient, .. } = plan;
@@ -282,16 +281,13 @@ impl Row {
         });
         let row = grid.levels().len() * features;
         let gradients = positions.len() / dimensions * row;
-        Case {
-            name: id.to_string(),
-            id: Some(id),
-            purpose: purpose.to_owned(),
-            hazards: hazards.to_vec(),
+        let points = Points {
             table: (0..grid.entries() * features).map(|at| entry(at / features, dice)).collect(),
             v_features: (0..gradients).map(|at| gradient(at / row, dice)).collect(),
             grid,
             positions,
             gate,
-        }
+        };
+        Case::drawn(&self.generator, id, points)
     }
 }

@@ -7,36 +7,26 @@ pub mod file;
 pub mod generator;
 #[cfg(test)]
 mod tests;
-pub mod text;
 pub(super) mod traits;
 
 use super::case::place;
 use crate::case_space::Traits;
-use crate::io::InputError;
 use crate::io::error::{Problem, quoted};
 use crate::judge::{Arithmetic, Expectation, under};
-use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
+use crate::workload::named::{self, Named};
+use crate::workload::{Job, Oracle};
 use expectation::expect;
-use splatcheck_gpu::hazard::Hazard;
 use splatcheck_gpu::stages::grid::LEVELS;
 use splatcheck_gpu::{Data, Stage, TensorError, Tensors};
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
-use std::any::Any;
 use std::fmt::Display;
-use std::path::Path;
-use std::sync::Arc;
+
+/// A case of the stage.
+pub type GrowthCase = Named<TableGrowth>;
 
 /// The numbers that a level table follows from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GrowthCase {
-    /// Short name, unique in its campaign.
-    pub name: String,
-    /// Where it was drawn; `None` for a case that was read.
-    pub id: Option<CaseId>,
-    /// One line: what the case is there to catch.
-    pub purpose: String,
-    /// The hazards that it aims at.
-    pub hazards: Vec<Hazard>,
+pub struct TableGrowth {
     /// d and F.
     pub sizes: [u32; 2],
     /// The vertices of an axis for which entries are counted.
@@ -45,7 +35,7 @@ pub struct GrowthCase {
     pub growth: Growth,
 }
 
-impl GrowthCase {
+impl TableGrowth {
     /// Entries of a level with so many vertices on an axis.
     fn entries(&self, vertices: u32) -> i64 {
         let sizes = self.sizes.map(|size| size as usize);
@@ -76,66 +66,33 @@ impl GrowthCase {
         Ok(all)
     }
 
-    /// That a table of 32-bit integers follows from the numbers.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn validate(&self) -> Result<(), Problem> {
-        let refused = |error: &dyn Display| {
-            let advice = "give numbers of which a level table follows";
-            Problem::new("the growth", quoted(&error.to_string()), advice)
-        };
-        let inputs = self.tensors().map_err(|error| refused(&error))?;
-        LEVELS.check_inputs(&inputs).map(drop).map_err(|error| refused(&error))
-    }
-
     /// The same with other numbers.
     fn with(&self, growth: Growth, dimensions: u32) -> Self {
         Self { growth, sizes: [dimensions, self.sizes[1]], ..self.clone() }
     }
 }
 
-/// Shrinks a case for as long as it `fails`: fewer levels, fewer dimensions.
-fn smaller(case: &GrowthCase, fails: &mut dyn FnMut(&GrowthCase) -> bool) -> GrowthCase {
-    let mut best = case.clone();
-    let fewer = |levels| case.with(Growth { levels, ..case.growth }, case.sizes[0]);
-    if let Some(found) = (1..case.growth.levels).map(fewer).find(|case| fails(case)) {
-        best = found;
-    }
-    let lower = (1..case.sizes[0]).map(|d| best.with(best.growth, d)).find(|case| fails(case));
-    lower.unwrap_or(best)
-}
-
-impl crate::workload::Case for GrowthCase {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn id(&self) -> Option<&CaseId> {
-        self.id.as_ref()
-    }
-
-    fn hazards(&self) -> &[Hazard] {
-        &self.hazards
-    }
-
-    fn views(&self) -> usize {
-        1
-    }
-
-    fn jobs_of(&self, _view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        if wanted(LEVELS) { Ok(vec![job(self)?]) } else { Ok(Vec::new()) }
-    }
-
-    fn traits(&self, _view: usize) -> Result<Traits, CaseError> {
-        Ok(traits::traits(self))
-    }
-
+impl named::Numbers for TableGrowth {
     fn views_of(&self, stage: Stage) -> usize {
         usize::from(stage == LEVELS)
     }
 
-    fn describe(&self, _stage: Stage, _view: usize) -> String {
+    fn jobs_of(&self, _view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, String> {
+        if !wanted(LEVELS) {
+            return Ok(Vec::new());
+        }
+        let inputs = self.tensors().map_err(|error| error.to_string())?;
+        // The oracle takes numbers as they are, which no engine has looked at yet.
+        LEVELS.check_inputs(&inputs).map_err(|error| error.to_string())?;
+        let job = Job::new(LEVELS, inputs, 1, Box::new(OfCase { case: self.clone() }));
+        Ok(vec![job.map_err(|error| error.to_string())?])
+    }
+
+    fn traits(&self, _view: usize) -> Traits {
+        traits::traits(self)
+    }
+
+    fn describe(&self, _view: usize) -> String {
         let Growth { coarsest, ratio, levels, most_entries, .. } = self.growth;
         let [d, features] = self.sizes;
         format!(
@@ -144,37 +101,32 @@ impl crate::workload::Case for GrowthCase {
         )
     }
 
-    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
-        Arc::new(Self { name, id, ..self.clone() })
+    /// Fewer levels, fewer dimensions.
+    fn smaller(&self, fails: &mut dyn FnMut(&Self) -> bool) -> Self {
+        let mut best = self.clone();
+        let fewer = |levels| self.with(Growth { levels, ..self.growth }, self.sizes[0]);
+        if let Some(found) = (1..self.growth.levels).map(fewer).find(|numbers| fails(numbers)) {
+            best = found;
+        }
+        let lower = (1..self.sizes[0]).map(|d| best.with(best.growth, d));
+        lower.into_iter().find(|numbers| fails(numbers)).unwrap_or(best)
     }
 
-    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        Arc::new(smaller(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
+    /// That a table of 32-bit integers follows from the numbers.
+    fn validate(&self) -> Result<(), Problem> {
+        let refused = |error: &dyn Display| {
+            let advice = "give numbers of which a level table follows";
+            Problem::new("the growth", quoted(&error.to_string()), advice)
+        };
+        let inputs = self.tensors().map_err(|error| refused(&error))?;
+        LEVELS.check_inputs(&inputs).map(drop).map_err(|error| refused(&error))
     }
-
-    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
-        file::write_case(path, self, notes)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-fn job(case: &GrowthCase) -> Result<Job, CaseError> {
-    let failed =
-        |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
-    let inputs = case.tensors().map_err(|error| failed(&error))?;
-    // The oracle takes numbers as they are, which no engine has looked at yet.
-    LEVELS.check_inputs(&inputs).map_err(|error| failed(&error))?;
-    let oracle = Box::new(OfCase { case: case.clone() });
-    Job::new(LEVELS, inputs, 1, oracle).map_err(|error| failed(&error))
 }
 
 /// The oracle of the stage.
 #[derive(Debug)]
 struct OfCase {
-    case: GrowthCase,
+    case: TableGrowth,
 }
 
 impl Oracle for OfCase {

@@ -1,60 +1,28 @@
-//! A case as the harness judges it: a job of each stage, its size in words, how it is made smaller and
-//! written.
+//! A case as the harness judges it: a job of each stage, its size in words, and how it is made smaller.
 
-use super::case::Case;
-use super::case_file;
+use super::case::Points;
 use super::expectation::{backward, backward_input, forward, gate, gate_backward};
+use super::gate::Gate;
 use super::gated::is_of_gate;
 use super::minimize::smaller;
 use super::space;
 use super::steps::Steps;
 use crate::case_space::Traits;
-use crate::io::InputError;
+use crate::io::Problem;
 use crate::judge::{Arithmetic, Expectation, under};
 use crate::scatter_step::Scatter;
 use crate::words::{count, count_of};
-use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
-use splatcheck_gpu::hazard::Hazard;
+use crate::workload::{Job, Oracle, named};
 use splatcheck_gpu::stages::grid::{
     GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD, GRID_GATE, GRID_GATE_BACKWARD,
 };
 use splatcheck_gpu::{EngineError, Stage};
-use std::any::Any;
-use std::fmt::Display;
-use std::path::Path;
 use std::sync::Arc;
 
-impl crate::workload::Case for Case {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn id(&self) -> Option<&CaseId> {
-        self.id.as_ref()
-    }
-
-    fn hazards(&self) -> &[Hazard] {
-        &self.hazards
-    }
-
+impl named::Numbers for Points {
     /// The encoding, and the mask of its gate.
     fn views(&self) -> usize {
         1 + usize::from(self.gate.is_some())
-    }
-
-    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        if view >= self.views() {
-            return Ok(Vec::new());
-        }
-        let (whole, seen) = (Arc::new(self.clone()), Arc::new(self.seen(view)));
-        let here = |pass: &Pass| wanted(pass.stage()) && view < self.views_of(pass.stage());
-        let case = |pass: Pass| if is_of_gate(pass.stage()) { &whole } else { &seen };
-        Pass::ALL.into_iter().filter(here).map(|pass| job(case(pass), pass)).collect()
-    }
-
-    fn traits(&self, view: usize) -> Result<Traits, CaseError> {
-        let seen = self.seen(view);
-        Ok(space::traits(&Self { gate: self.gate.clone(), ..seen }))
     }
 
     /// The stages of gates have the encoding's view alone.
@@ -66,35 +34,52 @@ impl crate::workload::Case for Case {
         }
     }
 
-    fn describe(&self, _stage: Stage, view: usize) -> String {
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, String> {
+        if view >= self.views() {
+            return Ok(Vec::new());
+        }
+        let (whole, seen) = (Arc::new(self.clone()), Arc::new(self.seen(view)));
+        let here = |pass: &Pass| wanted(pass.stage()) && view < self.views_of(pass.stage());
+        let points = |pass: Pass| if is_of_gate(pass.stage()) { &whole } else { &seen };
+        Pass::ALL.into_iter().filter(here).map(|pass| job(points(pass), pass)).collect()
+    }
+
+    fn traits(&self, view: usize) -> Traits {
+        space::traits(&Self { gate: self.gate.clone(), ..self.seen(view) })
+    }
+
+    fn describe(&self, view: usize) -> String {
         let grid = self.gate.as_ref().filter(|_| view > 0).map_or(&self.grid, |gate| &gate.grid);
-        let points = self.points();
         let [d, levels] = [grid.dimensions(), grid.levels().len()];
-        let [entries, features] = [grid.entries(), grid.features()];
         format!(
             "{} of {}, {}, {} of {}",
-            count(points, "point"),
+            count(self.points(), "point"),
             count(d, "dimension"),
             count(levels, "level"),
-            count_of(entries, "entry", "entries"),
-            count(features, "feature")
+            count_of(grid.entries(), "entry", "entries"),
+            count(grid.features(), "feature")
         )
     }
 
-    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
-        Arc::new(Self { name, id, ..self.clone() })
+    fn smaller(&self, fails: &mut dyn FnMut(&Self) -> bool) -> Self {
+        smaller(self, fails)
     }
 
-    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        Arc::new(smaller(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
-    }
-
-    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
-        case_file::write_case(path, self, notes)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn validate(&self) -> Result<(), Problem> {
+        let (d, features, points) = (self.grid.dimensions(), self.grid.features(), self.points());
+        let table = self.grid.entries() * features;
+        let gradients = points * self.grid.levels().len() * features;
+        for (name, found, expected) in [
+            ("positions", self.positions.len(), points * d),
+            ("table", self.table.len(), table),
+            ("v_features", self.v_features.len(), gradients),
+        ] {
+            if found != expected {
+                let what = format!("the number of values of {name}");
+                return Err(Problem::new(what, found, format!("expected {expected}")));
+            }
+        }
+        self.gate.as_ref().map_or(Ok(()), Gate::validate)
     }
 }
 
@@ -123,26 +108,24 @@ impl Pass {
     }
 }
 
-fn job(case: &Arc<Case>, pass: Pass) -> Result<Job, CaseError> {
-    let failed =
-        |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
+fn job(points: &Arc<Points>, pass: Pass) -> Result<Job, String> {
     let stage = pass.stage();
-    let inputs = match case.at_gate().filter(|_| is_of_gate(stage)) {
-        Some(at) => case.gate_tensors(stage, &at),
-        None => case.tensors(stage),
+    let inputs = match points.at_gate().filter(|_| is_of_gate(stage)) {
+        Some(at) => points.gate_tensors(stage, &at),
+        None => points.tensors(stage),
     };
-    let inputs = inputs.map_err(|error| failed(&error))?;
+    let inputs = inputs.map_err(|error| error.to_string())?;
     // The oracle takes arrays as they are, which no engine has looked at yet.
-    stage.check_inputs(&inputs).map_err(|error| failed(&error))?;
-    let lanes = case.points() * case.grid.levels().len();
-    let oracle = Box::new(OfCase { case: Arc::clone(case), pass });
-    Job::new(stage, inputs, lanes, oracle).map_err(|error| failed(&error))
+    stage.check_inputs(&inputs).map_err(|error| error.to_string())?;
+    let lanes = points.points() * points.grid.levels().len();
+    let oracle = Box::new(OfCase { case: Arc::clone(points), pass });
+    Job::new(stage, inputs, lanes, oracle).map_err(|error| error.to_string())
 }
 
 /// The oracle of a stage.
 #[derive(Debug)]
 struct OfCase {
-    case: Arc<Case>,
+    case: Arc<Points>,
     pass: Pass,
 }
 

@@ -1,15 +1,15 @@
 //! Making a failing case small enough to read.
 
-use super::case::{Case, LevelTable};
+use super::case::{LevelTable, Points};
 use crate::minimize::leave_out;
 use std::ops::Range;
 
 /// Shrinks a case for as long as it `fails`: no gate, fewer points, fewer levels, one feature.
-pub fn smaller(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
-    let ungated = Some(Case { gate: None, ..case.clone() }).filter(|_| case.gate.is_some());
+pub fn smaller(case: &Points, fails: &mut dyn FnMut(&Points) -> bool) -> Points {
+    let ungated = Some(Points { gate: None, ..case.clone() }).filter(|_| case.gate.is_some());
     let open = ungated.filter(|case| fails(case));
     let best = open.as_ref().unwrap_or(case);
-    let best = leave_out(best, Case::points, without_points, fails);
+    let best = leave_out(best, Points::points, without_points, fails);
     let best = leave_out(&best, |case| case.grid.levels().len(), without_levels, fails);
     let mut features = (0..best.grid.features()).filter(|_| best.grid.features() > 1);
     let found = features.find_map(|f| Some(only_feature(&best, f)).filter(|case| fails(case)));
@@ -17,7 +17,7 @@ pub fn smaller(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
 }
 
 /// The case without some of its points.
-fn without_points(case: &Case, cut: Range<usize>) -> Case {
+fn without_points(case: &Points, cut: Range<usize>) -> Points {
     let mut fewer = case.clone();
     let row = case.grid.levels().len() * case.grid.features();
     let d = case.grid.dimensions();
@@ -27,7 +27,7 @@ fn without_points(case: &Case, cut: Range<usize>) -> Case {
 }
 
 /// The case without some of its levels; the case itself where none would be left.
-fn without_levels(case: &Case, cut: Range<usize>) -> Case {
+fn without_levels(case: &Points, cut: Range<usize>) -> Points {
     let (levels, features) = (case.grid.levels(), case.grid.features());
     let mut kept = LevelTable::default();
     let mut table = Vec::new();
@@ -41,34 +41,34 @@ fn without_levels(case: &Case, cut: Range<usize>) -> Case {
     let of_levels = case.v_features.chunks_exact(features).enumerate();
     let kept = of_levels.filter(|(place, _)| !cut.contains(&(place % levels.len())));
     let v_features = kept.flat_map(|(_, features)| features).copied().collect();
-    Case { grid, table, v_features, ..case.clone() }
+    Points { grid, table, v_features, ..case.clone() }
 }
 
 /// One of several features.
-fn only_feature(case: &Case, f: usize) -> Case {
+fn only_feature(case: &Points, f: usize) -> Points {
     let features = case.grid.features();
     let cut = |all: &[f32]| all.iter().skip(f).step_by(features).copied().collect();
     let levels = LevelTable::of(&case.grid);
     let Ok(grid) = levels.grid(*case.grid.encoding(), [case.grid.dimensions(), 1]) else {
         return case.clone();
     };
-    Case { grid, table: cut(&case.table), v_features: cut(&case.v_features), ..case.clone() }
+    Points { grid, table: cut(&case.table), v_features: cut(&case.v_features), ..case.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::named::Numbers as _;
     use crate::workloads::grid::generators::find;
 
     #[test]
     fn only_what_matters_is_left() {
-        let case = find("fields").expect("there is one").draw(1, 3, 44);
+        let case = find("fields").expect("there is one").draw(1, 3, 44).numbers;
         assert!(case.points() > 2 && case.grid.levels().len() > 1 && case.grid.features() > 1);
         let wanted = case.v_features[case.grid.features() - 1];
         let small = smaller(&case, &mut |case| case.v_features.contains(&wanted));
         assert_eq!(small.v_features, [wanted], "one point, one level, one feature");
         assert_eq!(small.validate(), Ok(()), "it is a case");
-        assert_eq!(small.name, case.name, "the same");
         let level = &case.grid.levels()[0];
         assert_eq!(small.grid.levels(), &[*level], "the first level");
         let column = case.table[..level.entries as usize * case.grid.features()].iter();
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_case_that_cannot_be_smaller_stays() {
-        let case = find("fields").expect("there is one").draw(2, 3, 5);
+        let case = find("fields").expect("there is one").draw(2, 3, 5).numbers;
         assert_eq!(smaller(&case, &mut |_| false), case, "as it was");
     }
 }

@@ -20,7 +20,7 @@ use splatcheck_reference::grid::bounds::{self, Undecided};
 use splatcheck_reference::grid::gate::Gradients;
 use splatcheck_reference::grid::{self, Input};
 
-use super::case::Case;
+use super::case::Points;
 use super::fields::fields;
 use super::gate::Gate;
 use crate::io::container::{self, Entry, Number};
@@ -46,8 +46,8 @@ where
 {
     /// What the stages make of a case.
     #[must_use]
-    pub fn of(case: &Case) -> Self {
-        let Case { grid, positions, table, v_features, .. } = case;
+    pub fn of(case: &Points) -> Self {
+        let Points { grid, positions, table, v_features, .. } = case;
         if let Some(gated) = case.gated() {
             let Gradients { v_table, v_mask, v_positions } = gated.gradients(v_features);
             let features = gated.features();
@@ -76,8 +76,8 @@ pub struct Radii {
 impl Radii {
     /// The radii about what the stages make of a case in f64, under the model `M`.
     #[must_use]
-    pub fn of<M: Model>(case: &Case) -> Self {
-        let Case { grid, positions, table, v_features, .. } = case;
+    pub fn of<M: Model>(case: &Points) -> Self {
+        let Points { grid, positions, table, v_features, .. } = case;
         let radii = |bounds: bounds::Bounds<M>| -> Vec<f64> {
             bounds.elements.iter().map(|number| number.radius()).collect()
         };
@@ -111,7 +111,7 @@ impl Radii {
 /// Where an array's size is not the grid's, or the file cannot be written.
 pub fn write_result<S: Number>(
     file: &Path,
-    case: &Case,
+    case: &Points,
     outputs: Outputs<S>,
     radii: Option<(&'static str, Outputs<S>)>,
 ) -> Result<(), InputError> {
@@ -124,7 +124,7 @@ pub fn write_result<S: Number>(
 /// # Errors
 /// As [`write_result`], without the file's name.
 pub fn encode<S: Number>(
-    case: &Case,
+    case: &Points,
     outputs: Outputs<S>,
     radii: Option<(&'static str, Outputs<S>)>,
 ) -> Result<Vec<u8>, Problem> {
@@ -142,7 +142,7 @@ pub fn encode<S: Number>(
     container::encode(&metadata, &tensors)
 }
 
-fn tensors<S>(case: &Case, outputs: Outputs<S>) -> Vec<Entry<S>> {
+fn tensors<S>(case: &Points, outputs: Outputs<S>) -> Vec<Entry<S>> {
     let (grid, points) = (&case.grid, case.points());
     let (d, width) = (grid.dimensions(), grid.features());
     let mut all = vec![

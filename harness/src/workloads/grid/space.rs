@@ -1,6 +1,6 @@
 //! The ways in which cases of grid encodings differ.
 
-use super::case::Case;
+use super::case::Points;
 use super::growth::traits::{CEIL, DECIDED, OPEN};
 use crate::case_space::{Axis, Side, Traits, Value, Wanted, near_powers};
 use splatcheck_reference::grid::{
@@ -39,7 +39,7 @@ macro_rules! fields {
             vec![$(Axis::new($field::FIELD, $field::ALL)),+]
         }
 
-        fn field_traits(case: &Case) -> Traits {
+        fn field_traits(case: &Points) -> Traits {
             let encoding = case.grid.encoding();
             Traits::from([$(($field::FIELD.to_owned(), encoding.$member.to_string())),+])
         }
@@ -111,7 +111,7 @@ pub(super) fn axes() -> Vec<Axis> {
 }
 
 /// What a case has.
-pub(super) fn traits(case: &Case) -> Traits {
+pub(super) fn traits(case: &Points) -> Traits {
     let value = |axis: &str, value: String| (axis.to_owned(), value);
     let mut traits = field_traits(case);
     traits.extend(near_powers(case.points(), &POWERS).map(|side| value(POINTS, side)));

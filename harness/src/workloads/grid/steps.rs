@@ -1,7 +1,7 @@
 //! Which lanes add to which entry: a lane has a point on a level, and at each step its warp is at one corner
 //! of its points' cells.
 
-use super::case::Case;
+use super::case::Points;
 use crate::scatter_step::{Scatter, ScatterStep, check_lane_width, keyed_steps};
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::stages::grid::GRID_BACKWARD;
@@ -21,7 +21,7 @@ pub(super) struct Places {
 
 impl Places {
     /// Those of a case's points.
-    pub(super) fn of(case: &Case) -> Self {
+    pub(super) fn of(case: &Points) -> Self {
         Self::new(&case.grid, case.points())
     }
 

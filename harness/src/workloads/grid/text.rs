@@ -31,28 +31,22 @@
 //!
 //! Every number is an f32, rounded once from its decimal text. The case's name is the file's.
 
-use super::case::{Case, LevelTable};
-use super::fields::{self, encoding_of, refused};
+use super::case::{LevelTable, Points};
+use super::fields::{encoding_of, refused};
 use super::gate::Gate;
-use super::growth::text::GROWTH;
-use super::growth::{self, GrowthCase};
-use super::head::head;
 use crate::io::error::Problem;
-use crate::io::toml_node::{self, Node, Table};
-use crate::workload::WORKLOAD_KEY;
-use splatcheck_reference::grid::{Grid, Profile};
-
-/// Extension of the files.
-pub const EXTENSION: &str = "toml";
+use crate::io::toml_node::{Node, Table};
+use splatcheck_reference::grid::{
+    Crowded, DenseStride, Grid, Hash, Interpolation, Lattice, Outside, PositionOffset, Profile,
+    RightCorner, Skew,
+};
 
 /// Largest number of numbers of an array.
 const MAX_VALUES: usize = 1 << 24;
 const TOO_LARGE: &str = "a text case is small: make it smaller or a .safetensors";
 
-const KEYS: [&str; 10] = [
-    WORKLOAD_KEY,
-    "purpose",
-    "hazards",
+/// Keys beside those of every case.
+pub(super) const KEYS: [&str; 16] = [
     Profile::FIELD,
     "dimensions",
     "features",
@@ -60,6 +54,15 @@ const KEYS: [&str; 10] = [
     "level",
     MASK,
     "point",
+    Lattice::FIELD,
+    Hash::FIELD,
+    Interpolation::FIELD,
+    PositionOffset::FIELD,
+    RightCorner::FIELD,
+    DenseStride::FIELD,
+    Crowded::FIELD,
+    Outside::FIELD,
+    Skew::FIELD,
 ];
 /// The table that only a gated case has.
 const MASK: &str = "mask";
@@ -67,53 +70,21 @@ const MASK_KEYS: [&str; 4] = ["scale", "resolution", "entries", "values"];
 const LEVEL_KEYS: [&str; 3] = ["scale", "resolution", "entries"];
 const POINT_KEYS: [&str; 4] = ["position", "v_features", "repeat", "step"];
 
-/// Reads a case from its text; `name` becomes the case's.
-///
-/// # Errors
-/// Names the line and the field, its value and the rule it breaks.
-pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
-    let document = toml_node::parse(text)?;
-    points(&Table::root(text, &document), name)
-}
-
-/// A case of either kind.
-pub(super) enum AnyText {
-    Points(Box<Case>),
-    Growth(GrowthCase),
-}
-
-/// As [`parse`]; a case that has the table [`GROWTH`] is one of the stage `levels`.
-pub(super) fn parse_any(text: &str, name: &str) -> Result<AnyText, Problem> {
-    let document = toml_node::parse(text)?;
-    let top = Table::root(text, &document);
-    match top.get(GROWTH) {
-        Some(_) => growth::text::parse(&top, name).map(AnyText::Growth),
-        None => points(&top, name).map(|case| AnyText::Points(Box::new(case))),
-    }
-}
-
-/// A case of points.
-fn points(top: &Table<'_>, name: &str) -> Result<Case, Problem> {
-    top.allow(&[&KEYS, &fields::ALL])?;
-    let (purpose, hazards) = head(top)?;
-    let points = items(top, "point")?;
-    let grid = grid(top, points.first())?;
-    let mut case = Case {
-        name: name.to_owned(),
-        id: None,
-        purpose,
-        hazards,
+/// The points.
+pub(super) fn points(top: &Table<'_>) -> Result<Points, Problem> {
+    let items = items(top, "point")?;
+    let grid = grid(top, items.first())?;
+    let mut points = Points {
         table: table(top, &grid)?,
         positions: Vec::new(),
         v_features: Vec::new(),
         gate: gate(top, &grid)?,
         grid,
     };
-    for point in &points {
-        add(&mut case, &point.table()?)?;
+    for point in &items {
+        add(&mut points, &point.table()?)?;
     }
-    case.validate()?;
-    Ok(case)
+    Ok(points)
 }
 
 fn items<'a>(top: &Table<'a>, key: &str) -> Result<Vec<Node<'a>>, Problem> {
@@ -183,7 +154,7 @@ fn usual(first: usize, count: usize) -> Vec<f32> {
 }
 
 /// Adds a point as often as it is repeated.
-fn add(case: &mut Case, point: &Table<'_>) -> Result<(), Problem> {
+fn add(case: &mut Points, point: &Table<'_>) -> Result<(), Problem> {
     point.allow(&[&POINT_KEYS])?;
     let (d, row) = (case.grid.dimensions(), case.grid.levels().len() * case.grid.features());
     let sized = |node: Node<'_>, count: usize, what: &str| {
@@ -212,8 +183,8 @@ fn add(case: &mut Case, point: &Table<'_>) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workloads::grid::case::Case;
     use splatcheck_gpu::hazard::Hazard;
-    use splatcheck_reference::grid::Interpolation;
 
     const TEXT: &str = "workload = \"grid\"\npurpose = \"why\"\nhazards = [\"mask-width\"]\nfeatures = 2\n\
                         interpolation = \"nearest\"\n\
@@ -223,11 +194,16 @@ mod tests {
                         [[point]]\nposition = [-0.0, 0.25]\nrepeat = 3\nstep = [0.5, 0.0]\n\
                         v_features = [1.0, 2.0, 3.0, 4.0]\n";
 
+    fn numbers(text: &str) -> Points {
+        Case::parse_text(text, "a").unwrap_or_else(|e| panic!("{e}")).numbers
+    }
+
     #[test]
     fn points_lie_in_order_and_are_repeated() {
-        let case = parse(TEXT, "a").unwrap_or_else(|e| panic!("{e}"));
+        let case = Case::parse_text(TEXT, "a").unwrap_or_else(|e| panic!("{e}"));
         let words = (&*case.name, &*case.purpose, &case.hazards[..]);
         assert_eq!(words, ("a", "why", &[Hazard::MaskWidth][..]), "words");
+        let case = case.numbers;
         assert_eq!(case.positions, [0.5, 1.0, 0.0, 0.25, 0.5, 0.25, 1.0, 0.25], "by their steps");
         assert_eq!(case.grid.encoding().interpolation, Interpolation::Nearest, "a field");
         let levels: Vec<_> = case.grid.levels().iter().map(|l| (l.offset, l.entries)).collect();
@@ -242,7 +218,7 @@ mod tests {
     fn a_gate_has_a_mask_of_one_level() {
         let mask = "[mask]\nscale = 1.5\nresolution = 3\nentries = 9\n";
         let text = TEXT.replace("[[level]]\nscale = 3.0", &format!("{mask}[[level]]\nscale = 3.0"));
-        let gate = parse(&text, "a").unwrap_or_else(|e| panic!("{e}")).gate.expect("it has one");
+        let gate = numbers(&text).gate.expect("it has one");
         let level = &gate.grid.levels()[0];
         assert_eq!((level.scale, level.resolution, level.dense), (1.5, 3, true), "its level");
         assert_eq!(gate.grid.encoding().interpolation, Interpolation::Nearest, "the case's fields");
@@ -253,7 +229,8 @@ mod tests {
             ("entries = 9\n", "", "entries"),
             ("entries = 9\n", "entries = 9\nwidth = 1\n", "width"),
         ] {
-            let error = parse(&text.replacen(from, to, 1), "a").expect_err(expected).to_string();
+            let error =
+                Case::parse_text(&text.replacen(from, to, 1), "a").expect_err(expected).to_string();
             assert!(error.contains(expected), "wanted '{expected}', got '{error}'");
         }
     }
@@ -261,7 +238,7 @@ mod tests {
     #[test]
     fn a_profile_stands_for_the_fields_that_are_absent() {
         let text = TEXT.replace("features = 2\n", "features = 2\nprofile = \"torch-ngp\"\n");
-        let case = parse(&text, "a").unwrap_or_else(|e| panic!("{e}"));
+        let case = numbers(&text);
         let expected = Profile::TorchNgp.encoding();
         let own = splatcheck_reference::grid::Encoding {
             interpolation: Interpolation::Nearest,
@@ -270,7 +247,7 @@ mod tests {
         assert_eq!(*case.grid.encoding(), own, "but for what the case says itself");
         assert!(!case.grid.levels()[0].dense, "5^2 vertices of r + 1 do not fit 16 entries");
         let wrong = text.replace("torch-ngp", "ngp");
-        let error = parse(&wrong, "a").expect_err("there is none").to_string();
+        let error = Case::parse_text(&wrong, "a").expect_err("there is none").to_string();
         assert!(error.contains("profile is 'ngp': expected tiny-cuda-nn or torch-ngp"), "{error}");
     }
 
@@ -288,7 +265,8 @@ mod tests {
             ("resolution = 4", "resolution = 0", "give 1 or more"),
             ("features = 2\n", "features = 2\ntable = [1.0]\n", "entries x features = 80 numbers"),
         ] {
-            let error = parse(&TEXT.replace(from, to), "a").expect_err(expected).to_string();
+            let error =
+                Case::parse_text(&TEXT.replace(from, to), "a").expect_err(expected).to_string();
             assert!(error.contains(expected), "wanted '{expected}', got '{error}'");
         }
     }

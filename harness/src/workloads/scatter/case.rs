@@ -1,30 +1,16 @@
-//! A case: elements with their keys, what they are added to, and why the case exists.
+//! A case: elements with their keys, and what they are added to.
 
-use crate::io::error::Problem;
-use crate::workload::CaseId;
-use splatcheck_gpu::hazard::Hazard;
+use crate::workload::named::Named;
 use splatcheck_gpu::{Data, TensorError, Tensors};
-use splatcheck_reference::scatter::{Elements, NO_KEY};
+use splatcheck_reference::scatter::Elements;
 
-/// Elements to judge kernels on. All values are f32, exactly those in the file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Case {
-    /// Short name, unique in its campaign.
-    pub name: String,
-    /// Where it was drawn; `None` for a case that was read.
-    pub id: Option<CaseId>,
-    /// One line: what the case is there to catch.
-    pub purpose: String,
-    /// The hazards that it aims at.
-    pub hazards: Vec<Hazard>,
-    /// The elements.
-    pub numbers: Numbers,
-}
+/// Elements to judge kernels on. All values are f32.
+pub type Case = Named<Numbers>;
 
 /// Elements with their keys, and what they are added to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    /// `[N]`: a row, or [`NO_KEY`].
+    /// `[N]`: a row, or [`NO_KEY`](splatcheck_reference::scatter::NO_KEY).
     pub keys: Vec<u32>,
     /// `[N,V]`.
     pub values: Vec<f32>,
@@ -51,25 +37,6 @@ impl Numbers {
     #[must_use]
     pub fn rows(&self) -> usize {
         self.initial.len() / self.width
-    }
-
-    /// That the numbers do not contradict each other, as arrays of fitting shapes still may.
-    ///
-    /// # Errors
-    /// Names the number, and what it must be.
-    pub fn validate(&self) -> Result<(), Problem> {
-        if self.width == 0 {
-            return Err(Problem::new("values of an element", 0, "give 1 or more"));
-        }
-        let rows = self.rows();
-        let beyond = |&key: &u32| key != NO_KEY && key as usize >= rows;
-        match self.keys.iter().position(beyond) {
-            Some(at) => {
-                let advice = format!("must be below {rows}, the rows, or {NO_KEY} for none");
-                Err(Problem::new(format!("keys[{at}]"), self.keys[at], advice))
-            }
-            None => Ok(()),
-        }
     }
 
     /// What the oracle gets.

@@ -1,10 +1,11 @@
 //! Sums by key as a workload: how their cases are drawn and read.
 
-use super::case_file::{self, EXTENSIONS};
+use super::case::Case;
 use super::generators::{ALL, find};
 use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
+use crate::workload::named::EXTENSIONS;
 use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, SOME_TURNS, Workload};
 use proptest::strategy::Just;
 use splatcheck_gpu::stages::scatter::NAME;
@@ -56,7 +57,6 @@ impl Workload for Scatter {
     }
 
     fn read(&self, file: &Path) -> Result<CaseFile, InputError> {
-        let case_file::CaseFile { case, notes } = case_file::read_case(file)?;
-        Ok(CaseFile { case: Arc::new(case), notes })
+        Case::read(file).map(CaseFile::from)
     }
 }

@@ -116,15 +116,9 @@ impl Row {
     /// The same for warps of another width.
     #[must_use]
     pub fn draw_for(&self, lane_width: u32, turn: u64, seed: u64, index: u64) -> Case {
-        let Generator { name, purpose, hazards, .. } = self.generator;
-        let id = CaseId { workload: NAME, generator: name, seed, index };
-        Case {
-            name: id.to_string(),
-            id: Some(id),
-            purpose: purpose.to_owned(),
-            hazards: hazards.to_vec(),
-            numbers: (self.numbers)(turn, lane_width, &mut Dice::new(seed, index)),
-        }
+        let id = CaseId { workload: NAME, generator: self.generator.name, seed, index };
+        let numbers = (self.numbers)(turn, lane_width, &mut Dice::new(seed, index));
+        Case::drawn(&self.generator, id, numbers)
     }
 }
 

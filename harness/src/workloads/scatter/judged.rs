@@ -1,90 +1,63 @@
-//! A case as the harness judges it: its one job, its size in words, how it is made smaller and
-//! written.
+//! A case as the harness judges it: its one job, its size in words, and how it is made smaller.
 
-use super::case::{Case, Numbers};
-use super::case_file;
+use super::case::Numbers;
 use super::minimize::smaller;
 use super::space;
 use super::steps::Steps;
 use crate::case_space::Traits;
-use crate::io::InputError;
+use crate::io::Problem;
 use crate::judge::{Arithmetic, ByLane, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::scatter_step::Scatter;
 use crate::words::count;
-use crate::workload::{AnyCase, CaseError, CaseId, Job, Notes, Oracle};
-use splatcheck_gpu::hazard::Hazard;
+use crate::workload::{Job, Oracle, named};
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{EngineError, Stage};
 use splatcheck_reference::arithmetic::Model;
-use splatcheck_reference::scatter::{SumBounds, sums};
-use std::any::Any;
-use std::fmt::Display;
-use std::path::Path;
-use std::sync::Arc;
+use splatcheck_reference::scatter::{NO_KEY, SumBounds, sums};
 
-impl crate::workload::Case for Case {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn id(&self) -> Option<&CaseId> {
-        self.id.as_ref()
-    }
-
-    fn hazards(&self) -> &[Hazard] {
-        &self.hazards
-    }
-
-    fn views(&self) -> usize {
-        1
-    }
-
-    fn jobs_of(&self, _view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
-        let failed =
-            |error: &dyn Display| CaseError { case: self.name.clone(), problem: error.to_string() };
-        let inputs = self.numbers.tensors().map_err(|error| failed(&error))?;
-        // The oracle takes keys as rows, which no engine has looked at yet.
-        SCATTER.check_inputs(&inputs).map_err(|error| failed(&error))?;
-        if !wanted(SCATTER) {
-            return Ok(Vec::new());
-        }
-        let oracle = Box::new(Sums(self.numbers.clone()));
-        let job = Job::new(SCATTER, inputs, self.numbers.len(), oracle);
-        Ok(vec![job.map_err(|error| failed(&error))?])
-    }
-
-    fn traits(&self, _view: usize) -> Result<Traits, CaseError> {
-        Ok(space::traits(self))
-    }
-
+impl named::Numbers for Numbers {
     fn views_of(&self, stage: Stage) -> usize {
         usize::from(stage == SCATTER)
     }
 
-    fn describe(&self, _stage: Stage, _view: usize) -> String {
-        let numbers = &self.numbers;
-        {
-            let elements = count(numbers.len(), "element");
-            let [values, rows] =
-                [(numbers.width, "value"), (numbers.rows(), "row")].map(|(n, one)| count(n, one));
-            format!("{elements} of {values}, {rows}")
+    fn jobs_of(&self, _view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, String> {
+        let inputs = self.tensors().map_err(|error| error.to_string())?;
+        // The oracle takes keys as rows, which no engine has looked at yet.
+        SCATTER.check_inputs(&inputs).map_err(|error| error.to_string())?;
+        if !wanted(SCATTER) {
+            return Ok(Vec::new());
         }
+        let job = Job::new(SCATTER, inputs, self.len(), Box::new(Sums(self.clone())));
+        Ok(vec![job.map_err(|error| error.to_string())?])
     }
 
-    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
-        Arc::new(Self { name, id, ..self.clone() })
+    fn traits(&self, _view: usize) -> Traits {
+        space::traits(self)
     }
 
-    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        Arc::new(smaller(&self, &mut |case| fails(&(Arc::new(case.clone()) as AnyCase))))
+    fn describe(&self, _view: usize) -> String {
+        let [values, rows] =
+            [(self.width, "value"), (self.rows(), "row")].map(|(n, one)| count(n, one));
+        format!("{} of {values}, {rows}", count(self.len(), "element"))
     }
 
-    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
-        case_file::write_case(path, self, notes)
+    fn smaller(&self, fails: &mut dyn FnMut(&Self) -> bool) -> Self {
+        smaller(self, fails)
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
+    fn validate(&self) -> Result<(), Problem> {
+        if self.width == 0 {
+            return Err(Problem::new("values of an element", 0, "give 1 or more"));
+        }
+        let rows = self.rows();
+        let beyond = |&key: &u32| key != NO_KEY && key as usize >= rows;
+        match self.keys.iter().position(beyond) {
+            Some(at) => {
+                let advice = format!("must be below {rows}, the rows, or {NO_KEY} for none");
+                Err(Problem::new(format!("keys[{at}]"), self.keys[at], advice))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,26 +1,25 @@
 //! Making a failing case small enough to read.
 
-use super::case::{Case, Numbers};
+use super::case::Numbers;
 use crate::minimize::leave_out;
 use splatcheck_reference::scatter::NO_KEY;
 use std::ops::Range;
 
-/// Shrinks a case for as long as it `fails`: fewer elements, one value, fewer rows, zeros to begin
+/// Shrinks elements for as long as they `fail`: fewer elements, one value, fewer rows, zeros to begin
 /// with.
-pub fn smaller(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
-    let mut best = leave_out(case, |case| case.numbers.len(), without, fails);
+pub fn smaller(numbers: &Numbers, fails: &mut dyn FnMut(&Numbers) -> bool) -> Numbers {
+    let mut best = leave_out(numbers, Numbers::len, without, fails);
     for way in [one_value, fewer_rows, from_zeros] {
-        let attempts = way(&best.numbers).into_iter();
-        let smaller = attempts.map(|numbers| Case { numbers, ..best.clone() }).find(|c| fails(c));
+        let smaller = way(&best).into_iter().find(|numbers| fails(numbers));
         best = smaller.unwrap_or(best);
     }
     best
 }
 
-/// The case without some of its elements.
-fn without(case: &Case, cut: Range<usize>) -> Case {
-    let mut fewer = case.clone();
-    let Numbers { keys, values, width, .. } = &mut fewer.numbers;
+/// The same without some of the elements.
+fn without(numbers: &Numbers, cut: Range<usize>) -> Numbers {
+    let mut fewer = numbers.clone();
+    let Numbers { keys, values, width, .. } = &mut fewer;
     keys.drain(cut.clone());
     values.drain(cut.start * *width..cut.end * *width);
     fewer
@@ -59,27 +58,23 @@ mod tests {
 
     #[test]
     fn only_what_matters_is_left() {
-        let case = find("sizes").expect("there is one").draw(18, 3, 44);
-        assert!(
-            case.numbers.len() > 30 && case.numbers.width > 1,
-            "there is something to leave out"
-        );
+        let numbers = find("sizes").expect("there is one").draw(18, 3, 44).numbers;
+        assert!(numbers.len() > 30 && numbers.width > 1, "there is something to leave out");
         // Two elements of row 0 are needed.
-        let of_row = |case: &Case| case.numbers.keys.iter().filter(|&&key| key == 0).count();
-        assert!(of_row(&case) > 2, "more of them than are needed");
-        let small = smaller(&case, &mut |case| of_row(case) >= 2);
-        assert_eq!(small.numbers.keys, [0, 0], "no element too many");
-        assert_eq!((small.numbers.width, small.numbers.rows()), (1, 1), "one value of one row");
-        assert_eq!(small.numbers.initial, [0.0], "from zero");
-        assert_eq!(small.name, case.name, "it is still the same case");
+        let of_row = |numbers: &Numbers| numbers.keys.iter().filter(|&&key| key == 0).count();
+        assert!(of_row(&numbers) > 2, "more of them than are needed");
+        let small = smaller(&numbers, &mut |numbers| of_row(numbers) >= 2);
+        assert_eq!(small.keys, [0, 0], "no element too many");
+        assert_eq!((small.width, small.rows()), (1, 1), "one value of one row");
+        assert_eq!(small.initial, [0.0], "from zero");
     }
 
     #[test]
     fn a_case_that_cannot_be_smaller_stays() {
-        let case = ALL[0].draw(5, 3, 5);
-        let same = smaller(&case, &mut |_| false);
+        let numbers = ALL[0].draw(5, 3, 5).numbers;
+        let same = smaller(&numbers, &mut |_| false);
         let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        assert_eq!(same.numbers.keys, case.numbers.keys, "as it was");
-        assert_eq!(bits(&same.numbers.values), bits(&case.numbers.values), "as they were");
+        assert_eq!(same.keys, numbers.keys, "as it was");
+        assert_eq!(bits(&same.values), bits(&numbers.values), "as they were");
     }
 }

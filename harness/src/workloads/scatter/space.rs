@@ -1,6 +1,6 @@
 //! The ways in which cases of sums by key differ.
 
-use super::case::Case;
+use super::case::Numbers;
 use crate::case_space::{Axis, Side, Traits, Wanted, near_powers};
 use splatcheck_reference::scatter::NO_KEY;
 
@@ -63,8 +63,7 @@ pub(super) fn axes() -> Vec<Axis> {
 }
 
 /// What a case has.
-pub(super) fn traits(case: &Case) -> Traits {
-    let numbers = &case.numbers;
+pub(super) fn traits(numbers: &Numbers) -> Traits {
     let idle = numbers.keys.iter().filter(|key| **key == NO_KEY).count();
     let keys = match idle {
         0 => NONE,

@@ -17,58 +17,21 @@
 //!
 //! Every number is an f32, rounded once from its decimal text. The case's name is the file's.
 
-use super::case::{Case, Numbers};
+use super::case::Numbers;
 use crate::io::error::Problem;
-use crate::io::hazards;
-use crate::io::toml_node::{self, Node, Table};
-use crate::workload::WORKLOAD_KEY;
-use splatcheck_gpu::stages::scatter::NAME;
+use crate::io::toml_node::{Node, Table};
 use splatcheck_reference::scatter::NO_KEY;
-
-/// Extension of the files.
-pub const EXTENSION: &str = "toml";
 
 /// Largest number of values, and of values of all rows, once expanded.
 const MAX_VALUES: usize = 1 << 24;
 const TOO_LARGE: &str = "a text case is small: make it smaller or a .safetensors";
 
-const KEYS: [&str; 7] = [WORKLOAD_KEY, "purpose", "hazards", "rows", "width", "initial", "element"];
+/// Keys beside those of every case.
+pub(super) const KEYS: [&str; 4] = ["rows", "width", "initial", "element"];
 const ELEMENT_KEYS: [&str; 4] = ["key", "values", "repeat", "key_step"];
 
-/// The workload that a text names; `None` where it names none, or is no TOML.
-#[must_use]
-pub fn workload(text: &str) -> Option<String> {
-    let document = toml_node::parse(text).ok()?;
-    let node = Table::root(text, &document).get(WORKLOAD_KEY)?;
-    node.string().ok().map(str::to_owned)
-}
-
-/// Reads a case from its text; `name` becomes the case's.
-///
-/// # Errors
-/// Names the line and the field, its value and the rule it breaks.
-pub fn parse(text: &str, name: &str) -> Result<Case, Problem> {
-    let document = toml_node::parse(text)?;
-    let top = Table::root(text, &document);
-    top.allow(&[&KEYS])?;
-    let workload = top.need(WORKLOAD_KEY)?;
-    if workload.string()? != NAME {
-        return Err(workload.problem(format!("this is read as a case of '{NAME}'")));
-    }
-    let purpose = top.need("purpose")?;
-    if purpose.string()?.trim().is_empty() {
-        return Err(purpose.problem("say in one line what the case is there to catch"));
-    }
-    Ok(Case {
-        name: name.to_owned(),
-        id: None,
-        purpose: purpose.string()?.to_owned(),
-        hazards: hazards::of_table(&top)?,
-        numbers: numbers(&top)?,
-    })
-}
-
-fn numbers(top: &Table<'_>) -> Result<Numbers, Problem> {
+/// The elements.
+pub(super) fn numbers(top: &Table<'_>) -> Result<Numbers, Problem> {
     let rows: usize = top.need("rows")?.whole()?;
     let elements: Vec<Node<'_>> = match top.get("element") {
         Some(node) => node.items()?.collect(),
@@ -93,7 +56,6 @@ fn numbers(top: &Table<'_>) -> Result<Numbers, Problem> {
     for element in &elements {
         add(&mut numbers, &element.table()?)?;
     }
-    numbers.validate()?;
     Ok(numbers)
 }
 
@@ -130,6 +92,8 @@ fn add(numbers: &mut Numbers, element: &Table<'_>) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::named::workload_of_text;
+    use crate::workloads::scatter::case::Case;
     use splatcheck_gpu::hazard::Hazard;
 
     const TEXT: &str = "workload = \"scatter\"\npurpose = \"why\"\nhazards = [\"mask-width\"]\nrows = 4\n\
@@ -138,7 +102,7 @@ mod tests {
 
     #[test]
     fn elements_lie_in_order_and_are_repeated() {
-        let case = parse(TEXT, "a").unwrap_or_else(|e| panic!("{e}"));
+        let case = Case::parse_text(TEXT, "a").unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(
             (&*case.name, &*case.purpose, &case.hazards[..]),
             ("a", "why", &[Hazard::MaskWidth][..]),
@@ -148,8 +112,8 @@ mod tests {
         assert_eq!(keys, [NO_KEY, 1, 2, 3], "none, then three rows");
         assert_eq!(values, [1.0, 2.0, 0.5, 1.0, 0.5, 1.0, 0.5, 1.0], "their values");
         assert_eq!((initial, width), (vec![0.0; 8], 2), "from zeros");
-        assert_eq!(workload(TEXT).as_deref(), Some("scatter"), "it says whose it is");
-        assert_eq!(workload("width = 8\n"), None, "others do not");
+        assert_eq!(workload_of_text(TEXT).as_deref(), Some("scatter"), "it says whose it is");
+        assert_eq!(workload_of_text("width = 8\n"), None, "others do not");
     }
 
     #[test]
@@ -163,7 +127,8 @@ mod tests {
             ("\"scatter\"", "\"splat\"", "this is read as a case of 'scatter'"),
             ("rows = 4\n", "rows = 4\ninitial = [1.0]\n", "expected rows x width = 8 numbers"),
         ] {
-            let error = parse(&TEXT.replace(from, to), "a").expect_err(expected).to_string();
+            let error =
+                Case::parse_text(&TEXT.replace(from, to), "a").expect_err(expected).to_string();
             assert!(error.contains(expected), "wanted '{expected}', got '{error}'");
         }
     }

@@ -1,9 +1,10 @@
 //! What is written is read back, and what is wrong is refused in words.
 
 use super::*;
-use crate::io::container::Part;
+use crate::io::container::{self, Part};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::grid::{Interpolation, Outside};
+use std::collections::BTreeMap;
 
 fn case() -> Case {
     let encoding = Encoding {
@@ -17,48 +18,58 @@ fn case() -> Case {
         id: None,
         purpose: "why".to_owned(),
         hazards: vec![Hazard::LeaderNotLaneZero, Hazard::MaskByProduct],
-        grid: grid.expect("it fits"),
-        positions: vec![0.25, f32::NAN, -0.0],
-        table: (0..24_u8).map(f32::from).collect(),
-        v_features: vec![1.0; 4],
-        gate: None,
+        numbers: Points {
+            grid: grid.expect("it fits"),
+            positions: vec![0.25, f32::NAN, -0.0],
+            table: (0..24_u8).map(f32::from).collect(),
+            v_features: vec![1.0; 4],
+            gate: None,
+        },
     }
 }
 
 /// With a whole number of points.
 fn whole() -> Case {
-    Case { positions: vec![0.25, f32::NAN], ..case() }
+    let case = case();
+    case.with(Points { positions: vec![0.25, f32::NAN], ..case.numbers.clone() })
+}
+
+/// The same behind a gate.
+fn gated(gate: Option<Gate>) -> Case {
+    let case = whole();
+    case.with(Points { gate, ..case.numbers.clone() })
 }
 
 #[test]
 fn what_is_written_is_read_back_with_the_same_bits() {
     let notes = BTreeMap::from([("splatcheck.engine".to_owned(), "emulator".to_owned())]);
-    let bytes = encode(&whole(), &notes).expect("it is right");
-    let CaseFile { case: read, notes: kept } = parse(&bytes, "other").expect("it was written");
+    let bytes = whole().encode(&notes).expect("it is right");
+    let (read, kept) = Case::parse(&bytes, "other").expect("it was written");
     assert_eq!(
         (kept, &read.hazards[..]),
         (notes, &[Hazard::LeaderNotLaneZero, Hazard::MaskByProduct][..]),
         "what is said beside it"
     );
-    let bits = |case: &Case| case.positions.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let bits = |case: &Case| case.numbers.positions.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&read), bits(&whole()), "positions may be any numbers");
-    assert_eq!(read.grid, whole().grid, "the fields and the level table");
-    assert_eq!((read.table, read.v_features), (whole().table, whole().v_features), "the numbers");
     assert_eq!((&*read.name, &*read.purpose), ("c", "why"), "the words");
-    let refused = encode(&case(), &BTreeMap::new()).expect_err("half a point").to_string();
+    let (read, own) = (read.numbers, whole().numbers);
+    assert_eq!(read.grid, own.grid, "the fields and the level table");
+    assert_eq!((read.table, read.v_features), (own.table, own.v_features), "the numbers");
+    let refused = case().encode(&Notes::new()).expect_err("half a point").to_string();
     assert!(refused.starts_with("the number of values of positions is 3"), "{refused}");
 }
 
 #[test]
 fn a_gate_is_written_and_read_whole_or_refused() {
-    let grid = Gate::grid(*case().grid.encoding(), 2, (1.5, 3, 9)).expect("it fits");
+    let grid = Gate::grid(*case().numbers.grid.encoding(), 2, (1.5, 3, 9)).expect("it fits");
     let gate = Some(Gate { grid, mask: (0..9_u8).map(f32::from).collect() });
-    let gated = Case { gate: gate.clone(), ..whole() };
-    let bytes = encode(&gated, &BTreeMap::new()).expect("it is right");
-    assert_eq!(parse(&bytes, "c").expect("it was written").case.gate, gate, "the same");
+    let bytes = gated(gate.clone()).encode(&Notes::new()).expect("it is right");
+    let (read, _) = Case::parse(&bytes, "c").expect("it was written");
+    assert_eq!(read.numbers.gate, gate, "the same");
     let short = |mask: Vec<f32>| {
         let gate = gate.clone().map(|gate| Gate { mask, ..gate });
-        encode(&Case { gate, ..whole() }, &BTreeMap::new()).expect_err("it is short").to_string()
+        gated(gate).encode(&Notes::new()).expect_err("it is short").to_string()
     };
     let expected = "the number of values of mask is 8: expected 9, one for each entry";
     assert_eq!(short(vec![1.0; 8]), expected);
@@ -97,7 +108,7 @@ fn refusal(metadata: &[(&str, &str)], tensors: Vec<Box<dyn Part>>) -> String {
     let metadata = [&[("workload", "grid")], metadata].concat();
     let own = |(key, text): (&str, &str)| (key.to_owned(), text.to_owned());
     let bytes = container::encode_parts(&metadata.into_iter().map(own).collect(), &parts);
-    match parse(&bytes.expect("it is short"), "c") {
+    match Case::parse(&bytes.expect("it is short"), "c") {
         Ok(_) => "nothing".to_owned(),
         Err(problem) => problem.to_string(),
     }

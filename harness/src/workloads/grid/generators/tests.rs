@@ -3,6 +3,7 @@
 use super::*;
 use crate::judge::{Arithmetic, OutputBound};
 use crate::workload::Case as _;
+use crate::workload::named::Numbers as _;
 use crate::workloads::tests::assert_complete;
 use splatcheck_gpu::stages::grid::{GRID_GATE, GRID_GATE_BACKWARD, OF_POINTS};
 
@@ -12,8 +13,8 @@ fn kinds(row: &Row) -> Vec<Case> {
 }
 
 fn bits(case: &Case) -> [Vec<u32>; 3] {
-    [&case.positions, &case.table, &case.v_features]
-        .map(|all| all.iter().map(|x| x.to_bits()).collect())
+    let Points { positions, table, v_features, .. } = &case.numbers;
+    [positions, table, v_features].map(|all| all.iter().map(|x| x.to_bits()).collect())
 }
 
 #[test]
@@ -21,7 +22,7 @@ fn the_same_numbers_give_the_same_case() {
     for row in ALL {
         let name = row.generator.name;
         let (one, same) = (row.draw(5, 1, 5), row.draw(5, 1, 5));
-        assert_eq!((bits(&one), &one.grid), (bits(&same), &same.grid), "{name}");
+        assert_eq!((bits(&one), &one.numbers.grid), (bits(&same), &same.numbers.grid), "{name}");
         assert_eq!(one.name, format!("{name}-1-5"), "its name");
         assert_ne!(bits(&one), bits(&row.draw(5, 2, 5)), "{name}: another seed");
     }
@@ -30,12 +31,13 @@ fn the_same_numbers_give_the_same_case() {
 #[test]
 fn every_case_has_a_job_of_each_stage() {
     for case in ALL.iter().flat_map(kinds) {
-        assert_eq!(case.validate(), Ok(()), "{}", case.name);
+        assert_eq!(case.numbers.validate(), Ok(()), "{}", case.name);
         let jobs = case.jobs(0).unwrap_or_else(|error| panic!("{error}"));
-        let of_gate = [GRID_GATE, GRID_GATE_BACKWARD].into_iter().filter(|_| case.gate.is_some());
+        let of_gate =
+            [GRID_GATE, GRID_GATE_BACKWARD].into_iter().filter(|_| case.numbers.gate.is_some());
         assert!(jobs.iter().map(|job| job.stage).eq(OF_POINTS.into_iter().chain(of_gate)));
         let of_mask = case.jobs(1).unwrap_or_else(|error| panic!("{error}"));
-        let expected = OF_POINTS.into_iter().filter(|_| case.gate.is_some());
+        let expected = OF_POINTS.into_iter().filter(|_| case.numbers.gate.is_some());
         assert!(of_mask.iter().map(|job| job.stage).eq(expected), "{}: the mask", case.name);
     }
 }

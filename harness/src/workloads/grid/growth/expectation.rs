@@ -1,6 +1,6 @@
 //! What a conforming kernel may return for a level table.
 
-use super::GrowthCase;
+use super::TableGrowth;
 use crate::judge::{Allowed, Expectation, Follows, Output, OutputBound, Rows, Rule};
 use splatcheck_gpu::Tensors;
 use splatcheck_reference::arithmetic::{Model, Scalar};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Scales within their bounds and resolutions of either side of an undecided ceil; entries and offsets exactly
 /// as they follow from the resolutions that the kernel has.
-pub(super) fn expect<M: Model>(case: &GrowthCase) -> Expectation {
+pub(super) fn expect<M: Model>(case: &TableGrowth) -> Expectation {
     let bounds = levels::<M>(&case.growth);
     let count = bounds.len();
     let vertices = |level: &LevelBounds<M>| u32::try_from(level.resolution).unwrap_or(u32::MAX);
@@ -72,7 +72,7 @@ fn sums(counts: impl Iterator<Item = i64>) -> Vec<i64> {
 
 /// Entries are those of the kernel's own resolutions.
 #[derive(Debug)]
-struct OfResolutions(GrowthCase);
+struct OfResolutions(TableGrowth);
 
 impl Rule for OfResolutions {
     fn of(&self, outputs: &Tensors) -> Option<Vec<i64>> {

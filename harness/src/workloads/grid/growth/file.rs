@@ -1,105 +1,126 @@
-//! A case of the stage `levels` as a `.safetensors` file.
+//! A case of the stage `levels` as a file.
 //!
-//! Tensors of one number each: `ratio` (F32), `coarsest`, `levels`, `most_entries`, `dimensions` and `features`
-//! (U32). Metadata: `workload` = `grid`; optional `profile`, tiny-cuda-nn's where absent, and its own where absent
-//! `dense_stride`, `scale_rule` and `entries_rule`; `name`, `purpose`, `hazards` and notes as in a case of points.
+//! A `.safetensors` has tensors of one number each: `ratio` (F32), `coarsest`, `levels`, `most_entries`,
+//! `dimensions` and `features` (U32). Optional metadata: `profile`, tiny-cuda-nn's where absent, and its own where
+//! absent `dense_stride`, `scale_rule` and `entries_rule`. As text, `corpora/grid/NAME.toml`:
+//!
+//! ```toml
+//! workload = "grid"
+//! purpose = "the last scale is 2047 exactly"   # one line
+//! hazards = `["mask-width"]`             # optional
+//! profile = "torch-ngp"                        # optional: whose rules hold, tiny-cuda-nn's where absent,
+//! entries_rule = "round-then-cap"              # and these: dense_stride, scale_rule, entries_rule
+//! dimensions = 3
+//! features = 2
+//!
+//! `[growth]`
+//! coarsest = 16                                # N_min
+//! ratio = 2.0                                  # b
+//! levels = 8                                   # L
+//! most_entries = 524288                        # T
+//! ```
 
-use super::GrowthCase;
-use crate::io::container::{self, Container, Entry, need_only};
-use crate::io::error::{InputError, Problem};
-use crate::io::hazards;
-use crate::io::write::write_file;
-use crate::workload::{NOTE_PREFIX, WORKLOAD_KEY};
+use super::TableGrowth;
+use crate::io::container::{Container, Entry};
+use crate::io::error::Problem;
+use crate::io::toml_node::Table;
+use crate::workload::named::{InFiles, Numbers as _, Written};
 use crate::workloads::grid::NAME;
 use crate::workloads::grid::fields::TableRules;
-use crate::workloads::grid::head::{KEYS, check_notes};
-use splatcheck_gpu::hazard::Hazard;
-use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
-use std::collections::BTreeMap;
-use std::path::Path;
+use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, Profile, ScaleRule};
 
 /// The tensor that only such a case has.
 pub const RATIO: &str = "ratio";
-const TENSORS: [&str; 6] = [RATIO, "coarsest", "levels", "most_entries", "dimensions", "features"];
+/// The table that only such a text has.
+pub const GROWTH: &str = "growth";
+const GROWTH_KEYS: [&str; 4] = ["coarsest", RATIO, "levels", "most_entries"];
 
-/// A case and its notes from a container that has [`RATIO`]; `default_name` is used where it carries no name.
-pub(in crate::workloads::grid) fn parse(
-    container: &Container<'_>,
-    default_name: &str,
-) -> Result<(GrowthCase, BTreeMap<String, String>), Problem> {
-    container.need_case_of(WORKLOAD_KEY, NAME)?;
-    container.need_only_tensors(&TENSORS)?;
-    let (notes, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        container.metadata.clone().into_iter().partition(|(key, _)| key.starts_with(NOTE_PREFIX));
-    let rules = [DenseStride::FIELD, ScaleRule::FIELD, EntriesRule::FIELD];
-    need_only("the metadata key", others.keys(), &[&KEYS[..], &rules].concat())?;
-    let whole = |name: &str| -> Result<u32, Problem> {
-        Ok(container.need_integers(name)?.integers(&[Some(1)])?[0])
-    };
-    let text = |key: &str| Ok(container.text(key));
-    let TableRules { dense_stride, scale_rule, entries_rule } =
-        TableRules::read(&text, |problem, _| problem)?;
-    let levels = whole("levels")?;
-    let case = GrowthCase {
-        name: container.text("name").unwrap_or(default_name).to_owned(),
-        id: None,
-        purpose: container.text("purpose").unwrap_or_default().to_owned(),
-        hazards: hazards::of_text(container.text("hazards").unwrap_or_default())?,
-        sizes: [whole("dimensions")?, whole("features")?],
-        dense_stride,
-        growth: Growth {
-            coarsest: whole("coarsest")?,
-            ratio: container.need_tensor(RATIO)?.numbers(&[Some(1)])?[0],
-            levels: u8::try_from(levels)
-                .map_err(|_| Problem::new("levels", levels, "give 1 to 255"))?,
-            most_entries: whole("most_entries")?,
-            scale_rule,
-            entries_rule,
-        },
-    };
-    case.validate()?;
-    Ok((case, notes))
-}
+impl InFiles for TableGrowth {
+    const WORKLOAD: &'static str = NAME;
+    const TENSORS: &'static [&'static str] =
+        &[RATIO, "coarsest", "levels", "most_entries", "dimensions", "features"];
+    const METADATA: &'static [&'static str] =
+        &[Profile::FIELD, DenseStride::FIELD, ScaleRule::FIELD, EntriesRule::FIELD];
+    const TEXT: &'static [&'static str] = &[
+        "dimensions",
+        "features",
+        GROWTH,
+        Profile::FIELD,
+        DenseStride::FIELD,
+        ScaleRule::FIELD,
+        EntriesRule::FIELD,
+    ];
 
-/// Writes a case with notes, whose keys must start with [`NOTE_PREFIX`].
-///
-/// # Errors
-/// Where the file cannot be written, or a note has another key.
-pub fn write_case(
-    file: &Path,
-    case: &GrowthCase,
-    notes: &BTreeMap<String, String>,
-) -> Result<(), InputError> {
-    let bytes = encode(case, notes).map_err(|problem| problem.in_file(file))?;
-    write_file(file, &bytes)
-}
+    fn of_container(container: &Container<'_>) -> Result<Self, Problem> {
+        let whole = |name: &str| -> Result<u32, Problem> {
+            Ok(container.need_integers(name)?.integers(&[Some(1)])?[0])
+        };
+        let text = |key: &str| Ok(container.text(key));
+        let TableRules { dense_stride, scale_rule, entries_rule } =
+            TableRules::read(&text, |problem, _| problem)?;
+        let levels = whole("levels")?;
+        Ok(Self {
+            sizes: [whole("dimensions")?, whole("features")?],
+            dense_stride,
+            growth: Growth {
+                coarsest: whole("coarsest")?,
+                ratio: container.need_tensor(RATIO)?.numbers(&[Some(1)])?[0],
+                levels: u8::try_from(levels)
+                    .map_err(|_| Problem::new("levels", levels, "give 1 to 255"))?,
+                most_entries: whole("most_entries")?,
+                scale_rule,
+                entries_rule,
+            },
+        })
+    }
 
-fn encode(case: &GrowthCase, notes: &BTreeMap<String, String>) -> Result<Vec<u8>, Problem> {
-    check_notes(notes)?;
-    let Growth { coarsest, ratio, levels, most_entries, scale_rule, entries_rule } = case.growth;
-    let mut metadata: BTreeMap<String, String> = [
-        (WORKLOAD_KEY, NAME),
-        ("name", &case.name),
-        ("purpose", &case.purpose),
-        ("hazards", &Hazard::joined(&case.hazards)),
-        (DenseStride::FIELD, case.dense_stride.name()),
-        (ScaleRule::FIELD, scale_rule.name()),
-        (EntriesRule::FIELD, entries_rule.name()),
-    ]
-    .map(|(key, text)| (key.to_owned(), text.to_owned()))
-    .into();
-    metadata.extend(notes.clone());
-    let whole = |name, number| Entry::new(name, vec![1], vec![number]);
-    let [dimensions, features] = case.sizes;
-    container::encode_parts(
-        &metadata,
-        &[
-            &Entry::new(RATIO, vec![1], vec![ratio]),
-            &whole("coarsest", coarsest),
-            &whole("levels", u32::from(levels)),
-            &whole("most_entries", most_entries),
-            &whole("dimensions", dimensions),
-            &whole("features", features),
-        ],
-    )
+    fn of_text(top: &Table<'_>) -> Result<Self, Problem> {
+        let text = |field: &str| top.get(field).map(|node| node.string()).transpose();
+        let located = |problem, field: &str| match top.get(field) {
+            Some(node) => node.located(problem),
+            None => problem,
+        };
+        let TableRules { dense_stride, scale_rule, entries_rule } =
+            TableRules::read(&text, located)?;
+        let node = top.need(GROWTH)?;
+        let growth = node.table()?;
+        growth.allow(&[&GROWTH_KEYS])?;
+        let numbers = Self {
+            sizes: [top.need("dimensions")?.whole()?, top.need("features")?.whole()?],
+            dense_stride,
+            growth: Growth {
+                coarsest: growth.need("coarsest")?.whole()?,
+                ratio: growth.need(RATIO)?.number()?,
+                levels: growth.need("levels")?.whole()?,
+                most_entries: growth.need("most_entries")?.whole()?,
+                scale_rule,
+                entries_rule,
+            },
+        };
+        numbers.validate().map_err(|problem| node.located(problem))?;
+        Ok(numbers)
+    }
+
+    fn written(&self) -> Result<Written, Problem> {
+        let Growth { coarsest, ratio, levels, most_entries, scale_rule, entries_rule } =
+            self.growth;
+        let metadata = [
+            (DenseStride::FIELD, self.dense_stride.name()),
+            (ScaleRule::FIELD, scale_rule.name()),
+            (EntriesRule::FIELD, entries_rule.name()),
+        ];
+        let whole = |name, number: u32| Box::new(Entry::new(name, vec![1], vec![number])) as _;
+        let [dimensions, features] = self.sizes;
+        Ok(Written {
+            metadata: metadata.map(|(key, text)| (key.to_owned(), text.to_owned())).into(),
+            tensors: vec![
+                Box::new(Entry::new(RATIO, vec![1], vec![ratio])),
+                whole("coarsest", coarsest),
+                whole("levels", levels.into()),
+                whole("most_entries", most_entries),
+                whole("dimensions", dimensions),
+                whole("features", features),
+            ],
+        })
+    }
 }

@@ -1,7 +1,7 @@
 //! Level tables on knife edges: scales that are whole numbers, vertices about as many as entries, counts about
 //! the last of 32 bits.
 
-use super::GrowthCase;
+use super::{GrowthCase, TableGrowth};
 use crate::dice::Dice;
 use crate::workload::{CaseId, Generator, Promise, Turns};
 use crate::workloads::grid::NAME;
@@ -95,8 +95,7 @@ fn at<T: Copy>(all: &[T], turn: u64) -> T {
 /// The case of these two numbers, named `levels-seed-index`, of the kind whose turn it is.
 #[must_use]
 pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
-    let Generator { name, purpose, hazards, .. } = LEVEL_TABLES;
-    let id = CaseId { workload: NAME, generator: name, seed, index };
+    let id = CaseId { workload: NAME, generator: LEVEL_TABLES.name, seed, index };
     let dice = &mut Dice::new(seed, index);
     // No two go through their values in the same steps.
     let scale_rule = at(ScaleRule::ALL, turn / 3);
@@ -116,13 +115,6 @@ pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
         scale_rule,
         entries_rule: at(EntriesRule::ALL, turn),
     };
-    GrowthCase {
-        name: id.to_string(),
-        id: Some(id),
-        purpose: purpose.to_owned(),
-        hazards: hazards.to_vec(),
-        sizes: [d, at(&[2, 1, 4, 8], turn / 2)],
-        dense_stride,
-        growth,
-    }
+    let numbers = TableGrowth { sizes: [d, at(&[2, 1, 4, 8], turn / 2)], dense_stride, growth };
+    GrowthCase::drawn(&LEVEL_TABLES, id, numbers)
 }

@@ -6,6 +6,7 @@ use crate::io::container::{self, Entry};
 use crate::judge::{OutputBound, judge};
 use crate::verdict::Tally;
 use crate::workload::Case as _;
+use crate::workload::named::Numbers as _;
 use crate::workloads::grid::case_file::{AnyCaseFile, read_any};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::arithmetic::{Cuda, Scalar as _};
@@ -13,12 +14,12 @@ use splatcheck_reference::grid::{LevelBounds, levels};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// From 16 vertices, b = 2, 8 levels: the last scale is 2047 exactly.
-fn knife_edge() -> GrowthCase {
-    draw(0, 1, 0)
+fn knife_edge() -> TableGrowth {
+    draw(0, 1, 0).numbers
 }
 
 /// A table as a kernel returns it, whose resolutions are those of the mathematics and so many more.
-fn table(case: &GrowthCase, more: &[u32]) -> Tensors {
+fn table(case: &TableGrowth, more: &[u32]) -> Tensors {
     let bounds: Vec<LevelBounds<Cuda>> = levels(&case.growth);
     #[expect(clippy::cast_possible_truncation, reason = "rounded as a kernel does")]
     let scales = bounds.iter().map(|level| level.scale.value() as f32).collect();
@@ -43,8 +44,8 @@ fn table(case: &GrowthCase, more: &[u32]) -> Tensors {
     all
 }
 
-fn judged(case: &GrowthCase, outputs: &Tensors) -> Tally {
-    let jobs = case.jobs(0).expect("one");
+fn judged(case: &TableGrowth, outputs: &Tensors) -> Tally {
+    let jobs = case.jobs_of(0, &|_| true).expect("one");
     let expected = jobs[0].expectation(Arithmetic::Cuda);
     judge(&LEVELS, &jobs[0].sizes, expected, outputs, (None, 32)).expect("the stage's outputs")
 }
@@ -59,7 +60,7 @@ const NOTHING: (u64, String) = (0, String::new());
 
 #[test]
 fn either_side_of_an_undecided_ceil_is_right_with_what_follows() {
-    let case = GrowthCase { dense_stride: DenseStride::Resolution, ..knife_edge() };
+    let case = TableGrowth { dense_stride: DenseStride::Resolution, ..knife_edge() };
     let own = judged(&case, &table(&case, &[]));
     assert_eq!(wrong(&own), NOTHING, "what the mathematics has");
     assert_eq!(own.undecided, 7, "every scale but the first is a whole number that exp2 gives");
@@ -74,7 +75,7 @@ fn either_side_of_an_undecided_ceil_is_right_with_what_follows() {
 
 #[test]
 fn entries_and_offsets_are_exact() {
-    let case = GrowthCase { dense_stride: DenseStride::Resolution, ..knife_edge() };
+    let case = TableGrowth { dense_stride: DenseStride::Resolution, ..knife_edge() };
     // An entry more moves all offsets after it.
     for (name, place, expected) in [("entries", 1, 8), ("offsets", 8, 1)] {
         let mut outputs = table(&case, &[]);
@@ -89,11 +90,12 @@ fn entries_and_offsets_are_exact() {
 fn every_kind_is_a_table_that_is_promised() {
     let mut rules = BTreeSet::new();
     for turn in 0..KINDS {
-        let case = draw(turn, 3, turn);
-        assert_eq!(case.validate(), Ok(()), "{}", case.name);
+        let drawn = draw(turn, 3, turn);
+        let (case, name) = (drawn.numbers, drawn.name);
+        assert_eq!(case.validate(), Ok(()), "{name}");
         let growth = case.growth;
         rules.insert((growth.scale_rule, growth.entries_rule, case.dense_stride));
-        let jobs = case.jobs(0).expect("one");
+        let jobs = case.jobs_of(0, &|_| true).expect("one");
         assert!(jobs.len() == 1 && jobs[0].stage == LEVELS, "of the one stage");
         for output in jobs[0].expectation(Arithmetic::Wgsl).outputs() {
             let known = match &output.bound {
@@ -101,9 +103,9 @@ fn every_kind_is_a_table_that_is_promised() {
                 OutputBound::OneOf(_) | OutputBound::Follows(_) => true,
                 OutputBound::Sum(_) => false,
             };
-            assert!(known, "{}: {}", case.name, output.name);
+            assert!(known, "{name}: {}", output.name);
         }
-        assert_eq!(wrong(&judged(&case, &table(&case, &[]))), NOTHING, "{}", case.name);
+        assert_eq!(wrong(&judged(&case, &table(&case, &[]))), NOTHING, "{name}");
     }
     assert_eq!(rules.len(), 2 * 3 * 3, "every rule with every other");
     assert!(LEVEL_TABLES.hazards.contains(&Hazard::MaskWidth), "knife edges");
@@ -118,7 +120,7 @@ fn a_case_is_written_and_read_and_made_smaller() {
     case.write(&path, &notes).expect("written");
     let read = read_any(&path).expect("what was written");
     assert_eq!(read, AnyCaseFile::Growth(case.clone(), notes), "the same");
-    let small = smaller(&knife_edge(), &mut |case| case.growth.levels > 2);
+    let small = knife_edge().smaller(&mut |case| case.growth.levels > 2);
     assert_eq!((small.growth.levels, small.sizes[0]), (3, 1), "as few as fail");
 }
 
@@ -144,9 +146,9 @@ fn a_file_has_its_profiles_rules() {
     let AnyCaseFile::Growth(case, _) = read_any(&path).expect("it is a case") else {
         panic!("it has no points")
     };
-    assert_eq!(case.dense_stride, DenseStride::ResolutionPlusOne, "torch-ngp's");
-    assert_eq!(case.growth.entries_rule, EntriesRule::CapThenRound, "torch-ngp's");
-    assert_eq!(case.growth.scale_rule, ScaleRule::Floor, "its own");
+    assert_eq!(case.numbers.dense_stride, DenseStride::ResolutionPlusOne, "torch-ngp's");
+    assert_eq!(case.numbers.growth.entries_rule, EntriesRule::CapThenRound, "torch-ngp's");
+    assert_eq!(case.numbers.growth.scale_rule, ScaleRule::Floor, "its own");
 }
 
 const TEXT: &str = "workload = \"grid\"\npurpose = \"why\"\nprofile = \"torch-ngp\"\ndimensions = 3\n\
@@ -161,9 +163,9 @@ fn a_text_has_its_profiles_rules() {
     let AnyCaseFile::Growth(case, _) = read_any(&path).expect("it is a case") else {
         panic!("it has no points")
     };
-    assert_eq!(case.dense_stride, DenseStride::ResolutionPlusOne, "torch-ngp's");
-    assert_eq!(case.growth.entries_rule, EntriesRule::RoundThenCap, "its own");
-    assert_eq!(case.growth.most_entries, 524_288, "T");
+    assert_eq!(case.numbers.dense_stride, DenseStride::ResolutionPlusOne, "torch-ngp's");
+    assert_eq!(case.numbers.growth.entries_rule, EntriesRule::RoundThenCap, "its own");
+    assert_eq!(case.numbers.growth.most_entries, 524_288, "T");
     for (from, to, expected) in [
         ("\"torch-ngp\"", "\"ngp\"", "expected tiny-cuda-nn or torch-ngp or nerfstudio or dr-jit"),
         ("ratio = 2.0", "ratio = 0.5", "ratio is 0.5, expected 1 or more"),
