@@ -7,6 +7,7 @@
 mod changed;
 mod draw;
 pub mod named;
+pub mod rows;
 
 pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, SOME_TURNS, Turns};
 

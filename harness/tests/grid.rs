@@ -6,10 +6,11 @@ use splatcheck::engines::{EngineProcess, Limits, Program, discover};
 use splatcheck::report::verdicts;
 use splatcheck::traffic::Counts;
 use splatcheck::verdict::Verdict;
+use splatcheck::workload::rows::Row;
 use splatcheck::workload::{AnyCase, Case as _, Promise, Turns};
-use splatcheck::workloads::grid::case::Case;
-use splatcheck::workloads::grid::generators::{ALL, Row, find};
-use splatcheck::workloads::grid::growth::generator::{KINDS, draw};
+use splatcheck::workloads::grid::case::{Case, Points};
+use splatcheck::workloads::grid::generators::{ALL, find};
+use splatcheck::workloads::grid::growth::generator::TABLES;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::grid::{
     GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD, LEVELS, OF_POINTS,
@@ -24,10 +25,10 @@ const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 /// So many of every generator's kinds of cases, evenly spread, of those of which everything is promised and that
 /// are cheap.
 fn cases(most: u64) -> Vec<Case> {
-    let promised = |row: &&'static Row| {
+    let promised = |row: &&'static Row<Points>| {
         row.generator.promise == Promise::Every && row.generator.turns != Turns::Seldom
     };
-    let of = |row: &'static Row| {
+    let of = |row: &'static Row<Points>| {
         let step = row.kinds.div_ceil(most).max(1);
         // No step that the kinds share a factor with leaves a part of them out.
         let step = if row.kinds.is_multiple_of(step) && step > 1 { step + 1 } else { step };
@@ -150,12 +151,13 @@ fn every_engine_of_this_machine_agrees() {
 /// Level tables of every kind, on the emulator with both arithmetics and on the drivers.
 #[test]
 fn every_engine_agrees_on_level_tables() {
-    let all = || (0..KINDS).map(|turn| draw(turn, 11, turn)).collect::<Vec<_>>();
+    let row = &TABLES[0];
+    let all = || (0..row.kinds).map(|turn| row.draw(turn, 11, turn)).collect::<Vec<_>>();
     let agree = |report: &EngineReport| {
         let text = verdicts(std::slice::from_ref(report));
         assert_eq!(report.verdict(), Verdict::Agree, "{text}{:#?}", report.findings);
         let row = &report.rows[&(LEVELS, None)];
-        assert_eq!(row.count(Verdict::Agree), KINDS, "a run is missing: {text}");
+        assert_eq!(row.count(Verdict::Agree), TABLES[0].kinds, "a run is missing: {text}");
         assert!(row.tally.undecided > 0, "no ceil was undecided: {text}");
     };
     for fast_math in [false, true] {

@@ -6,8 +6,9 @@ use splatcheck::engines::{EngineProcess, Found, Limits, Program, discover};
 use splatcheck::report::verdicts;
 use splatcheck::verdict::Verdict;
 use splatcheck::workload::AnyCase;
-use splatcheck::workloads::scatter::case::Case;
-use splatcheck::workloads::scatter::generators::{ALL, Row, find};
+use splatcheck::workload::rows::Row;
+use splatcheck::workloads::scatter::case::{Case, Numbers};
+use splatcheck::workloads::scatter::generators::{ALL, find};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{
@@ -21,7 +22,7 @@ const SPLATCHECK: &str = env!("CARGO_BIN_EXE_splatcheck");
 
 /// So many of every generator's kinds of cases, evenly spread; all where there are no more.
 fn cases(most: u64) -> Vec<Case> {
-    let of = |row: &'static Row| {
+    let of = |row: &'static Row<Numbers>| {
         let step = row.kinds.div_ceil(most).max(1);
         // No step that the kinds share a factor with leaves a part of them out.
         let step = if row.kinds.is_multiple_of(step) && step > 1 { step + 1 } else { step };

@@ -10,7 +10,6 @@
 //! ends share. Decoding trusts nothing: every name, count, shape and type is checked against the
 //! stage's table before it is used, and no input can cause a panic.
 
-mod error;
 mod frame;
 mod request;
 mod response;
@@ -25,4 +24,4 @@ pub use response::{Answer, Description, Unsupported, decode_response, encode_res
 pub use wire::WireError;
 
 /// Version of the frames' contents. Both ends must have the same.
-const VERSION: &str = "4";
+const VERSION: &str = "5";

@@ -10,9 +10,7 @@
 //!
 //! What is written is read back with the same bits, and the same case gives the same bytes.
 
-use super::{
-    AnyCase, Case, CaseError, CaseFile, CaseId, Generator, Job, NOTE_PREFIX, Notes, WORKLOAD_KEY,
-};
+use super::{AnyCase, Case, CaseError, CaseFile, CaseId, Job, NOTE_PREFIX, Notes, WORKLOAD_KEY};
 use crate::case_space::Traits;
 use crate::io::container::{self, Container, Part, need_only};
 use crate::io::error::{InputError, Problem, quoted};
@@ -143,18 +141,6 @@ pub fn workload_of_text(text: &str) -> Option<String> {
 }
 
 impl<N> Named<N> {
-    /// The case that a generator drew.
-    pub(crate) fn drawn(generator: &Generator, id: CaseId, numbers: N) -> Self {
-        let Generator { purpose, hazards, .. } = *generator;
-        Self {
-            name: id.to_string(),
-            id: Some(id),
-            purpose: purpose.to_owned(),
-            hazards: hazards.to_vec(),
-            numbers,
-        }
-    }
-
     /// The same case of other numbers.
     pub fn with<M>(&self, numbers: M) -> Named<M> {
         Named {

@@ -1,14 +1,16 @@
 //! Responses: what an engine answers.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{DeviceInfo, EngineError, Reduction, Stage, Tensors, Timing, Work};
 
 use super::request::{RequestRef, sizes_of};
 use super::wire::{Reader, WireError, Writer};
-use super::{VERSION, error, timing};
+use super::{VERSION, timing};
 
-/// The metadata string with an engine's [`Description`], which travels as JSON.
+/// The metadata strings with an engine's [`Description`] and with an [`EngineError`], which travel as JSON.
 const ENGINE: &str = "engine";
+const ERROR: &str = "error";
 
 /// A successful answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +56,7 @@ pub fn encode_response(
     match result {
         Err(error) => {
             writer.text("status", "error");
-            error::write(&mut writer, error);
+            write_json(&mut writer, ERROR, error)?;
         }
         Ok(answer) => {
             writer.text("status", "ok");
@@ -79,7 +81,7 @@ pub fn decode_response(
     }
     let result = match reader.text("status")? {
         "ok" => Ok(read_answer(&reader, request)?),
-        "error" => Err(error::read(&reader)?),
+        "error" => Err(read_json(&reader, ERROR)?),
         status => return Err(WireError(format!("unknown status '{status}'"))),
     };
     reader.nothing_else()?;
@@ -92,12 +94,7 @@ fn write_answer<'a>(
     answer: &'a Answer,
 ) -> Result<(), WireError> {
     match (request, answer) {
-        (RequestRef::Info, Answer::Info(description)) => {
-            let text = serde_json::to_string(description);
-            let text = text.map_err(|e| WireError(format!("{ENGINE} cannot be written: {e}")))?;
-            writer.text(ENGINE, text);
-            Ok(())
-        }
+        (RequestRef::Info, Answer::Info(description)) => write_json(writer, ENGINE, description),
         (RequestRef::Run { stage, jobs }, Answer::Run(outputs)) => {
             write_outputs(writer, stage, jobs, outputs)
         }
@@ -120,11 +117,26 @@ fn read_answer(reader: &Reader<'_>, request: RequestRef<'_>) -> Result<Answer, W
     }
 }
 
+fn write_json(
+    writer: &mut Writer<'_>,
+    name: &str,
+    value: &impl Serialize,
+) -> Result<(), WireError> {
+    let text = serde_json::to_string(value);
+    let text = text.map_err(|error| WireError(format!("{name} cannot be written: {error}")))?;
+    writer.text(name, text);
+    Ok(())
+}
+
+fn read_json<T: DeserializeOwned>(reader: &Reader<'_>, name: &str) -> Result<T, WireError> {
+    serde_json::from_str(reader.text(name)?)
+        .map_err(|error| WireError(format!("metadata {name}: {error}")))
+}
+
 /// An engine whose kind or arithmetic this program does not know is refused here: nobody could say
 /// whose bounds hold for it.
 fn read_description(reader: &Reader<'_>) -> Result<Description, WireError> {
-    let description: Description = serde_json::from_str(reader.text(ENGINE)?)
-        .map_err(|error| WireError(format!("metadata {ENGINE}: {error}")))?;
+    let description: Description = read_json(reader, ENGINE)?;
     if description.device.lane_width == 0 {
         return Err(WireError("lane_width is 0".into()));
     }

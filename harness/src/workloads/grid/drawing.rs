@@ -2,16 +2,14 @@
 
 use super::NAME;
 use super::case_file::{AnyCaseFile, read_any};
-use super::generators::{ALL, find};
-use super::growth::generator::LEVEL_TABLES;
-use super::{growth, space};
+use super::generators::{ALL, is_quick};
+use super::growth::generator::TABLES;
+use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
 use crate::workload::named::EXTENSIONS;
-use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, SOME_TURNS, Workload};
-use proptest::strategy::Just;
+use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Workload, rows};
 use std::path::Path;
-use std::sync::Arc;
 
 /// Grid encodings.
 #[derive(Clone, Copy, Debug)]
@@ -23,47 +21,34 @@ impl Workload for Grids {
     }
 
     fn generators(&self) -> Vec<&'static Generator> {
-        ALL.iter().map(|row| &row.generator).chain([&LEVEL_TABLES]).collect()
+        ALL.iter().map(|row| &row.generator).chain([&TABLES[0].generator]).collect()
     }
 
-    /// Its cases are made smaller by what they are ([`super::minimize`]), not by how they were drawn.
     fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
-        if generator.name == LEVEL_TABLES.name {
-            let case: AnyCase = Arc::new(growth::generator::draw(draw.turn, seed, index));
-            return Some(Box::new(Just(case)));
-        }
-        let row = find(generator.name)?;
-        let case: AnyCase = Arc::new(row.draw_for(draw.lane_width, draw.turn, seed, index));
-        Some(Box::new(Just(case)))
+        let points = rows::draw(ALL, generator, draw, seed, index);
+        points.or_else(|| rows::draw(TABLES, generator, draw, seed, index))
     }
 
     /// Every fifth case is a level table. Of the others the first generator has every other one, and the
     /// rest take turns, but for those whose cases take long.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         if index % 5 == 4 {
-            let case: AnyCase = Arc::new(growth::generator::draw(index / 5, seed, index));
-            return Box::new(Just(case));
+            return TABLES[0].tree(index / 5, seed, index);
         }
         let place = index - index / 5;
-        let others: Vec<_> = ALL.iter().filter(|row| row.is_quick()).skip(1).collect();
+        let others: Vec<_> = ALL.iter().filter(|row| is_quick(row)).skip(1).collect();
         let (turn, count) = (place / 2, others.len() as u64);
         let (row, turn) = if place.is_multiple_of(2) {
             (&ALL[0], turn)
         } else {
             (others[usize::try_from(turn % count).unwrap_or(0)], turn / count)
         };
-        let case: AnyCase = Arc::new(row.draw(turn, seed, index));
-        Box::new(Just(case))
+        row.tree(turn, seed, index)
     }
 
     fn of_each_kind(&self, seed: u64) -> Vec<AnyCase> {
-        let points = ALL.iter().filter(|row| row.is_quick()).flat_map(|row| {
-            (0..row.kinds.max(SOME_TURNS))
-                .map(move |turn| Arc::new(row.draw(turn, seed, turn)) as AnyCase)
-        });
-        let tables = (0..growth::generator::KINDS)
-            .map(|turn| Arc::new(growth::generator::draw(turn, seed, turn)) as AnyCase);
-        points.chain(tables).collect()
+        let points = ALL.iter().filter(|row| is_quick(row)).flat_map(|row| row.of_each_kind(seed));
+        points.chain(TABLES[0].of_each_kind(seed)).collect()
     }
 
     fn axes(&self) -> Vec<Axis> {

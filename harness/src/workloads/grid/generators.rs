@@ -1,8 +1,5 @@
 //! Generators of cases: every field of an encoding, what the lanes of a warp may share, points on the borders
 //! of cells, level tables about which integers wrap, and numbers that are hard to add up.
-//!
-//! A case is a function of the generator, its turn and two numbers (seed, index) alone, the same on
-//! every machine. The turn chooses the kind of case, so that none is left to chance.
 
 mod borders;
 mod fields;
@@ -20,46 +17,30 @@ mod tables;
 mod tests;
 mod wide;
 
-use super::NAME;
-use super::case::{Case, LevelTable, Points};
+use super::case::{LevelTable, Points};
 use super::gate::Gate;
 use crate::dice::Dice;
-use crate::workload::{CaseId, Generator, Promise, Turns};
+use crate::workload::rows::{self, Row, often};
+use crate::workload::{Generator, Promise, Turns};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::grid::{Crowded, DenseStride, Encoding};
 use splatcheck_reference::grid::{Interpolation, Lattice, RightCorner, Skew};
 
-/// A row of the table: a generator and how it draws.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// The generator.
-    pub generator: Generator,
-    /// How many kinds of cases it has: so many turns meet all of them; of `groups`, at a warp size of 4.
-    pub kinds: u64,
-    /// By the turn and the warp size that is aimed at.
-    plan: fn(u64, u32, &mut Dice) -> Plan,
-}
-
-/// A row that has a turn as often as the others, and of whose cases everything is promised.
-const fn often(
-    name: &'static str,
-    hazards: &'static [Hazard],
-    purpose: &'static str,
-    kinds: u64,
-    plan: fn(u64, u32, &mut Dice) -> Plan,
-) -> Row {
-    let (promise, turns) = (Promise::Every, Turns::Often);
-    Row { generator: Generator { name, hazards, purpose, promise, turns, needs: &[] }, kinds, plan }
+/// The points of a module's plan.
+macro_rules! of {
+    ($generator:ident) => {
+        |turn, lane_width, dice| $generator::plan(turn, lane_width, dice).points(dice)
+    };
 }
 
 /// Every generator. The order is that of a campaign's turns.
-pub const ALL: &[Row] = &[
+pub const ALL: &[Row<Points>] = &[
     often(
         "fields",
         &[Hazard::MaskWidth, Hazard::ChannelCount],
         "every value of every field of an encoding, with dense and crowded levels",
         fields::KINDS,
-        fields::plan,
+        of!(fields),
     ),
     often(
         "sharing",
@@ -71,7 +52,7 @@ pub const ALL: &[Row] = &[
         ],
         "points that share a cell or a vertex, in every order that lanes may meet them in",
         sharing::KINDS,
-        sharing::plan,
+        of!(sharing),
     ),
     Row {
         generator: Generator {
@@ -90,42 +71,42 @@ pub const ALL: &[Row] = &[
             needs: &[],
         },
         kinds: groups::KINDS,
-        plan: groups::plan,
+        numbers: of!(groups),
     },
     often(
         "borders",
         &[Hazard::MaskWidth],
         "points on faces, edges and corners of cells and one f32 beside them, at 0, 1, 2 and below 0",
         borders::KINDS,
-        borders::plan,
+        of!(borders),
     ),
     often(
         "tables",
         &[Hazard::MaskWidth, Hazard::ExtremeSums],
         "levels at the border of dense and hashed, of a single entry, and of more vertices than 32 bits count",
         tables::KINDS,
-        tables::plan,
+        of!(tables),
     ),
     often(
         "profiles",
         &[Hazard::ChannelCount],
         "the encodings of tiny-cuda-nn, torch-ngp, nerfstudio and Dr.Jit with the level tables that they make",
         profiles::KINDS,
-        profiles::plan,
+        of!(profiles),
     ),
     often(
         "sizes",
         &[Hazard::ChannelCount, Hazard::PartialTile, Hazard::MissingBarrier],
         "counts of points about those of warps and workgroups, of levels and of features",
         sizes::KINDS,
-        sizes::plan,
+        of!(sizes),
     ),
     often(
         "numbers",
         &[Hazard::ReductionMissing, Hazard::ExtremeSums],
         "entries and gradients that are subnormal, large, cancel, or are zero but for one point",
         numbers::KINDS,
-        numbers::plan,
+        of!(numbers),
     ),
     often(
         "gates",
@@ -137,21 +118,21 @@ pub const ALL: &[Row] = &[
         ],
         "features behind a mask: a coarse grid whose entries all points share",
         gates::KINDS,
-        gates::plan,
+        of!(gates),
     ),
     often(
         "simplices",
         &[Hazard::MaskWidth],
         "points in simplices: far from the origin, below it, in few entries, on the planes between them",
         simplices::KINDS,
-        simplices::plan,
+        of!(simplices),
     ),
     often(
         "strides",
         &[Hazard::ActiveMaskAsSet, Hazard::ThresholdEdge, Hazard::PartialTile],
         "groups of lanes that one stride of a reduction alone brings together, and sums of 0, 1 and -1",
         strides::KINDS,
-        strides::plan,
+        of!(strides),
     ),
     Row {
         generator: Generator {
@@ -163,7 +144,7 @@ pub const ALL: &[Row] = &[
             needs: &[],
         },
         kinds: wide::KINDS,
-        plan: wide::plan,
+        numbers: of!(wide),
     },
     Row {
         generator: Generator {
@@ -176,17 +157,20 @@ pub const ALL: &[Row] = &[
             needs: &[],
         },
         kinds: lost::KINDS,
-        plan: lost::plan,
+        numbers: of!(lost),
     },
 ];
 
-/// Lanes of CUDA's warps.
-const LANE_WIDTH: u32 = 32;
-
 /// The row of that generator.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Row> {
-    ALL.iter().find(|row| row.generator.name == name)
+pub fn find(name: &str) -> Option<&'static Row<Points>> {
+    rows::find(ALL, name)
+}
+
+/// Whether the cases of a row are promised and cheap enough for the main job.
+pub(super) fn is_quick(row: &Row<Points>) -> bool {
+    let Generator { promise, turns, .. } = row.generator;
+    promise != Promise::Nothing && turns != Turns::Seldom
 }
 
 /// What a generator draws.
@@ -221,6 +205,30 @@ impl Plan {
         let mask = None;
         Self { encoding, dimensions, features, levels: table, positions, entry, gradient, mask }
     }
+
+    /// The points, whose entries and gradients are drawn.
+    ///
+    /// # Panics
+    /// Where the fields contradict each other: a test draws every kind.
+    fn points(self, dice: &mut Dice) -> Points {
+        let Self { dimensions, features, positions, entry, gradient, .. } = self;
+        let grid = self.levels.grid(together(self.encoding), [dimensions, features]);
+        let grid = grid.unwrap_or_else(|error| panic!("a plan without a grid: {error}"));
+        let gate = self.mask.map(|level| {
+            let mask_grid = Gate::grid(*grid.encoding(), dimensions, level);
+            let grid = mask_grid.unwrap_or_else(|error| panic!("a mask without a grid: {error}"));
+            Gate { mask: (0..grid.entries()).map(|at| entry(at, dice)).collect(), grid }
+        });
+        let row = grid.levels().len() * features;
+        let gradients = positions.len() / dimensions * row;
+        Points {
+            table: (0..grid.entries() * features).map(|at| entry(at / features, dice)).collect(),
+            v_features: (0..gradients).map(|at| gradient(at / row, dice)).collect(),
+            grid,
+            positions,
+            gate,
+        }
+    }
 }
 
 fn any(_: usize, dice: &mut Dice) -> f32 {
@@ -246,48 +254,4 @@ fn together(encoding: Encoding) -> Encoding {
     let crowded = if uncounted { Crowded::Hash } else { encoding.crowded };
     let skew = if simplex { encoding.skew } else { Skew::None };
     Encoding { skew, interpolation, right_corner, crowded, ..encoding }
-}
-
-impl Row {
-    /// Whether its cases are promised and cheap enough for the main job.
-    pub(super) fn is_quick(&self) -> bool {
-        let Generator { promise, turns, .. } = self.generator;
-        promise != Promise::Nothing && turns != Turns::Seldom
-    }
-
-    /// The case of these two numbers, named `NAME-seed-index`, of the kind whose turn it is, for CUDA's
-    /// warps.
-    #[must_use]
-    pub fn draw(&self, turn: u64, seed: u64, index: u64) -> Case {
-        self.draw_for(LANE_WIDTH, turn, seed, index)
-    }
-
-    /// The same for warps of another width.
-    ///
-    /// # Panics
-    /// For a plan whose fields contradict each other: a test draws every kind.
-    #[must_use]
-    pub fn draw_for(&self, lane_width: u32, turn: u64, seed: u64, index: u64) -> Case {
-        let id = CaseId { workload: NAME, generator: self.generator.name, seed, index };
-        let dice = &mut Dice::new(seed, index);
-        let plan = (self.plan)(turn, lane_width, dice);
-        let Plan { dimensions, features, positions, entry, gradient, .. } = plan;
-        let grid = plan.levels.grid(together(plan.encoding), [dimensions, features]);
-        let grid = grid.unwrap_or_else(|error| panic!("{id}: {error}"));
-        let gate = plan.mask.map(|level| {
-            let mask_grid = Gate::grid(*grid.encoding(), dimensions, level);
-            let grid = mask_grid.unwrap_or_else(|error| panic!("{id}: {error}"));
-            Gate { mask: (0..grid.entries()).map(|at| entry(at, dice)).collect(), grid }
-        });
-        let row = grid.levels().len() * features;
-        let gradients = positions.len() / dimensions * row;
-        let points = Points {
-            table: (0..grid.entries() * features).map(|at| entry(at / features, dice)).collect(),
-            v_features: (0..gradients).map(|at| gradient(at / row, dice)).collect(),
-            grid,
-            positions,
-            gate,
-        };
-        Case::drawn(&self.generator, id, points)
-    }
 }

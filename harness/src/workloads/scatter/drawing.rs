@@ -1,16 +1,14 @@
 //! Sums by key as a workload: how their cases are drawn and read.
 
 use super::case::Case;
-use super::generators::{ALL, find};
+use super::generators::ALL;
 use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
 use crate::workload::named::EXTENSIONS;
-use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, SOME_TURNS, Workload};
-use proptest::strategy::Just;
+use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Workload, rows};
 use splatcheck_gpu::stages::scatter::NAME;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Sums by key.
 #[derive(Clone, Copy, Debug)]
@@ -25,27 +23,19 @@ impl Workload for Scatter {
         ALL.iter().map(|row| &row.generator).collect()
     }
 
-    /// Its cases are made smaller by what they are ([`super::minimize`]), not by how they were drawn.
     fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree> {
-        let case: AnyCase =
-            Arc::new(find(generator.name)?.draw_for(draw.lane_width, draw.turn, seed, index));
-        Some(Box::new(Just(case)))
+        rows::draw(ALL, generator, draw, seed, index)
     }
 
     /// The generators take turns.
     fn random(&self, seed: u64, index: u64) -> CaseTree {
         let count = ALL.len() as u64;
         let row = &ALL[usize::try_from(index % count).unwrap_or(0)];
-        let case: AnyCase = Arc::new(row.draw(index / count, seed, index));
-        Box::new(Just(case))
+        row.tree(index / count, seed, index)
     }
 
     fn of_each_kind(&self, seed: u64) -> Vec<AnyCase> {
-        let all = ALL.iter().flat_map(|row| {
-            (0..row.kinds.max(SOME_TURNS))
-                .map(move |turn| Arc::new(row.draw(turn, seed, turn)) as AnyCase)
-        });
-        all.collect()
+        ALL.iter().flat_map(|row| row.of_each_kind(seed)).collect()
     }
 
     fn axes(&self) -> Vec<Axis> {

@@ -4,11 +4,12 @@ use super::*;
 use crate::judge::{Arithmetic, OutputBound};
 use crate::workload::Case as _;
 use crate::workload::named::Numbers as _;
+use crate::workloads::grid::case::Case;
 use crate::workloads::tests::assert_complete;
 use splatcheck_gpu::stages::grid::{GRID_GATE, GRID_GATE_BACKWARD, OF_POINTS};
 
 /// Every kind of a generator's cases.
-fn kinds(row: &Row) -> Vec<Case> {
+fn kinds(row: &Row<Points>) -> Vec<Case> {
     (0..row.kinds).map(|index| row.draw(index, 7, index)).collect()
 }
 

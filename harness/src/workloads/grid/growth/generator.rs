@@ -1,32 +1,30 @@
 //! Level tables on knife edges: scales that are whole numbers, vertices about as many as entries, counts about
 //! the last of 32 bits.
 
-use super::{GrowthCase, TableGrowth};
+use super::TableGrowth;
 use crate::dice::Dice;
-use crate::workload::{CaseId, Generator, Promise, Turns};
-use crate::workloads::grid::NAME;
+use crate::workload::rows::{Row, often};
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::grid::{DenseStride, EntriesRule, Growth, ScaleRule};
 
-/// The generator.
-pub const LEVEL_TABLES: Generator = Generator {
-    name: "levels",
-    hazards: &[Hazard::MaskWidth, Hazard::ExtremeSums],
-    purpose: "level tables whose scales are whole numbers, whose vertices are about as many as their entries, \
-              or as 32 bits count",
-    promise: Promise::Every,
-    turns: Turns::Often,
-    needs: &[],
-};
+/// The only generator.
+pub const TABLES: &[Row<TableGrowth>] = &[often(
+    "levels",
+    &[Hazard::MaskWidth, Hazard::ExtremeSums],
+    "level tables whose scales are whole numbers, whose vertices are about as many as their entries, or as 32 \
+     bits count",
+    KINDS,
+    numbers,
+)];
 
 /// d, `N_min`, b, L and T.
-type Numbers = (u32, u32, f32, u8, u32);
+type Known = (u32, u32, f32, u8, u32);
 
 /// The most entries that every rule rounds within 32 bits.
 const MOST: u32 = u32::MAX - 7;
 
 /// Tables that are known by hand. As many as share no factor with the values of a rule: each table meets all.
-const TABLES: [Numbers; 23] = [
+const KNOWN: [Known; 23] = [
     // The last scale is 2047, or one ulp beside it.
     (3, 16, 2.0, 8, 1 << 19),
     // r^d is 2^32, which 32 bits take for 0, and just below.
@@ -63,7 +61,7 @@ const TABLES: [Numbers; 23] = [
 ];
 
 /// Kinds of cases: the known tables, and as many that are drawn, by all rules that turns bring together.
-pub const KINDS: u64 = 2 * TABLES.len() as u64 * 15;
+const KINDS: u64 = 2 * KNOWN.len() as u64 * 15;
 
 /// What a table may have entries for, compared with its vertices: fewer by one, as many, more by one, and more
 /// by what 8 or 16 bits take for none.
@@ -71,7 +69,7 @@ const BESIDE: [u32; 5] = [0, 1, 2, 1 + (1 << 8), 1 + (1 << 16)];
 
 /// A table with about as many vertices as it may have entries, on a level whose entries are laid out for
 /// `beyond` more on an axis than the coarsest resolution says.
-fn beside_the_border(beyond: u32, dice: &mut Dice) -> Numbers {
+fn beside_the_border(beyond: u32, dice: &mut Dice) -> Known {
     let d = 1 + dice.below(4);
     let coarsest = 1 + dice.below(40);
     let vertices = (coarsest + beyond).pow(d);
@@ -81,7 +79,7 @@ fn beside_the_border(beyond: u32, dice: &mut Dice) -> Numbers {
 }
 
 /// A table of any numbers.
-fn any(dice: &mut Dice) -> Numbers {
+fn any(dice: &mut Dice) -> Known {
     // From 1 to 2, of any bits.
     let ratio = f32::from_bits(1.0_f32.to_bits() | dice.below(1 << 23));
     let levels = u8::try_from(1 + dice.below(12)).unwrap_or(1);
@@ -92,18 +90,15 @@ fn at<T: Copy>(all: &[T], turn: u64) -> T {
     all[usize::try_from(turn % all.len() as u64).unwrap_or(0)]
 }
 
-/// The case of these two numbers, named `levels-seed-index`, of the kind whose turn it is.
-#[must_use]
-pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
-    let id = CaseId { workload: NAME, generator: LEVEL_TABLES.name, seed, index };
-    let dice = &mut Dice::new(seed, index);
+/// The numbers of the kind whose turn it is.
+fn numbers(turn: u64, _lane_width: u32, dice: &mut Dice) -> TableGrowth {
     // No two go through their values in the same steps.
     let scale_rule = at(ScaleRule::ALL, turn / 3);
     let dense_stride = at(DenseStride::ALL, turn / 5);
     let floored = u32::from(scale_rule == ScaleRule::Floor);
     let one_more = u32::from(dense_stride == DenseStride::ResolutionPlusOne);
     let (d, coarsest, ratio, levels, most_entries) = match turn % 4 {
-        0 | 2 => at(&TABLES, turn / 2),
+        0 | 2 => at(&KNOWN, turn / 2),
         1 => beside_the_border(floored + one_more, dice),
         _ => any(dice),
     };
@@ -115,6 +110,5 @@ pub fn draw(turn: u64, seed: u64, index: u64) -> GrowthCase {
         scale_rule,
         entries_rule: at(EntriesRule::ALL, turn),
     };
-    let numbers = TableGrowth { sizes: [d, at(&[2, 1, 4, 8], turn / 2)], dense_stride, growth };
-    GrowthCase::drawn(&LEVEL_TABLES, id, numbers)
+    TableGrowth { sizes: [d, at(&[2, 1, 4, 8], turn / 2)], dense_stride, growth }
 }

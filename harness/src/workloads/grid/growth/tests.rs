@@ -1,6 +1,6 @@
 //! Level tables are drawn, read, judged and made smaller.
 
-use super::generator::{KINDS, LEVEL_TABLES, draw};
+use super::generator::TABLES;
 use super::*;
 use crate::io::container::{self, Entry};
 use crate::judge::{OutputBound, judge};
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// From 16 vertices, b = 2, 8 levels: the last scale is 2047 exactly.
 fn knife_edge() -> TableGrowth {
-    draw(0, 1, 0).numbers
+    TABLES[0].draw(0, 1, 0).numbers
 }
 
 /// A table as a kernel returns it, whose resolutions are those of the mathematics and so many more.
@@ -89,8 +89,8 @@ fn entries_and_offsets_are_exact() {
 #[test]
 fn every_kind_is_a_table_that_is_promised() {
     let mut rules = BTreeSet::new();
-    for turn in 0..KINDS {
-        let drawn = draw(turn, 3, turn);
+    for turn in 0..TABLES[0].kinds {
+        let drawn = TABLES[0].draw(turn, 3, turn);
         let (case, name) = (drawn.numbers, drawn.name);
         assert_eq!(case.validate(), Ok(()), "{name}");
         let growth = case.growth;
@@ -108,14 +108,14 @@ fn every_kind_is_a_table_that_is_promised() {
         assert_eq!(wrong(&judged(&case, &table(&case, &[]))), NOTHING, "{name}");
     }
     assert_eq!(rules.len(), 2 * 3 * 3, "every rule with every other");
-    assert!(LEVEL_TABLES.hazards.contains(&Hazard::MaskWidth), "knife edges");
+    assert!(TABLES[0].generator.hazards.contains(&Hazard::MaskWidth), "knife edges");
 }
 
 #[test]
 fn a_case_is_written_and_read_and_made_smaller() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.safetensors");
-    let case = GrowthCase { id: None, ..draw(7, 3, 7) };
+    let case = GrowthCase { id: None, ..TABLES[0].draw(7, 3, 7) };
     let notes = BTreeMap::from([("splatcheck.seed".to_owned(), "3".to_owned())]);
     case.write(&path, &notes).expect("written");
     let read = read_any(&path).expect("what was written");

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::workload::Case as _;
+use crate::workloads::scatter::case::Case;
 use crate::workloads::tests::assert_complete;
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_reference::scatter::NO_KEY;
