@@ -170,7 +170,7 @@ fn answers(folder: &Path, outputs: &Tensors) -> Program {
             (name, view.expect("a tensor fills its shape"))
         })
         .collect();
-    let texts = [("version", "4"), ("status", "ok")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let texts = [("version", "5"), ("status", "ok")].map(|(k, v)| (k.to_owned(), v.to_owned()));
     let body = safetensors::serialize(views, Some(texts.into())).unwrap();
     let mut frame = Vec::new();
     write_frame(&mut frame, &body).unwrap();

@@ -121,7 +121,7 @@ fn lies_are_refused_by_name() {
         ("\"jobs\":\"2\"", "\"jobs\":\"-1\"", "metadata jobs is '-1'"),
         ("atomic 0", "atomic x", "has 'atomic x'"),
         ("atomic 0", "atomik 0", "has 'atomik 0'"),
-        ("\"version\":\"4\"", "\"version\":\"2\"", "protocol version 2"),
+        ("\"version\":\"5\"", "\"version\":\"2\"", "protocol version 2"),
         ("\"op\":\"run\"", "\"op\":\"walk\"", "unknown operation 'walk'"),
         ("\"rasterize_backward\"", "\"rasterise\"", "unknown stage 'rasterise'"),
         ("\"rasterize_backward\"", "\"rasterize\"", "is not expected"),
