@@ -14,7 +14,7 @@ fn root() -> PathBuf {
 /// The README, and the pages of the book.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md"), root().join("CONTRIBUTING.md")];
-    for folder in ["docs/src", "corpora", "corpora/published", "tests/mutants/splat", "tests/mutants/scatter", "tests/mutants/grid"] {
+    for folder in ["docs/src", "docs/src/contributing", "corpora", "corpora/published", "tests/mutants/splat", "tests/mutants/scatter", "tests/mutants/grid"] {
         let files = fs::read_dir(root().join(folder)).expect("a folder");
         let files = files.map(|file| file.expect("a file").path());
         pages.extend(files.filter(|file| file.extension().is_some_and(|end| end == "md")));
@@ -97,10 +97,13 @@ fn the_book_builds_and_lists_every_page() {
     made.build().expect("it builds");
     let summary = read(&root().join("docs/src/SUMMARY.md"));
     let listed: BTreeSet<String> = links_and_anchors(&summary).0.into_iter().collect();
-    for page in fs::read_dir(root().join("docs/src")).expect("a folder") {
-        let name = page.expect("a file").file_name().into_string().expect("a plain name");
-        if name != "SUMMARY.md" {
-            assert!(listed.contains(&name), "SUMMARY.md does not list {name}");
+    for (folder, prefix) in [("docs/src", ""), ("docs/src/contributing", "contributing/")] {
+        for page in fs::read_dir(root().join(folder)).expect("a folder") {
+            let name = page.expect("a file").file_name().into_string().expect("a plain name");
+            if name.ends_with(".md") && name != "SUMMARY.md" {
+                let name = format!("{prefix}{name}");
+                assert!(listed.contains(&name), "SUMMARY.md does not list {name}");
+            }
         }
     }
 }
