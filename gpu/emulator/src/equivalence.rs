@@ -22,7 +22,7 @@ mod values;
 
 use std::ops::RangeInclusive;
 
-use super::ir::{Control, File, Instruction, Kernel, Module, Op, Place};
+use super::ir::{Control, Instruction, Kernel, Module, Op, Place};
 use demand::Demand;
 use flow::{Flow, Given};
 use integers::Integers;
@@ -174,42 +174,24 @@ fn same_elsewhere(
     b: &Kernel,
     without_of_b: &std::ops::Range<usize>,
 ) -> bool {
-    let parts = |kernel: &Kernel, range: &std::ops::Range<usize>| {
-        let of = |code: &[Instruction]| -> Vec<Instruction> {
-            code.iter().map(|instruction| by_line(instruction, kernel)).collect()
-        };
-        (of(&kernel.code[..range.start]), of(&kernel.code[range.end..]))
-    };
-    let ((a_above, a_below), (b_above, b_below)) = (parts(a, without), parts(b, without_of_b));
     let same = |x: &[Instruction], y: &[Instruction]| {
         x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_instruction(x, a, y, b))
     };
-    same(&a_above, &b_above) && same(&a_below, &b_below)
+    same(&a.code[..without.start], &b.code[..without_of_b.start])
+        && same(&a.code[without.end..], &b.code[without_of_b.end..])
 }
 
 fn same_instruction(x: &Instruction, a: &Kernel, y: &Instruction, b: &Kernel) -> bool {
-    let names = |instruction: &Instruction, kernel: &Kernel| {
+    // A register by its number, a constant by its value.
+    let names = |mut op: Op, kernel: &Kernel| {
         let mut all = Vec::new();
-        let mut op = instruction.op;
-        op.operands(&mut |_, file, slot| all.push(name(kernel, Place { file, slot: *slot })));
+        op.operands(&mut |_, file, slot| {
+            all.push((file, kernel.constant(Place { file, slot: *slot }).ok_or(*slot)));
+        });
         all
     };
-    x.guard == y.guard && x.op.kind() == y.op.kind() && names(x, a) == names(y, b)
-}
-
-/// A register by its number, a constant by its value.
-fn name(kernel: &Kernel, place: Place) -> (File, Result<u64, u16>) {
-    let at = usize::from(place.slot);
-    let constant = match place.file {
-        File::Predicate => (at >= usize::from(kernel.predicates)).then_some(0),
-        File::Word => at
-            .checked_sub(usize::from(kernel.words))
-            .and_then(|at| kernel.word_constants.get(at).copied().map(u64::from)),
-        File::B64 => at
-            .checked_sub(usize::from(kernel.b64))
-            .and_then(|at| kernel.b64_constants.get(at).copied()),
-    };
-    (place.file, constant.ok_or(place.slot))
+    let (x, y) = (by_line(x, a), by_line(y, b));
+    x.guard == y.guard && x.op.kind() == y.op.kind() && names(x.op, a) == names(y.op, b)
 }
 
 #[cfg(test)]

@@ -65,6 +65,19 @@ pub(super) struct Kernel {
     pub(super) b64_constants: Vec<u64>,
 }
 
+impl Kernel {
+    /// The value of a slot that is a constant; `None` for a register. The predicate after the registers is
+    /// the constant false.
+    pub(super) fn constant(&self, Place { file, slot }: Place) -> Option<u64> {
+        let behind = |registers: Slot| slot.checked_sub(registers).map(usize::from);
+        match file {
+            File::Predicate => behind(self.predicates).map(|_| 0),
+            File::Word => self.word_constants.get(behind(self.words)?).copied().map(u64::from),
+            File::B64 => self.b64_constants.get(behind(self.b64)?).copied(),
+        }
+    }
+}
+
 /// A kernel parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parameter {

@@ -173,9 +173,7 @@ impl Decoder<'_, '_> {
             _ => return Err(self.unknown()),
         };
         if wide {
-            let shift =
-                matches!(op, IntegerBinary::Shl | IntegerBinary::ShrS | IntegerBinary::ShrU);
-            let b = if shift { self.word(2)? } else { self.b64(2)? };
+            let b = if op.shifts() { self.word(2)? } else { self.b64(2)? };
             return Ok(Arithmetic::B64Binary(op, self.to_b64(0)?, self.b64(1)?, b));
         }
         Ok(Arithmetic::WordBinary(op, self.to_word(0)?, self.word(1)?, self.word(2)?))

@@ -243,10 +243,8 @@ fn operands(
             vec![(b64(a), needed)]
         }
         Arithmetic::B64Binary(op, _, a, b) => {
-            let shifts =
-                matches!(op, IntegerBinary::Shl | IntegerBinary::ShrS | IntegerBinary::ShrU);
             let (second, b_known) =
-                if shifts { (word(b), of.word(b).widened(64)) } else { (b64(b), of.b64(b)) };
+                if op.shifts() { (word(b), of.word(b).widened(64)) } else { (b64(b), of.b64(b)) };
             let [x, y] = of_binary(op, bits, [of.b64(a), b_known]);
             vec![(b64(a), x), (second, y)]
         }

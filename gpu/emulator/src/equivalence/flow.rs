@@ -187,8 +187,7 @@ impl<'k> Flow<'k> {
         if guard == Some(false) {
             return;
         }
-        let written = self.results(instruction, of);
-        for (place, known) in written {
+        for (place, known) in results(instruction, of, &self.given) {
             self.forget(state, place);
             state.write(place, known, guard == Some(true));
         }
@@ -200,11 +199,6 @@ impl<'k> Flow<'k> {
                 instruction.op.reads().contains(&Place { file: File::Predicate, slot: d });
             state.definitions[usize::from(d)] = (!reads_itself).then_some(pc);
         }
-    }
-
-    /// What an instruction writes, and what is known of it.
-    fn results(&self, instruction: &Instruction, of: In<'_>) -> Vec<(Place, Known)> {
-        results(instruction, of, &self.given)
     }
 
     /// The definitions that a register was part of, or was, are no more.
@@ -259,12 +253,11 @@ impl<'k> Flow<'k> {
         let comparison = if holds { Some(setp.comparison) } else { opposite(setp.comparison) };
         let Some(comparison) = comparison else { return Some(()) };
         let (a, b) = restricted(comparison, signed, a, b)?;
-        let file = if a.width == 64 { File::B64 } else { File::Word };
+        let registers = if a.width == 64 { &mut state.b64 } else { &mut state.words };
         for (slot, known) in [(setp.a, a), (setp.b, b)] {
-            let registers = if a.width == 64 { &mut state.b64 } else { &mut state.words };
-            if usize::from(slot) < registers.len() {
-                debug_assert!(file != File::Predicate, "integers are compared");
-                registers[usize::from(slot)] = known;
+            // Constants are behind the registers.
+            if let Some(register) = registers.get_mut(usize::from(slot)) {
+                *register = known;
             }
         }
         Some(())
@@ -283,9 +276,8 @@ fn results(instruction: &Instruction, of: In<'_>, given: &Given) -> Vec<(Place, 
                 File::Predicate => None,
                 File::Word | File::B64 => transfer::integer(op, &of).map(Known::Integer),
             },
-            Op::Memory(memory) => loaded(memory, place, given).map(Known::Integer),
-            op @ (Op::Synchronization(_) | Op::Control(_)) => {
-                transfer::elsewhere(op, given).map(Known::Integer)
+            op @ (Op::Memory(_) | Op::Synchronization(_) | Op::Control(_)) => {
+                given_by(op, place, given).map(Known::Integer)
             }
         };
         (place, known.unwrap_or(anything(place.file)))
@@ -293,13 +285,13 @@ fn results(instruction: &Instruction, of: In<'_>, given: &Given) -> Vec<(Place, 
     instruction.op.writes().into_iter().map(of_place).collect()
 }
 
-/// What is known of what a load puts into a register; `None` for what is no load.
-pub(super) fn loaded(memory: &Memory, place: Place, given: &Given) -> Option<Integers> {
-    match memory {
-        Memory::Load(t) | Memory::Rare(RareMemory::LoadLocal(t) | RareMemory::GenericLoad(t)) => {
-            Some(load(t, place, given))
-        }
-        Memory::Store(_) | Memory::Atomic(_) | Memory::Rare(_) => None,
+/// What is known of what an operation that is not arithmetic puts into a register.
+pub(super) fn given_by(op: &Op, place: Place, given: &Given) -> Option<Integers> {
+    match op {
+        Op::Memory(
+            Memory::Load(t) | Memory::Rare(RareMemory::LoadLocal(t) | RareMemory::GenericLoad(t)),
+        ) => Some(load(t, place, given)),
+        op => transfer::elsewhere(op, given),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::ir::{File, Kernel, Place, Predicate, Slot};
 use super::integers::{Integers, mask};
-use super::transfer::{Known, Operands};
+use super::transfer::{Known, Operands, anything};
 
 /// What is known in front of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,18 +23,11 @@ pub(super) struct In<'s> {
 
 impl Operands for In<'_> {
     fn integer(&self, file: File, slot: Slot) -> Integers {
-        let Kernel { words, b64, word_constants, b64_constants, .. } = self.kernel;
-        let at = usize::from(slot);
-        match file {
-            File::Word => match self.state.words.get(at) {
-                Some(known) => *known,
-                None => constant(word_constants.get(at - usize::from(*words)).copied(), 32),
-            },
-            File::B64 => match self.state.b64.get(at) {
-                Some(known) => *known,
-                None => constant(b64_constants.get(at - usize::from(*b64)).copied(), 64),
-            },
-            File::Predicate => Integers::any(32),
+        let place = Place { file, slot };
+        match (self.state.known(place).unwrap_or(anything(file)), self.kernel.constant(place)) {
+            (Known::Integer(known), None) => known,
+            (Known::Integer(any), Some(value)) => Integers::one(value, any.width),
+            (Known::Predicate(_), _) => Integers::any(32),
         }
     }
 
@@ -43,10 +36,6 @@ impl Operands for In<'_> {
         let known = self.state.predicates.get(usize::from(slot)).copied();
         known.unwrap_or(Some(false)).map(|holds| holds != negated)
     }
-}
-
-fn constant(value: Option<impl Into<u64>>, width: u32) -> Integers {
-    value.map_or(Integers::any(width), |value| Integers::one(value.into(), width))
 }
 
 impl State {

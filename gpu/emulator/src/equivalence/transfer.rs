@@ -59,9 +59,7 @@ pub(super) fn integer(op: &Arithmetic, of: &dyn Operands) -> Option<Integers> {
             B64Unary::Abs => of.b64(a).signed().0.ge(&0).then(|| of.b64(a))?,
         },
         Arithmetic::B64Binary(op, _, a, b) => {
-            let shifts =
-                matches!(op, IntegerBinary::Shl | IntegerBinary::ShrS | IntegerBinary::ShrU);
-            let b = if shifts { of.word(b).widened(64) } else { of.b64(b) };
+            let b = if op.shifts() { of.word(b).widened(64) } else { of.b64(b) };
             binary(op, of.b64(a), b)?
         }
         Arithmetic::B64Mad(_, a, b, c) => of.b64(a).mul(of.b64(b)).add(of.b64(c)),

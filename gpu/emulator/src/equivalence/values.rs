@@ -7,7 +7,7 @@ use super::super::ir::{
     Arithmetic, B64Unary, Boolean, Compared, File, Instruction, IntegerBinary, Kernel, Op, Place,
     Predicate, Role, Slot, WordTernary, WordUnary,
 };
-use super::flow::{Given, loaded};
+use super::flow::{Given, given_by};
 use super::integers::{Integers, mask};
 use super::state::State;
 use super::transfer::{self, Known, Operands, anything};
@@ -134,18 +134,12 @@ impl<'s> Values<'s> {
         if let Some((_, id)) = written.iter().find(|(other, _)| *other == place) {
             return *id;
         }
-        let at = usize::from(place.slot);
-        let constant = |registers: Slot| at.checked_sub(usize::from(registers));
-        match place.file {
-            File::Predicate if constant(kernel.predicates).is_some() => self.truth(false),
-            File::Word if let Some(at) = constant(kernel.words) => {
-                self.constant(kernel.word_constants[at].into(), 32)
-            }
-            File::B64 if let Some(at) = constant(kernel.b64) => {
-                self.constant(kernel.b64_constants[at], 64)
-            }
-            File::Predicate | File::Word | File::B64 => {
-                let known = self.start.known(place).unwrap_or(anything(place.file));
+        match (place.file, kernel.constant(place)) {
+            (File::Predicate, Some(_)) => self.truth(false),
+            (File::Word, Some(value)) => self.constant(value, 32),
+            (File::B64, Some(value)) => self.constant(value, 64),
+            (file, None) => {
+                let known = self.start.known(place).unwrap_or(anything(file));
                 self.add(Expression::Start(place), known)
             }
         }
@@ -212,23 +206,15 @@ impl<'s> Values<'s> {
                     (Op::Arithmetic(op), File::Word | File::B64) => {
                         self.integer(op, &effect.reads, result, place.file)
                     }
-                    (Op::Memory(memory), file) => {
-                        let known = loaded(memory, place, given).map(Known::Integer);
-                        self.gives(effect, (number, result), known.unwrap_or(anything(file)))
-                    }
-                    (op @ (Op::Synchronization(_) | Op::Control(_)), file) => {
-                        let known = transfer::elsewhere(op, given).map(Known::Integer);
-                        self.gives(effect, (number, result), known.unwrap_or(anything(file)))
+                    (op @ (Op::Memory(_) | Op::Synchronization(_) | Op::Control(_)), file) => {
+                        let known = given_by(op, place, given).map(Known::Integer);
+                        let what = Expression::Effect(Box::new(effect.clone()), number, result);
+                        self.add(what, known.unwrap_or(anything(file)))
                     }
                 };
                 (place, id)
             })
             .collect()
-    }
-
-    /// What an instruction with an effect gives.
-    fn gives(&mut self, effect: &Effect, (number, result): (usize, usize), known: Known) -> Id {
-        self.add(Expression::Effect(Box::new(effect.clone()), number, result), known)
     }
 
     fn not(&mut self, a: Id) -> Id {
@@ -363,17 +349,15 @@ impl<'s> Values<'s> {
             }
             Arithmetic::WordBinary(operation, ..) => (*operation, false),
             Arithmetic::B64Binary(operation, ..) => (*operation, true),
-            Arithmetic::WordTernary(WordTernary::MadLo, ..) => return self.mad(op, reads),
+            Arithmetic::WordTernary(WordTernary::MadLo, ..) => return self.mad(reads),
             _ => return None,
         };
         let &[x, y] = reads else { return None };
-        let shifts =
-            matches!(operation, IntegerBinary::Shl | IntegerBinary::ShrS | IntegerBinary::ShrU);
         let (a, b) = (self.known(x), self.known(y));
         let all = mask(a.width);
         let positive = a.signed().0 >= 0 && b.signed().0 >= 0;
         // Bits that only one of the two can have are the same by `or`, `xor` and `add`.
-        let disjoint = !shifts && (a.zeros | b.zeros) & all == all;
+        let disjoint = !operation.shifts() && (a.zeros | b.zeros) & all == all;
         let is = |known: Integers, value: u64| known.value() == Some(value);
         match operation {
             IntegerBinary::And if (a.zeros | b.ones) & all == all => Some(x),
@@ -414,7 +398,7 @@ impl<'s> Values<'s> {
     }
 
     /// A product and a sum, where one of the two is nothing.
-    fn mad(&mut self, op: &Arithmetic, reads: &[Id]) -> Option<Id> {
+    fn mad(&mut self, reads: &[Id]) -> Option<Id> {
         let &[x, y, z] = reads else { return None };
         let product = Arithmetic::WordBinary(IntegerBinary::MulLo, 0, slot(x)?, slot(y)?);
         let known = transfer::integer(&product, &Named(&self.all))?;
@@ -424,7 +408,6 @@ impl<'s> Values<'s> {
         if self.known(z).value() != Some(0) {
             return None;
         }
-        debug_assert!(matches!(op, Arithmetic::WordTernary(..)), "of words");
         Some(self.integer(&product, &[x, y], 0, File::Word))
     }
 
@@ -487,32 +470,19 @@ fn ordered(a: Integers, b: Integers) -> Option<bool> {
 }
 
 fn commutes(op: &Op) -> bool {
+    let Op::Arithmetic(Arithmetic::WordBinary(op, ..) | Arithmetic::B64Binary(op, ..)) = op else {
+        return false;
+    };
     matches!(
         op,
-        Op::Arithmetic(
-            Arithmetic::WordBinary(
-                IntegerBinary::Add
-                    | IntegerBinary::MulLo
-                    | IntegerBinary::And
-                    | IntegerBinary::Or
-                    | IntegerBinary::Xor
-                    | IntegerBinary::MinS
-                    | IntegerBinary::MinU
-                    | IntegerBinary::MaxS
-                    | IntegerBinary::MaxU,
-                ..,
-            ) | Arithmetic::B64Binary(
-                IntegerBinary::Add
-                    | IntegerBinary::MulLo
-                    | IntegerBinary::And
-                    | IntegerBinary::Or
-                    | IntegerBinary::Xor
-                    | IntegerBinary::MinS
-                    | IntegerBinary::MinU
-                    | IntegerBinary::MaxS
-                    | IntegerBinary::MaxU,
-                ..,
-            )
-        )
+        IntegerBinary::Add
+            | IntegerBinary::MulLo
+            | IntegerBinary::And
+            | IntegerBinary::Or
+            | IntegerBinary::Xor
+            | IntegerBinary::MinS
+            | IntegerBinary::MinU
+            | IntegerBinary::MaxS
+            | IntegerBinary::MaxU
     )
 }

@@ -178,6 +178,13 @@ pub(crate) enum IntegerBinary {
     ShrU,
 }
 
+impl IntegerBinary {
+    /// Whether the second operand is how far the first is shifted: a word, whatever is shifted.
+    pub(crate) fn shifts(self) -> bool {
+        matches!(self, Self::Shl | Self::ShrS | Self::ShrU)
+    }
+}
+
 /// Ternary operations on words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordTernary {

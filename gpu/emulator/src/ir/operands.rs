@@ -2,8 +2,8 @@
 
 use super::{
     Address, Arithmetic, Atomic, AtomicOp, Barrier, BarrierReductionOp, Base, Compared, Control,
-    File, IntegerBinary, Memory, Op, Place, Predicate, RareControl, RareMemory, SINK, Slot, Sync,
-    SyncKind, Synchronization, Transfer,
+    File, Memory, Op, Place, Predicate, RareControl, RareMemory, SINK, Slot, Sync, SyncKind,
+    Synchronization, Transfer,
 };
 
 /// What an operation does with a register.
@@ -91,9 +91,7 @@ fn arithmetic(op: &mut Arithmetic, visit: Visit<'_>) {
         }
         Arithmetic::B64Unary(_, d, a) => each([(Writes, B64, d), (Reads, B64, a)], visit),
         Arithmetic::B64Binary(op, d, a, b) => {
-            let shifts =
-                matches!(op, IntegerBinary::Shl | IntegerBinary::ShrS | IntegerBinary::ShrU);
-            let amount = if shifts { Word } else { B64 };
+            let amount = if op.shifts() { Word } else { B64 };
             each([(Writes, B64, d), (Reads, B64, a), (Reads, amount, b)], visit);
         }
         Arithmetic::B64Mad(d, a, b, c) => {
