@@ -175,6 +175,13 @@ pub trait Scalar: Arith + Default + PartialEq + Send + Sync + 'static {
     /// An input of the kernels: exact in every instance.
     fn from_f32(x: f32) -> Self;
 
+    /// A number that a kernel computes before, which may lie so far from this one: a radius that [`Bounded`]
+    /// alone has.
+    #[must_use]
+    fn computed(x: f32, _radius: f64) -> Self {
+        Self::from_f32(x)
+    }
+
     /// A constant, rounded to the instance's precision.
     fn from_f64(x: f64) -> Self;
 

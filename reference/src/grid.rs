@@ -38,7 +38,7 @@ pub use encoding::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, Outside, PositionOffset,
     RightCorner, Skew, UnknownSetting,
 };
-pub use levels::{Growth, LevelBounds, levels};
+pub use levels::{ComputedScales, Growth, LevelBounds, levels};
 pub use profile::{EntriesRule, Profile, ScaleRule};
 pub use stages::{Input, backward, backward_input, forward};
 pub use table::{Grid, GridError, Level, MOST_DIMENSIONS};

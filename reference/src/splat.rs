@@ -13,6 +13,7 @@ pub mod convention;
 pub mod decisions;
 pub mod formulated;
 pub mod formulation;
+pub mod harmonics;
 mod linear;
 pub mod pair;
 mod project;

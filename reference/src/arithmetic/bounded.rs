@@ -407,6 +407,11 @@ impl<M: Model> Scalar for Bounded<M> {
         Self::new(value, 0.0)
     }
 
+    #[inline(always)]
+    fn computed(x: f32, radius: f64) -> Self {
+        if radius == 0.0 { Self::from_f32(x) } else { Self::new(f64::from(x), radius) }
+    }
+
     fn from_f64(x: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "an f32 program rounds its literals")]
         let literal = x as f32;

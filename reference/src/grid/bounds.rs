@@ -206,6 +206,7 @@ impl<M: Model, const D: usize> Seen<M, D> {
 /// For arrays that do not fit the grid.
 #[must_use]
 pub fn forward<M: Model>(grid: &Grid, positions: &[f32], table: &[f32]) -> Bounds<M> {
+    let grid = &*grid.under::<M>();
     points(grid, positions);
     check_table(grid, table);
     in_parts(grid, positions, |part| {
@@ -275,6 +276,7 @@ pub fn backward_input<M: Model>(
     table: &[f32],
     v_features: &[impl Input<Bounded<M>>],
 ) -> Bounds<M> {
+    let grid = &*grid.under::<M>();
     check_table(grid, table);
     check_gradients(grid, points(grid, positions), v_features);
     let row = grid.levels().len() * grid.features();
@@ -342,6 +344,7 @@ pub fn backward<M: Model>(
     positions: &[f32],
     v_features: &[impl Input<Bounded<M>>],
 ) -> TableBounds {
+    let grid = &*grid.under::<M>();
     check_gradients(grid, points(grid, positions), v_features);
     let entries = grid.entries();
     let mut elements = vec![ElementBound::default(); entries * grid.features()];

@@ -32,7 +32,7 @@ pub(super) fn located<S: Scalar, const D: usize>(
     level: &Level,
     encoding: &Encoding,
 ) -> [S; D] {
-    let scale = S::from_f32(level.scale);
+    let scale = S::computed(level.scale, level.scale_radius);
     let scaled = match encoding.position_offset {
         PositionOffset::Half => {
             let half = S::from_f64(0.5);
@@ -225,7 +225,7 @@ impl<S: Scalar, const D: usize> Cell<S, D> {
         encoding: &Encoding,
         mut visit: impl FnMut(usize, [usize; 2], S),
     ) {
-        let scale = S::from_f32(level.scale);
+        let scale = S::computed(level.scale, level.scale_radius);
         match (encoding.lattice, encoding.interpolation) {
             (Lattice::Simplex, _) => {
                 for (k, &axis) in self.order.iter().enumerate() {

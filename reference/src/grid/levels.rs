@@ -102,17 +102,67 @@ fn resolution(scale: f64) -> u64 {
 /// e^(x ln 2) with exact factors therefore have the right relative errors, but for what exp's figure
 /// grows by with |x|, of which |x| ln 2 is but a part. (Fast math has better ones for base 2.)
 fn bounded_grown<M: Model>(growth: &Growth, level: u8) -> Bounded<M> {
-    // A rounding of f64 each, of 2^-53; 2^-48 covers them.
-    let scaled = |x: Bounded<M>, factor: f64| {
-        let rounding = x.magnitude() * factor * f64::EPSILON;
-        Bounded::<M>::new(x.value() * factor, x.radius() * factor * (1.0 + ULP * ULP) + rounding)
-    };
     let log2 = scaled(Bounded::<M>::from_f32(growth.ratio).ln(), 1.0 / LN_2);
-    let exponent = Bounded::from_f32(f32::from(level)) * log2;
+    exp2(Bounded::from_f32(f32::from(level)) * log2) * Bounded::from_f64(growth.coarsest.into())
+}
+
+/// A number times an exact factor. Each is one rounding of f64, of 2^-53; 2^-48 covers them.
+fn scaled<M: Model>(x: Bounded<M>, factor: f64) -> Bounded<M> {
+    let rounding = x.magnitude() * factor * f64::EPSILON;
+    Bounded::new(x.value() * factor, x.radius() * factor * (1.0 + ULP * ULP) + rounding)
+}
+
+/// exp2 in f32: see [`bounded_grown`].
+fn exp2<M: Model>(exponent: Bounded<M>) -> Bounded<M> {
     let power = scaled(exponent, LN_2).exp();
     let more = M::TABLE.exp_ulp_per_x * exponent.magnitude() * ULP * power.magnitude();
-    let power = Bounded::<M>::new(power.value(), power.radius() + more);
-    power * Bounded::from_f64(growth.coarsest.into())
+    Bounded::new(power.value(), power.radius() + more)
+}
+
+/// What kernels compute their scales from that read no level table (tiny-cuda-nn, torch-ngp): level l has the
+/// scale exp2(l S) H - 1 and the resolution ceil of that, plus 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComputedScales {
+    /// H, vertices of an axis of the coarsest level.
+    pub base_resolution: u32,
+    /// S, the logarithm to the base 2 of the ratio of a level's scale (plus one) to that of the level before.
+    pub log2_per_level_scale: f32,
+}
+
+impl ComputedScales {
+    /// Over the reals, but for the roundings of f64.
+    fn exact(self, level: usize) -> f64 {
+        let exponent = level as f64 * f64::from(self.log2_per_level_scale);
+        // exp of f64 has an error of about 2^-53, as has the product: a scale in f32 is hardly ever another.
+        <f64 as Arith>::exp(exponent * LN_2) * f64::from(self.base_resolution) - 1.0
+    }
+
+    /// The f32 nearest to a level's scale, and its resolution.
+    pub(super) fn level(self, level: usize) -> (f32, u32) {
+        let exact = self.exact(level);
+        #[expect(clippy::cast_possible_truncation, reason = "a level table is in f32")]
+        let scale = exact as f32;
+        (scale, u32::try_from(resolution(exact)).unwrap_or(u32::MAX))
+    }
+
+    /// What kernels may have for a level's scale.
+    pub(super) fn bounded<M: Model>(self, level: usize) -> Bounded<M> {
+        let per_level = Bounded::<M>::from_f32(self.log2_per_level_scale);
+        // A number of levels is exact.
+        let power = exp2(Bounded::from_f64(level as f64) * per_level);
+        power * Bounded::from_f64(self.base_resolution.into()) - Bounded::from_f64(1.0)
+    }
+
+    /// Whether roundings decide a level's resolution.
+    #[must_use]
+    pub fn is_open<M: Model>(self, level: usize) -> bool {
+        let scale = self.bounded::<M>(level);
+        let [low, high] = match scale.radius() == 0.0 {
+            true => [scale.value(); 2],
+            false => scale.ends(),
+        };
+        !(high < f64::INFINITY) || resolution(low) != resolution(high)
+    }
 }
 
 /// Bounds of a level's scale from those of what an axis has grown to. A floor that roundings leave open has either of two whole numbers, and

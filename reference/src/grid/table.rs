@@ -3,7 +3,10 @@
 use super::encoding::{
     Crowded, DenseStride, Encoding, Hash, Interpolation, Lattice, RightCorner, Skew,
 };
+use super::levels::ComputedScales;
+use crate::arithmetic::Model;
 use std::array::from_fn;
+use std::borrow::Cow;
 
 /// The factors of [`Hash::Prime`] by axis.
 const PRIMES: [u32; MOST_DIMENSIONS] = [1, 2_654_435_761, 805_459_861, 3_674_653_429];
@@ -20,6 +23,8 @@ pub(super) const MOST_FEATURES: usize = 8;
 pub struct Level {
     /// What positions are multiplied by: cells in the unit interval.
     pub scale: f32,
+    /// How far from it a kernel's own scale may lie: 0 where the scale is an input.
+    pub scale_radius: f64,
     /// Vertices of an axis, r.
     pub resolution: u32,
     /// Its first entry in the table.
@@ -231,6 +236,8 @@ pub struct Grid {
     dimensions: usize,
     features: usize,
     levels: Vec<Level>,
+    /// What kernels compute the scales from, where these are no inputs.
+    computed: Option<ComputedScales>,
 }
 
 impl Grid {
@@ -279,10 +286,49 @@ impl Grid {
             }
             let entries = end - offset;
             let (layout, dense) = layout(&encoding, dimensions, resolution, entries);
-            Ok(Level { scale, resolution, offset, entries, dense, layout })
+            let scale_radius = 0.0;
+            Ok(Level { scale, scale_radius, resolution, offset, entries, dense, layout })
         };
         let levels = (0..levels).map(level).collect::<Result<_, _>>()?;
-        Ok(Self { encoding, dimensions, features, levels })
+        Ok(Self { encoding, dimensions, features, levels, computed: None })
+    }
+
+    /// The same of kernels that compute scales and resolutions themselves: those here are the nearest to what
+    /// the mathematics says.
+    ///
+    /// # Errors
+    /// [`GridError`], as [`Grid::new`]; a negative `log2_per_level_scale` is a scale that no level has.
+    pub fn computed(
+        encoding: Encoding,
+        sizes: [usize; 2],
+        computed: ComputedScales,
+        offsets: &[u32],
+    ) -> Result<Self, GridError> {
+        let levels = 0..offsets.len().saturating_sub(1);
+        let (scales, resolutions): (Vec<f32>, Vec<u32>) =
+            levels.map(|level| computed.level(level)).unzip();
+        let grid = Self::new(encoding, sizes, &scales, &resolutions, offsets)?;
+        Ok(Self { computed: Some(computed), ..grid })
+    }
+
+    /// What kernels compute the scales from; `None` where these are inputs.
+    #[must_use]
+    pub fn computed_scales(&self) -> Option<ComputedScales> {
+        self.computed
+    }
+
+    /// The grid with the radii that kernels' own scales have under a model; infinite where roundings decide a
+    /// resolution.
+    pub(super) fn under<M: Model>(&self) -> Cow<'_, Self> {
+        let Some(computed) = self.computed else { return Cow::Borrowed(self) };
+        let mut grid = self.clone();
+        for (number, level) in grid.levels.iter_mut().enumerate() {
+            level.scale_radius = match computed.is_open::<M>(number) {
+                true => f64::INFINITY,
+                false => computed.bounded::<M>(number).radius_about(level.scale.into()),
+            };
+        }
+        Cow::Owned(grid)
     }
 
     /// The fields.

@@ -374,6 +374,11 @@ pub(crate) fn direction<S: Scalar>(
     let offset = add(mean, each(position, |x| -x));
     let offset =
         std::array::from_fn(|i| rounded!(offset[i], spellings.at(1, 0), [mean[i], position[i]]));
+    unit_vector(offset, spellings)
+}
+
+/// The unit vector along another one, and that one's length.
+pub(crate) fn unit_vector<S: Scalar>(offset: V3<S>, spellings: Spellings) -> (V3<S>, S) {
     let square = dot_again(offset, offset, spellings.at(3, 0));
     let length = one_term(square.sqrt(), spellings.at(0, 2));
     let unit = scale(S::from_f64(1.0) / length, offset);

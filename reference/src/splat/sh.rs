@@ -111,6 +111,13 @@ pub fn unclamped<S: Scalar>(sh: &[S], d: V3<S>) -> V3<S> {
 /// The same as other programs spell it: a sum of up to 16 products and 1/2, in any order.
 #[inline(always)]
 pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: Spellings) -> V3<S> {
+    let (half, extra) = (S::from_f64(0.5), spellings.at(17, 0));
+    each(sum_again(sh, d, spellings), |c| rounded!(c + half, extra, [half]))
+}
+
+/// The sum alone, as a part of one with 1/2.
+#[inline(always)]
+pub(crate) fn sum_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: Spellings) -> V3<S> {
     let (b, extra) = (basis_again(d, sh.len() / 3, spellings), spellings.at(17, 0));
     let mut color = [S::from_f64(0.0); 3];
     for (row, &b) in sh.chunks_exact(3).zip(&b) {
@@ -118,8 +125,7 @@ pub(crate) fn unclamped_again<S: Scalar>(sh: &[S], d: V3<S>, spellings: Spelling
             *slot = rounded!(*slot + b * coefficient, extra, [b * coefficient]);
         }
     }
-    let half = S::from_f64(0.5);
-    each(color, |c| rounded!(c + half, extra, [half]))
+    color
 }
 
 /// [`basis`] as other programs spell it, whichever polynomial of its degree a program

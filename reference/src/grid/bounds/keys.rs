@@ -29,6 +29,7 @@ impl Keys {
 /// For positions that do not fit the grid.
 #[must_use]
 pub fn keys<M: Model>(grid: &Grid, positions: &[f32]) -> Keys {
+    let grid = &*grid.under::<M>();
     let corners = corners_of_cell(grid.encoding(), grid.dimensions());
     let count = points(grid, positions) * corners * grid.levels().len();
     let mut keys = Keys { corners, own: vec![Keys::NONE; count], others: Vec::new() };

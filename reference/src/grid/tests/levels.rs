@@ -161,3 +161,66 @@ fn legal_scales_lie_inside_the_bounds() {
         assert!(worst > 0.05, "bounds far above errors say little: {worst}");
     }
 }
+
+/// What kernels compute of H and S, and when roundings decide a resolution.
+#[test]
+fn computed_scales_are_those_of_the_formula() {
+    let whole = ComputedScales { base_resolution: 16, log2_per_level_scale: 1.0 };
+    let levels: Vec<_> = (0..4).map(|level| whole.level(level)).collect();
+    assert_eq!(levels, [(15.0, 16), (31.0, 32), (63.0, 64), (127.0, 128)], "16 2^l - 1");
+    assert!(!whole.is_open::<Cuda>(0) && whole.is_open::<Cuda>(1), "exp2(0) = 1, others may err");
+    assert!(whole.is_open::<Wgsl>(0), "nobody promises exp2(0) = 1 in WGSL");
+    let usual = ComputedScales { log2_per_level_scale: 0.4666, ..whole };
+    assert!((0..12).all(|level| !usual.is_open::<Cuda>(level)), "no whole number is near");
+    let grid = Grid::computed(Encoding::default(), [3, 2], usual, &[0, 8, 16]).expect("two levels");
+    assert_eq!(grid.computed_scales(), Some(usual), "it is known");
+    assert!(grid.levels().iter().all(|level| level.scale_radius == 0.0), "of no model yet");
+    let under = grid.under::<Cuda>();
+    let radii: Vec<_> = under.levels().iter().map(|level| level.scale_radius).collect();
+    assert!(radii[0] == 0.0 && radii[1] > 0.0 && radii[1] < 1e-4, "{radii:?}");
+    let open = Grid::computed(Encoding::default(), [3, 2], whole, &[0, 8, 16]).expect("two levels");
+    assert_eq!(open.under::<Cuda>().levels()[1].scale_radius, f64::INFINITY, "nothing is known");
+    let down = ComputedScales { base_resolution: 1, log2_per_level_scale: -1.0 };
+    let error = Grid::computed(Encoding::default(), [3, 2], down, &[0, 8, 16]);
+    assert!(matches!(error, Err(GridError::Scale { level: 1, .. })), "{error:?}");
+}
+
+/// Kernels whose scales lie anywhere within their radii lie within the bounds of all stages.
+#[test]
+fn any_scale_within_its_radius_lies_inside_the_bounds() {
+    let scales = ComputedScales { base_resolution: 5, log2_per_level_scale: 1.3 };
+    for (seed, sizes) in [[1, 1], [2, 2], [3, 4], [4, 8]].into_iter().enumerate() {
+        for encoding in [Profile::TinyCudaNn.encoding(), Profile::TorchNgp.encoding()] {
+            let case = Case::new(encoding, sizes, 40, seed);
+            let mut offsets: Vec<_> = case.grid.levels().iter().map(|level| level.offset).collect();
+            offsets.push(u32::try_from(case.grid.entries()).expect("few"));
+            let grid = Grid::computed(encoding, sizes, scales, &offsets).expect("it fits");
+            let features = bounds::forward::<Cuda>(&grid, &case.positions, &case.table);
+            let table = bounds::backward::<Cuda>(&grid, &case.positions, &case.v_features);
+            let tolerances = table.tolerances(&Cuda::TABLE);
+            for part in [-1.0, -0.5, 0.5, 1.0] {
+                let under = grid.under::<Cuda>();
+                let moved = |level: &Level| {
+                    let (scale, radius) = (f64::from(level.scale), level.scale_radius);
+                    // What is nearest to the end may lie beyond it: the next one does not.
+                    #[expect(clippy::cast_possible_truncation, reason = "a scale is an f32")]
+                    let moved = (scale + part * radius) as f32;
+                    if (f64::from(moved) - scale).abs() > radius { level.scale } else { moved }
+                };
+                let moved: Vec<_> = under.levels().iter().map(moved).collect();
+                let resolutions: Vec<_> = under.levels().iter().map(|l| l.resolution).collect();
+                let own = Grid::new(encoding, sizes, &moved, &resolutions, &offsets).expect("fits");
+                let found = forward::<f32, f32>(&own, &case.positions, &case.table);
+                for (x, bound) in found.iter().zip(&features.elements) {
+                    let error = (f64::from(*x) - bound.value()).abs();
+                    assert!(error <= bound.radius(), "{part}: {error:e} > {:e}", bound.radius());
+                }
+                let found = backward::<f64, f32>(&own, &case.positions, &case.v_features);
+                for ((x, sum), bound) in found.iter().zip(&table.elements).zip(&tolerances) {
+                    let error = (x - sum.value).abs();
+                    assert!(error <= *bound, "{part}: {error:e} > {bound:e}");
+                }
+            }
+        }
+    }
+}

@@ -453,7 +453,7 @@ fn color<S: Scalar>(
 ) {
     let channels = gaussians.colors.channels();
     let v = &splats.v_colors[id * channels..(id + 1) * channels];
-    let Colors::Harmonics { coefficients, .. } = gaussians.colors else {
+    let Colors::Harmonics { .. } = gaussians.colors else {
         v_color.copy_from_slice(v);
         return;
     };
@@ -465,10 +465,31 @@ fn color<S: Scalar>(
     let unclamped = sh::unclamped_again(values, d, spellings);
     // max(0, .): zero gradient where clamped.
     let v: V3<S> = std::array::from_fn(|i| S::choose(zero.less(unclamped[i]), v[i], zero));
+    let v_offset = harmonics_vjp(values, (d, length), v, v_color, spellings);
+    let both = |sum: S, term: S| rounded!(sum + term, spellings.at(8, 0), [sum, term]);
+    row.mean = std::array::from_fn(|i| both(row.mean[i], v_offset[i]));
+    // offset = mean + R_w^T t, so R_w[i][j] gets t[i] v[j] and t gets R_w v.
+    let turned = mul_vec_again(&lens.rotation, v_offset, spellings.at(3, 0));
+    row.translation = std::array::from_fn(|i| both(row.translation[i], turned[i]));
+    for (target, &t) in row.rotation.iter_mut().zip(&lens.translation) {
+        *target = std::array::from_fn(|k| both(target[k], t * v_offset[k]));
+    }
+}
+
+/// From the gradient of a sum of harmonics to those of its coefficients, which are written to `v_values`, and of the
+/// vector along which its direction `d` lies, of so much length.
+pub(crate) fn harmonics_vjp<S: Scalar>(
+    values: &[S],
+    (d, length): (V3<S>, S),
+    v: V3<S>,
+    v_values: &mut [S],
+    spellings: Spellings,
+) -> V3<S> {
+    let coefficients = values.len() / 3;
     let basis = sh::basis_again(d, coefficients, spellings);
     let gradient = sh::basis_gradient(d, coefficients);
-    let mut v_direction = [zero; 3];
-    for (k, (sh, out)) in values.chunks_exact(3).zip(v_color.chunks_exact_mut(3)).enumerate() {
+    let mut v_direction = [S::from_f64(0.0); 3];
+    for (k, (sh, out)) in values.chunks_exact(3).zip(v_values.chunks_exact_mut(3)).enumerate() {
         for (out, &v) in out.iter_mut().zip(&v) {
             *out = one_term(basis[k] * v, spellings.at(1, 0));
         }
@@ -478,15 +499,7 @@ fn color<S: Scalar>(
     let spread = direction_spread(values, v, d, spellings);
     // A coefficient's 3 channels 3, a derivative 5, the additions to a square 7 and to an axis 17 uses, the
     // normalization 8.
-    let v_offset = normalize_vjp(d, length, v_direction, (spread, spellings.at(40, 4)));
-    let both = |sum: S, term: S| rounded!(sum + term, spellings.at(8, 0), [sum, term]);
-    row.mean = std::array::from_fn(|i| both(row.mean[i], v_offset[i]));
-    // offset = mean + R_w^T t, so R_w[i][j] gets t[i] v[j] and t gets R_w v.
-    let turned = mul_vec_again(&lens.rotation, v_offset, spellings.at(3, 0));
-    row.translation = std::array::from_fn(|i| both(row.translation[i], turned[i]));
-    for (target, &t) in row.rotation.iter_mut().zip(&lens.translation) {
-        *target = std::array::from_fn(|k| both(target[k], t * v_offset[k]));
-    }
+    normalize_vjp(d, length, v_direction, (spread, spellings.at(40, 4)))
 }
 
 /// The magnitudes of the terms of the gradient by the direction of view: each coefficient times the
