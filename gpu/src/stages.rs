@@ -37,8 +37,12 @@ impl Stage {
         WORKLOADS.into_iter().flatten().copied().map(Self)
     }
 
-    /// Stages that are judged and have no kernels of ours: no engine is asked for them unless a program
-    /// stands in for one.
+    /// Stages that are judged and have no kernels of ours, and whose arrays are ports as they are: no engine is
+    /// asked for them unless a user's kernel stands in for one.
+    pub const OF_USERS: [Self; 2] =
+        [splat::SPHERICAL_HARMONICS, splat::SPHERICAL_HARMONICS_BACKWARD];
+
+    /// The same of programs alone.
     const OF_PROGRAMS: [Self; 1] = [splat::RENDER_BACKWARD];
 
     /// Its row.
@@ -129,7 +133,7 @@ impl FromStr for Stage {
     type Err = UnknownStage;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let mut all = Self::all().chain(Self::OF_PROGRAMS);
+        let mut all = Self::all().chain(Self::OF_USERS).chain(Self::OF_PROGRAMS);
         all.find(|stage| stage.name == name).ok_or_else(|| {
             let known: Vec<_> = Self::all().map(|stage| stage.name).collect();
             UnknownStage { name: name.to_owned(), known: known.join(", ") }
@@ -158,7 +162,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_read_back() {
-        let all = || Stage::all().chain(Stage::OF_PROGRAMS);
+        let all = || Stage::all().chain(Stage::OF_USERS).chain(Stage::OF_PROGRAMS);
         let names: BTreeSet<_> = all().map(|stage| stage.name).collect();
         assert_eq!(names.len(), all().count(), "a stage is known by its name");
         for stage in all() {

@@ -2,7 +2,7 @@
 
 use super::{Port, Role, StageSpec};
 use crate::tensor::{TensorError, Tensors};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// One dimension of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,11 @@ impl Sizes {
     #[must_use]
     pub fn largest(&self) -> usize {
         self.0.iter().map(|&(_, value)| value).max().unwrap_or(0)
+    }
+
+    /// Every symbol with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
+        self.0.iter().copied()
     }
 
     fn find(&self, symbol: &str) -> Option<usize> {
@@ -98,7 +103,7 @@ impl Port {
 
     /// The dimensions in words, with the values of those symbols that are known: `[N, 3], N = 5`.
     fn described(&self, sizes: &Sizes) -> String {
-        let dims: Vec<String> = self.shape.iter().map(dim_text).collect();
+        let dims: Vec<String> = self.shape.iter().map(ToString::to_string).collect();
         let mut text = format!("[{}]", dims.join(", "));
         let mut told = Vec::new();
         for dim in self.shape {
@@ -115,16 +120,51 @@ impl Port {
     }
 }
 
-fn dim_text(dim: &Dim) -> String {
-    match dim {
-        Dim::Const(side) => side.to_string(),
-        Dim::Symbol(symbol) => (*symbol).to_owned(),
-        Dim::OneMore(symbol) => format!("{symbol} + 1"),
-        Dim::Optional(symbol) => format!("{symbol}?"),
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Const(side) => side.fmt(f),
+            Self::Symbol(symbol) => f.write_str(symbol),
+            Self::OneMore(symbol) => write!(f, "{symbol} + 1"),
+            Self::Optional(symbol) => write!(f, "{symbol}?"),
+        }
+    }
+}
+
+impl Dim {
+    /// The size that it depends on: its symbol.
+    #[must_use]
+    pub fn symbol(self) -> Option<&'static str> {
+        match self {
+            Self::Const(_) => None,
+            Self::Symbol(symbol) | Self::OneMore(symbol) | Self::Optional(symbol) => Some(symbol),
+        }
     }
 }
 
 impl StageSpec {
+    /// The symbols of the sizes of its arrays, each once, in the order of its inputs.
+    #[must_use]
+    pub fn symbols(&self) -> Vec<&'static str> {
+        let mut all = Vec::new();
+        for port in self.inputs {
+            let of_role = match port.role {
+                Role::Size(symbol) => Some(symbol),
+                Role::Read
+                | Role::Write
+                | Role::MayWrite
+                | Role::Accumulate
+                | Role::AccumulateOnto(_) => None,
+            };
+            for symbol in port.shape.iter().filter_map(|dim| dim.symbol()).chain(of_role) {
+                if !all.contains(&symbol) {
+                    all.push(symbol);
+                }
+            }
+        }
+        all
+    }
+
     /// The sizes of a job, from the shapes of its inputs.
     ///
     /// # Errors

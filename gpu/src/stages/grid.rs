@@ -101,6 +101,10 @@ const SCALES: Port = Port::read("scales", Dtype::F32, &[L]);
 const RESOLUTIONS: Port = Port::read("resolutions", Dtype::U32, &[L]);
 /// Level l has the entries from `offsets[l]` to `offsets[l + 1]`.
 const OFFSETS: Port = Port::read("offsets", Dtype::U32, &[Dim::OneMore("L")]);
+/// What kernels compute their scales from that read none (H and S, see [`LEVELS`]): both 0 where the table is an
+/// input.
+const BASE_RESOLUTION: Port = Port::constant("base_resolution", Dtype::U32);
+const LOG2_PER_LEVEL_SCALE: Port = Port::constant("log2_per_level_scale", Dtype::F32);
 const V_FEATURES: Port = Port::read("v_features", Dtype::F32, &[N, L, F]);
 
 /// The encoding's field of this name: see [`FIELDS`].
@@ -172,6 +176,8 @@ static FORWARD: StageSpec = StageSpec {
         CROWDED,
         OUTSIDE,
         SKEW,
+        BASE_RESOLUTION,
+        LOG2_PER_LEVEL_SCALE,
         POSITIONS,
         TABLE,
         SCALES,
@@ -228,6 +234,8 @@ static BACKWARD: StageSpec = StageSpec {
         CROWDED,
         OUTSIDE,
         SKEW,
+        BASE_RESOLUTION,
+        LOG2_PER_LEVEL_SCALE,
         POSITIONS,
         SCALES,
         RESOLUTIONS,
@@ -288,6 +296,8 @@ static BACKWARD_INPUT: StageSpec = StageSpec {
         CROWDED,
         OUTSIDE,
         SKEW,
+        BASE_RESOLUTION,
+        LOG2_PER_LEVEL_SCALE,
         POSITIONS,
         TABLE,
         SCALES,

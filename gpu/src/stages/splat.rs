@@ -6,6 +6,7 @@
 
 mod backward;
 mod check;
+mod harmonics;
 mod projection;
 mod raster;
 mod steps;
@@ -20,6 +21,7 @@ pub use backward::{
     RASTERIZE_BACKWARD_BUFFER_FLOOR, RASTERIZE_BACKWARD_IMAGE, RASTERIZE_BACKWARD_IMAGE_DIRECT,
     RASTERIZE_BACKWARD_REPLAY, RASTERIZE_BACKWARD_STATE,
 };
+pub use harmonics::{SPHERICAL_HARMONICS, SPHERICAL_HARMONICS_BACKWARD};
 pub use projection::{
     Camera, ProjectBackwardInputs, ProjectColors, ProjectConstants, ProjectGradients,
     ProjectInputs, ProjectOutputs,

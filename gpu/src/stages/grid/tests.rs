@@ -9,6 +9,8 @@ pub(crate) fn inputs(stage: Stage, points: usize, offsets: &[u32], features: usi
     let entries = offsets[levels] as usize;
     for port in stage.inputs {
         let (shape, data): (Vec<usize>, Data) = match port.name {
+            "base_resolution" => (vec![], Data::U32(vec![0])),
+            "log2_per_level_scale" => (vec![], Data::F32(vec![0.0])),
             "entries" => (vec![], Data::U32(vec![offsets[levels]])),
             "positions" => (vec![points, 2], Data::F32(vec![0.0; 2 * points])),
             "table" => (vec![entries, features], Data::F32(vec![0.0; entries * features])),
