@@ -27,6 +27,7 @@ mod mutants;
 mod neighbours;
 mod oracle;
 mod packages;
+mod ports;
 mod ptx;
 mod python;
 mod report;

@@ -2,22 +2,10 @@
 
 mod refusals;
 
-use splatcheck_tests::{Said, root, say};
+use splatcheck_tests::{Said, python, root, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// The Python of `tests/setup` with numpy; where it is not there, says so loudly.
-fn python(test: &str) -> Option<String> {
-    let own = std::env::current_exe().expect("a test program has a path");
-    let target = own.ancestors().nth(3).expect("target/PROFILE/deps/TEST");
-    let python = target.join("python/bin/python");
-    if !python.is_file() {
-        println!("NOT EXERCISED: {test}: no {}: run tests/setup", python.display());
-        return None;
-    }
-    Some(python.to_str().expect("a plain name").to_owned())
-}
 
 /// A command that runs one of `tests/programs`.
 fn command(python: &str, program: &str, arguments: &str) -> String {

@@ -13,6 +13,7 @@ pub mod chain;
 pub mod check;
 pub mod command;
 pub mod contender;
+mod contract;
 pub mod coverage;
 pub mod devices;
 pub mod engine;

@@ -117,6 +117,12 @@ impl<'a> Hypothesis<'a> {
         Self { predict: Box::new(move || predict().map(change)), ..self }
     }
 
+    /// What a kernel with the fault returns; `None` where the fault cannot be of this case.
+    #[cfg(test)]
+    pub(crate) fn predicted(self) -> Option<Expectation> {
+        (self.predict)()
+    }
+
     /// The fault in words.
     #[must_use]
     pub fn words(&self) -> &str {

@@ -24,6 +24,7 @@
 //! | [`ProjectInputs`] | [`ProjectOutputs`] | project: all Gaussians by all cameras |
 //! | [`ProjectBackwardInputs`] | [`ProjectGradients`] | project-backward |
 //! | [`RenderBackwardInputs`] | [`RenderGradients`] | full: a scene's images and gradients |
+//! | [`StageInputs`]`<`[`ScatterSums`]`>` and others | arrays of floats by name | a stage of another workload |
 //!
 //! Every element is judged within its derived bound, by the campaign that judges programs and engines. A
 //! kernel that panics, returns an error, arrays of other sizes or NaN, or other bits when it is called
@@ -35,6 +36,7 @@ mod check;
 mod in_process;
 mod inputs;
 mod report;
+mod stage;
 
 pub use check::{Check, CheckError};
 pub use inputs::{
@@ -42,6 +44,10 @@ pub use inputs::{
     RenderGradients, WrongInputs,
 };
 pub use report::Report;
+pub use stage::{
+    GridBackward, GridBackwardInput, GridForward, OfStage, ScatterSums, SphericalHarmonics,
+    SphericalHarmonicsBackward, StageInputs,
+};
 
 pub use crate::judge::Arithmetic;
 pub use crate::workloads::splat::kernel_rules::KernelRules;

@@ -5,6 +5,7 @@
 //! these words alike; `docs/src/manifests.md` and `docs/src/presets.md` list them.
 
 pub(crate) mod array;
+mod axes;
 pub(crate) mod expression;
 pub(crate) mod kind;
 pub(crate) mod symbols;
@@ -12,6 +13,7 @@ pub(crate) mod tensor;
 pub(crate) mod written;
 
 pub use array::{Array, Field, Layout, Meaning};
+pub use axes::Axes;
 pub use expression::{Expression, ExpressionError, Function, Operator};
 pub use kind::KernelKind;
 pub use symbols::Symbols;

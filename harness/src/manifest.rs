@@ -30,6 +30,8 @@
 //!   the tile's list, 0 for none), `v_render_colors`, `v_render_alphas`. Outputs: `v_means2d`, `v_conics`,
 //!   `v_opacities`, `v_colors`, with `role = "accumulate"` (they start at zero) or `"write"` (they start
 //!   unwritten, and every number must be written); without it as the stage's own kernels have them;
+//! - stages of other workloads ([`KernelKind::of_stages`]) have the ports of their tables
+//!   (`splatcheck_gpu::stages`), with `axes = [SYMBOL, ...]` for another order of dimensions;
 //! - the other stages' arrays are those of [`Tensor::use_at`]. A name that is an input's and an output's
 //!   (`opacities` of a projection) is the output's where it has a `role`;
 //! - `fields = [NAME, ...]`: several tensors in one array, row by row, as `["conics", "opacities"]` for a
@@ -39,7 +41,7 @@
 //!   `tile_size`, `cameras`, `stop_when_equal`, `clamp_stops_gradient`, what `[sizes]` names, and for
 //!   floats the case's `alpha_max`, `alpha_min`, `transmittance_min`, `pixel_center`;
 //! - `struct = [{ u32 = "W" }, { f32 = "alpha_max" }, { tensor = "background", count = 32 }]`: a structure
-//!   by value, laid out as C does;
+//!   by value, laid out as C does; without `count` a tensor is a pointer;
 //! - `zeros`, `poison` (never written) `= { dtype = "f32", shape = ["N", 3] }`, or
 //!   `random = { shape = ["N"], low = 0.0, high = 1.0, seed = 1 }`: an array of the launch's own;
 //! - `buffer = NAME`: an array that several launches share, described once as `[buffer.NAME]` with one of
@@ -81,16 +83,19 @@ pub use wgsl::{Given, Unfit, WgslBindError, WgslEngine, WgslKernel};
 
 use crate::io::Problem;
 use crate::layout::array::not_held;
-use crate::workload::AnyCase;
+use crate::workload::{AnyCase, BuiltIn, Workload};
+use crate::workloads;
 use crate::workloads::splat::ColorForms;
 use crate::workloads::splat::comparing;
 use crate::workloads::splat::formulated::{FormulationUse, judged_in, judged_on_foreign};
 use crate::workloads::splat::kernel_rules::{KernelRules, Reach};
 use splatcheck_gpu::Stage;
+use splatcheck_gpu::stage::Port;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// What the program of a manifest is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,8 +124,10 @@ pub struct Manifest {
     pub extra_roundings: Option<ExtraRoundings>,
     /// The only number of channels that the kernels are for.
     pub channels: Option<u32>,
-    /// What is built into the kernels.
+    /// What is built into the kernels of a convention of splats.
     pub rules: KernelRules,
+    /// What is built into the kernels of another workload.
+    pub built_in: BuiltIn,
 }
 
 /// One kernel and how it is launched.
@@ -198,6 +205,26 @@ pub enum Argument {
     Null,
 }
 
+impl Argument {
+    /// It, or the pointers in a structure.
+    fn pointers(&self) -> Vec<&Self> {
+        let Self::Struct(members) = self else { return vec![self] };
+        let pointers = members.iter().filter_map(|member| match member {
+            Scalar::Pointer(pointer) => Some(&**pointer),
+            Scalar::Number(..) | Scalar::Words(..) => None,
+        });
+        pointers.collect()
+    }
+
+    /// The array of tensors that it points to.
+    fn array(&self) -> Option<&Array> {
+        match self {
+            Self::Input(array) | Self::Output(array, _) => Some(array),
+            Self::Struct(_) | Self::Own(_) | Self::Named(_) | Self::Null => None,
+        }
+    }
+}
+
 /// Types of numbers that are passed by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "their names are those of the types")]
@@ -228,8 +255,10 @@ impl Number {
 pub enum Scalar {
     /// A number.
     Number(Number, Expression),
-    /// So many floats: the background, then zeros.
-    Background(usize),
+    /// So many words: an input's, then zeros.
+    Words(Array, usize),
+    /// A pointer to an array.
+    Pointer(Box<Argument>),
 }
 
 /// What an array begins as.
@@ -239,6 +268,8 @@ pub enum Start {
     Zeros,
     /// Nothing was ever written.
     Poison,
+    /// What this input holds.
+    Input(&'static Port),
     /// Random floats.
     Random {
         /// The least.
@@ -298,9 +329,9 @@ impl Manifest {
 
     /// The arrays of tensors, each as often as it is named.
     pub fn arrays(&self) -> impl Iterator<Item = (&Parameter, &Array)> {
-        self.parameters().filter_map(|parameter| match &parameter.argument {
-            Argument::Input(array) | Argument::Output(array, _) => Some((parameter, array)),
-            Argument::Struct(_) | Argument::Own(_) | Argument::Named(_) | Argument::Null => None,
+        self.parameters().flat_map(|parameter| {
+            let pointers = parameter.argument.pointers().into_iter();
+            pointers.filter_map(Argument::array).map(move |array| (parameter, array))
         })
     }
 
@@ -371,12 +402,34 @@ impl Manifest {
         case: &AnyCase,
         formulation: Formulation,
     ) -> Result<AnyCase, FormulationUse> {
+        if let KernelKind::Of(stage) = self.kind {
+            let fitted = self.workload().and_then(|all| all.fitted(case, stage, &self.built_in));
+            let case = fitted.unwrap_or_else(|| AnyCase::clone(case));
+            return Ok(comparing::without(case, &self.left_out()));
+        }
         let reach = if self.kind.projects() { Reach::All } else { Reach::Raster };
         let ruled = self.rules.applied_to(case, reach);
         Ok(match self.kind.has_formulations() {
             true => judged_in(&ruled, formulation)?,
             false => comparing::without(judged_on_foreign(ruled), &self.left_out()),
         })
+    }
+
+    /// The workload that its cases are of.
+    fn workload(&self) -> Option<Arc<dyn Workload>> {
+        workloads::find(self.kind.workload()).ok()
+    }
+
+    /// Whether its kernels are for a case: for its form of colours, or in another workload than splats with what
+    /// is built into them.
+    #[must_use]
+    pub fn takes(&self, case: &AnyCase) -> bool {
+        match self.kind {
+            KernelKind::Of(stage) => {
+                self.workload().is_some_and(|all| all.is_for(case, stage, &self.built_in))
+            }
+            _ => self.color_forms().has(case),
+        }
     }
 
     /// Which forms of colours its kernels take. A kernel that has no part in them takes direct ones: by
@@ -403,7 +456,8 @@ impl Manifest {
                 | KernelKind::RasterizeBackward
                 | KernelKind::Full
                 | KernelKind::ProjectOnImage
-                | KernelKind::ProjectOnImageBackward,
+                | KernelKind::ProjectOnImageBackward
+                | KernelKind::Of(_),
                 _,
                 _,
             ) => ColorForms::Both,

@@ -17,12 +17,12 @@ mod text;
 pub(crate) use case::of_preset;
 pub(crate) use form::Given;
 pub use terms::Terms;
-pub(crate) use terms::{Constants, WrittenTerms};
+pub(crate) use terms::{Constants, WrittenTerms, built_in_of, constants_of};
 
 use crate::io::{InputError, Problem, read};
 use crate::judge::Arithmetic;
 use crate::layout::{Array, Expression, Tensor};
-use crate::workload::{NOTE_PREFIX, Notes};
+use crate::workload::{BuiltIn, NOTE_PREFIX, Notes};
 use crate::workloads::splat::level::Level;
 use crate::workloads::splat::raw::Raw;
 use crate::workloads::splat::whole::Taken;
@@ -54,6 +54,8 @@ pub struct Preset {
     project: Option<String>,
     /// What its kernels are judged as.
     pub terms: Terms,
+    /// What is built into its kernels, where they are of another workload than splats.
+    pub built_in: BuiltIn,
     /// What they are compiled to, where it is said.
     pub arithmetic: Option<Arithmetic>,
     /// Their arrays at each level that they have.

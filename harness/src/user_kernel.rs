@@ -290,11 +290,10 @@ impl UserKernel {
         }
     }
 
-    /// Whether it is for a case: for its number of channels, where only one is, and its form of colours.
+    /// Whether it is for a case: for its number of channels, where only one is, and as its manifest says.
     #[must_use]
     pub fn takes(&self, case: &AnyCase, channels: Option<u32>) -> bool {
-        let forms = self.manifest().map(Manifest::color_forms).unwrap_or_default();
-        has_channels(case, channels) && forms.has(case)
+        has_channels(case, channels) && self.manifest().is_none_or(|manifest| manifest.takes(case))
     }
 
     /// Opens the emulator with the kernel in place of a stage's artifacts of a reduction, if it has one.

@@ -4,11 +4,14 @@
 //! Campaigns, fuzzing, reports, coverage and minimization see nothing else, and so know no workload.
 //! The workloads themselves are in [`crate::workloads`], a folder each.
 
+mod built_in;
 mod changed;
 mod draw;
+pub(crate) mod left_out;
 pub mod named;
 pub mod rows;
 
+pub use built_in::{BuiltIn, Constant, Values};
 pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, SOME_TURNS, Turns};
 
 use crate::case_space::{Axis, Traits};
@@ -101,6 +104,21 @@ pub trait Workload: fmt::Debug + Send + Sync {
 
     /// The ways in which its cases differ, with the values that a kernel may treat differently.
     fn axes(&self) -> Vec<Axis>;
+
+    /// The sizes and fields that may be built into a kernel.
+    fn constants(&self) -> Vec<Constant> {
+        Vec::new()
+    }
+
+    /// A case as one that a kernel of a stage is for; `None` where it cannot be made one.
+    fn fitted(&self, case: &AnyCase, _stage: Stage, built_in: &BuiltIn) -> Option<AnyCase> {
+        built_in.is_empty().then(|| Arc::clone(case))
+    }
+
+    /// Whether a kernel of a stage is for a case as it is.
+    fn is_for(&self, _case: &AnyCase, _stage: Stage, built_in: &BuiltIn) -> bool {
+        built_in.is_empty()
+    }
 
     /// Extensions of the files that hold a case.
     fn extensions(&self) -> &'static [&'static str];

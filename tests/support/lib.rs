@@ -170,3 +170,16 @@ pub fn trained_scenes(test: &str) -> Option<PathBuf> {
     println!("NOT EXERCISED: {test}: {} is not there", folder.display());
     None
 }
+
+/// The Python of `tests/setup` with numpy; where it is not there, says so loudly.
+#[must_use]
+pub fn python(test: &str) -> Option<String> {
+    let own = std::env::current_exe().expect("a test program has a path");
+    let target = own.ancestors().nth(3).expect("target/PROFILE/deps/TEST");
+    let python = target.join("python/bin/python");
+    if !python.is_file() {
+        println!("NOT EXERCISED: {test}: no {}: run tests/setup", python.display());
+        return None;
+    }
+    Some(python.to_str().expect("a plain name").to_owned())
+}

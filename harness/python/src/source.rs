@@ -10,7 +10,7 @@ use splatcheck::io::source_tree;
 use splatcheck::presets::Preset;
 use splatcheck::workload::{AnyCase, Workload, generator};
 use splatcheck::workloads::splat::contract::{Contract, Level};
-use splatcheck::workloads::splat::{Splat, has_gaussians};
+use splatcheck::workloads::splat::has_gaussians;
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use std::path::PathBuf;
@@ -88,19 +88,24 @@ fn draws_of(
 impl Source {
     #[new]
     fn new(
-        kernel: (Option<String>, Option<String>),
+        kernel: (Option<String>, Option<String>, Vec<(String, String)>),
         expression: (Option<String>, Option<u32>),
         draws: (u64, Vec<String>),
         convention: Option<String>,
     ) -> PyResult<Self> {
-        let ((level, preset), (formulation, extra_roundings)) = (kernel, expression);
+        let ((level, preset, constants), (formulation, extra_roundings)) = (kernel, expression);
         let (seed, generators) = draws;
         let named = (formulation.as_deref(), extra_roundings);
         let contract = contract(level.as_deref(), preset.as_deref(), named)?;
-        let mut workload: Arc<dyn Workload> = Arc::new(Splat::default());
+        let constants = constants.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let contract = contract.made_for(constants).map_err(value_error)?;
+        let mut workload = contract.workload();
         if let Some(name) = convention {
             workload = workload.under(&name).ok_or_else(|| {
-                let what = format!("there is no convention '{name}': expected inria or gsplat");
+                let what = match contract.level() {
+                    Level::Of(_) => format!("convention is '{name}': only splats have conventions"),
+                    _ => format!("there is no convention '{name}': expected inria or gsplat"),
+                };
                 PyValueError::new_err(what)
             })?;
         }
@@ -126,13 +131,14 @@ impl Source {
         detached(py, || {
             let contract = &self.contract;
             let fits = |case: AnyCase| {
-                let case = contract.fitted(&case);
-                (contract.not_for(&case).is_none() && has_gaussians(&case)).then_some(case)
+                let case = contract.fitted(&case)?;
+                let compares = contract.not_for(&case).is_none() && contract.compares(&case);
+                (compares && has_gaussians(&case)).then_some(case)
             };
             let Some(case) = self.draws.fitting(index, fits) else {
                 let what = match self.draws.case(index) {
                     None => "the files that its cases are made from are not on this machine",
-                    Some(_) => "none of its cases has a Gaussian",
+                    Some(_) => "none of its cases has a number to compare",
                 };
                 return Err(PyValueError::new_err(format!("generator: {what}: name another")));
             };
@@ -146,10 +152,10 @@ impl Source {
     }
 
     /// The folder of the package's own cases.
-    #[staticmethod]
-    fn own_corpus() -> PyResult<PathBuf> {
+    fn own_corpus(&self) -> PyResult<PathBuf> {
         let missing = || PyValueError::new_err("corpus: the package has no cases of its own");
-        source_tree::folder("corpora/splat").ok_or_else(missing)
+        let folder = format!("corpora/{}", self.workload.name());
+        source_tree::folder(&folder).ok_or_else(missing)
     }
 
     /// Every case of a folder, each with all its cameras.
@@ -158,7 +164,9 @@ impl Source {
             let cases = self.workload.read_corpus(&folder).map_err(value_error)?;
             let mut all = Vec::new();
             for case in cases {
-                self.all_views(case, &mut all)?;
+                if !self.has_no_run(&case) {
+                    self.all_views(case, &mut all)?;
+                }
             }
             Ok(all)
         })
@@ -166,6 +174,11 @@ impl Source {
 }
 
 impl Source {
+    /// Whether a case of another workload than splats has no run of the stage.
+    fn has_no_run(&self, case: &AnyCase) -> bool {
+        matches!(self.contract.level(), Level::Of(_)) && self.contract.views(case).is_err()
+    }
+
     fn all_views(&self, case: AnyCase, all: &mut Vec<NativeCase>) -> PyResult<()> {
         for view in 0..self.contract.views(&case).map_err(value_error)? {
             all.push(NativeCase::new(Arc::clone(&case), view, self.contract.clone()));

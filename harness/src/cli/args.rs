@@ -365,13 +365,15 @@ impl CheckArgs {
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<Vec<CheckPlan>, CliError> {
-        let of_splats = self.command.is_given()
-            || self.scene.ply.is_some()
+        let of_splats = self.scene.ply.is_some()
             || self.case.is_some()
             || self.corpus.is_some()
             || self.convention.is_some();
         let (workloads, cases) = match &self.workload {
             Some(Workloads(named)) => (named.clone(), self.cases),
+            None if self.command.is_given() => {
+                (self.command.workload()?.into_iter().collect(), self.cases)
+            }
             None if of_splats => (workloads::all().into_iter().take(1).collect(), self.cases),
             None => (workloads::all(), self.cases.div_ceil(SHARE_OF_OTHERS)),
         };

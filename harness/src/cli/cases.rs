@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::args::{ConventionName, under};
-use super::command::{CasesLeftOut, ContractArgs, Promise};
+use super::command::CasesLeftOut;
+use super::contract::{ContractArgs, Promise};
 use super::exit::{CliError, Outcome};
 use super::fuzz::find_generator;
 use super::paths;
@@ -15,7 +16,6 @@ use crate::engines::command::Form;
 use crate::fuzz::Draws;
 use crate::io::write::write_file;
 use crate::workload::{AnyCase, Notes, Workload};
-use crate::workloads::splat::Splat;
 use crate::workloads::splat::contract::{Contract, Level};
 
 /// Options of `cases`, as typed.
@@ -72,6 +72,9 @@ a Gaussian in it. Numbers by themselves (width, height, alpha_max, ...) are text
             backgrounds [C,D], v_render_colors [C,H,W,D] v_render_alphas [C,H,W,1]
     writes  render_colors [C,H,W,D] render_alphas [C,H,W,1] v_means, v_quats, v_scales, v_opacities,
             v_colors or v_sh, and if it likes v_viewmats [C,4,4] and v_backgrounds [C,D]
+  --level STAGE, a stage of another workload (scatter, levels, grid_forward, grid_backward,
+            grid_backward_input, grid_gate, grid_gate_backward)
+    reads   the inputs of the stage, writes its outputs: docs/src/workloads.md lists them
 With --preset NAME the arrays have that project's names and layouts instead, also at level full:
 docs/src/presets.md describes them.
 
@@ -106,7 +109,7 @@ impl CasesArgs {
     pub fn resolve(self) -> Result<CasesPlan, CliError> {
         // Of several formulations the inputs are those of the first.
         let Promise { contract, .. } = self.contract.resolve()?;
-        let workload = under(Arc::new(Splat::default()), self.convention)?;
+        let workload = under(contract.workload(), self.convention)?;
         let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
         let named = named.collect::<Result<Vec<_>, _>>()?;
         let corpus = self.corpus.map(|folder| paths::readable_folder("--corpus", &folder));
@@ -133,7 +136,7 @@ pub fn run(plan: &CasesPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
     let corpus = plan.corpus.as_ref().map(|folder| plan.workload.read_corpus(folder));
     let corpus = corpus.transpose().map_err(failed)?.unwrap_or_default();
     let drawn = (0..u64::from(plan.count)).map(|index| {
-        let case = plan.draws.case(index).map(|case| plan.contract.fitted(&case));
+        let case = plan.draws.fitting(index, |case| plan.contract.fitted(&case));
         case.ok_or_else(|| {
             CliError::new("--generator: what its cases are made from is not on this machine")
         })

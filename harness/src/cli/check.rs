@@ -22,6 +22,7 @@ use crate::campaign::{
     smaller,
 };
 use crate::engines::{Found, Program};
+use crate::fuzz::Draws;
 use crate::gate::Evidence;
 use crate::minimize::shrink;
 use crate::report::Report;
@@ -241,12 +242,12 @@ impl Cases {
 
     /// All cases, one after another.
     pub(super) fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.random).map(|index| {
-            let case = self.draw(index).current();
-            match &self.command {
-                Some(command) => command.drawn(&case),
-                None => case,
+        let drawn = (0..self.random).filter_map(|index| match &self.command {
+            Some(command) => {
+                let draws = Draws::Random(Arc::clone(&self.workload), self.seed);
+                draws.fitting(index, |case| command.drawn(&case))
             }
+            None => Some(self.draw(index).current()),
         });
         self.filed.iter().cloned().chain(drawn)
     }

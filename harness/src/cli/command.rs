@@ -6,205 +6,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use splatcheck_gpu::stages::splat::NAME;
+use clap::Args;
 use splatcheck_gpu::{Engine, EngineError, Setting, Stage};
-use splatcheck_reference::arithmetic::ExtraRoundings;
-use splatcheck_reference::splat::Formulation;
 
+use super::contract::{ContractArgs, Promise};
 use super::exit::CliError;
-use super::formulation::{Asked, Judged, Judging, Trial, asked, judge_in};
 use super::paths;
 use crate::campaign::{Contender, EngineReport, Fault, Policy};
 use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants};
 use crate::engines::repeated::{Repeated, Repeats};
 use crate::engines::{Lent, Limits};
 use crate::fuzz::Plan;
-use crate::judge::Arithmetic;
-use crate::presets::Preset;
 use crate::words::{count, folder_name, shell_word};
 use crate::workload::{AnyCase, Case, Workload};
-use crate::workloads::splat::contract::{Contract, Level, NotFor};
-use crate::workloads::splat::formulated::{candidates, described};
-
-/// The arithmetic that a program promises, as typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ModelName {
-    /// IEEE 754: every operation correctly rounded, exp and log too, subnormals kept
-    Ieee,
-    /// WGSL as specified
-    Wgsl,
-    /// WGSL on a device on which exp(0) is exactly 1
-    WgslExp0,
-    /// CUDA C++ as compiled by default
-    #[default]
-    Cuda,
-    /// CUDA C++ with fast math
-    CudaFast,
-}
-
-impl ModelName {
-    /// Whose bounds hold.
-    #[must_use]
-    pub fn arithmetic(self) -> Arithmetic {
-        match self {
-            Self::Ieee => Arithmetic::Ieee,
-            Self::Wgsl => Arithmetic::Wgsl,
-            Self::WgslExp0 => Arithmetic::WgslExpZero,
-            Self::Cuda => Arithmetic::Cuda,
-            Self::CudaFast => Arithmetic::CudaFast,
-        }
-    }
-}
-
-/// As what a program is judged, as typed.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ContractArgs {
-    /// The project whose kernel your program is: what its arrays are called and how they lie, what is built
-    /// into it, its formulation and arithmetic, at a level that the preset has. One of gsplat-1.5,
-    /// gsplat-main, inria, fastgs, brush, or the path of your own (.toml): docs/src/presets.md describes them
-    /// [default: gsplat's names and shapes, nothing built in]
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
-    /// The part of the way that your program does: raster (the gradients of what is rasterized), project,
-    /// project-backward, or full (a scene's images and gradients) [default: raster]
-    #[arg(long, value_name = "LEVEL", value_parser = |name: &str| name.parse::<Level>())]
-    pub level: Option<Level>,
-    /// The arithmetic that your program promises: of CUDA C++ (also for programs on the processor, whose
-    /// exp is 1 or 2 ulp off), with fast math, of WGSL, or IEEE 754 throughout [default: cuda]
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<ModelName>,
-    /// The expression that your program computes alpha's gradient by: a project (3dgs, gsplat-1.5,
-    /// gsplat-main, brush, fastgs, taichi, slang), fields as in 'buffer,final_t=one-minus-alpha', or 'any':
-    /// the first that all results agree under [default: the preset's, else 3dgs]
-    #[arg(long, value_name = "NAME", value_parser = asked)]
-    pub formulation: Option<Asked>,
-    /// How often your program rounds a term on its way into an intermediate of that expression: 0 to 64
-    /// [default: as the formulation states]
-    #[arg(long, value_name = "K", allow_negative_numbers = true)]
-    pub extra_roundings: Option<ExtraRoundings>,
-}
-
-impl ContractArgs {
-    fn is_given(&self) -> bool {
-        let Self { preset, level, model, formulation, extra_roundings } = self;
-        preset.is_some()
-            || level.is_some()
-            || model.is_some()
-            || formulation.is_some()
-            || extra_roundings.is_some()
-    }
-
-    /// What was promised.
-    ///
-    /// # Errors
-    /// A formulation of a level that has none; a preset that is none, or has not the level.
-    pub fn resolve(&self) -> Result<Promise, CliError> {
-        let one = match self.formulation {
-            Some(Asked::One(formulation)) => Some(formulation),
-            Some(Asked::Any) | None => None,
-        };
-        let (contract, of_preset) = match &self.preset {
-            None => {
-                let plain = Contract::new(self.level.unwrap_or_default(), Formulation::STANDARD);
-                let contract = plain.and_then(|plain| plain.with(one, self.extra_roundings));
-                (contract.map_err(CliError::of)?, None)
-            }
-            Some(name) => {
-                let found = Preset::find(name);
-                let preset = found.map_err(|error| CliError::caused("--preset", error))?;
-                let expression = (one, self.extra_roundings);
-                let contract = Contract::of_preset(&preset, self.level, expression);
-                let contract = contract.map_err(|error| CliError::caused("--preset", error))?;
-                (contract, preset.arithmetic)
-            }
-        };
-        let level = contract.level();
-        if self.formulation == Some(Asked::Any) && level != Level::Raster {
-            return Err(CliError::new(format!(
-                "--formulation any: level {level} has no formulations: leave the option out"
-            )));
-        }
-        let model = self.model.map(ModelName::arithmetic).or(of_preset);
-        Ok(Promise {
-            asked: self.formulation.unwrap_or(Asked::One(contract.formulation())),
-            extra_roundings: self.extra_roundings,
-            arithmetic: model.unwrap_or_else(|| ModelName::default().arithmetic()),
-            contract,
-        })
-    }
-}
-
-/// What a program promises.
-#[derive(Clone, Debug)]
-pub struct Promise {
-    /// As what it is judged, in the formulation that is tried first.
-    pub contract: Contract,
-    /// The arithmetic.
-    pub arithmetic: Arithmetic,
-    /// The formulations that it may have.
-    asked: Asked,
-    /// Roundings that were typed, in place of a formulation's own.
-    extra_roundings: Option<ExtraRoundings>,
-}
-
-impl Promise {
-    /// What a reproducer says.
-    #[must_use]
-    pub fn noted(contract: Contract, arithmetic: Arithmetic) -> Self {
-        let asked = Asked::One(contract.formulation());
-        Self { contract, arithmetic, asked, extra_roundings: None }
-    }
-
-    /// The same in a formulation that is tried.
-    ///
-    /// # Errors
-    /// The level has none.
-    fn tried_in(&self, formulation: Formulation) -> Result<Self, CliError> {
-        if formulation == self.contract.formulation() {
-            return Ok(self.clone());
-        }
-        let contract = self.contract.with(Some(formulation), self.extra_roundings);
-        Ok(Self { contract: contract.map_err(CliError::of)?, ..self.clone() })
-    }
-
-    /// Whether any formulation is accepted.
-    pub(super) fn is_any(&self) -> bool {
-        self.asked == Asked::Any
-    }
-
-    /// The same in each of the others that it may have, in groups, of which one is tried where none agrees of
-    /// those before.
-    pub(super) fn others(&self) -> Vec<Vec<Self>> {
-        if self.contract.level() != Level::Raster {
-            return Vec::new();
-        }
-        let [usual, unusual, half] = candidates(&|_| true);
-        let half = if self.is_any() { Vec::new() } else { half };
-        let tried = |group: Vec<Formulation>| {
-            let others = group.into_iter().filter(|one| *one != self.contract.formulation());
-            others.filter_map(|formulation| self.tried_in(formulation).ok()).collect()
-        };
-        [usual, unusual, half].into_iter().map(tried).collect()
-    }
-
-    /// Judges what promises it as was asked, in one formulation after another: `judge` makes all runs of a
-    /// trial. Returns the promise that it keeps best as well.
-    ///
-    /// # Errors
-    /// Those of `judge`.
-    pub(super) fn judge_in(
-        &self,
-        mut judge: impl FnMut(&Self, Trial<'_>) -> Result<Vec<EngineReport>, CliError>,
-    ) -> Result<(Self, Judged), CliError> {
-        let judging = Judging::Program(&self.contract);
-        let mut judged = judge_in(judging, &self.asked, None, |formulation, trial| {
-            judge(&self.tried_in(formulation)?, trial)
-        })?;
-        judged.diagnose();
-        Ok((self.tried_in(judged.formulation)?, judged))
-    }
-}
+use crate::workloads::splat::contract::{Level, NotFor};
+use crate::workloads::splat::formulated::described;
 
 /// A program and what it is granted, as typed.
 #[derive(Clone, Debug, Default, Args)]
@@ -304,6 +120,15 @@ impl CommandArgs {
         self.program.command.is_some()
     }
 
+    /// The workload of the program's cases, if one was named.
+    ///
+    /// # Errors
+    /// As [`ContractArgs::resolve`].
+    pub(super) fn workload(&self) -> Result<Option<Arc<dyn Workload>>, CliError> {
+        let workload = || Ok(self.contract.resolve()?.contract.workload());
+        self.is_given().then(workload).transpose()
+    }
+
     /// The program, if one was named. `engines` are options, with whether they were typed, that only
     /// engines have.
     ///
@@ -318,8 +143,8 @@ impl CommandArgs {
         let Some(line) = self.program.command.clone() else {
             if self.contract.is_given() {
                 return Err(CliError::new(
-                    "--preset, --level, --model, --formulation and --extra-roundings are a program's: name it \
-                     with --command",
+                    "--preset, --level, --model, --formulation, --extra-roundings and --constant are a \
+                     program's: name it with --command",
                 ));
             }
             return Ok(None);
@@ -329,13 +154,15 @@ impl CommandArgs {
                         one of them out";
             return Err(CliError::new(format!("{option}: {what}")));
         }
-        if workload.name() != NAME {
-            let name = workload.name();
+        let promise = self.contract.resolve()?;
+        let level = promise.contract.level();
+        if workload.name() != level.workload() {
+            let (name, own) = (workload.name(), level.workload());
             return Err(CliError::new(format!(
-                "--workload {name}: programs are judged on splats, leave the option out"
+                "--workload {name}: a program of level {level} is judged on cases of {own}; --level names \
+                 another"
             )));
         }
-        let promise = self.contract.resolve()?;
         let grants = self.program.grants();
         let (processes, not_for) = (processes.max(1), CasesLeftOut::default());
         Ok(Some(CommandPlan { line, promise, grants, processes, not_for }))
@@ -369,10 +196,10 @@ impl CommandPlan {
         Self { promise: promise.clone(), ..self.clone() }
     }
 
-    /// A drawn case as one that the program is for, with the program's jobs.
+    /// A drawn case as one that the program is for, with the program's jobs; `None` where it cannot be made one.
     #[must_use]
-    pub fn drawn(&self, case: &AnyCase) -> AnyCase {
-        self.case(&self.promise.contract.fitted(case))
+    pub fn drawn(&self, case: &AnyCase) -> Option<AnyCase> {
+        Some(self.case(&self.promise.contract.fitted(case)?))
     }
 
     /// Whether a case in a file is for the program; one that is not is noted.
@@ -387,7 +214,8 @@ impl CommandPlan {
         }
     }
 
-    /// A case with the program's jobs. Those that are drawn are splats, and those of files were looked at.
+    /// A case with the program's jobs. Those that are drawn are of its workload, and those of files were looked
+    /// at.
     #[must_use]
     pub fn case(&self, case: &AnyCase) -> AnyCase {
         self.promise.contract.case(case).unwrap_or_else(|_| Arc::clone(case))
@@ -400,7 +228,9 @@ impl CommandPlan {
         smaller: impl FnOnce(&mut dyn FnMut(&AnyCase) -> bool) -> AnyCase,
         fails: &mut dyn FnMut(&AnyCase) -> bool,
     ) -> AnyCase {
-        self.drawn(&smaller(&mut |case| fails(&self.drawn(case))))
+        let fails = &mut |case: &AnyCase| self.drawn(case).is_some_and(|case| fails(&case));
+        let small = smaller(fails);
+        self.drawn(&small).unwrap_or(small)
     }
 
     /// What every finding's reader is told.

@@ -53,7 +53,7 @@ pub(super) fn grouping(has_formulations: bool) -> &'static str {
              order; where your source groups terms otherwise, count its roundings (--extra-roundings)"
         }
         false => {
-            "bounds hold for the oracle's grouping of the terms, and for sums over pixels or Gaussians in any order"
+            "bounds hold for the oracle's grouping of the terms, and for its sums in any order"
         }
     }
 }

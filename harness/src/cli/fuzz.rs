@@ -33,6 +33,7 @@ use crate::minimize::shrink;
 use crate::report::Detail;
 use crate::threads::{Pool, cores};
 use crate::workload::{AnyCase, Generator, Workload, generator};
+use crate::workloads;
 use watcher::Watcher;
 
 /// Cases of a submission: they are small.
@@ -45,8 +46,9 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "ID")]
     pub engine: Vec<String>,
     /// Whose cases are drawn: splat, scatter, grid or all, which is a campaign of each, one after another
-    #[arg(long, value_name = "NAME", default_value = "splat", value_parser = parse_workloads)]
-    pub workload: Workloads,
+    /// [default: splat, or the workload of the program's level]
+    #[arg(long, value_name = "NAME", value_parser = parse_workloads)]
+    pub workload: Option<Workloads>,
     /// Draw from this generator only; repeatable [default: all of whose outputs anything is promised]
     #[arg(long, value_name = "NAME")]
     pub generator: Vec<String>,
@@ -188,7 +190,11 @@ impl FuzzArgs {
     /// # Errors
     /// The first option that cannot be followed, and what would do instead.
     pub fn resolve(self, discovery: &Discovery) -> Result<Vec<FuzzPlan>, CliError> {
-        let workloads = self.workload.list();
+        let workloads = match (&self.workload, self.command.workload()?) {
+            (Some(named), _) => named.list().to_vec(),
+            (None, Some(of_program)) => vec![of_program],
+            (None, None) => workloads::all().into_iter().take(1).collect(),
+        };
         let several = u32::try_from(workloads.len()).unwrap_or(u32::MAX);
         let plan = |workload: &Arc<dyn Workload>| {
             let mut one = Self { time: self.time / several, ..self.clone() };

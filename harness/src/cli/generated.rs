@@ -181,11 +181,10 @@ fn classes_for(subjects: &[Subject], count: u32) -> Result<Vec<Class>, CliError>
 
 /// The classes of cases for a user's kernel, as it is judged on them.
 fn own_classes(own: &OwnPlan, count: u32) -> Result<Vec<Class>, CliError> {
-    // Cases of splats alone are read and drawn.
     let (kernel, formulation) = (own.own.kernel(), own.formulation);
     let judged = |case: AnyCase| kernel.judged(&case, formulation).unwrap_or(case);
     if own.cases.is_empty() {
-        let workload = "splat";
+        let workload = own.own.stage().spec().workload;
         let corpus = own.corpus.clone().map_or_else(|| paths::default_corpus(workload), Ok)?;
         return match &own.manifest {
             None => classes_of(workload, &corpus, count),

@@ -7,7 +7,7 @@ use clap::Args;
 use splatcheck_gpu::Tensors;
 
 use super::case::read_case;
-use super::command::{ContractArgs, Promise};
+use super::contract::{ContractArgs, Promise};
 use super::exit::{CliError, Outcome, conclude};
 use super::paths;
 use crate::diagnosis::Diagnosis;

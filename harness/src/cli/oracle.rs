@@ -7,7 +7,7 @@ use std::io::Write;
 
 use super::args::{OraclePlan, ScalarName};
 use super::case::read_splats;
-use super::command::ModelName;
+use super::contract::ModelName;
 use super::exit::{CliError, Outcome};
 use super::sharpness;
 use crate::workloads;

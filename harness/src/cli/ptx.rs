@@ -10,7 +10,7 @@ pub use judged_as::{JudgedAs, Reduced};
 pub(super) use read::read_manifest;
 pub(super) use read::text;
 pub use read::{heading, read_kernel};
-pub(super) use subject::OneStage;
+pub(super) use subject::{For, OneStage};
 pub use subject::{Subject, SubjectArgs};
 
 use std::io::Write;
@@ -184,8 +184,8 @@ impl PtxArgs {
         let channels = self.subject.channels.or(channels);
         let subject = match self.subject.is_given() || !without_a_case {
             true => {
-                let colors = kernel.manifest().map(Manifest::color_forms).unwrap_or_default();
-                SubjectArgs { channels, ..self.subject }.resolve(colors)?
+                let wanted = For::kernel_of(kernel.manifest());
+                SubjectArgs { channels, ..self.subject }.resolve(wanted)?
             }
             false => Subject::none()?,
         };

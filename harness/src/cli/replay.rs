@@ -9,8 +9,9 @@ use std::sync::Arc;
 use clap::Args;
 use splatcheck_gpu::{EngineKind, Reduction, Setting};
 
-use super::command::{CasesLeftOut, CommandPlan, ProgramArgs, Promise};
+use super::command::{CasesLeftOut, CommandPlan, ProgramArgs};
 use super::contender::contender;
+use super::contract::Promise;
 use super::exit::{CliError, Outcome, conclude};
 use super::expect::{self, Noted};
 use super::output::OutputArgs;
@@ -34,7 +35,7 @@ use crate::workloads;
 use crate::workloads::splat::contract::{Contract, Level};
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use crate::workloads::splat::formulated::{as_noted, noted};
-use crate::workloads::splat::{chained, comparing};
+use crate::workloads::splat::{chained, comparing, harmonics};
 use splatcheck_emulator::WARP;
 use splatcheck_gpu::Stage;
 
@@ -184,6 +185,7 @@ pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> 
         CliError::caused("cannot read the reproducer", problem.in_file(&plan.file))
     };
     let case = as_noted(case, &notes).map_err(CliError::of)?;
+    let case = harmonics::as_noted(case, recorded.stage);
     let case = comparing::as_noted(case, &notes).map_err(bad)?;
     let wgsl = user_wgsl::of_notes(&notes).map_err(bad)?;
     if recorded.camera >= case.views() {

@@ -21,7 +21,7 @@ use super::formulation::{Asked, Judging, Trial, asked, grouping, judge_in};
 use super::gate::{GateArgs, GatePlan};
 use super::output::{OutputArgs, Progress};
 use super::ptx::{
-    Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
+    For, Reduced, Subject, SubjectArgs, adds_up, heading, manifest_fits, roundings, text,
     without_formulations,
 };
 use super::reproducer::{Reproducers, write_each};
@@ -153,7 +153,8 @@ impl WgslArgs {
         let extra_roundings = roundings(Some(manifest), self.extra_roundings)?;
         let repeats = self.expect.resolve(ScheduleArgs::default())?;
         let channels = self.subject.channels.or(manifest.channels);
-        let subject = SubjectArgs { channels, ..self.subject }.resolve(manifest.color_forms())?;
+        let wanted = For::kernel_of(Some(manifest));
+        let subject = SubjectArgs { channels, ..self.subject }.resolve(wanted)?;
         let named = !self.engine.is_empty();
         let mut engines = discovery.select(&self.engine).map_err(CliError::of)?;
         let other = engines.iter().find(|found| found.info.kind != EngineKind::Wgpu);

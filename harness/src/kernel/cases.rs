@@ -1,5 +1,6 @@
 //! What a kernel is checked on: the corpus, cases that are drawn, or one file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::words::count;
 use crate::workload::{AnyCase, Generator, Workload, generator, views};
 use crate::workloads;
 use crate::workloads::splat::contract::Contract;
-use crate::workloads::splat::{ColorForms, Splat, fitted, has_channels, has_gaussians};
+use crate::workloads::splat::{ColorForms, fitted, has_channels, has_gaussians};
 
 /// Where the named cases are, as told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +90,11 @@ impl Cases {
     /// # Errors
     /// What cannot be read, and a generator that does not exist.
     pub(super) fn new(wanted: &Wanted, contract: Contract) -> Result<Self, CheckError> {
-        let workload: Arc<dyn Workload> = Arc::new(Splat(wanted.convention));
+        let workload = contract.workload();
+        let workload = match wanted.convention.map(Profile::name) {
+            None => workload,
+            Some(name) => workload.under(name).ok_or(CheckError::Convention(contract.level()))?,
+        };
         let named = named(workload.as_ref(), &wanted.generators)?;
         let mut cases = Self {
             filed: Vec::new(),
@@ -108,11 +113,29 @@ impl Cases {
             (None, Corpus::Ours) => cases.of_the_tree(workload.as_ref())?,
         };
         let contract = cases.contract.clone();
+        let filed = cases.those_for(filed);
         let own =
             |case: AnyCase| Ok(contract.case(&wanted.rules.applied_to(&case, contract.reach()))?);
         cases.filed = filed.into_iter().map(own).collect::<Result<_, CheckError>>()?;
         cases.note_left_out();
         Ok(cases)
+    }
+
+    /// The cases in files that a kernel of another workload than splats is for; the others are noted.
+    fn those_for(&mut self, filed: Vec<AnyCase>) -> Vec<AnyCase> {
+        let mut left_out = BTreeMap::<_, usize>::new();
+        let is_for = |case: &AnyCase| match self.contract.not_for(case) {
+            None => true,
+            Some(why) => {
+                *left_out.entry(why).or_default() += 1;
+                false
+            }
+        };
+        let kept = filed.into_iter().filter(is_for).collect();
+        let noted =
+            left_out.into_iter().map(|(why, cases)| format!("{} {why}", count(cases, "case")));
+        self.without.extend(noted);
+        kept
     }
 
     /// Notes the cases in files that the kernel is not for, and the generators that draw from what is not here.
@@ -140,8 +163,11 @@ impl Cases {
         match source_tree::folder(&within.to_string_lossy()) {
             Some(folder) => Ok(workload.read_corpus(&folder)?),
             None => {
-                let what = "the corpus: no folder corpora/splat here (Check::corpus names another)";
-                self.without.push(what.to_owned());
+                let what = format!(
+                    "the corpus: no folder {} here (Check::corpus names another)",
+                    within.display()
+                );
+                self.without.push(what);
                 Ok(Vec::new())
             }
         }
@@ -154,16 +180,17 @@ impl Cases {
         self.contract.case(&case).unwrap_or(case)
     }
 
-    /// A case as the kernel is judged on it, with the channels that the kernel is for: one that was drawn, or is
-    /// smaller than another.
-    fn drawn(&self, case: &AnyCase) -> AnyCase {
-        self.own(&fitted(case, self.channels, ColorForms::Both))
+    /// A case as the kernel is judged on it, with the channels or constants that the kernel is for: one that was
+    /// drawn, or is smaller than another; `None` where it cannot be made one.
+    fn drawn(&self, case: &AnyCase) -> Option<AnyCase> {
+        let case = self.contract.fitted(case)?;
+        Some(self.own(&fitted(&case, self.channels, ColorForms::Both)))
     }
 
     /// Those that are drawn, each with a Gaussian, so that there is something to compare. What a generator's case
     /// is made from may not be on this machine; such a case is left out.
     fn all_drawn(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let fits = |case: AnyCase| has_gaussians(&case).then(|| self.drawn(&case));
+        let fits = |case: AnyCase| self.drawn(&case).filter(has_gaussians);
         (0..self.drawn).filter_map(move |index| self.draws.fitting(index, fits))
     }
 
@@ -181,10 +208,11 @@ impl Cases {
 
     /// A smaller case that fails. One that was drawn is made simpler as its generator can.
     pub(super) fn smaller(&self, item: &Item, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
-        let fails = &mut |case: &AnyCase| fails(&self.drawn(case));
+        let fails = &mut |case: &AnyCase| self.drawn(case).is_some_and(|case| fails(&case));
         let tree = self.draws.index(item.case.as_ref()).and_then(|index| self.draws.tree(index));
         let small = tree.map_or_else(|| Arc::clone(&item.case), |tree| shrink(tree, fails));
-        self.drawn(&self.drawn(&small).smaller(fails))
+        let smaller = self.drawn(&small).map(|small| small.smaller(fails));
+        smaller.and_then(|small| self.drawn(&small)).unwrap_or(small)
     }
 }
 

@@ -42,6 +42,9 @@ pub enum CheckError {
         /// Those that there are.
         known: String,
     },
+    /// Only splats have conventions.
+    #[error("level {0} has no conventions: leave Check::convention out")]
+    Convention(Level),
     /// A case cannot be read.
     #[error(transparent)]
     File(#[from] InputError),
@@ -70,6 +73,7 @@ pub struct Check<I, K> {
     formulation: Formulation,
     arithmetic: Arithmetic,
     wanted: Wanted,
+    constants: Vec<(String, String)>,
     runs: u32,
     out: PathBuf,
     reads: PhantomData<fn(&I)>,
@@ -83,6 +87,7 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
             formulation: Formulation::default(),
             arithmetic: Arithmetic::Cuda,
             wanted: Wanted::default(),
+            constants: Vec::new(),
             runs: RUNS,
             out: PathBuf::from("splatcheck-out"),
             reads: PhantomData,
@@ -171,6 +176,14 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
         self
     }
 
+    /// A size or field that is built into the kernel of another workload than splats, as `("d", "3")` or
+    /// `("interpolation", "linear")`: every case that is drawn has it, and cases in files with another value are
+    /// left out and counted.
+    pub fn constant(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.constants.push((name.into(), value.into()));
+        self
+    }
+
     /// Every run is made so often, in a row with others, and must give equal bits; twice where nothing is
     /// said. 1 is for a kernel that adds up in no fixed order, such as one with threads: it is then not
     /// seen that it keeps values of the run before.
@@ -188,9 +201,10 @@ impl<I: Inputs, K: Kernel<I>> Check<I, K> {
     /// # Errors
     /// [`CheckError`]: what was asked for cannot be done. Whatever the kernel does is in the report.
     pub fn run(self) -> Result<Report, CheckError> {
-        let Self { kernel, name, formulation, arithmetic, wanted, runs, out, .. } = self;
+        let Self { kernel, name, formulation, arithmetic, wanted, constants, runs, out, .. } = self;
         let out = out.join(folder_name(&name));
-        let contract = Contract::new(I::LEVEL, formulation)?;
+        let constants = constants.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let contract = Contract::new(I::LEVEL, formulation)?.made_for(constants)?;
         let cases = Cases::new(&wanted, contract.clone())?;
         // A run that reads files may read those that are there.
         if wanted.file.is_none() && !matches!(wanted.corpus, Corpus::Folder(_)) {
@@ -239,7 +253,7 @@ fn promise(contract: Contract, arithmetic: Arithmetic, runs: u32) -> String {
     let mut words = format!("level {}, arithmetic {}", contract.level(), arithmetic.name());
     match contract.level() {
         Level::Raster => words += &format!(", formulation {}", contract.formulation()),
-        Level::Project | Level::ProjectBackward | Level::Full => {}
+        Level::Project | Level::ProjectBackward | Level::Full | Level::Of(_) => {}
     }
     if runs > 1 {
         words += &format!(", equal bits in {runs} runs");

@@ -1,8 +1,10 @@
 //! How arrays lie in a foreign kernel's buffers: columns of one or several tensors, row by row or plane
 //! by plane, and what a project's numbers mean where they are not gsplat's.
 
+use splatcheck_gpu::stage::Port;
 use splatcheck_gpu::{Dtype, EngineError, Tensors};
 
+use super::axes::Axes;
 use super::kind::KernelKind;
 use super::symbols::Symbols;
 use super::tensor::{self, Rows, Tensor, Use, Width};
@@ -17,6 +19,8 @@ pub enum Layout {
     Planar,
     /// Matrices column by column.
     Transposed,
+    /// A port's dimensions in another order.
+    Axes(Axes),
 }
 
 /// A part of a buffer's row.
@@ -87,11 +91,13 @@ pub struct Meaning {
     pub ndc: bool,
     /// `v_conics` has half of the off-diagonal's gradient.
     pub half_off_diagonal: bool,
+    /// Whole numbers have 64 bits.
+    pub wide: bool,
 }
 
 impl Default for Meaning {
     fn default() -> Self {
-        Self { end: true, none: -1, ndc: false, half_off_diagonal: false }
+        Self { end: true, none: -1, ndc: false, half_off_diagonal: false, wide: false }
     }
 }
 
@@ -176,6 +182,7 @@ impl Array {
             rows @ (Rows::Cameras | Rows::Gaussians | Rows::Tiles | Rows::Pairs) => {
                 vec![rows.count(symbols)]
             }
+            rows @ Rows::Dims(_) => rows.sides(symbols),
         };
         let width = match self.fields[..] {
             [Field::Whole(tensor)] => tensor.width().sides(symbols),
@@ -183,14 +190,18 @@ impl Array {
         };
         match self.layout {
             Layout::Rows | Layout::Transposed => [rows, width].concat(),
+            Layout::Axes(axes) => axes.of(&[rows, width].concat()),
             Layout::Planar => {
                 // The planes of each image, or camera, by themselves.
                 let own = match self.rows() {
                     Rows::Pixels => 2,
                     Rows::Projections => 1,
-                    Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One => {
-                        rows.len()
-                    }
+                    Rows::Gaussians
+                    | Rows::Tiles
+                    | Rows::Pairs
+                    | Rows::Cameras
+                    | Rows::One
+                    | Rows::Dims(_) => rows.len(),
                 };
                 let (images, row) = rows.split_at(rows.len().saturating_sub(own));
                 [images, &width, row].concat()
@@ -204,16 +215,25 @@ impl Array {
         self.rows().count(symbols).saturating_mul(self.width(symbols))
     }
 
-    /// Where each number of a field lies: the field's own place in its tensor, then the buffer's.
-    fn places(&self, symbols: &Symbols, mut visit: impl FnMut(Field, usize, usize)) {
+    /// Where each number of a field lies: the field's number, its own place in its tensor, the buffer's.
+    fn places(&self, symbols: &Symbols, mut visit: impl FnMut(usize, usize, usize)) {
         let (rows, width) = (self.rows().count(symbols), self.width(symbols));
         let plane = match self.rows() {
             Rows::Pixels => symbols.width * symbols.height,
             Rows::Projections => symbols.gaussians,
-            Rows::Gaussians | Rows::Tiles | Rows::Pairs | Rows::Cameras | Rows::One => rows,
+            Rows::Gaussians
+            | Rows::Tiles
+            | Rows::Pairs
+            | Rows::Cameras
+            | Rows::One
+            | Rows::Dims(_) => rows,
+        };
+        let sides = match self.fields[..] {
+            [Field::Whole(tensor)] => tensor.sides(symbols),
+            _ => Vec::new(),
         };
         let mut column = 0;
-        for &field in &self.fields {
+        for (own, &field) in self.fields.iter().enumerate() {
             let whole = field.tensor().map_or(1, |tensor| tensor.width().count(symbols));
             for number in 0..field.width(symbols) {
                 for row in 0..rows {
@@ -227,8 +247,9 @@ impl Array {
                             let side = field.side();
                             row * width + number % side * side + number / side
                         }
+                        Layout::Axes(axes) => axes.place(row * whole + number, &sides),
                     };
-                    visit(field, row * whole + field.first() + number, place);
+                    visit(own, row * whole + field.first() + number, place);
                 }
             }
             column += field.width(symbols);
@@ -245,18 +266,26 @@ impl Array {
         if let ([Field::Whole(tensor)], Layout::Rows) = (&self.fields[..], self.layout) {
             return of(*tensor).map(std::borrow::Cow::into_owned);
         }
-        let mut tensors = Vec::new();
-        for tensor in self.fields.iter().filter_map(|field| field.tensor()) {
-            tensors.push((tensor, of(tensor)?));
-        }
+        let sources = self.fields.iter().map(|field| field.tensor().map(of).transpose());
+        let sources = sources.collect::<Result<Vec<_>, _>>()?;
         let mut words = vec![0; self.words(symbols)];
         self.places(symbols, |field, from, to| {
-            let source = tensors.iter().find(|(tensor, _)| Some(*tensor) == field.tensor());
-            if let Some((_, source)) = source {
+            if let Some(source) = &sources[field] {
                 words[to] = source[from];
             }
         });
         Ok(words)
+    }
+
+    /// The same buffer of an output that begins as another port of the same dimensions.
+    #[must_use]
+    pub fn beginning_as(&self, input: &'static Port) -> Self {
+        let of = |field: &Field| match field {
+            Field::Whole(_) => Field::Whole(Tensor::Port(input)),
+            Field::Component(_, index) => Field::Component(Tensor::Port(input), *index),
+            Field::Pad => Field::Pad,
+        };
+        Self { fields: self.fields.iter().map(of).collect(), ..self.clone() }
     }
 
     /// Puts the words that a kernel left in the buffer where they belong in its stage's outputs, in gsplat's
@@ -271,13 +300,18 @@ impl Array {
         #[expect(clippy::cast_precision_loss, reason = "an image's sides are far below 2^24")]
         let half_sides = [symbols.width as f32 * 0.5, symbols.height as f32 * 0.5];
         let rows = self.rows().count(symbols).max(1);
+        // Of each field its tensor, the output that it is of, where a row of it begins there, and its width.
+        let target = |field: &Field| {
+            let tensor = field.tensor()?;
+            let (port, first) = tensor.port(self.kind)?;
+            let place = outputs.iter().position(|(output, _)| *output == port)?;
+            Some((tensor, place, first, tensor.width().count(symbols).max(1)))
+        };
+        let targets: Vec<_> = self.fields.iter().map(target).collect();
         self.places(symbols, |field, to, from| {
-            let Some(tensor) = field.tensor() else { return };
-            let Some((port, first)) = tensor.port(self.kind) else { return };
-            let found = outputs.iter_mut().find(|(output, _)| *output == port);
-            let Some((_, numbers)) = found else { return };
+            let Some((tensor, place, first, own)) = targets[field] else { return };
+            let numbers = &mut outputs[place].1;
             let word = words[from];
-            let own = tensor.width().count(symbols).max(1);
             let value = f32::from_bits(word);
             let word = match tensor {
                 Tensor::Radii | Tensor::Radius => {
@@ -318,111 +352,4 @@ pub(crate) fn not_held<'a>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use splatcheck_gpu::Data;
-
-    fn symbols() -> Symbols {
-        Symbols {
-            width: 4,
-            height: 2,
-            gaussians: 2,
-            channels: 3,
-            tiles: 1,
-            pairs: 3,
-            cameras: 1,
-            ..Symbols::default()
-        }
-    }
-
-    fn array(fields: &[Field], layout: Layout) -> Array {
-        let (kind, meaning) = (KernelKind::RasterizeBackward, Meaning::default());
-        Array { kind, fields: fields.to_vec(), layout, meaning }
-    }
-
-    fn inputs() -> Tensors {
-        let mut inputs = Tensors::new();
-        let floats = |from: u8, count: u8| Data::F32((from..from + count).map(f32::from).collect());
-        inputs.array("conics", &[2, 3], floats(10, 6)).expect("it fits");
-        inputs.array("opacities", &[2], floats(20, 2)).expect("it fits");
-        inputs.array("render_colors", &[2, 4, 3], floats(30, 24)).expect("it fits");
-        inputs.array("tile_offsets", &[2], Data::U32(vec![0, 3])).expect("it fits");
-        let ids = vec![-1, 0, 2, 1, -1, 0, 0, 2];
-        inputs.array("last_ids", &[2, 4], Data::I32(ids)).expect("it fits");
-        inputs
-    }
-
-    fn packed(array: &Array) -> Vec<u32> {
-        array.pack(&inputs(), &symbols()).expect("the arrays are there")
-    }
-
-    fn floats(array: &Array) -> Vec<f32> {
-        packed(array).into_iter().map(f32::from_bits).collect()
-    }
-
-    #[test]
-    fn tensors_lie_as_a_project_has_them() {
-        let packing = [Field::Whole(Tensor::Conics), Field::Whole(Tensor::Opacities)];
-        let float4 = array(&packing, Layout::Rows);
-        assert_eq!(floats(&float4), [10.0, 11.0, 12.0, 20.0, 13.0, 14.0, 15.0, 21.0], "float4");
-        assert_eq!(float4.name(), "conics + opacities", "for messages");
-        let planar = array(&packing[..1], Layout::Planar);
-        assert_eq!(floats(&planar), [10.0, 13.0, 11.0, 14.0, 12.0, 15.0], "[3,N]");
-        let parts = [Field::Component(Tensor::Conics, 2), Field::Pad];
-        assert_eq!(floats(&array(&parts, Layout::Rows)), [12.0, 0.0, 15.0, 0.0], "a part, padded");
-        let chw = floats(&array(&[Field::Whole(Tensor::RenderColors)], Layout::Planar));
-        assert_eq!(chw[..3], [30.0, 33.0, 36.0], "one channel of the first pixels");
-    }
-
-    #[test]
-    fn integers_mean_what_a_project_means() {
-        let whole =
-            |tensor, meaning| Array { meaning, ..array(&[Field::Whole(tensor)], Layout::Rows) };
-        let usual = Meaning::default();
-        assert_eq!(packed(&whole(Tensor::LastIds, usual))[..2], [u32::MAX, 0], "-1 for none");
-        let zero = Meaning { none: 0, ..usual };
-        assert_eq!(packed(&whole(Tensor::LastIds, zero))[..3], [0, 0, 2], "0 for none");
-        assert_eq!(packed(&whole(Tensor::NContrib, usual)), [0, 1, 3, 2, 0, 1, 1, 3], "from 1");
-        let without = Meaning { end: false, ..usual };
-        assert_eq!(packed(&whole(Tensor::TileOffsets, without)), [0], "no end");
-        assert_eq!(packed(&whole(Tensor::Ranges, usual)), [0, 3], "begin and end");
-    }
-
-    #[test]
-    fn outputs_come_back_in_pixels_and_with_all_of_the_off_diagonal() {
-        let fields = [
-            Field::Whole(Tensor::VMeans2d),
-            Field::Component(Tensor::VConics, 0),
-            Field::Component(Tensor::VConics, 1),
-            Field::Pad,
-            Field::Component(Tensor::VConics, 2),
-        ];
-        let meaning = Meaning { ndc: true, half_off_diagonal: true, ..Meaning::default() };
-        let array = Array { meaning, ..array(&fields, Layout::Rows) };
-        let words: Vec<u32> = (1..13_u8).map(|i| f32::from(i).to_bits()).collect();
-        assert_eq!(array.words(&symbols()), words.len(), "six words a row");
-        let mut outputs = [("v_means2d", vec![0; 4]), ("v_conics", vec![0; 6])];
-        array.unpack(&words, &symbols(), &mut outputs);
-        let [means, conics] =
-            outputs.map(|(_, words)| words.into_iter().map(f32::from_bits).collect::<Vec<_>>());
-        // The image is 4x2: half a side is 2 and 1.
-        assert_eq!(means, [0.5, 2.0, 3.5, 8.0], "per pixel");
-        assert_eq!(conics, [3.0, 8.0, 6.0, 9.0, 20.0, 12.0], "the whole off-diagonal");
-    }
-
-    #[test]
-    fn projections_lie_camera_by_camera_and_radii_say_what_is_visible() {
-        let symbols = Symbols { cameras: 2, ..symbols() };
-        let of =
-            |fields: &[Field], layout| Array { kind: KernelKind::Project, ..array(fields, layout) };
-        let planar = of(&[Field::Whole(Tensor::ProjectedConics)], Layout::Planar);
-        assert_eq!(planar.shape(&symbols), [2, 3, 2], "planes of each camera");
-        let mut outputs = [("conics", vec![0; 12])];
-        planar.unpack(&(0..12).collect::<Vec<_>>(), &symbols, &mut outputs);
-        assert_eq!(outputs[0].1, [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11], "back in rows");
-        let radii = of(&[Field::Whole(Tensor::Radii)], Layout::Rows);
-        let mut outputs = [("visible", vec![1; 4])];
-        radii.unpack(&[3, 1, 0, 0, 2, 0, 9, 9], &symbols, &mut outputs);
-        assert_eq!(outputs[0].1, [1, 0, 0, 1], "both above 0");
-    }
-}
+mod tests;

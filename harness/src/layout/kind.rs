@@ -1,7 +1,7 @@
 //! What a kernel does, which decides the arrays that it may have.
 
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
+use splatcheck_gpu::stages::splat::{self, PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
 use splatcheck_reference::splat::Formulation;
 
 use crate::workloads::splat::formulated::stage_of;
@@ -27,11 +27,13 @@ pub enum KernelKind {
     /// The gradients of Gaussians and cameras from those of such a projection, through the path of the
     /// position alone.
     ProjectOnImageBackward,
+    /// A stage whose arrays are its ports as they are: of another workload, or harmonics by themselves.
+    Of(Stage),
 }
 
 impl KernelKind {
-    /// Those of one stage, which a kernel by itself can be.
-    pub const OF_STAGES: [Self; 4] =
+    /// Those of one stage of splats, which a kernel by itself can be.
+    const OF_STAGES: [Self; 4] =
         [Self::Project, Self::Rasterize, Self::RasterizeBackward, Self::ProjectBackward];
 
     /// The stage that it stands in for; the backward rasterization has one for the arrays of each
@@ -44,7 +46,14 @@ impl KernelKind {
             Self::RasterizeBackward => stage_of(formulation),
             Self::ProjectBackward | Self::ProjectOnImageBackward => PROJECT_BACKWARD,
             Self::Full => RENDER_BACKWARD,
+            Self::Of(stage) => stage,
         }
+    }
+
+    /// The workload that its cases are of.
+    #[must_use]
+    pub fn workload(self) -> &'static str {
+        self.stage(Formulation::STANDARD).spec().workload
     }
 
     /// Its stage's name.
@@ -56,7 +65,13 @@ impl KernelKind {
     /// The one of a stage of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::OF_STAGES.into_iter().find(|kind| kind.name() == name)
+        Self::of_stages().find(|kind| kind.name() == name)
+    }
+
+    /// Those of one stage, of every workload.
+    pub fn of_stages() -> impl Iterator<Item = Self> {
+        let others = Stage::all().filter(|stage| stage.workload != splat::NAME);
+        Self::OF_STAGES.into_iter().chain(others.chain(Stage::OF_USERS).map(Self::Of))
     }
 
     /// Whether a formulation says by which expression it computes.
@@ -69,7 +84,8 @@ impl KernelKind {
             | Self::ProjectBackward
             | Self::Full
             | Self::ProjectOnImage
-            | Self::ProjectOnImageBackward => false,
+            | Self::ProjectOnImageBackward
+            | Self::Of(_) => false,
         }
     }
 
@@ -81,7 +97,7 @@ impl KernelKind {
             | Self::ProjectBackward
             | Self::ProjectOnImage
             | Self::ProjectOnImageBackward => true,
-            Self::Rasterize | Self::RasterizeBackward | Self::Full => false,
+            Self::Rasterize | Self::RasterizeBackward | Self::Full | Self::Of(_) => false,
         }
     }
 }
@@ -94,6 +110,7 @@ impl From<Level> for KernelKind {
             Level::Project => Self::ProjectOnImage,
             Level::ProjectBackward => Self::ProjectOnImageBackward,
             Level::Full => Self::Full,
+            Level::Of(stage) => Self::Of(stage),
         }
     }
 }

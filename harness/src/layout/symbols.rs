@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use splatcheck_gpu::stage::Sizes;
+use splatcheck_gpu::stage::{Dim, Port, Sizes};
 use splatcheck_gpu::stages::splat::TILE_SIZE;
-use splatcheck_gpu::{TensorError, Tensors};
+use splatcheck_gpu::{Dtype, Stage, TensorError, Tensors};
 
 use super::expression::ExpressionError;
 use super::kind::KernelKind;
@@ -37,13 +37,32 @@ const OF_PROJECTIONS: [&str; 8] =
 pub(crate) const PROJECTION_CONSTANTS: [&str; 5] = ["eps2d", "near", "far", "inverse_eps", "w_eps"];
 
 /// Whole numbers that expressions of a kernel may use.
-pub(crate) fn sizes(kind: KernelKind) -> &'static [&'static str] {
-    if kind.projects() { &OF_PROJECTIONS } else { &OF_RASTERIZATIONS }
+pub(crate) fn sizes(kind: KernelKind) -> Vec<&'static str> {
+    match kind {
+        KernelKind::Of(stage) => {
+            let fields = numbers(stage).filter(|port| port.dtype != Dtype::F32);
+            stage.symbols().into_iter().chain(fields.map(|port| port.name)).collect()
+        }
+        _ if kind.projects() => OF_PROJECTIONS.to_vec(),
+        _ => OF_RASTERIZATIONS.to_vec(),
+    }
 }
 
 /// Constants that expressions of a kernel may use.
-pub(crate) fn constants(kind: KernelKind) -> &'static [&'static str] {
-    if kind.projects() { &PROJECTION_CONSTANTS } else { &CONSTANTS }
+pub(crate) fn constants(kind: KernelKind) -> Vec<&'static str> {
+    match kind {
+        KernelKind::Of(stage) => {
+            let floats = numbers(stage).filter(|port| port.dtype == Dtype::F32);
+            floats.map(|port| port.name).collect()
+        }
+        _ if kind.projects() => PROJECTION_CONSTANTS.to_vec(),
+        _ => CONSTANTS.to_vec(),
+    }
+}
+
+/// The inputs of a stage that are numbers by themselves.
+fn numbers(stage: Stage) -> impl Iterator<Item = &'static Port> {
+    stage.spec().inputs.iter().filter(|port| port.shape.is_empty())
 }
 
 /// Those of a projection's arrays, none of which has the size of the image.
@@ -107,6 +126,50 @@ impl Symbols {
             KernelKind::Rasterize | KernelKind::RasterizeBackward | KernelKind::Full => {
                 own.of_rasterization(inputs)
             }
+            KernelKind::Of(stage) => own.of_stage(stage, inputs),
+        }
+    }
+
+    /// Those of a stage whose arrays are its ports.
+    fn of_stage(self, stage: Stage, inputs: &Tensors) -> Result<Self, TensorError> {
+        let mut all = self.with_sizes(stage.sizes(inputs)?.iter());
+        for port in numbers(stage) {
+            match port.dtype {
+                Dtype::F32 => {
+                    all.constants.insert(port.name, inputs.f32(port.name)?[0]);
+                }
+                Dtype::I32 | Dtype::U32 => {
+                    let value = i64::from(inputs.get(port.name)?.words()[0]);
+                    all.integers.insert(port.name.to_owned(), value);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Those of a stage whose arrays are its ports, without its numbers.
+    pub(crate) fn of_named(sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Self {
+        Self::default().with_sizes(sizes)
+    }
+
+    /// With these sizes by their symbols.
+    fn with_sizes(mut self, sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Self {
+        for (symbol, size) in sizes {
+            let size = i64::try_from(size).unwrap_or(i64::MAX);
+            self.integers.insert(symbol.to_owned(), size);
+        }
+        self
+    }
+
+    /// The length of a port's dimension.
+    pub(crate) fn side(&self, dim: Dim) -> usize {
+        let size = |symbol: &str| {
+            self.integers.get(symbol).and_then(|size| usize::try_from(*size).ok()).unwrap_or(0)
+        };
+        match dim {
+            Dim::Const(side) => side,
+            Dim::Symbol(symbol) | Dim::Optional(symbol) => size(symbol),
+            Dim::OneMore(symbol) => size(symbol).saturating_add(1),
         }
     }
 
@@ -156,8 +219,10 @@ impl Symbols {
     /// Those of a level's sizes, without constants.
     #[must_use]
     pub fn of_sizes(sizes: &Sizes, level: Level) -> Self {
-        let [gaussians, channels] = ["N", "D"].map(|symbol| sizes.get(symbol));
-        let every = Self { gaussians, channels, cameras: 1, ..Self::default() };
+        let every = || {
+            let [gaussians, channels] = ["N", "D"].map(|symbol| sizes.get(symbol));
+            Self { gaussians, channels, cameras: 1, ..Self::default() }
+        };
         let image = |of| {
             let [width, height] = ["W", "H"].map(|symbol| sizes.get(symbol));
             Self { width, height, ..of }
@@ -167,10 +232,13 @@ impl Symbols {
             Self { cameras, coefficients, ..of }
         };
         Self::of_counts(match level {
-            Level::Raster => Self { tiles: sizes.get("T"), pairs: sizes.get("M"), ..image(every) },
+            Level::Raster => {
+                Self { tiles: sizes.get("T"), pairs: sizes.get("M"), ..image(every()) }
+            }
             // No output has the image's size.
-            Level::Project | Level::ProjectBackward => of_cameras(every),
-            Level::Full => of_cameras(image(every)),
+            Level::Project | Level::ProjectBackward => of_cameras(every()),
+            Level::Full => of_cameras(image(every())),
+            Level::Of(_) => return Self::of_named(sizes.iter()),
         })
     }
 

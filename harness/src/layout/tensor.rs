@@ -8,6 +8,7 @@ pub use usage::Use;
 pub(crate) use words::words;
 
 use splatcheck_gpu::Dtype;
+use splatcheck_gpu::stage::{Dim, Port, Role};
 
 use super::kind::KernelKind;
 use super::symbols::Symbols;
@@ -29,6 +30,8 @@ pub enum Rows {
     Pairs,
     /// The image.
     One,
+    /// All places along these dimensions of a port.
+    Dims(&'static [Dim]),
 }
 
 impl Rows {
@@ -39,7 +42,7 @@ impl Rows {
     }
 
     /// Their dimensions.
-    fn sides(self, symbols: &Symbols) -> Vec<usize> {
+    pub(super) fn sides(self, symbols: &Symbols) -> Vec<usize> {
         match self {
             Self::Gaussians => vec![symbols.gaussians],
             Self::Projections => vec![symbols.cameras, symbols.gaussians],
@@ -48,6 +51,7 @@ impl Rows {
             Self::Tiles => vec![symbols.tiles],
             Self::Pairs => vec![symbols.pairs],
             Self::One => Vec::new(),
+            Self::Dims(dims) => dims.iter().map(|dim| symbols.side(*dim)).collect(),
         }
     }
 }
@@ -67,6 +71,8 @@ pub enum Width {
     FirstHarmonic,
     /// Three for each harmonic, or where there are none one for each channel.
     AsGiven,
+    /// As many as a port's last dimension has.
+    Dim(Dim),
 }
 
 impl Width {
@@ -88,13 +94,16 @@ impl Width {
             Self::FirstHarmonic => vec![1, 3],
             Self::AsGiven if symbols.coefficients == 0 => vec![symbols.channels],
             Self::AsGiven => vec![symbols.coefficients, 3],
+            Self::Dim(dim) => vec![symbols.side(dim)],
         }
     }
 }
 
 /// An array by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tensor {
+    /// A port of a stage of another workload than splats, as it is.
+    Port(&'static Port),
     /// `[N,2]` pixels.
     Means2d,
     /// `[N,3]` upper triangle of the inverse covariance.
@@ -298,6 +307,10 @@ impl Tensor {
     /// rasterization.
     #[must_use]
     pub fn of(name: &str, kind: KernelKind, usage: Option<Use>) -> Option<Self> {
+        if let KernelKind::Of(stage) = kind {
+            let mut ports = stage.spec().inputs.iter().chain(stage.spec().outputs);
+            return ports.find(|port| port.name == name && is_array(port)).map(Self::Port);
+        }
         let name = if name == "backgrounds" { "background" } else { name };
         let has = |wanted: Use| {
             let mut named = TABLE.iter().filter(|row| row.1 == name).map(|row| row.0);
@@ -313,6 +326,11 @@ impl Tensor {
     /// All names that kernels of a kind have, for a message.
     #[must_use]
     pub fn names(kind: KernelKind) -> String {
+        if let KernelKind::Of(stage) = kind {
+            let ports = stage.spec().inputs.iter().chain(stage.spec().outputs);
+            let names: Vec<_> = ports.filter(|port| is_array(port)).map(|port| port.name).collect();
+            return names.join(", ");
+        }
         let known = TABLE.iter().filter(|row| row.0.use_at(kind).is_some());
         let mut names: Vec<_> = known.map(|row| row.1).collect();
         let mut met = std::collections::BTreeSet::new();
@@ -330,32 +348,47 @@ impl Tensor {
         [rows, self.width().sides(symbols)].concat()
     }
 
-    fn row(self) -> &'static (Self, &'static str, Rows, Width) {
-        // The table is in the order of the variants; a test holds it to that.
-        &TABLE[self as usize]
+    /// Name, rows and width.
+    fn row(self) -> (&'static str, Rows, Width) {
+        if let Self::Port(port) = self {
+            let (rows, width) = match port.shape.split_last() {
+                Some((last, rows @ [_, ..])) => (rows, Width::Dim(*last)),
+                Some(_) | None => (port.shape, Fixed(1)),
+            };
+            return (port.name, Rows::Dims(rows), width);
+        }
+        let known = TABLE.into_iter().find(|row| row.0 == self);
+        // A test sees to it that every other variant has a row.
+        known.map_or(("", Rows::One, Fixed(0)), |(_, name, rows, width)| (name, rows, width))
     }
 
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.row().1
+        self.row().0
     }
 
     /// What has one of its rows.
     #[must_use]
     pub fn rows(self) -> Rows {
-        self.row().2
+        self.row().1
     }
 
     /// Numbers of a row.
     #[must_use]
     pub fn width(self) -> Width {
-        self.row().3
+        self.row().2
     }
 
-    /// The type of its numbers.
+    /// The type of its numbers; whole ones are signed, which every library has.
     #[must_use]
     pub fn dtype(self) -> Dtype {
+        if let Self::Port(port) = self {
+            return match port.dtype {
+                Dtype::F32 => Dtype::F32,
+                Dtype::I32 | Dtype::U32 => Dtype::I32,
+            };
+        }
         let integers = [
             Self::TileOffsets,
             Self::Ranges,
@@ -367,6 +400,19 @@ impl Tensor {
             Self::Radius,
         ];
         if integers.contains(&self) { Dtype::I32 } else { Dtype::F32 }
+    }
+}
+
+/// Whether a port is an array, and not a number by itself.
+fn is_array(port: &Port) -> bool {
+    !port.shape.is_empty()
+}
+
+/// What a stage does with a port's array.
+fn use_of(port: &Port) -> Use {
+    match port.role {
+        Role::Size(_) | Role::Read => Use::Read,
+        Role::Write | Role::MayWrite | Role::Accumulate | Role::AccumulateOnto(_) => Use::Write,
     }
 }
 
@@ -387,8 +433,8 @@ mod tests {
 
     #[test]
     fn every_array_is_found_by_its_name() {
-        for (place, (tensor, name, ..)) in TABLE.into_iter().enumerate() {
-            assert_eq!((tensor as usize, tensor.name()), (place, name), "the table's order");
+        for (tensor, name, ..) in TABLE {
+            assert_eq!(tensor.name(), name, "it has one row");
             let used: Vec<_> =
                 ALL.iter().filter_map(|kind| Some((*kind, tensor.use_at(*kind)?))).collect();
             assert!(!used.is_empty(), "{tensor:?} is nobody's");

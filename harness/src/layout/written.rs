@@ -2,7 +2,10 @@
 
 use toml::Spanned;
 
+use splatcheck_gpu::stage::Dim;
+
 use super::array::{Array, Field, Layout, Meaning};
+use super::axes::Axes;
 use super::kind::KernelKind;
 use super::tensor::{Rows, Tensor, Use, Width};
 use crate::io::Problem;
@@ -66,6 +69,7 @@ pub(crate) struct Written<'w> {
     pub(crate) tensor: Option<&'w str>,
     pub(crate) fields: Option<&'w [String]>,
     pub(crate) layout: Option<&'w str>,
+    pub(crate) axes: Option<&'w [String]>,
     pub(crate) end: Option<bool>,
     pub(crate) none: Option<i32>,
     pub(crate) units: Option<&'w str>,
@@ -112,15 +116,25 @@ impl Written<'_> {
                 return Err(at.key("fields").problem(&both, advice));
             }
         }
-        let layout = self.layout(first, at)?;
+        let layout = match (self.axes, self.layout, &fields[..]) {
+            (None, ..) => self.layout(first, at)?,
+            (Some(axes), None, [Field::Whole(tensor)]) => axes_of(axes, *tensor, &at.key("axes"))?,
+            (Some(_), Some(_), _) => {
+                return Err(at.problem("layout and axes", "give one of them"));
+            }
+            (Some(_), None, _) => {
+                return Err(at.key("axes").problem("given", "only where a tensor is alone"));
+            }
+        };
         Ok(Some(Array { kind, layout, meaning: self.meaning(&tensors, at)?, fields }))
     }
 
     /// The key that says something of an array, if one is given.
     pub(crate) fn says(&self) -> Option<&'static str> {
-        let Self { tensor: _, fields: _, layout, end, none, units, off_diagonal } = self;
+        let Self { tensor: _, fields: _, layout, axes, end, none, units, off_diagonal } = self;
         let given = [
             ("layout", layout.is_some()),
+            ("axes", axes.is_some()),
             ("end", end.is_some()),
             ("none", none.is_some()),
             ("units", units.is_some()),
@@ -147,7 +161,8 @@ impl Written<'_> {
                 | Rows::Tiles
                 | Rows::Pairs
                 | Rows::Cameras
-                | Rows::One,
+                | Rows::One
+                | Rows::Dims(_),
             ) => {
                 let value = format!("'chw' for {}", of.name());
                 Err(at.key("layout").problem(&value, "it is no image: say 'planar'"))
@@ -175,6 +190,7 @@ impl Written<'_> {
             return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
         }
         Ok(Meaning {
+            wide: usual.wide,
             end: self.end.unwrap_or(usual.end),
             none: self.none.unwrap_or(usual.none),
             ndc: match self.units {
@@ -197,6 +213,22 @@ impl Written<'_> {
     }
 }
 
+/// The order of a port's dimensions, each named once by its symbol.
+fn axes_of(written: &[String], tensor: Tensor, at: &At) -> Result<Layout, Problem> {
+    let Tensor::Port(port) = tensor else {
+        return Err(at.problem("given", "it is for ports of other workloads: say layout"));
+    };
+    let names: Vec<String> = port.shape.iter().map(ToString::to_string).collect();
+    let place = |name: &String| names.iter().position(|known| known == name);
+    let order: Option<Vec<usize>> = written.iter().map(place).collect();
+    let whole = order.filter(|order| order.len() == names.len());
+    let axes = whole.and_then(|order| Axes::new(&order)).ok_or_else(|| {
+        let advice = format!("name each of {} once, the slowest first", names.join(", "));
+        at.problem(&quoted(&written.join(", ")), advice)
+    })?;
+    Ok(Layout::Axes(axes))
+}
+
 fn field(name: &str, (kind, usage): (KernelKind, Option<Use>), at: &At) -> Result<Field, Problem> {
     let unknown = || {
         let advice = format!("there are {}, and pad", Tensor::names(kind));
@@ -213,6 +245,8 @@ fn field(name: &str, (kind, usage): (KernelKind, Option<Use>), at: &At) -> Resul
         Width::Fixed(most) => most,
         // How many there are is the case's, or they are a matrix's.
         Width::Channels | Width::Harmonics(_) | Width::AsGiven => 1,
+        Width::Dim(Dim::Const(most)) => most,
+        Width::Dim(Dim::Symbol(_) | Dim::OneMore(_) | Dim::Optional(_)) => 1,
         Width::Square(side) => side * side,
         Width::FirstHarmonic => 3,
     };

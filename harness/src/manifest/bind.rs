@@ -150,7 +150,8 @@ pub(super) fn structure(scalars: &[Scalar]) -> (Vec<u32>, u32) {
     for scalar in scalars {
         let (align, bytes) = match scalar {
             Scalar::Number(number, _) => (number.bytes(), number.bytes()),
-            Scalar::Background(count) => (4, 4 * u32::try_from(*count).unwrap_or(u32::MAX / 8)),
+            Scalar::Words(_, count) => (4, 4 * u32::try_from(*count).unwrap_or(u32::MAX / 8)),
+            Scalar::Pointer(_) => (POINTER, POINTER),
         };
         let offset = end.next_multiple_of(align);
         offsets.push(offset);
@@ -252,9 +253,9 @@ mod tests {
     #[test]
     fn structures_lie_as_in_c() {
         let number = |number| Scalar::Number(number, Expression::Integer(0));
-        let members =
-            [number(Number::U8), number(Number::F64), number(Number::U32), Scalar::Background(2)];
-        assert_eq!(structure(&members), (vec![0, 8, 16, 20], 32), "aligned, and the end too");
+        let pointer = Scalar::Pointer(Box::new(Argument::Null));
+        let members = [number(Number::U8), number(Number::F64), number(Number::U32), pointer];
+        assert_eq!(structure(&members), (vec![0, 8, 16, 24], 32), "aligned, and the end too");
         assert_eq!(structure(&members[2..3]), (vec![0], 4), "a number alone");
     }
 }

@@ -15,7 +15,9 @@ use crate::io::Problem;
 use crate::io::error::quoted;
 use crate::layout::symbols;
 use crate::layout::written::{At, line};
-use crate::presets::{NoPreset, Preset, Terms};
+use crate::presets::{NoPreset, Preset, Terms, built_in_of, constants_of};
+use crate::workload::{BuiltIn, Constant};
+use crate::workloads;
 use crate::workloads::splat::kernel_rules::KernelRules;
 
 /// Checks a manifest's text.
@@ -25,7 +27,8 @@ use crate::workloads::splat::kernel_rules::KernelRules;
 pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Problem> {
     let mut file = File::parse(text)?;
     let kind = kind(&file, text)?;
-    let check = Check { text, language, kind, sizes: sizes(&file, kind)? };
+    let (sizes, built_in) = (sizes(&file, kind)?, built_in(&file, text, kind)?);
+    let check = Check { text, language, kind, sizes, built_in };
     let launches = check.launches(&mut file)?;
     let mut buffers = BTreeMap::new();
     for (name, written) in &file.buffer {
@@ -46,6 +49,7 @@ pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Probl
         extra_roundings,
         channels,
         rules,
+        built_in: check.built_in.clone(),
     };
     check.buffers(&manifest)?;
     check.outputs(&manifest)?;
@@ -57,21 +61,29 @@ pub(super) fn manifest(text: &str, language: Language) -> Result<Manifest, Probl
 fn kind(file: &File, text: &str) -> Result<KernelKind, Problem> {
     let Some(written) = &file.stage else { return Ok(KernelKind::default()) };
     let unknown = || {
-        let names = KernelKind::OF_STAGES.map(KernelKind::name).join(", ");
-        Problem::new("stage", quoted(written.get_ref()), format!("expected one of {names}"))
-            .at_line(line(text, written))
+        let names: Vec<_> = KernelKind::of_stages().map(KernelKind::name).collect();
+        let advice = format!("expected one of {}", names.join(", "));
+        Problem::new("stage", quoted(written.get_ref()), advice).at_line(line(text, written))
     };
     KernelKind::named(written.get_ref()).ok_or_else(unknown)
 }
 
 fn sizes(file: &File, kind: KernelKind) -> Result<BTreeMap<String, i64>, Problem> {
     for name in symbols::constants(kind) {
-        if file.sizes.contains_key(*name) {
-            let advice = "that is a constant of the convention: choose another name";
+        if file.sizes.contains_key(name) {
+            let advice = "that is a constant of the stage: choose another name";
             return Err(Problem::new("sizes", quoted(name), advice));
         }
     }
     Ok(file.sizes.clone())
+}
+
+/// What is built into kernels of another workload than splats.
+fn built_in(file: &File, text: &str, kind: KernelKind) -> Result<BuiltIn, Problem> {
+    match (kind, &file.constants) {
+        (KernelKind::Of(_), Some(table)) => built_in_of(text, table, kind.workload()),
+        (_, _) => Ok(BuiltIn::default()),
+    }
 }
 
 struct Check<'t> {
@@ -79,6 +91,7 @@ struct Check<'t> {
     language: Language,
     kind: KernelKind,
     sizes: BTreeMap<String, i64>,
+    built_in: BuiltIn,
 }
 
 impl Check<'_> {
@@ -108,7 +121,7 @@ impl Check<'_> {
     }
 
     fn float(&self, written: &Expression, at: &At) -> Result<Expression, Problem> {
-        self.known(written, at, symbols::constants(self.kind))
+        self.known(written, at, &symbols::constants(self.kind))
     }
 
     fn known(
@@ -120,6 +133,12 @@ impl Check<'_> {
         let mut names = Vec::new();
         written.names(&mut names);
         let own = |name: &str| self.sizes.contains_key(name);
+        if let Some((name, constant)) = self.without_meaning(&names) {
+            let advice = format!(
+                "it means something to kernels with a {constant} of their own: say which in [constants]"
+            );
+            return Err(at.problem(&quoted(name), advice));
+        }
         let sizes = symbols::sizes(self.kind);
         let known = |name: &str| sizes.contains(&name) || constants.contains(&name) || own(name);
         match names.into_iter().find(|name| !known(name)) {
@@ -131,6 +150,22 @@ impl Check<'_> {
                 Err(at.problem(&value, advice))
             }
         }
+    }
+
+    /// The first of these names of numbers that mean nothing to kernels into which a constant is not built, and
+    /// the constant.
+    fn without_meaning<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &'static str)> {
+        let KernelKind::Of(_) = self.kind else { return None };
+        let given = |constant: &Constant| {
+            self.built_in.iter().any(|(name, value)| name == constant.name && value != 0)
+        };
+        let constants = workloads::find(self.kind.workload()).ok()?.constants();
+        let missing = constants.into_iter().filter(|constant| !given(constant));
+        let mut of = missing.filter_map(|constant| {
+            let name = names.iter().find(|name| constant.numbers.contains(name))?;
+            Some((*name, constant.name))
+        });
+        of.next()
     }
 
     fn contents(
@@ -192,6 +227,11 @@ impl Check<'_> {
             ("alpha_gradient", file.alpha_gradient.as_ref().map(|key| self.line(key))),
         ];
         let of_raster = [("constants", file.constants.as_ref().map(|key| self.line(key)))];
+        let of_splats = [
+            ("preset", file.preset.as_ref().map(|key| self.line(key))),
+            ("convention", file.convention.as_ref().map(|key| self.line(key))),
+            ("channels", file.channels.as_ref().map(|key| self.line(key))),
+        ];
         let refused = match self.kind {
             KernelKind::RasterizeBackward | KernelKind::Full => Vec::new(),
             KernelKind::Rasterize => of_backward.to_vec(),
@@ -201,6 +241,7 @@ impl Check<'_> {
             | KernelKind::ProjectOnImageBackward => {
                 of_backward.iter().chain(&of_raster).copied().collect()
             }
+            KernelKind::Of(_) => of_backward.iter().chain(&of_splats).copied().collect(),
         };
         if let Some((key, Some(line))) = refused.into_iter().find(|(_, line)| line.is_some()) {
             let value = format!("given for stage {}", self.kind.name());
@@ -208,7 +249,11 @@ impl Check<'_> {
                 Problem::new(key, value, "it is another stage's: leave it out").at_line(line)
             );
         }
-        let terms = file.terms().over(self.text, preset)?;
+        let constants = match self.kind {
+            KernelKind::Of(_) => None,
+            _ => file.constants.as_ref().map(|table| constants_of(self.text, table)).transpose()?,
+        };
+        let terms = file.terms(constants.as_ref()).over(self.text, preset)?;
         Ok(match self.kind.has_formulations() {
             true => terms,
             // Its arrays say which colours a kernel takes.

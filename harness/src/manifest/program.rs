@@ -9,7 +9,8 @@ use splatcheck_gpu::{EngineError, Tensors};
 
 use super::bind::{BindError, bind, structure};
 use super::values::{
-    Initial, ValueError, count, elements, initial, integer, of_kernel, outputs, whole, wrong,
+    Initial, ValueError, count, elements, initial, integer, of_kernel, outputs, whole, words_of,
+    wrong,
 };
 use super::{
     Argument, Array, Contents, Expression, Launch, Manifest, Number, Scalar, Start, Symbols,
@@ -111,7 +112,9 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
     };
     for parameter in &launch.parameters {
         let checked = match &parameter.argument {
-            Argument::Struct(scalars) => by_value(scalars, symbols, &[]).map(drop),
+            Argument::Struct(scalars) => {
+                by_value(scalars, symbols, |_| Ok::<_, ValueError>(Vec::new())).map(drop)
+            }
             Argument::Own(contents) => elements(contents, symbols).map(drop),
             Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => {
                 Ok(())
@@ -136,29 +139,39 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
     })
 }
 
-/// The bytes of a structure.
-fn by_value(
-    scalars: &[Scalar],
+/// The bytes of a structure, with those of members that are no numbers as `given`.
+fn by_value<'a, E: From<ValueError>>(
+    scalars: &'a [Scalar],
     symbols: &Symbols,
-    background: &[f32],
-) -> Result<Vec<u8>, ValueError> {
+    mut given: impl FnMut(&'a Scalar) -> Result<Vec<u8>, E>,
+) -> Result<Vec<u8>, E> {
     let (offsets, size) = structure(scalars);
     let mut bytes = vec![0; size as usize];
-    let float = |value: &Expression| value.float(&|name| symbols.float(name));
     for (scalar, offset) in scalars.iter().zip(offsets) {
-        let own: Vec<u8> = match scalar {
-            Scalar::Background(count) => {
-                let padded = background.iter().copied().chain(std::iter::repeat(0.0));
-                padded.take(*count).flat_map(f32::to_le_bytes).collect()
-            }
-            #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is asked for")]
-            Scalar::Number(Number::F32, value) => (float(value)? as f32).to_le_bytes().to_vec(),
-            Scalar::Number(Number::F64, value) => float(value)?.to_le_bytes().to_vec(),
-            Scalar::Number(number, value) => integer(*number, whole(value, symbols)?)?,
+        let own = match scalar {
+            Scalar::Words(..) | Scalar::Pointer(_) => given(scalar)?,
+            Scalar::Number(number, value) => number_bytes(*number, value, symbols)?,
         };
         bytes[offset as usize..][..own.len()].copy_from_slice(&own);
     }
     Ok(bytes)
+}
+
+/// The bytes of a number.
+fn number_bytes(
+    number: Number,
+    value: &Expression,
+    symbols: &Symbols,
+) -> Result<Vec<u8>, ValueError> {
+    let float = || value.float(&|name| symbols.float(name));
+    Ok(match number {
+        #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is asked for")]
+        Number::F32 => (float()? as f32).to_le_bytes().to_vec(),
+        Number::F64 => float()?.to_le_bytes().to_vec(),
+        Number::U8 | Number::U32 | Number::I32 | Number::U64 | Number::I64 => {
+            integer(number, whole(value, symbols)?)?
+        }
+    })
 }
 
 /// The arrays of a run, made when a launch first names them.
@@ -176,17 +189,47 @@ impl<'a> Arrays<'a> {
         device: &mut ForeignDevice<'_>,
         argument: &'a Argument,
     ) -> Result<Bytes, EngineError> {
-        let failed = |error: ValueError| EngineError::Input(error.to_string());
         Ok(match argument {
-            Argument::Input(array) => self.tensor(device, array, None)?.into(),
-            Argument::Output(array, start) => self.tensor(device, array, Some(*start))?.into(),
             Argument::Struct(scalars) => {
-                let background = self.inputs.f32("background").unwrap_or(&[]);
-                Bytes::bytes(&by_value(scalars, &self.symbols, background).map_err(failed)?)
+                let symbols = self.symbols.clone();
+                let member = |member: &'a Scalar| self.member(device, member);
+                Bytes::bytes(&by_value(scalars, &symbols, member)?)
             }
-            Argument::Own(contents) => self.contents(device, contents)?.into(),
-            Argument::Named(name) => self.shared(device, name)?.into(),
-            Argument::Null => 0_u64.into(),
+            pointer => self.pointer(device, pointer)?.into(),
+        })
+    }
+
+    /// The bytes of a structure's member that is no number.
+    fn member(
+        &mut self,
+        device: &mut ForeignDevice<'_>,
+        member: &'a Scalar,
+    ) -> Result<Vec<u8>, EngineError> {
+        Ok(match member {
+            Scalar::Words(array, count) => {
+                let words = words_of(array, *count, self.inputs, &self.symbols)?;
+                bytemuck::cast_slice(&words).to_vec()
+            }
+            Scalar::Pointer(pointer) => self.pointer(device, pointer)?.to_le_bytes().to_vec(),
+            Scalar::Number(number, value) => number_bytes(*number, value, &self.symbols)?,
+        })
+    }
+
+    /// The address that a pointer has.
+    fn pointer(
+        &mut self,
+        device: &mut ForeignDevice<'_>,
+        pointer: &'a Argument,
+    ) -> Result<u64, EngineError> {
+        Ok(match pointer {
+            Argument::Input(array) => self.tensor(device, array, None)?.address(),
+            Argument::Output(array, start) => self.tensor(device, array, Some(*start))?.address(),
+            Argument::Own(contents) => self.contents(device, contents)?.address(),
+            Argument::Named(name) => self.shared(device, name)?.address(),
+            Argument::Null => 0,
+            Argument::Struct(_) => {
+                return Err(EngineError::Input("a structure is no pointer".to_owned()));
+            }
         })
     }
 
@@ -203,9 +246,21 @@ impl<'a> Arrays<'a> {
         let buffer = match start {
             None => {
                 let words = array.pack(self.inputs, &self.symbols)?;
-                device.upload_input(&array.name(), bytemuck::cast_slice(&words))
+                let name = array.name();
+                match array.meaning.wide {
+                    false => device.upload_input(&name, bytemuck::cast_slice(&words)),
+                    true => {
+                        let wide = words.iter().map(|word| i64::from(word.cast_signed()));
+                        let wide: Vec<u8> = wide.flat_map(i64::to_le_bytes).collect();
+                        device.upload_input(&name, &wide)
+                    }
+                }
             }
             Some(Start::Poison) => device.allocate(4 * words),
+            Some(Start::Input(input)) => {
+                let words = array.beginning_as(input).pack(self.inputs, &self.symbols)?;
+                device.upload(bytemuck::cast_slice(&words))
+            }
             Some(Start::Zeros | Start::Random { .. }) => device.upload(&vec![0; 4 * words]),
         };
         self.tensors.push((array, buffer));

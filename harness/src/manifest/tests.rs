@@ -206,8 +206,13 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         ("u32 = \"N\"", "struct = [{ u32 = 1, f32 = 1 }]", "struct member 1 is not one number"),
         (
             "u32 = \"N\"",
-            "struct = [{ tensor = \"conics\" }]",
-            "a structure holds { tensor = \"background\"",
+            "struct = [{ tensor = \"v_conics\", count = 3 }]",
+            "by value a structure holds an input",
+        ),
+        (
+            "u32 = \"N\"",
+            "struct = [{ tensor = \"xys\" }]",
+            "struct member 1.tensor is 'xys': there are means2d",
         ),
         (
             "tensor = \"v_colors\", layout = \"planar\"",

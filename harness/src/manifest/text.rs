@@ -35,7 +35,7 @@ pub(super) struct File {
     pub(super) formulation: Option<Spanned<String>>,
     pub(super) convention: Option<Spanned<String>>,
     pub(super) alpha_gradient: Option<Spanned<String>>,
-    pub(super) constants: Option<Spanned<Constants>>,
+    pub(super) constants: Option<Spanned<toml::Table>>,
     pub(super) extra_roundings: Option<Spanned<i64>>,
     pub(super) channels: Option<Spanned<i64>>,
 }
@@ -57,12 +57,13 @@ pub(super) struct Launch {
 }
 
 /// One parameter, or in WGSL one binding: exactly one of what it may be, and what may be said of an array.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameter {
     pub(super) tensor: Option<String>,
     pub(super) fields: Option<Vec<String>>,
     pub(super) layout: Option<String>,
+    pub(super) axes: Option<Vec<String>>,
     pub(super) role: Option<String>,
     pub(super) end: Option<bool>,
     pub(super) none: Option<i32>,
@@ -100,6 +101,10 @@ pub(super) struct Member {
     pub(super) f32: Option<Expression>,
     pub(super) f64: Option<Expression>,
     pub(super) tensor: Option<String>,
+    pub(super) layout: Option<String>,
+    pub(super) axes: Option<Vec<String>>,
+    pub(super) role: Option<String>,
+    /// Numbers of an array by value; without it the member is a pointer.
     pub(super) count: Option<usize>,
 }
 
@@ -147,12 +152,15 @@ impl File {
     }
 
     /// The keys that say what the kernels are judged as, but for the preset.
-    pub(super) fn terms(&self) -> WrittenTerms<'_> {
+    pub(super) fn terms<'w>(
+        &'w self,
+        constants: Option<&'w Spanned<Constants>>,
+    ) -> WrittenTerms<'w> {
         WrittenTerms {
             formulation: self.formulation.as_ref(),
             extra_roundings: self.extra_roundings.as_ref(),
             convention: self.convention.as_ref(),
-            constants: self.constants.as_ref(),
+            constants,
             alpha_gradient: self.alpha_gradient.as_ref(),
             channels: self.channels.as_ref(),
         }
@@ -166,6 +174,7 @@ impl Parameter {
             tensor: self.tensor.as_deref(),
             fields: self.fields.as_deref(),
             layout: self.layout.as_deref(),
+            axes: self.axes.as_deref(),
             end: self.end,
             none: self.none,
             units: self.units.as_deref(),

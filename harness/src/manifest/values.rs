@@ -67,6 +67,30 @@ pub(super) fn integer(number: Number, value: i64) -> Result<Vec<u8>, ValueError>
     })
 }
 
+impl From<ValueError> for EngineError {
+    fn from(error: ValueError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// So many words: an input's, then zeros.
+pub(super) fn words_of(
+    array: &Array,
+    count: usize,
+    inputs: &Tensors,
+    symbols: &Symbols,
+) -> Result<Vec<u32>, EngineError> {
+    // Without a case there are no inputs.
+    let mut words = if inputs.is_empty() { Vec::new() } else { array.pack(inputs, symbols)? };
+    if words.len() > count {
+        let (name, found) = (array.name(), words.len());
+        let what = format!("{name} has {found} numbers, and the kernel's structure takes {count}");
+        return Err(EngineError::TooLarge(what));
+    }
+    words.resize(count, 0);
+    Ok(words)
+}
+
 /// What an array of the manifest's own holds at first.
 pub(super) enum Initial {
     /// These bytes.
@@ -78,7 +102,8 @@ pub(super) enum Initial {
 pub(super) fn initial(contents: &Contents, symbols: &Symbols) -> Result<Initial, ValueError> {
     let bytes = elements(contents, symbols)?;
     Ok(match contents.start {
-        Start::Zeros => Initial::Bytes(vec![0; bytes]),
+        // Only an output begins as an input does.
+        Start::Zeros | Start::Input(_) => Initial::Bytes(vec![0; bytes]),
         Start::Poison => Initial::Unwritten(bytes),
         Start::Random { low, high, seed } => {
             #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]

@@ -7,17 +7,18 @@ use splatcheck_reference::splat::Formulation;
 use toml::Spanned;
 
 use super::form::shape_of;
-use super::terms::roundings;
+use super::terms::{built_in_of, constants_of, roundings};
 use super::text::{self, File};
 use super::{Interface, Named, Preset, TANGENTS, Terms};
 use crate::io::Problem;
 use crate::io::error::quoted;
 use crate::judge::Arithmetic;
 use crate::layout::array::not_held;
-use crate::layout::symbols::{CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_SIDES, SIDES};
+use crate::layout::symbols::{self, CONSTANTS, PROJECTION_CONSTANTS, PROJECTION_SIDES, SIDES};
 use crate::layout::tensor::Use;
 use crate::layout::written::{At, line, parse};
 use crate::layout::{Array, Expression, Symbols, Tensor};
+use crate::workload::BuiltIn;
 use crate::workloads::splat::kernel_rules::Fields;
 use crate::workloads::splat::level::Level;
 
@@ -27,16 +28,19 @@ use crate::workloads::splat::level::Level;
 /// The first thing that is wrong: where, what, and what would be right.
 pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
     let file: File = parse("the preset", text)?;
-    let mut terms = file.terms().over(text, Terms::default())?;
+    let constants = match file.stage.is_empty() {
+        true => file.constants.as_ref().map(|table| constants_of(text, table)).transpose()?,
+        false => None,
+    };
+    let mut terms = file.terms(constants.as_ref()).over(text, Terms::default())?;
     let check = Check { text, formulation: terms.formulation.unwrap_or_default() };
     terms.rules.parameters = check.parameters(&file.parameters)?;
     terms.rules.colors_not_negative = check.word("colors", file.colors.as_ref(), "not-negative")?;
     let mut levels = BTreeMap::new();
-    for level in Level::ALL {
-        if let Some(written) = table(&file, level) {
-            levels.insert(level, check.level(level, written.get_ref())?);
-        }
+    for (level, written) in check.tables(&file)? {
+        levels.insert(level, check.level(level, written.get_ref())?);
     }
+    let built_in = check.built_in(&file, &levels)?;
     let full: Option<&Interface> = levels.get(&Level::Full);
     terms.rules.harmonics_alone = full.is_some_and(|full| !full.has(Tensor::Colors));
     check.channels_of_harmonics(&file, full)?;
@@ -49,29 +53,20 @@ pub(super) fn preset(name: &str, text: &str) -> Result<Preset, Problem> {
         text: None,
         project: file.project.clone(),
         terms,
+        built_in,
         arithmetic: check.arithmetic(file.model.as_ref())?,
         levels,
         without: check.without(&file.without)?,
     })
 }
 
-/// What a level's table says.
-fn table(file: &File, level: Level) -> Option<&Spanned<text::Level>> {
-    let written = match level {
-        Level::Raster => &file.raster,
-        Level::Project => &file.projection,
-        Level::ProjectBackward => &file.projection_backward,
-        Level::Full => &file.full,
-    };
-    written.as_ref()
-}
-
 /// The name of a level's table: `project` is what the preset is one of.
-fn name_of(level: Level) -> &'static str {
+fn name_of(level: Level) -> String {
     match level {
-        Level::Project => "projection",
-        Level::ProjectBackward => "projection-backward",
-        Level::Raster | Level::Full => level.name(),
+        Level::Project => "projection".to_owned(),
+        Level::ProjectBackward => "projection-backward".to_owned(),
+        Level::Raster | Level::Full => level.name().to_owned(),
+        Level::Of(_) => format!("stage.{}", level.name()),
     }
 }
 
@@ -83,6 +78,54 @@ struct Check<'t> {
 impl Check<'_> {
     fn at<T>(&self, place: impl Into<String>, written: &Spanned<T>) -> At {
         At { line: line(self.text, written), place: place.into() }
+    }
+
+    /// The levels that are described, with their tables: of splats, or of stages of one other workload.
+    fn tables<'f>(
+        &self,
+        file: &'f File,
+    ) -> Result<Vec<(Level, &'f Spanned<text::Level>)>, Problem> {
+        let of_splats = [
+            (Level::Raster, &file.raster),
+            (Level::Project, &file.projection),
+            (Level::ProjectBackward, &file.projection_backward),
+            (Level::Full, &file.full),
+        ];
+        let mut all: Vec<(Level, &Spanned<text::Level>)> = Vec::new();
+        all.extend(
+            of_splats.into_iter().filter_map(|(level, table)| Some((level, table.as_ref()?))),
+        );
+        for (name, written) in &file.stage {
+            let at = self.at(format!("stage.{}", name.escape_debug()), written);
+            let level = name.parse::<Level>().ok().filter(|level| matches!(level, Level::Of(_)));
+            let level = level.ok_or_else(|| {
+                let names: Vec<_> = Level::others().map(Level::name).collect();
+                at.problem("no stage", format!("there are {}", names.join(", ")))
+            })?;
+            if let Some((other, _)) =
+                all.iter().find(|(other, _)| other.workload() != level.workload())
+            {
+                let value = format!("of workload {}", level.workload());
+                let advice = format!("{} is of another: give each a preset", name_of(*other));
+                return Err(at.problem(&value, advice));
+            }
+            all.push((level, written));
+        }
+        Ok(all)
+    }
+
+    /// What is built into kernels of another workload than splats.
+    fn built_in(
+        &self,
+        file: &File,
+        levels: &BTreeMap<Level, Interface>,
+    ) -> Result<BuiltIn, Problem> {
+        match (&file.constants, levels.keys().next()) {
+            (Some(table), Some(level @ Level::Of(_))) => {
+                built_in_of(self.text, table, level.workload())
+            }
+            (_, _) => Ok(BuiltIn::default()),
+        }
     }
 
     fn arithmetic(&self, written: Option<&Spanned<String>>) -> Result<Option<Arithmetic>, Problem> {
@@ -189,10 +232,10 @@ impl Check<'_> {
         match (level, &written.by_camera) {
             (Level::Raster, _) => Ok(true),
             (Level::Full, by_camera) => Ok(by_camera.as_ref().is_some_and(|by| *by.get_ref())),
-            (Level::Project | Level::ProjectBackward, None) => Ok(false),
-            (Level::Project | Level::ProjectBackward, Some(given)) => {
+            (Level::Project | Level::ProjectBackward | Level::Of(_), None) => Ok(false),
+            (Level::Project | Level::ProjectBackward | Level::Of(_), Some(given)) => {
                 let at = self.at(format!("{}.by_camera", name_of(level)), given);
-                Err(at.problem("given", "all cameras are projected at once: leave it out"))
+                Err(at.problem("given", "a run is of all cameras, or has none: leave it out"))
             }
         }
     }
@@ -207,8 +250,9 @@ impl Check<'_> {
         let key = format!("{}.extra_roundings", name_of(level));
         match level {
             Level::Project | Level::ProjectBackward => roundings(self.text, &key, given),
-            Level::Raster | Level::Full => {
-                let advice = "level raster has it at the top, and level full has none";
+            Level::Raster | Level::Full | Level::Of(_) => {
+                let advice =
+                    "level raster has it at the top, and others than projections have none";
                 Err(self.at(key, given).problem("given", advice))
             }
         }
@@ -223,11 +267,12 @@ impl Check<'_> {
         let output = usage == Use::Write;
         let shape = written.shape.clone();
         for side in shape.iter().flatten() {
-            let sides: &[&str] = match level {
-                Level::Raster | Level::Full => &SIDES,
-                Level::Project | Level::ProjectBackward => &PROJECTION_SIDES,
+            let sides = match level {
+                Level::Raster | Level::Full => SIDES.to_vec(),
+                Level::Project | Level::ProjectBackward => PROJECTION_SIDES.to_vec(),
+                Level::Of(stage) => stage.symbols(),
             };
-            known(side, sides, &at.key("shape"))?;
+            known(side, &sides, &at.key("shape"))?;
         }
         let absent = match (output, written.null, written.unused) {
             (false, None | Some(false), None) | (true, None, None | Some(false)) => false,
@@ -249,7 +294,7 @@ impl Check<'_> {
         let array = written.array().array(level.into(), Some(usage), at)?;
         let array = array.ok_or_else(|| at.problem("empty", "name a tensor or fields"))?;
         self.fits(&array, (level, usage), at)?;
-        for symbols in samples() {
+        for symbols in samples(level) {
             shape_of(&name, &array, shape.as_deref(), &symbols)
                 .map_err(|problem| problem.at_line(at.line))?;
         }
@@ -287,6 +332,9 @@ impl Check<'_> {
     ) -> Result<BTreeMap<String, Expression>, Problem> {
         let mut all = SIDES.to_vec();
         match (level, by_camera) {
+            (Level::Of(_), _) => {
+                all = [symbols::sizes(level.into()), symbols::constants(level.into())].concat();
+            }
             (Level::Full, true) => all.extend(CONSTANTS.iter().chain(&FULL).chain(&TANGENTS)),
             (Level::Full, false) => all.extend(CONSTANTS.iter().chain(&FULL)),
             (Level::Raster, _) => {
@@ -347,6 +395,8 @@ fn wanted(interface: &Interface) -> Vec<&'static [&'static [Tensor]]> {
     match interface.level {
         Level::Project => vec![&[&[ProjectedMeans2d, ProjectedConics, Radii]]],
         Level::ProjectBackward => vec![&[&[VMeans, VQuats, VScales]]],
+        // What is not returned is not compared.
+        Level::Of(_) => Vec::new(),
         Level::Raster => {
             vec![&[&[VMeans2d, VConics, VColors]], &[&[VOpacities], &[VLogits]]]
         }
@@ -367,7 +417,12 @@ fn wanted(interface: &Interface) -> Vec<&'static [&'static [Tensor]]> {
 }
 
 /// Sizes to try shapes on: a shape that has the wrong number of elements has it for one of them.
-fn samples() -> [Symbols; 2] {
+fn samples(level: Level) -> [Symbols; 2] {
+    if let Level::Of(stage) = level {
+        // Primes, so that no product of some is that of others.
+        let primes = [[7, 11, 13, 17, 19, 23], [29, 31, 37, 41, 43, 47]];
+        return primes.map(|primes| Symbols::of_named(stage.symbols().into_iter().zip(primes)));
+    }
     let of = |[width, height, gaussians, channels, tiles, pairs, cameras, coefficients]: [usize;
                   8]| {
         let all = Symbols {

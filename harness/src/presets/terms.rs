@@ -9,6 +9,8 @@ use toml::Spanned;
 use crate::io::Problem;
 use crate::io::error::quoted;
 use crate::layout::written::{At, line};
+use crate::workload::BuiltIn;
+use crate::workloads;
 use crate::workloads::splat::kernel_rules::KernelRules;
 
 /// What a kernel is judged as.
@@ -45,6 +47,30 @@ pub(crate) struct WrittenTerms<'w> {
     pub(crate) constants: Option<&'w Spanned<Constants>>,
     pub(crate) alpha_gradient: Option<&'w Spanned<String>>,
     pub(crate) channels: Option<&'w Spanned<i64>>,
+}
+
+/// The constants of a convention, as a table of a text has them.
+pub(crate) fn constants_of(
+    text: &str,
+    table: &Spanned<toml::Table>,
+) -> Result<Spanned<Constants>, Problem> {
+    let read = Constants::deserialize(table.get_ref().clone()).map_err(|error| {
+        let said = error.message().lines().map(str::trim).collect::<Vec<_>>().join("; ");
+        Problem::new("constants", format!("not understood ({said})"), "mend it there")
+            .at_line(line(text, table))
+    });
+    Ok(Spanned::new(table.span(), read?))
+}
+
+/// What a table of a text says is built into kernels of a workload.
+pub(crate) fn built_in_of(
+    text: &str,
+    table: &Spanned<toml::Table>,
+    workload: &str,
+) -> Result<BuiltIn, Problem> {
+    let known = workloads::find(workload).map(|workload| workload.constants());
+    BuiltIn::read(table.get_ref(), &known.unwrap_or_default())
+        .map_err(|problem| problem.at_line(line(text, table)))
 }
 
 /// What is wrong with a key's value, in its line of a text.

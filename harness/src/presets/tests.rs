@@ -182,7 +182,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_to_do() {
         (
             "[projection]",
             "[projection]\nby_camera = true",
-            "projection.by_camera is given: all cam",
+            "projection.by_camera is given: a run is of all cam",
         ),
         ("extra_roundings = 16", "extra_roundings = 99", "projection.extra_roundings is 99"),
         ("\"means\"", "\"colors\"", "projection.inputs 'colors'.tensor is 'colors': there are"),

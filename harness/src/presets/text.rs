@@ -18,7 +18,7 @@ pub(super) struct File {
     pub(super) formulation: Option<Spanned<String>>,
     pub(super) extra_roundings: Option<Spanned<i64>>,
     pub(super) convention: Option<Spanned<String>>,
-    pub(super) constants: Option<Spanned<Constants>>,
+    pub(super) constants: Option<Spanned<toml::Table>>,
     pub(super) alpha_gradient: Option<Spanned<String>>,
     pub(super) channels: Option<Spanned<i64>>,
     pub(super) model: Option<Spanned<String>>,
@@ -34,6 +34,9 @@ pub(super) struct File {
     #[serde(rename = "projection-backward")]
     pub(super) projection_backward: Option<Spanned<Level>>,
     pub(super) full: Option<Spanned<Level>>,
+    /// Those of stages of another workload, by their names.
+    #[serde(default)]
+    pub(super) stage: BTreeMap<String, Spanned<Level>>,
 }
 
 /// The arrays of a level.
@@ -59,6 +62,7 @@ pub(super) struct Array {
     pub(super) fields: Option<Vec<String>>,
     pub(super) shape: Option<Vec<Expression>>,
     pub(super) layout: Option<String>,
+    pub(super) axes: Option<Vec<String>>,
     pub(super) end: Option<bool>,
     pub(super) none: Option<i32>,
     pub(super) units: Option<String>,
@@ -71,12 +75,15 @@ pub(super) struct Array {
 
 impl File {
     /// The keys that say what the kernels are judged as.
-    pub(super) fn terms(&self) -> WrittenTerms<'_> {
+    pub(super) fn terms<'w>(
+        &'w self,
+        constants: Option<&'w Spanned<Constants>>,
+    ) -> WrittenTerms<'w> {
         WrittenTerms {
             formulation: self.formulation.as_ref(),
             extra_roundings: self.extra_roundings.as_ref(),
             convention: self.convention.as_ref(),
-            constants: self.constants.as_ref(),
+            constants,
             alpha_gradient: self.alpha_gradient.as_ref(),
             channels: self.channels.as_ref(),
         }
@@ -91,6 +98,7 @@ impl Array {
             tensor: self.tensor.as_deref().or(named),
             fields: self.fields.as_deref(),
             layout: self.layout.as_deref(),
+            axes: self.axes.as_deref(),
             end: self.end,
             none: self.none,
             units: self.units.as_deref(),

@@ -10,7 +10,10 @@
 //!
 //! What is written is read back with the same bits, and the same case gives the same bytes.
 
-use super::{AnyCase, Case, CaseError, CaseFile, CaseId, Job, NOTE_PREFIX, Notes, WORKLOAD_KEY};
+use super::{
+    AnyCase, BuiltIn, Case, CaseError, CaseFile, CaseId, Constant, Job, NOTE_PREFIX, Notes,
+    WORKLOAD_KEY,
+};
 use crate::case_space::Traits;
 use crate::io::container::{self, Container, Part, need_only};
 use crate::io::error::{InputError, Problem, quoted};
@@ -74,6 +77,24 @@ pub trait Numbers: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Smaller numbers for which `fails` still holds; the same where there are none.
     fn smaller(&self, fails: &mut dyn FnMut(&Self) -> bool) -> Self;
 
+    /// The sizes and fields that may be built into a kernel.
+    #[must_use]
+    fn constants() -> Vec<Constant> {
+        Vec::new()
+    }
+
+    /// The number that stands for a constant's value, as a stage sees it; `None` for one that is not among
+    /// [`Self::constants`].
+    fn constant(&self, _stage: Stage, _name: &str) -> Option<usize> {
+        None
+    }
+
+    /// The same numbers with other values of constants, as a kernel of a stage is judged on them; `None` where
+    /// they contradict each other.
+    fn with_constants(&self, _stage: Stage, _built_in: &BuiltIn) -> Option<Self> {
+        None
+    }
+
     /// That the numbers do not contradict each other, as arrays of fitting shapes still may.
     ///
     /// # Errors
@@ -87,8 +108,8 @@ pub(crate) trait InFiles: Numbers {
     const WORKLOAD: &'static str;
     /// The tensors of a `.safetensors`.
     const TENSORS: &'static [&'static str];
-    /// Its metadata, beside those of all cases.
-    const METADATA: &'static [&'static str];
+    /// Its metadata, beside those of all cases, in groups.
+    const METADATA: &'static [&'static [&'static str]];
     /// The keys of a `.toml`, beside those of all cases.
     const TEXT: &'static [&'static str];
 
@@ -194,7 +215,7 @@ impl<N: InFiles> Named<N> {
         let metadata = container.metadata.clone().into_iter();
         let (notes, others): (Notes, Notes) =
             metadata.partition(|(key, _)| key.starts_with(NOTE_PREFIX));
-        need_only("the metadata key", others.keys(), &[&KEYS, N::METADATA].concat())?;
+        need_only("the metadata key", others.keys(), &[&KEYS, &*N::METADATA.concat()].concat())?;
         let text = |key: &str| container.text(key).unwrap_or_default();
         let hazards = hazards::of_text(text("hazards"))?;
         let numbers = N::of_container(container)?;
@@ -248,6 +269,33 @@ impl<N: InFiles> Named<N> {
         let parts: Vec<&dyn Part> = tensors.iter().map(AsRef::as_ref).collect();
         container::encode_parts(&metadata, &parts)
     }
+}
+
+/// The numbers of a case, if they are of this kind.
+fn numbers_of<N: Numbers>(case: &AnyCase) -> Option<&Named<N>> {
+    case.as_any().downcast_ref()
+}
+
+/// Whether a kernel of a stage is for a case: it has a job of the stage, and the values that are built in.
+pub(crate) fn is_for<N: Numbers>(case: &AnyCase, stage: Stage, built_in: &BuiltIn) -> bool {
+    numbers_of::<N>(case).is_some_and(|case| {
+        let has = |(name, value)| case.numbers.constant(stage, name) == Some(value);
+        case.numbers.views_of(stage) > 0 && built_in.iter().all(has)
+    })
+}
+
+/// The case as one that a kernel of a stage is for; `None` where it cannot be made one.
+pub(crate) fn fitted<N: InFiles>(
+    case: &AnyCase,
+    stage: Stage,
+    built_in: &BuiltIn,
+) -> Option<AnyCase> {
+    if is_for::<N>(case, stage, built_in) {
+        return Some(Arc::clone(case));
+    }
+    let named = numbers_of::<N>(case)?;
+    let other: AnyCase = Arc::new(named.with(named.numbers.with_constants(stage, built_in)?));
+    is_for::<N>(&other, stage, built_in).then_some(other)
 }
 
 impl<N: InFiles> From<(Named<N>, Notes)> for CaseFile {

@@ -73,6 +73,15 @@ impl<N: InFiles> Row<N> {
     }
 }
 
+/// Rows of `from` numbers as rows of `to`: those that are too many are left out, and those that are missing are
+/// copies. Copy number k is 2^-k times the first, so that no two numbers are alike and no sum grows beyond what
+/// a generator promises.
+pub(crate) fn recounted(all: &[f32], from: usize, to: usize) -> Vec<f32> {
+    let copy = |number: usize| (0..number).fold(1.0_f32, |factor, _| factor * 0.5);
+    let number = |row: &[f32], at: usize| row[at % from] * copy(at / from);
+    all.chunks_exact(from.max(1)).flat_map(|row| (0..to).map(move |at| number(row, at))).collect()
+}
+
 /// The row of that generator.
 pub(crate) fn find<N>(rows: &'static [Row<N>], name: &str) -> Option<&'static Row<N>> {
     rows.iter().find(|row| row.generator.name == name)

@@ -3,6 +3,8 @@
 
 pub mod case;
 pub mod case_file;
+mod constants;
+mod diagnosis;
 mod drawing;
 mod expectation;
 mod fields;

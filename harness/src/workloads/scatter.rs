@@ -3,6 +3,7 @@
 
 pub mod case;
 mod case_file;
+mod diagnosis;
 mod drawing;
 pub mod generators;
 mod judged;

@@ -15,6 +15,7 @@ mod fitted;
 pub mod floor;
 pub mod formulated;
 pub mod generators;
+pub mod harmonics;
 mod jobs;
 mod judged;
 pub mod kernel_rules;

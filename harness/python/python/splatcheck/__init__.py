@@ -12,7 +12,7 @@ result, ``check`` a kernel on many cases. With pytest, a test with the fixture `
 each case. ``python -m splatcheck`` is the command line.
 """
 
-from ._cases import LEVELS, Case, Cases, cases, oracle
+from ._cases import LEVELS, STAGES, Case, Cases, cases, oracle
 from ._check import Finding, Result, check
 from ._importing import import_case
 from ._judging import assert_gradients
@@ -20,6 +20,7 @@ from ._native import MODELS, __version__
 
 __all__ = [
     "LEVELS",
+    "STAGES",
     "MODELS",
     "Case",
     "Cases",

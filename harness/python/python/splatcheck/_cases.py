@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, overload
 
@@ -15,8 +15,21 @@ from ._native import MODELS, NativeCase, Source
 #: The cases that come with splatcheck, in the place of a folder of yours.
 OWN_CORPUS = "built-in"
 
-#: The parts of the way that a kernel may do: see :class:`Case`.
+#: The parts of the way from a scene to its gradients that a kernel may do: see :class:`Case`.
 LEVELS = ("raster", "project", "project-backward", "full")
+
+#: Stages that a kernel may do by themselves, also levels: see :class:`Case`.
+STAGES = (
+    "scatter",
+    "grid_forward",
+    "grid_backward",
+    "grid_backward_input",
+    "grid_gate",
+    "grid_gate_backward",
+    "levels",
+    "spherical_harmonics",
+    "spherical_harmonics_backward",
+)
 
 
 class Case:
@@ -50,6 +63,20 @@ class Case:
         ``v_render_alphas`` [C, H, W, 1]; writes ``render_colors``, ``render_alphas``, ``v_means``,
         ``v_quats``, ``v_scales``, ``v_opacities``, ``v_colors`` or ``v_sh``, and may write ``v_viewmats``,
         ``v_backgrounds``.
+
+    Stages of other workloads are levels, too. For N points of d coordinates, L levels with E entries of F
+    features in all, or N elements of V values and E rows of sums:
+
+    ``scatter``
+        reads ``keys`` [N] (a row, -1 for none), ``values`` [N, V], ``initial`` [E, V]; writes ``sums`` [E, V].
+    ``grid_forward``
+        reads ``positions`` [N, d], ``table`` [E, F], ``scales``, ``resolutions`` [L], ``offsets`` [L + 1] and the
+        encoding's fields as numbers; writes ``features`` [N, L, F].
+    ``grid_backward``, ``grid_backward_input``
+        read ``v_features`` [N, L, F] as well; write ``v_table`` [E, F], and ``v_positions`` [N, d].
+    ``spherical_harmonics``, ``spherical_harmonics_backward``
+        read ``dirs`` [N, 3] of any length, ``coeffs`` [N, K, 3], the number ``degree``, and ``v_colors`` [N, 3];
+        write ``colors`` [N, 3], or ``v_coeffs`` [N, K, 3] and ``v_dirs`` [N, 3].
     """
 
     def __init__(self, native: NativeCase) -> None:
@@ -62,7 +89,7 @@ class Case:
 
     @property
     def level(self) -> str:
-        """The part of the way: one of :data:`LEVELS`."""
+        """What the kernel does: one of :data:`LEVELS` or :data:`STAGES`."""
         return self._native.level
 
     @property
@@ -201,7 +228,7 @@ class Cases(Sequence[Case]):
 
     @property
     def level(self) -> str:
-        """The part of the way: one of :data:`LEVELS`."""
+        """What the kernel does: one of :data:`LEVELS` or :data:`STAGES`."""
         return self._source.level
 
     @property
@@ -220,12 +247,13 @@ def cases(
     *,
     preset: str | None = None,
     formulation: str | None = None,
+    constants: Mapping[str, int | str] | None = None,
 ) -> Cases:
     """Cases to call a kernel with.
 
     Args:
-        level: what the kernel does: ``raster``, ``project``, ``project-backward`` or ``full``; ``raster``, or
-            the only one of the preset, where it is None.
+        level: what the kernel does: ``raster``, ``project``, ``project-backward`` or ``full``, or one of
+            :data:`STAGES`; ``raster``, or the only one of the preset, where it is None.
         count: how many are drawn. A case is a function of seed and number, on every machine. Each is for the
             preset's kernel (with its constants, channels and form of colours), and has a number to compare.
         seed: of the cases that are drawn.
@@ -241,22 +269,24 @@ def cases(
             ``brush``, ``fastgs``, ``taichi``, ``slang``), which decides what a kernel reads; the preset's
             where it is None. Not ``any``: a case holds what is read in one of them; :func:`check` and
             :func:`assert_gradients` try others.
+        constants: sizes and fields that are built into a kernel of one of :data:`STAGES`, as
+            ``{"d": 3, "F": 2, "interpolation": "linear"}``: cases have them.
 
     Raises:
         ValueError: an option cannot be followed; the message says why.
     """
-    return draw((level, preset), count, (seed, generator), corpus, convention, (formulation, None))
+    return draw((level, preset, constants), count, (seed, generator), corpus, convention, (formulation, None))
 
 
 def draw(
-    kernel: tuple[str | None, str | None],
+    kernel: tuple[str | None, str | None, Mapping[str, int | str] | None],
     count: int,
     seeded: tuple[int, str | Sequence[str] | None],
     corpus: str | os.PathLike[str] | None,
     convention: str | None,
     expression: tuple[str | None, int | None],
 ) -> Cases:
-    """As :func:`cases`, of a level and preset, for kernels that round intermediates more often."""
+    """As :func:`cases`, of a level, preset and constants, for kernels that round intermediates more often."""
     seed, generator = seeded
     if expression[0] == "any":
         what = "a case holds what a kernel reads in one formulation"
@@ -268,7 +298,10 @@ def draw(
             raise ValueError(f"{name} is {value!r}: expected a number below 2**64")
     named = [generator] if isinstance(generator, str) else list(generator or [])
     formulation, extra_roundings = expression
-    source = Source(kernel, (formulation, expect_roundings(extra_roundings)), (seed, named), convention)
+    level, preset, constants = kernel
+    built_in = [(name, str(value)) for name, value in (constants or {}).items()]
+    expressed = (formulation, expect_roundings(extra_roundings))
+    source = Source((level, preset, built_in), expressed, (seed, named), convention)
     if corpus is None:
         return Cases(source, [], int(count))
     own = corpus == OWN_CORPUS

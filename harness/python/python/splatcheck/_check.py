@@ -144,6 +144,7 @@ def check(
     convention: str | None = None,
     generator: str | Sequence[str] | None = None,
     corpus: str | os.PathLike[str] | None = OWN_CORPUS,
+    constants: Mapping[str, int | str] | None = None,
     layouts: bool = True,
 ) -> Result:
     """Calls a kernel with cases and judges what it returns.
@@ -159,8 +160,8 @@ def check(
             where its parameters have such names, by keyword: ``fn(means2d, conics, width, ...)`` (all
             inputs and numbers where it has ``**kwargs``). It returns a dict of arrays with the level's
             outputs: see :class:`Case`. What it may return is in :func:`assert_gradients`.
-        level, count, seed, preset, convention, generator, corpus: see :func:`cases`. ``count`` cases are drawn
-            and judged, beside those that come with splatcheck (``corpus=None`` leaves these out, a folder
+        level, count, seed, preset, convention, generator, corpus, constants: see :func:`cases`. ``count`` cases
+            are drawn and judged, beside those that come with splatcheck (``corpus=None`` leaves these out, a folder
             takes their place). What of a corpus is not for the preset's kernel is counted in the notes.
         formulation: see :func:`cases`; or ``any``, the first that all results agree under. Where the kernel
             disagrees, the notes say under which others it agrees, at level raster; one that raises is tried
@@ -182,7 +183,7 @@ def check(
     if model is not None:
         expect_model(model)
     asked = None if formulation == "any" else formulation
-    drawn = draw((level, preset), count, (seed, generator), corpus, convention, (asked, extra_roundings))
+    drawn = draw((level, preset, constants), count, (seed, generator), corpus, convention, (asked, extra_roundings))
     if formulation == "any" and drawn.level != "raster":
         raise ValueError(f"formulation is 'any': level {drawn.level} has no formulations")
     kernel = _Kernel(fn, expect_model(model, drawn.model), layouts, (None, None))

@@ -206,7 +206,7 @@ def _write(path: Path, out: Path, arrays: dict[str, np.ndarray], metadata: dict[
         made = Path(folder) / out.name
         made.write_bytes(data)
         try:
-            Source(("full", None), (None, None), (0, []), None).corpus(folder)
+            Source(("full", None, []), (None, None), (0, []), None).corpus(folder)
         except ValueError as error:
             # The file's own path says nothing: it is gone.
             raise ValueError(str(error).replace(f"{made}: ", "")) from error

@@ -25,7 +25,17 @@ import pytest
 if TYPE_CHECKING:
     from . import Case, Cases
 
-_OPTIONS = ("level", "count", "seed", "generator", "corpus", "convention", "preset", "formulation")
+_OPTIONS = (
+    "level",
+    "count",
+    "seed",
+    "generator",
+    "corpus",
+    "convention",
+    "preset",
+    "formulation",
+    "constants",
+)
 
 
 #: What was left out, by the marker's test.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use splatcheck_reference::splat::convention::Profile;
 
-use super::super::command::ModelName;
+use super::super::contract::ModelName;
 use super::super::exit::CliError;
 use super::super::paths;
 use super::ConventionName;

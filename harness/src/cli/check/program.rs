@@ -9,7 +9,8 @@ use crate::campaign::{
     Diagnoses, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
 };
 use crate::cli::args::CheckPlan;
-use crate::cli::command::{CommandPlan, Promise, Started};
+use crate::cli::command::{CommandPlan, Started};
+use crate::cli::contract::Promise;
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::expect;
 use crate::cli::formulation::Trial;

@@ -60,7 +60,7 @@ fn judge(
     };
     let of_program = OfProgram(&fuzz.plan);
     let own = |(case, view): (AnyCase, usize)| {
-        let case = command.drawn(&case);
+        let case = command.drawn(&case)?;
         (view < case.views()).then_some((case, view))
     };
     let hooks = Hooks { policy: &of_program, ..Hooks::new(&minimize) };

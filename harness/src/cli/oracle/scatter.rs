@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::super::args::{OraclePlan, ScalarName};
-use super::super::command::ModelName;
+use super::super::contract::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::only_of_splats;

@@ -16,10 +16,12 @@ use crate::cli::exit::CliError;
 use crate::cli::fuzz::find_generator;
 use crate::cli::number::positive;
 use crate::cli::paths;
-use crate::fuzz::Plan;
+use crate::fuzz::{Draws, Plan};
+use crate::layout::KernelKind;
+use crate::manifest::Manifest;
 use crate::minimize::shrink;
 use crate::words;
-use crate::workload::{AnyCase, Case, Workload};
+use crate::workload::{AnyCase, BuiltIn, Case, Workload};
 use crate::workloads;
 use crate::workloads::splat::files::corpus::EXTENSIONS;
 use crate::workloads::splat::{ColorForms, fitted, has_channels};
@@ -53,6 +55,36 @@ pub struct SubjectArgs {
     pub convention: Option<ConventionName>,
 }
 
+/// Which cases a kernel is for.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct For {
+    /// Their workload.
+    workload: &'static str,
+    /// The forms of colours that it takes.
+    colors: ColorForms,
+    /// The stage of another workload than splats, and what is built into the kernel.
+    of_stage: Option<(Stage, BuiltIn)>,
+}
+
+impl Default for For {
+    fn default() -> Self {
+        Self { workload: NAME, colors: ColorForms::Both, of_stage: None }
+    }
+}
+
+impl For {
+    /// Those of a manifest's kernel, if it has a manifest.
+    pub(in crate::cli) fn kernel_of(manifest: Option<&Manifest>) -> Self {
+        let Some(manifest) = manifest else { return Self::default() };
+        let of_stage = match manifest.kind {
+            KernelKind::Of(stage) => Some((stage, manifest.built_in.clone())),
+            _ => None,
+        };
+        let (workload, colors) = (manifest.kind.workload(), manifest.color_forms());
+        Self { workload, colors, of_stage }
+    }
+}
+
 /// The cases of a run.
 #[derive(Clone, Debug)]
 pub struct Subject {
@@ -62,8 +94,8 @@ pub struct Subject {
     plan: Plan,
     /// The only number of channels.
     channels: Option<u32>,
-    /// The forms of colours.
-    colors: ColorForms,
+    /// Which cases the kernel is for.
+    wanted: For,
     /// The case or the folder of cases that was read.
     read: Option<PathBuf>,
 }
@@ -75,18 +107,25 @@ impl SubjectArgs {
         case.is_some() || corpus.is_some() || cases.is_some() || !generator.is_empty()
     }
 
-    /// Reads the files, and checks the generators; the kernel is for cases with these forms of colours.
+    /// Reads the files, and checks the generators; `wanted` says which cases the kernel is for.
     ///
     /// # Errors
     /// The first that is wrong; that no cases were named.
-    pub(in crate::cli) fn resolve(self, colors: ColorForms) -> Result<Subject, CliError> {
+    pub(in crate::cli) fn resolve(self, wanted: For) -> Result<Subject, CliError> {
         if !self.is_given() {
             return Err(CliError::new(
                 "no case: name one with --case FILE, a folder of them with --corpus DIR, or draw some \
                  with --cases N",
             ));
         }
-        let workload = under(workloads::find(NAME).map_err(CliError::of)?, self.convention)?;
+        if let (Some((stage, _)), Some(_)) = (&wanted.of_stage, self.channels) {
+            return Err(CliError::new(format!(
+                "--channels: stage {stage} is not of splats; [constants] of the manifest says what its \
+                 kernel is made for"
+            )));
+        }
+        let of_stage = workloads::find(wanted.workload).map_err(CliError::of)?;
+        let workload = under(of_stage, self.convention)?;
         let mut filed = Vec::new();
         if let Some(case) = &self.case {
             paths::expect_extension("--case", case, &EXTENSIONS)?;
@@ -100,6 +139,11 @@ impl SubjectArgs {
             let folder = paths::readable_folder("--corpus", folder)?;
             filed.extend(workload.read_corpus(&folder).map_err(cannot)?);
         }
+        if let Some((stage, built_in)) = &wanted.of_stage {
+            // Each takes on what is built into the kernel; one that cannot is left out, and counted.
+            let own = |case| workload.fitted(&case, *stage, built_in).unwrap_or(case);
+            filed = filed.into_iter().map(own).collect();
+        }
         let named = self.generator.iter().map(|name| find_generator(workload.as_ref(), name));
         let named = named.collect::<Result<Vec<_>, _>>()?;
         let drawn = match (self.cases, named.is_empty()) {
@@ -110,11 +154,18 @@ impl SubjectArgs {
         let plan = plan(workload, self.seed, &named)?;
         let channels = self.channels;
         let read = self.case.or(self.corpus);
-        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels, colors, read };
+        let subject = Subject { filed, drawn: u64::from(drawn), plan, channels, wanted, read };
         if subject.iter().next().is_some() {
             return Ok(subject);
         }
-        Err(CliError::new(match (channels, color_words(colors)) {
+        if let Some((stage, built_in)) = &subject.wanted.of_stage {
+            let with =
+                if built_in.is_empty() { String::new() } else { format!(" with {built_in}") };
+            return Err(CliError::new(format!(
+                "no case has a run of stage {stage}{with}: give others with --case, --corpus or --cases"
+            )));
+        }
+        Err(CliError::new(match (channels, color_words(subject.wanted.colors)) {
             (_, Some(words)) if subject.all().next().is_some() => format!(
                 "no case is for the manifest's kernel, all have {words}: give others with --case, \
                  --corpus or --cases"
@@ -161,8 +212,8 @@ impl Subject {
     pub(super) fn none() -> Result<Self, CliError> {
         let workload = workloads::find(NAME).map_err(CliError::of)?;
         let plan = plan(workload, 0, &[])?;
-        let colors = ColorForms::Both;
-        Ok(Self { filed: Vec::new(), drawn: 0, plan, channels: None, colors, read: None })
+        let wanted = For::default();
+        Ok(Self { filed: Vec::new(), drawn: 0, plan, channels: None, wanted, read: None })
     }
 
     /// Every case: those in files, then those that are drawn. What a generator's case is made from may
@@ -172,26 +223,42 @@ impl Subject {
     }
 
     fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
+        let draws = Draws::Generators(self.plan.clone());
         let drawn =
-            (0..self.drawn).filter_map(|index| Some(self.fit(&self.plan.tree(index)?.current())));
+            (0..self.drawn).filter_map(move |index| draws.fitting(index, |case| self.fit(&case)));
         self.filed.iter().cloned().chain(drawn)
     }
 
-    /// A drawn case as one that the kernel is for.
-    fn fit(&self, case: &AnyCase) -> AnyCase {
-        fitted(case, self.channels, self.colors)
+    /// A drawn case as one that the kernel is for; `None` where it cannot be made one.
+    fn fit(&self, case: &AnyCase) -> Option<AnyCase> {
+        match &self.wanted.of_stage {
+            None => Some(fitted(case, self.channels, self.wanted.colors)),
+            Some((stage, built_in)) => self.plan.workload().fitted(case, *stage, built_in),
+        }
     }
 
-    /// Whether the kernel is for a case's number of channels, and its form of colours.
+    /// Whether the kernel is for a case as it is: its number of channels and form of colours, or its run of the
+    /// stage with what is built into the kernel.
     fn takes(&self, case: &AnyCase) -> bool {
-        has_channels(case, self.channels) && self.colors.has(case)
+        match &self.wanted.of_stage {
+            None => has_channels(case, self.channels) && self.wanted.colors.has(case),
+            Some((stage, built_in)) => self.plan.workload().is_for(case, *stage, built_in),
+        }
     }
 
     /// How many cases are left out, in words; nothing where none is.
     pub(in crate::cli) fn left_out(&self) -> Option<String> {
         let count = self.all().filter(|case| !self.takes(case)).count();
+        if let Some((stage, built_in)) = &self.wanted.of_stage {
+            let cases = words::count(count, "case");
+            let why = match built_in.is_empty() {
+                true => format!("without a run of stage {stage}"),
+                false => format!("without a run of stage {stage} with {built_in}"),
+            };
+            return (count > 0).then(|| format!("NOT EXERCISED: {cases} {why}"));
+        }
         let channels = self.channels.map(|d| format!("another number of channels than {d}"));
-        let reasons: Vec<_> = channels.into_iter().chain(color_words(self.colors)).collect();
+        let reasons: Vec<_> = channels.into_iter().chain(color_words(self.wanted.colors)).collect();
         (count > 0).then(|| {
             let cases = words::count(count, "case");
             format!("NOT EXERCISED: {cases} with {}", reasons.join(", or "))
@@ -233,8 +300,10 @@ impl Subject {
         let small = match tree {
             None => Arc::clone(&item.case),
             Some(tree) => {
-                let changed = |case: &AnyCase| changed(&self.fit(case));
-                changed(&shrink(tree, &mut |case| fails(&changed(case))))
+                let fit = |case: &AnyCase| self.fit(case).map(|case| changed(&case));
+                let fails = &mut |case: &AnyCase| fit(case).is_some_and(|case| fails(&case));
+                let small = shrink(tree, fails);
+                fit(&small).unwrap_or_else(|| Arc::clone(&item.case))
             }
         };
         small.smaller(fails)

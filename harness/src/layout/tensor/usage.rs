@@ -4,7 +4,7 @@
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::formulation::FinalT;
 
-use super::Tensor;
+use super::{Tensor, use_of};
 use crate::layout::kind::KernelKind;
 use crate::workloads::splat::formulated::stage_of;
 
@@ -30,14 +30,34 @@ impl Tensor {
         let projections = [Project, ProjectBackward];
         let rasterizations = [Rasterize, RasterizeBackward];
         match self {
+            Self::Port(port) => match kind {
+                KernelKind::Of(_) => Some(use_of(port)),
+                Project
+                | Rasterize
+                | RasterizeBackward
+                | ProjectBackward
+                | Full
+                | ProjectOnImage
+                | ProjectOnImageBackward => None,
+            },
             Self::Means2d | Self::Conics | Self::TileOffsets | Self::Ranges | Self::FlattenIds => {
                 among(Read, &rasterizations)
             }
             Self::Background => among(Read, &[Rasterize, RasterizeBackward, Full]),
-            Self::Opacities => Some(Read),
+            Self::Opacities => match kind {
+                KernelKind::Of(_) => None,
+                Project
+                | Rasterize
+                | RasterizeBackward
+                | ProjectBackward
+                | Full
+                | ProjectOnImage
+                | ProjectOnImageBackward => Some(Read),
+            },
             Self::Colors => match kind {
                 ProjectOnImage | ProjectOnImageBackward => None,
                 Project | Rasterize | RasterizeBackward | ProjectBackward | Full => Some(Read),
+                KernelKind::Of(_) => None,
             },
             Self::RenderTransmittance | Self::LastIds | Self::NContrib => {
                 among(Write, &[Rasterize]).or(among(Read, &[RasterizeBackward]))

@@ -137,7 +137,11 @@ impl Check<'_> {
                 return Err(at.problem(&value, "a binding is one buffer: leave one of them out"));
             }
             let argument = self.argument(written, &at)?;
-            let bits = bits(written, &argument, &at)?;
+            let bits = match self.language {
+                // What an array of a kernel in PTX holds is the array's.
+                Language::Ptx => None,
+                Language::Wgsl => bits(written, &argument, &at)?,
+            };
             parameters.push(Parameter { line: at.line, place: at.place, argument, slot, bits });
         }
         Ok(parameters)
@@ -145,13 +149,12 @@ impl Check<'_> {
 
     /// Where a buffer is bound; in CUDA parameters have an order instead.
     fn slot(&self, written: &text::Parameter, at: &At) -> Result<Option<Slot>, Problem> {
-        let text::Parameter { group, binding, bits, null, .. } = written;
+        let text::Parameter { group, binding, null, .. } = written;
         match self.language {
-            Language::Ptx if group.is_some() || binding.is_some() || bits.is_some() => Err(at
-                .problem(
-                    "with group, binding or as",
-                    "they are WGSL's: parameters in PTX have the order of the kernel's list",
-                )),
+            Language::Ptx if group.is_some() || binding.is_some() => Err(at.problem(
+                "with group or binding",
+                "they are WGSL's: parameters in PTX have the order of the kernel's list",
+            )),
             Language::Ptx => Ok(None),
             Language::Wgsl if null.is_some() => {
                 Err(at.key("null").problem("given", "a binding holds a buffer: name zeros"))

@@ -7,6 +7,8 @@ use crate::layout::tensor::Use;
 use crate::layout::written::At;
 use crate::layout::{Array, Expression, Tensor};
 use crate::manifest::{Argument, Language, Number, Scalar, Start, text};
+use splatcheck_gpu::Dtype;
+use splatcheck_gpu::stage::{Port, Role};
 use splatcheck_reference::splat::Formulation;
 
 impl Check<'_> {
@@ -67,7 +69,8 @@ impl Check<'_> {
     /// Refuses what says something of an array where there is none.
     fn only_of_arrays(written: &text::Parameter, at: &At) -> Result<(), Problem> {
         let role = written.role.is_some().then_some("role");
-        match written.array().says().or(role) {
+        let bits = written.bits.is_some().then_some("as");
+        match written.array().says().or(role).or(bits) {
             None => Ok(()),
             Some(key) => {
                 Err(at.key(key).problem("given", "it says something of a tensor: name one"))
@@ -78,7 +81,8 @@ impl Check<'_> {
     /// What holds tensors, if it does.
     fn array(&self, written: &text::Parameter, at: &At) -> Result<Option<Argument>, Problem> {
         let usage = written.role.as_ref().map(|_| Use::Write);
-        let Some(array) = written.array().array(self.kind, usage, at)? else { return Ok(None) };
+        let Some(mut array) = written.array().array(self.kind, usage, at)? else { return Ok(None) };
+        array.meaning.wide = self.wide(written, &array, at)?;
         if array.holds(Tensor::VLogits) {
             let advice = "only programs and Python are judged by logits: name v_opacities, or launch \
                           a kernel that is by opacities";
@@ -96,7 +100,10 @@ impl Check<'_> {
                 let start = self.usual_start(&array);
                 Ok(Some(Argument::Output(array, start)))
             }
-            (true, Some("accumulate")) => Ok(Some(Argument::Output(array, Start::Zeros))),
+            (true, Some("accumulate")) => {
+                let start = self.beginning(&array).unwrap_or(Start::Zeros);
+                Ok(Some(Argument::Output(array, start)))
+            }
             (true, Some("write")) => Ok(Some(Argument::Output(array, Start::Poison))),
             (true, Some(other)) => Err(at.problem(
                 &quoted(other),
@@ -105,8 +112,28 @@ impl Check<'_> {
         }
     }
 
+    /// Whether the whole numbers of an input have 64 bits, of a kernel in PTX.
+    fn wide(&self, written: &text::Parameter, array: &Array, at: &At) -> Result<bool, Problem> {
+        let (Language::Ptx, Some(bits)) = (self.language, written.bits.as_deref()) else {
+            return Ok(false);
+        };
+        let at = at.key("as");
+        if bits != "i64" {
+            let advice = "expected 'i64', for whole numbers of 64 bits; other types are WGSL's";
+            return Err(at.problem(&quoted(bits), advice));
+        }
+        if array.dtype() == Dtype::F32 || array.is_written() {
+            let advice = "only inputs of whole numbers have 64 bits";
+            return Err(at.problem(&format!("'i64' for {}", array.name()), advice));
+        }
+        Ok(true)
+    }
+
     /// What an output begins as for the stage's own kernels: those add to what is zero, or write all.
     fn usual_start(&self, array: &Array) -> Start {
+        if let Some(start) = self.beginning(array) {
+            return start;
+        }
         let outputs = self.kind.stage(Formulation::STANDARD).spec().outputs;
         let adds = |tensor: Tensor| {
             let (name, _) = tensor.port(self.kind)?;
@@ -114,6 +141,21 @@ impl Check<'_> {
         };
         let mut all = array.fields.iter().filter_map(|field| adds(field.tensor()?));
         if all.any(|adds| adds) { Start::Zeros } else { Start::Poison }
+    }
+
+    /// The input that an output is added to, where it is added to one.
+    fn beginning(&self, array: &Array) -> Option<Start> {
+        let ports = array.fields.iter().filter_map(|field| match field.tensor()? {
+            Tensor::Port(port) => Some(port),
+            _ => None,
+        });
+        let of = |port: &Port| match port.role {
+            Role::AccumulateOnto(name) => Some(name),
+            Role::Size(_) | Role::Read | Role::Write | Role::MayWrite | Role::Accumulate => None,
+        };
+        let name = ports.into_iter().find_map(of)?;
+        let inputs = self.kind.stage(Formulation::STANDARD).spec().inputs;
+        inputs.iter().find(|port| port.name == name).map(Start::Input)
     }
 
     fn scalar(&self, number: Number, value: &Expression, at: &At) -> Result<Scalar, Problem> {
@@ -145,7 +187,8 @@ impl Check<'_> {
     }
 
     fn member(&self, member: &text::Member, at: &At) -> Result<Scalar, Problem> {
-        let text::Member { u8, u32, i32, u64, i64, f32, f64, tensor, count } = member;
+        let text::Member { u8, u32, i32, u64, i64, f32, f64, tensor, layout, axes, role, count } =
+            member;
         let numbers = [
             (u8, Number::U8),
             (u32, Number::U32),
@@ -157,23 +200,44 @@ impl Check<'_> {
         ];
         let given: Vec<_> =
             numbers.iter().filter_map(|(value, number)| Some((value.as_ref()?, *number))).collect();
+        let said = layout.is_some() || axes.is_some() || role.is_some();
         match (&given[..], tensor, count) {
-            ([(value, number)], None, None) => self.scalar(*number, value, at),
-            ([], Some(name), _) if self.kind.projects() => Err(at.problem(
-                &quoted(name),
-                "a projection has no background: a structure holds numbers",
-            )),
-            ([], Some(name), Some(count)) if name.starts_with("background") && *count <= 1024 => {
-                Ok(Scalar::Background(*count))
+            ([(value, number)], None, None) if !said => self.scalar(*number, value, at),
+            ([], Some(_), count) => {
+                let written = text::Parameter {
+                    tensor: tensor.clone(),
+                    layout: layout.clone(),
+                    axes: axes.clone(),
+                    role: role.clone(),
+                    ..text::Parameter::default()
+                };
+                match (self.array(&written, at)?, count) {
+                    (Some(Argument::Input(array)), Some(count)) if *count <= MOST_WORDS => {
+                        Ok(Scalar::Words(array, *count))
+                    }
+                    (Some(pointer), None) if self.language == Language::Ptx => {
+                        Ok(Scalar::Pointer(Box::new(pointer)))
+                    }
+                    (_, None) => Err(at.problem(
+                        "a tensor without count",
+                        "WGSL has no pointers in structures: bind the tensor by itself",
+                    )),
+                    (_, Some(count)) => Err(at.key("count").problem(
+                        &count.to_string(),
+                        format!(
+                            "by value a structure holds an input, of up to {MOST_WORDS} numbers"
+                        ),
+                    )),
+                }
             }
-            ([], Some(name), _) => Err(at.problem(
-                &quoted(name),
-                "a structure holds { tensor = \"background\", count = N } and no other tensor",
-            )),
             _ => Err(at.problem(
                 "not one number",
-                "give one of u8, u32, i32, u64, i64, f32, f64, as in { f32 = \"alpha_max\" }",
+                "give one of u8, u32, i32, u64, i64, f32, f64, as in { f32 = \"alpha_max\" }, or a \
+                 tensor",
             )),
         }
     }
 }
+
+/// The most words of an array that a structure holds: CUDA's parameters have 4 kB.
+const MOST_WORDS: usize = 1024;

@@ -331,12 +331,16 @@ pub(super) fn numbers(scalars: &[Scalar], layout: &Layout) -> Result<Vec<usize>,
 
 fn of_scalar(scalar: &Scalar) -> Vec<Word> {
     match scalar {
-        Scalar::Background(count) => vec![Word::F32; *count],
+        Scalar::Words(array, count) => match array.dtype() {
+            Dtype::F32 => vec![Word::F32; *count],
+            Dtype::I32 | Dtype::U32 => vec![Word::U32; *count],
+        },
         Scalar::Number(Number::F32, _) => vec![Word::F32],
         Scalar::Number(Number::I32, _) => vec![Word::I32],
         Scalar::Number(Number::U32, _) => vec![Word::U32],
         // The manifest's check leaves none of them.
-        Scalar::Number(Number::U8 | Number::U64 | Number::I64 | Number::F64, _) => {
+        Scalar::Number(Number::U8 | Number::U64 | Number::I64 | Number::F64, _)
+        | Scalar::Pointer(_) => {
             vec![Word::Other]
         }
     }

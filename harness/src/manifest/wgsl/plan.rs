@@ -8,10 +8,10 @@ use splatcheck_gpu::{EngineError, Tensors};
 use super::WgslKernel;
 use super::bind::{numbers, rows, slot, unfit_at};
 use crate::manifest::values::{
-    Initial, LARGEST, ValueError, count, initial, integer, of_kernel, whole, wrong,
+    Initial, LARGEST, ValueError, count, initial, integer, of_kernel, whole, words_of, wrong,
 };
 use crate::manifest::{
-    Argument, Array, Contents, Launch, Number, Parameter, Scalar, Start, Symbols,
+    Argument, Array, Contents, KernelKind, Launch, Number, Parameter, Scalar, Start, Symbols,
 };
 
 /// See the module.
@@ -60,7 +60,10 @@ impl<'k> Plan<'k> {
         }
         let Making { buffers, held, .. } = making;
         let read = held.iter().map(|(_, number)| *number).collect();
-        let steps = steps(symbols);
+        let steps = match kernel.manifest.kind {
+            KernelKind::Of(_) => steps_of_ports(symbols, inputs),
+            _ => steps(symbols),
+        };
         Ok(Self { run: ForeignRun { buffers, dispatches, read, steps }, held })
     }
 }
@@ -86,6 +89,14 @@ fn steps(symbols: &Symbols) -> u64 {
     let visits = pixels.saturating_add(gaussians.saturating_mul(cameras));
     let numbers = channels.saturating_add(coefficients.saturating_mul(3)).saturating_add(NUMBERS);
     visits.saturating_mul(numbers).saturating_mul(STEPS) as u64
+}
+
+/// The same of a stage whose arrays are its ports: as if it visited all numbers of the inputs by itself, and
+/// again for every workgroup's share of its longest side.
+fn steps_of_ports(symbols: &Symbols, inputs: &Tensors) -> u64 {
+    let words: usize = inputs.iter().map(|(_, tensor)| tensor.words().len()).sum();
+    let longest = usize::try_from(symbols.largest()).unwrap_or(0);
+    words.saturating_mul(longest.div_ceil(LANES).max(1)).saturating_mul(STEPS) as u64
 }
 
 impl<'k> Making<'k> {
@@ -129,7 +140,11 @@ impl<'k> Making<'k> {
             Argument::Input(array) => self.tensor(array, None)?,
             Argument::Output(array, start) => self.tensor(array, Some(*start))?,
             Argument::Struct(scalars) => {
-                let words = self.by_value(scalars, variable).map_err(failed)?;
+                let at_its_place = |error| match error {
+                    EngineError::Input(what) => wrong(parameter.line, &parameter.place, what),
+                    other => other,
+                };
+                let words = self.by_value(scalars, variable).map_err(at_its_place)?;
                 self.add(words)
             }
             Argument::Own(contents) => {
@@ -178,6 +193,9 @@ impl<'k> Making<'k> {
         let words = match start {
             None => array.pack(self.inputs, self.symbols)?,
             Some(Start::Poison) => vec![POISON; array.words(self.symbols)],
+            Some(Start::Input(input)) => {
+                array.beginning_as(input).pack(self.inputs, self.symbols)?
+            }
             Some(Start::Zeros | Start::Random { .. }) => vec![0; array.words(self.symbols)],
         };
         let number = self.add(words);
@@ -201,22 +219,24 @@ impl<'k> Making<'k> {
     }
 
     /// Numbers by value, each where the variable has it.
-    fn by_value(&self, scalars: &[Scalar], variable: &Variable) -> Result<Vec<u32>, ValueError> {
-        let background = self.inputs.f32("background").unwrap_or(&[]);
+    fn by_value(&self, scalars: &[Scalar], variable: &Variable) -> Result<Vec<u32>, EngineError> {
         let mut given: Vec<u32> = Vec::new();
         for scalar in scalars {
             match scalar {
-                Scalar::Background(count) => {
-                    let padded = background.iter().copied().chain(std::iter::repeat(0.0));
-                    given.extend(padded.take(*count).map(f32::to_bits));
+                Scalar::Words(array, count) => {
+                    given.extend(words_of(array, *count, self.inputs, self.symbols)?);
                 }
+                // The manifest's check leaves none.
+                Scalar::Pointer(_) => given.push(0),
                 #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is asked for")]
                 Scalar::Number(Number::F32, value) => {
-                    let value = value.float(&|name| self.symbols.float(name))?;
+                    let value = value.float(&|name| self.symbols.float(name));
+                    let value = value.map_err(ValueError::from)?;
                     given.push((value as f32).to_bits());
                 }
                 Scalar::Number(number, value) => {
-                    let bytes = integer(*number, whole(value, self.symbols)?)?;
+                    let value = whole(value, self.symbols).map_err(ValueError::from)?;
+                    let bytes = integer(*number, value)?;
                     given.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&bytes));
                 }
             }

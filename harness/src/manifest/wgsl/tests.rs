@@ -14,7 +14,13 @@ fn layout(head: &[Word], element: Option<&[Word]>) -> Layout {
 #[test]
 fn numbers_by_value_lie_where_the_program_has_them() {
     let number = |number| Scalar::Number(number, Expression::Integer(1));
-    let given = [number(Number::U32), Scalar::Background(3), number(Number::F32)];
+    let background = Array {
+        kind: KernelKind::RasterizeBackward,
+        fields: vec![Field::Whole(Tensor::Background)],
+        layout: Order::Rows,
+        meaning: Meaning::default(),
+    };
+    let given = [number(Number::U32), Scalar::Words(background, 3), number(Number::F32)];
     // struct { a: u32, background: vec3<f32>, b: f32 }
     let words = [U32, Padding, Padding, Padding, F32, F32, F32, F32];
     assert_eq!(numbers(&given, &layout(&words, None)), Ok(vec![0, 4, 5, 6, 7]), "as WGSL aligns");

@@ -62,6 +62,22 @@ impl LevelTable {
         self.offsets.push(self.offsets[self.offsets.len() - 1].saturating_add(entries));
     }
 
+    /// The grid of an encoding with these levels, whose scales kernels compute or read as those of another.
+    ///
+    /// # Errors
+    /// As [`Self::grid`].
+    pub(super) fn grid_like(
+        &self,
+        other: &Grid,
+        encoding: Encoding,
+        sizes: [usize; 2],
+    ) -> Result<Grid, GridError> {
+        match other.computed_scales() {
+            Some(scales) => Grid::computed(encoding, sizes, scales, &self.offsets),
+            None => self.grid(encoding, sizes),
+        }
+    }
+
     /// The grid of an encoding with these levels.
     ///
     /// # Errors
@@ -91,6 +107,10 @@ impl Points {
         for ((name, _), number) in FIELDS.iter().zip(numbers(self.grid.encoding())) {
             all.scalar(name, number);
         }
+        let computed = self.grid.computed_scales();
+        all.scalar("base_resolution", computed.map_or(0, |scales| scales.base_resolution));
+        let per_level = computed.map_or(0.0, |scales| scales.log2_per_level_scale);
+        all.array("log2_per_level_scale", &[], Data::F32(vec![per_level]))?;
         for port in stage.inputs {
             if let Role::Size("E") = port.role {
                 all.scalar(port.name, u32::try_from(entries).unwrap_or(u32::MAX));
@@ -114,7 +134,7 @@ pub(super) fn place<T: PartialEq>(all: &[T], value: &T) -> u32 {
 }
 
 /// The numbers that stand for the fields, in the order of [`FIELDS`].
-fn numbers(encoding: &Encoding) -> [u32; FIELDS.len()] {
+pub(super) fn numbers(encoding: &Encoding) -> [u32; FIELDS.len()] {
     let Encoding {
         lattice,
         hash,

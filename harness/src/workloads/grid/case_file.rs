@@ -14,13 +14,15 @@
 //! `floor-plus-one` or `ceil`, `dense_stride` = `resolution`, `resolution-plus-one` or `never`,
 //! `crowded` = `hash` or `tiled`, `outside` = `wraps` or `zero`; `skew` = `none` or `simplex`;
 //! `profile` = `tiny-cuda-nn`, `torch-ngp`,
-//! `nerfstudio` or `dr-jit`, whose fields are then those that are absent. A `.toml`: see `text.rs`.
+//! `nerfstudio` or `dr-jit`, whose fields are then those that are absent; `base_resolution` and
+//! `log2_per_level_scale`, from which kernels compute scales and resolutions that read none: those of the file must
+//! be the nearest. A `.toml`: see `text.rs`.
 //!
 //! A file with the numbers that a level table follows from is a case of another kind: [`growth`].
 
 use std::path::Path;
 
-use splatcheck_reference::grid::{Encoding, Grid, GridError};
+use splatcheck_reference::grid::{ComputedScales, Encoding, Grid, GridError};
 
 use super::case::{Case, LevelTable, Points};
 use super::fields::{self, encoding_of, fields, refused};
@@ -28,13 +30,16 @@ use super::gate::Gate;
 use super::growth::{self, GrowthCase};
 use super::{NAME, text};
 use crate::io::container::{Container, Entry, Part};
-use crate::io::error::{InputError, Problem};
+use crate::io::error::{InputError, Problem, quoted};
 use crate::io::toml_node::Table;
 use crate::workload::Notes;
 use crate::workload::named::{InFiles, Opened, Written, open};
 
 /// The tensors of a gate: all of them, or none.
 const OF_GATE: [&str; 3] = ["mask", "mask_scale", "mask_resolution"];
+
+/// What kernels compute their scales from, where they do: both, or none.
+const COMPUTED: [&str; 2] = ["base_resolution", "log2_per_level_scale"];
 
 /// A case of the workload that a file holds, with its notes.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +82,7 @@ impl InFiles for Points {
         OF_GATE[1],
         OF_GATE[2],
     ];
-    const METADATA: &'static [&'static str] = &fields::WITH_PROFILE;
+    const METADATA: &'static [&'static [&'static str]] = &[&fields::WITH_PROFILE, &COMPUTED];
     const TEXT: &'static [&'static str] = &text::KEYS;
 
     fn of_container(container: &Container<'_>) -> Result<Self, Problem> {
@@ -128,7 +133,14 @@ impl InFiles for Points {
             tensors.push(floats("mask_scale", &[1], &scales)?);
             tensors.push(Box::new(Entry::new("mask_resolution", vec![1], resolutions)));
         }
-        Ok(Written { metadata: fields(grid.encoding()), tensors })
+        let mut metadata = fields(grid.encoding());
+        if let Some(ComputedScales { base_resolution, log2_per_level_scale }) =
+            grid.computed_scales()
+        {
+            let texts = [base_resolution.to_string(), log2_per_level_scale.to_string()];
+            metadata.extend(COMPUTED.map(str::to_owned).into_iter().zip(texts));
+        }
+        Ok(Written { metadata, tensors })
     }
 }
 
@@ -138,7 +150,38 @@ fn grid(container: &Container<'_>, sizes: [usize; 2]) -> Result<Grid, Problem> {
     let resolutions = container.need_integers("resolutions")?.integers(&[None])?;
     let offsets = container.need_integers("offsets")?.integers(&[None])?;
     let levels = LevelTable { scales, resolutions, offsets };
-    levels.grid(encoding(container)?, sizes).map_err(refused)
+    let encoding = encoding(container)?;
+    let Some(computed) = computed(container)? else {
+        return levels.grid(encoding, sizes).map_err(refused);
+    };
+    let grid = Grid::computed(encoding, sizes, computed, &levels.offsets).map_err(refused)?;
+    if LevelTable::of(&grid) == levels {
+        return Ok(grid);
+    }
+    let advice = format!("they must follow from {}", COMPUTED.join(" and "));
+    Err(Problem::new("scales and resolutions", "others", advice))
+}
+
+/// What kernels compute their scales from, where the file says that they do.
+fn computed(container: &Container<'_>) -> Result<Option<ComputedScales>, Problem> {
+    let [base, log2] = COMPUTED.map(|key| container.text(key));
+    let (Some(base), Some(log2)) = (base, log2) else {
+        let one = COMPUTED.iter().zip([base, log2]).find(|(_, text)| text.is_some());
+        return match one {
+            None => Ok(None),
+            Some((key, _)) => {
+                Err(Problem::new(*key, "alone", format!("give {}", COMPUTED.join(" and "))))
+            }
+        };
+    };
+    let wrong = |key: &str, text: &str, advice| Problem::new(key, quoted(text), advice);
+    let whole = base.parse().ok().filter(|&base| base > 0);
+    let float = log2.parse::<f32>().ok().filter(|log2| log2.is_finite() && *log2 >= 0.0);
+    Ok(Some(ComputedScales {
+        base_resolution: whole.ok_or_else(|| wrong(COMPUTED[0], base, "expected 1 or more"))?,
+        log2_per_level_scale: float
+            .ok_or_else(|| wrong(COMPUTED[1], log2, "expected a number, 0 or more"))?,
+    }))
 }
 
 /// The gate, where the file has any of its tensors.

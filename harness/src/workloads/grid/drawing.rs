@@ -1,14 +1,19 @@
 //! Grid encodings as a workload: how their cases are drawn and read.
 
 use super::NAME;
+use super::case::Points;
 use super::case_file::{AnyCaseFile, read_any};
 use super::generators::{ALL, is_quick};
+use super::growth::TableGrowth;
 use super::growth::generator::TABLES;
 use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
-use crate::workload::named::EXTENSIONS;
-use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Workload, rows};
+use crate::workload::named::{self, EXTENSIONS, Numbers as _};
+use crate::workload::{
+    AnyCase, BuiltIn, CaseFile, CaseTree, Constant, Draw, Generator, Workload, rows,
+};
+use splatcheck_gpu::Stage;
 use std::path::Path;
 
 /// Grid encodings.
@@ -53,6 +58,20 @@ impl Workload for Grids {
 
     fn axes(&self) -> Vec<Axis> {
         space::axes()
+    }
+
+    fn constants(&self) -> Vec<Constant> {
+        Points::constants()
+    }
+
+    fn fitted(&self, case: &AnyCase, stage: Stage, built_in: &BuiltIn) -> Option<AnyCase> {
+        named::fitted::<Points>(case, stage, built_in)
+            .or_else(|| named::fitted::<TableGrowth>(case, stage, built_in))
+    }
+
+    fn is_for(&self, case: &AnyCase, stage: Stage, built_in: &BuiltIn) -> bool {
+        named::is_for::<Points>(case, stage, built_in)
+            || named::is_for::<TableGrowth>(case, stage, built_in)
     }
 
     fn extensions(&self) -> &'static [&'static str] {

@@ -1,6 +1,8 @@
 //! A case as the harness judges it: a job of each stage, its size in words, and how it is made smaller.
 
 use super::case::Points;
+use super::constants;
+use super::diagnosis::hypotheses;
 use super::expectation::{backward, backward_input, forward, gate, gate_backward};
 use super::gate::Gate;
 use super::gated::is_of_gate;
@@ -8,11 +10,12 @@ use super::minimize::smaller;
 use super::space;
 use super::steps::Steps;
 use crate::case_space::Traits;
+use crate::diagnosis::Hypothesis;
 use crate::io::Problem;
 use crate::judge::{Arithmetic, Expectation, under};
 use crate::scatter_step::Scatter;
 use crate::words::{count, count_of};
-use crate::workload::{Job, Oracle, named};
+use crate::workload::{BuiltIn, Constant, FailedRun, Job, Oracle, named};
 use splatcheck_gpu::stages::grid::{
     GRID_BACKWARD, GRID_BACKWARD_INPUT, GRID_FORWARD, GRID_GATE, GRID_GATE_BACKWARD,
 };
@@ -65,6 +68,18 @@ impl named::Numbers for Points {
         smaller(self, fails)
     }
 
+    fn constants() -> Vec<Constant> {
+        constants::all()
+    }
+
+    fn constant(&self, stage: Stage, name: &str) -> Option<usize> {
+        constants::of(self, is_of_gate(stage), name)
+    }
+
+    fn with_constants(&self, stage: Stage, built_in: &BuiltIn) -> Option<Self> {
+        constants::given(self, is_of_gate(stage), built_in)
+    }
+
     fn validate(&self) -> Result<(), Problem> {
         let (d, features, points) = (self.grid.dimensions(), self.grid.features(), self.points());
         let table = self.grid.entries() * features;
@@ -106,6 +121,17 @@ impl Pass {
             Self::GateBackward => GRID_GATE_BACKWARD,
         }
     }
+
+    /// What a conforming kernel may return.
+    fn expect(self, case: &Points, arithmetic: Arithmetic) -> Expectation {
+        match self {
+            Self::Forward => under!(arithmetic, forward(case)),
+            Self::Backward => under!(arithmetic, backward(case)),
+            Self::BackwardInput => under!(arithmetic, backward_input(case)),
+            Self::Gate => under!(arithmetic, gate(case)),
+            Self::GateBackward => under!(arithmetic, gate_backward(case)),
+        }
+    }
 }
 
 fn job(points: &Arc<Points>, pass: Pass) -> Result<Job, String> {
@@ -131,13 +157,19 @@ struct OfCase {
 
 impl Oracle for OfCase {
     fn expect(&self, arithmetic: Arithmetic) -> Expectation {
-        let case = &*self.case;
-        match self.pass {
-            Pass::Forward => under!(arithmetic, forward(case)),
-            Pass::Backward => under!(arithmetic, backward(case)),
-            Pass::BackwardInput => under!(arithmetic, backward_input(case)),
-            Pass::Gate => under!(arithmetic, gate(case)),
-            Pass::GateBackward => under!(arithmetic, gate_backward(case)),
+        self.pass.expect(&self.case, arithmetic)
+    }
+
+    /// Of the stages of gates nothing is computed again: they are products.
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        let pass = self.pass;
+        match pass {
+            Pass::Gate | Pass::GateBackward => Vec::new(),
+            Pass::Forward | Pass::Backward | Pass::BackwardInput => {
+                hypotheses(&self.case, run.lane_width, move |other| {
+                    pass.expect(other, run.arithmetic)
+                })
+            }
         }
     }
 

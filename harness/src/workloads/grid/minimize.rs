@@ -26,9 +26,13 @@ fn without_points(case: &Points, cut: Range<usize>) -> Points {
     fewer
 }
 
-/// The case without some of its levels; the case itself where none would be left.
+/// The case without some of its levels; the case itself where none would be left, or where a level's scale follows
+/// from its number and others come after those.
 fn without_levels(case: &Points, cut: Range<usize>) -> Points {
     let (levels, features) = (case.grid.levels(), case.grid.features());
+    if case.grid.computed_scales().is_some() && cut.end < levels.len() {
+        return case.clone();
+    }
     let mut kept = LevelTable::default();
     let mut table = Vec::new();
     for (_, level) in levels.iter().enumerate().filter(|(l, _)| !cut.contains(l)) {
@@ -37,7 +41,8 @@ fn without_levels(case: &Points, cut: Range<usize>) -> Points {
         table.extend_from_slice(&case.table[own][..level.entries as usize * features]);
     }
     let sizes = [case.grid.dimensions(), features];
-    let Ok(grid) = kept.grid(*case.grid.encoding(), sizes) else { return case.clone() };
+    let grid = kept.grid_like(&case.grid, *case.grid.encoding(), sizes);
+    let Ok(grid) = grid else { return case.clone() };
     let of_levels = case.v_features.chunks_exact(features).enumerate();
     let kept = of_levels.filter(|(place, _)| !cut.contains(&(place % levels.len())));
     let v_features = kept.flat_map(|(_, features)| features).copied().collect();
@@ -49,7 +54,8 @@ fn only_feature(case: &Points, f: usize) -> Points {
     let features = case.grid.features();
     let cut = |all: &[f32]| all.iter().skip(f).step_by(features).copied().collect();
     let levels = LevelTable::of(&case.grid);
-    let Ok(grid) = levels.grid(*case.grid.encoding(), [case.grid.dimensions(), 1]) else {
+    let sizes = [case.grid.dimensions(), 1];
+    let Ok(grid) = levels.grid_like(&case.grid, *case.grid.encoding(), sizes) else {
         return case.clone();
     };
     Points { grid, table: cut(&case.table), v_features: cut(&case.v_features), ..case.clone() }

@@ -20,7 +20,7 @@ const MAX_WORDS: usize = 1 << 28;
 impl InFiles for Numbers {
     const WORKLOAD: &'static str = NAME;
     const TENSORS: &'static [&'static str] = &["keys", "values", "initial"];
-    const METADATA: &'static [&'static str] = &["rows"];
+    const METADATA: &'static [&'static [&'static str]] = &[&["rows"]];
     const TEXT: &'static [&'static str] = &text::KEYS;
 
     fn of_container(container: &Container<'_>) -> Result<Self, Problem> {

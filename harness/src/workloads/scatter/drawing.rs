@@ -1,12 +1,15 @@
 //! Sums by key as a workload: how their cases are drawn and read.
 
-use super::case::Case;
+use super::case::{Case, Numbers};
 use super::generators::ALL;
 use super::space;
 use crate::case_space::Axis;
 use crate::io::InputError;
-use crate::workload::named::EXTENSIONS;
-use crate::workload::{AnyCase, CaseFile, CaseTree, Draw, Generator, Workload, rows};
+use crate::workload::named::{self, EXTENSIONS, Numbers as _};
+use crate::workload::{
+    AnyCase, BuiltIn, CaseFile, CaseTree, Constant, Draw, Generator, Workload, rows,
+};
+use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::scatter::NAME;
 use std::path::Path;
 
@@ -40,6 +43,18 @@ impl Workload for Scatter {
 
     fn axes(&self) -> Vec<Axis> {
         space::axes()
+    }
+
+    fn constants(&self) -> Vec<Constant> {
+        Numbers::constants()
+    }
+
+    fn fitted(&self, case: &AnyCase, stage: Stage, built_in: &BuiltIn) -> Option<AnyCase> {
+        named::fitted::<Numbers>(case, stage, built_in)
+    }
+
+    fn is_for(&self, case: &AnyCase, stage: Stage, built_in: &BuiltIn) -> bool {
+        named::is_for::<Numbers>(case, stage, built_in)
     }
 
     fn extensions(&self) -> &'static [&'static str] {

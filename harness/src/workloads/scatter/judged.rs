@@ -1,19 +1,27 @@
 //! A case as the harness judges it: its one job, its size in words, and how it is made smaller.
 
 use super::case::Numbers;
+use super::diagnosis::hypotheses;
 use super::minimize::smaller;
 use super::space;
 use super::steps::Steps;
 use crate::case_space::Traits;
+use crate::diagnosis::Hypothesis;
 use crate::io::Problem;
 use crate::judge::{Arithmetic, ByLane, Expectation, Output, OutputBound, Rows, Terms, under};
 use crate::scatter_step::Scatter;
 use crate::words::count;
-use crate::workload::{Job, Oracle, named};
+use crate::workload::rows::recounted;
+use crate::workload::{BuiltIn, Constant, FailedRun, Job, Oracle, Values, named};
 use splatcheck_gpu::stages::scatter::SCATTER;
 use splatcheck_gpu::{EngineError, Stage};
 use splatcheck_reference::arithmetic::Model;
 use splatcheck_reference::scatter::{NO_KEY, SumBounds, sums};
+
+/// The symbol of the values of an element, which may be built into a kernel.
+const VALUES: &str = "V";
+/// The most that may be.
+const MOST_VALUES: usize = 1024;
 
 impl named::Numbers for Numbers {
     fn views_of(&self, stage: Stage) -> usize {
@@ -45,6 +53,28 @@ impl named::Numbers for Numbers {
         smaller(self, fails)
     }
 
+    fn constants() -> Vec<Constant> {
+        vec![Constant::new(VALUES, Values::UpTo(MOST_VALUES))]
+    }
+
+    fn constant(&self, _stage: Stage, name: &str) -> Option<usize> {
+        (name == VALUES).then_some(self.width)
+    }
+
+    /// Values beyond those that there are, are copies of them, each copy half as large as the one before.
+    fn with_constants(&self, _stage: Stage, built_in: &BuiltIn) -> Option<Self> {
+        let mut other = self.clone();
+        for (_, width) in built_in.iter() {
+            other = Self {
+                values: recounted(&other.values, other.width, width),
+                initial: recounted(&other.initial, other.width, width),
+                width,
+                keys: other.keys,
+            };
+        }
+        Some(other)
+    }
+
     fn validate(&self) -> Result<(), Problem> {
         if self.width == 0 {
             return Err(Problem::new("values of an element", 0, "give 1 or more"));
@@ -73,6 +103,10 @@ impl Oracle for Sums {
     fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
         let steps = Steps::new(&self.0, lane_width);
         Some(steps.map(|steps| Box::new(steps) as Box<dyn Scatter>))
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        hypotheses(&self.0, run.lane_width, move |other| under!(run.arithmetic, expectation(other)))
     }
 }
 

@@ -13,15 +13,17 @@ use super::formulated::{
 use super::kernel_rules::{KernelRules, Reach};
 pub use super::level::{Level, NoLevel};
 use super::whole::{Taken, as_whole};
-use super::{ColorForms, fitted, has_gaussians, splat_case};
+use super::{ColorForms, Splat, comparing, fitted, has_gaussians, splat_case};
 use crate::campaign::Item;
 use crate::diagnosis::Diagnosis;
 use crate::engines::command::Form;
+use crate::io::Problem;
 use crate::judge::{Arithmetic, judge};
 use crate::layout::Tensor as Array;
 use crate::presets::{Interface, NoSuchLevel, Preset, of_preset};
 use crate::verdict::Tally;
-use crate::workload::{AnyCase, CaseError, FailedRun, Job};
+use crate::workload::{AnyCase, BuiltIn, CaseError, FailedRun, Job, Workload};
+use crate::workloads;
 use splatcheck_gpu::{Reduction, Setting, TensorError, Tensors};
 use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::{Colors, Formulation};
@@ -33,6 +35,8 @@ pub struct Contract {
     level: Level,
     formulation: Formulation,
     preset: Option<Arc<Preset>>,
+    /// What is built into a kernel of another workload than splats.
+    built_in: BuiltIn,
 }
 
 /// Why a program cannot be judged so, or a case not for it.
@@ -64,9 +68,17 @@ pub enum ContractError {
         /// All of them.
         sum: u8,
     },
+    /// There is no such constant, or it has no such value.
+    #[error(transparent)]
+    Constant(Problem),
     /// The case is of another workload.
-    #[error("case {0}: a program is judged on cases of splats")]
-    NoSplats(String),
+    #[error("case {case}: a program of level {level} is judged on cases of {}", level.workload())]
+    Workload {
+        /// The case.
+        case: String,
+        /// The level.
+        level: Level,
+    },
     /// See [`FormulationUse`].
     #[error(transparent)]
     Formulation(#[from] FormulationUse),
@@ -105,6 +117,12 @@ pub enum NotFor {
     /// The kernel takes direct colours alone.
     #[error("whose colours are given as harmonics, and not directly")]
     Harmonics,
+    /// A size or field is built into the kernel otherwise.
+    #[error("with other sizes or fields than those that are built into the kernel")]
+    BuiltIn,
+    /// Of a workload, those without a run of the stage.
+    #[error("without a run of the stage")]
+    Stage,
 }
 
 impl Contract {
@@ -114,10 +132,10 @@ impl Contract {
     /// [`ContractError::NoFormulation`].
     pub fn new(level: Level, formulation: Formulation) -> Result<Self, ContractError> {
         match level {
-            Level::Raster => Ok(Self { level, formulation, preset: None }),
-            Level::Project | Level::ProjectBackward | Level::Full => {
+            Level::Raster => Ok(Self { level, formulation, ..Self::default() }),
+            Level::Project | Level::ProjectBackward | Level::Full | Level::Of(_) => {
                 if formulation == Formulation::STANDARD {
-                    return Ok(Self { level, formulation, preset: None });
+                    return Ok(Self { level, formulation, ..Self::default() });
                 }
                 Err(ContractError::NoFormulation { level, formulation })
             }
@@ -138,12 +156,14 @@ impl Contract {
         let interface = preset.interface(level)?;
         let own = match level {
             Level::Raster => preset.terms.formulation.unwrap_or_default(),
-            Level::Project | Level::ProjectBackward | Level::Full => Formulation::STANDARD,
+            Level::Project | Level::ProjectBackward | Level::Full | Level::Of(_) => {
+                Formulation::STANDARD
+            }
         };
         let formulation = formulation.unwrap_or(own);
         let counted = extra.or(match level {
             Level::Raster => preset.terms.extra_roundings,
-            Level::Project | Level::ProjectBackward | Level::Full => None,
+            Level::Project | Level::ProjectBackward | Level::Full | Level::Of(_) => None,
         });
         let formulation = counted.map_or(formulation, |k| formulation.with_extra_roundings(k));
         let formulation = match interface.roundings_of_units() {
@@ -154,7 +174,21 @@ impl Contract {
                 formulation.with_extra_roundings(ExtraRoundings::new(sum).ok_or_else(units)?)
             }
         };
-        Ok(Self { preset: Some(Arc::clone(preset)), ..Self::new(level, formulation)? })
+        let (built_in, preset) = (preset.built_in.clone(), Some(Arc::clone(preset)));
+        Ok(Self { preset, built_in, ..Self::new(level, formulation)? })
+    }
+
+    /// The same of a program with these constants built into it, beside those of a preset.
+    ///
+    /// # Errors
+    /// [`ContractError::Constant`].
+    pub fn made_for<'c>(
+        mut self,
+        constants: impl IntoIterator<Item = (&'c str, &'c str)>,
+    ) -> Result<Self, ContractError> {
+        let known = self.workload().constants();
+        self.built_in = self.built_in.with(constants, &known).map_err(ContractError::Constant)?;
+        Ok(self)
     }
 
     /// A preset's level by a reproducer's formulation, which has the roundings of the preset's units.
@@ -179,12 +213,14 @@ impl Contract {
         formulation: Option<Formulation>,
         extra: Option<ExtraRoundings>,
     ) -> Result<Self, ContractError> {
+        let built_in = self.built_in.clone();
         if let Some(preset) = &self.preset {
-            return Self::of_preset(preset, Some(self.level), (formulation, extra));
+            let other = Self::of_preset(preset, Some(self.level), (formulation, extra))?;
+            return Ok(Self { built_in, ..other });
         }
         let formulation = formulation.unwrap_or(self.formulation);
         let formulation = extra.map_or(formulation, |k| formulation.with_extra_roundings(k));
-        Self::new(self.level, formulation)
+        Ok(Self { built_in, ..Self::new(self.level, formulation)? })
     }
 
     /// The preset whose arrays the program reads and writes.
@@ -212,13 +248,22 @@ impl Contract {
     pub(crate) fn reach(&self) -> Reach {
         match self.level {
             Level::Raster => Reach::Raster,
-            Level::Project | Level::ProjectBackward | Level::Full => Reach::All,
+            Level::Project | Level::ProjectBackward | Level::Full | Level::Of(_) => Reach::All,
         }
     }
 
     /// Why a case is not for the program.
     #[must_use]
     pub fn not_for(&self, case: &AnyCase) -> Option<NotFor> {
+        if let Level::Of(stage) = self.level {
+            let workload = self.workload();
+            let can_be = |built_in| workload.fitted(case, stage, built_in).is_some();
+            return match (can_be(&self.built_in), can_be(&BuiltIn::default())) {
+                (true, _) => None,
+                (false, true) => Some(NotFor::BuiltIn),
+                (false, false) => Some(NotFor::Stage),
+            };
+        }
         let preset = self.preset.as_ref()?;
         let splats = splat_case(case)?;
         let channels = preset.terms.channels;
@@ -251,12 +296,16 @@ impl Contract {
     }
 
     /// A drawn case as one that the program is for: of its number of channels, with its form of colours and
-    /// under the constants that are built into it. Without a preset every case is.
+    /// under the constants that are built into it. Without a preset every case of splats is. `None` where a case
+    /// cannot be made such a one.
     #[must_use]
-    pub fn fitted(&self, case: &AnyCase) -> AnyCase {
-        let Some(preset) = &self.preset else { return Arc::clone(case) };
+    pub fn fitted(&self, case: &AnyCase) -> Option<AnyCase> {
+        if let Level::Of(stage) = self.level {
+            return self.workload().fitted(case, stage, &self.built_in);
+        }
+        let Some(preset) = &self.preset else { return Some(Arc::clone(case)) };
         let case = fitted(case, preset.terms.channels, self.color_forms());
-        self.rules().applied_to(&case, self.reach())
+        Some(self.rules().applied_to(&case, self.reach()))
     }
 
     /// Whether a case has a number to compare: without a Gaussian only whole images have.
@@ -265,7 +314,24 @@ impl Contract {
         match self.level {
             Level::Raster | Level::Project | Level::ProjectBackward => has_gaussians(case),
             Level::Full => true,
+            Level::Of(_) => self.not_for(case).is_none(),
         }
+    }
+
+    /// The outputs of a stage of another workload that the preset's kernel does not return.
+    fn left_out(&self) -> Vec<&'static str> {
+        let Some(interface) = self.interface() else { return Vec::new() };
+        let ports = self.stage().spec().outputs.iter();
+        ports.filter(|port| !interface.has(Array::Port(port))).map(|port| port.name).collect()
+    }
+
+    /// The workload that its cases are of.
+    #[must_use]
+    pub fn workload(&self) -> Arc<dyn Workload> {
+        let name = self.level.workload();
+        let found = workloads::all().into_iter().find(|workload| workload.name() == name);
+        // Every stage is of one of them; splats are the first.
+        found.unwrap_or_else(|| Arc::new(Splat::default()))
     }
 
     /// Outputs of a preset that are read and compared with nothing, each with why.
@@ -314,9 +380,16 @@ impl Contract {
     /// # Errors
     /// [`ContractError`] for a case of another workload.
     pub fn case(&self, case: &AnyCase) -> Result<AnyCase, ContractError> {
-        let no_splats = || ContractError::NoSplats(case.name().to_owned());
+        let other = || ContractError::Workload { case: case.name().to_owned(), level: self.level };
+        if let Level::Of(stage) = self.level {
+            let own = self.workload().fitted(case, stage, &self.built_in).ok_or_else(other)?;
+            return Ok(match &self.preset {
+                None => own,
+                Some(preset) => of_preset(comparing::without(own, &self.left_out()), preset),
+            });
+        }
         let ruled = self.rules().applied_to(case, self.reach());
-        let splats = splat_case(&ruled).ok_or_else(no_splats)?;
+        let splats = splat_case(&ruled).ok_or_else(other)?;
         let judged = match self.level {
             Level::Raster => match &self.preset {
                 // A preset says all that its kernels return.
@@ -325,6 +398,8 @@ impl Contract {
             },
             Level::Project | Level::ProjectBackward => judged_on_foreign(Arc::clone(&ruled)),
             Level::Full => as_whole(splats, self.taken()),
+            // Its cases are of another workload.
+            Level::Of(_) => return Err(other()),
         };
         Ok(match &self.preset {
             None => judged,

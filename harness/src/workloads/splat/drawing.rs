@@ -3,14 +3,17 @@
 use super::case::Case;
 use super::files::{case_file, corpus};
 use super::generators::{self, CHEAP_SIZES, find};
+use super::harmonics;
 use super::poison::with_skipped;
 use super::space;
 use crate::case_space::Axis;
 use crate::io::{InputError, read};
 use crate::workload::{
-    AnyCase, CaseError, CaseFile, CaseTree, Draw, Drawn, Generator, Notes, Variant, Workload,
+    AnyCase, BuiltIn, CaseError, CaseFile, CaseTree, Constant, Draw, Drawn, Generator, Notes,
+    Values, Variant, Workload,
 };
 use splatcheck_emulator::mix;
+use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::NAME;
 use splatcheck_reference::splat::Colors;
 use splatcheck_reference::splat::convention::Profile;
@@ -95,6 +98,25 @@ impl Workload for Splat {
 
     fn axes(&self) -> Vec<Axis> {
         space::axes()
+    }
+
+    /// Of the kernels that evaluate harmonics; all others say what is built into them in other words.
+    fn constants(&self) -> Vec<Constant> {
+        vec![Constant::new(harmonics::COEFFICIENTS, Values::Sizes(&[1, 4, 9, 16]))]
+    }
+
+    fn fitted(&self, case: &AnyCase, stage: Stage, built_in: &BuiltIn) -> Option<AnyCase> {
+        match harmonics::is_of_harmonics(stage) {
+            true => harmonics::fitted(case, built_in),
+            false => built_in.is_empty().then(|| Arc::clone(case)),
+        }
+    }
+
+    fn is_for(&self, case: &AnyCase, stage: Stage, built_in: &BuiltIn) -> bool {
+        match harmonics::is_of_harmonics(stage) {
+            true => harmonics::is_for(case, built_in),
+            false => built_in.is_empty(),
+        }
     }
 
     fn extensions(&self) -> &'static [&'static str] {

@@ -9,6 +9,7 @@
 use super::drawing::{ColorForms, splat_case};
 use crate::io::notation::round;
 use crate::workload::AnyCase;
+use crate::workload::rows::recounted;
 use splatcheck_reference::splat::{Colors, Scene};
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -53,20 +54,11 @@ pub fn fitted(case: &AnyCase, channels: Option<u32>, forms: ColorForms) -> AnyCa
 /// Gives a scene so many direct channels.
 fn recount(scene: &mut Scene<f32>, channels: usize) {
     let of = scene.channels();
-    let all = |values: &[f32]| -> Vec<f32> {
-        let number = |row: &[f32], channel: usize| row[channel % of] * copy(channel / of);
-        let row = |row| (0..channels).map(move |channel| number(row, channel));
-        values.chunks_exact(of).flat_map(row).collect()
-    };
+    let all = |values: &[f32]| recounted(values, of, channels);
     let values = all(&direct(&scene.gaussians.colors));
     scene.gaussians.colors = Colors::Direct { channels, values };
     scene.backgrounds = all(&scene.backgrounds);
     scene.v_render_colors = all(&scene.v_render_colors);
-}
-
-/// The factor of a copy of a channel.
-fn copy(number: usize) -> f32 {
-    (0..number).fold(1.0, |factor, _| factor * 0.5)
 }
 
 /// Direct colours: those of harmonics without what depends on the direction of view.

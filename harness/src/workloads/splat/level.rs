@@ -2,7 +2,7 @@
 
 use super::formulated::stage_of;
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
+use splatcheck_gpu::stages::splat::{self, PROJECT, PROJECT_BACKWARD, RENDER_BACKWARD};
 use splatcheck_reference::splat::Formulation;
 use std::fmt;
 use std::str::FromStr;
@@ -19,21 +19,45 @@ pub enum Level {
     ProjectBackward,
     /// Images and gradients of a scene.
     Full,
+    /// A stage whose arrays are its ports as they are: of another workload, or harmonics by themselves.
+    Of(Stage),
 }
 
 impl Level {
-    /// All of them.
+    /// Those of splats.
     pub const ALL: [Self; 4] = [Self::Raster, Self::Project, Self::ProjectBackward, Self::Full];
 
     /// Its name on the command line and in files.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Raster => "raster",
             Self::Project => "project",
             Self::ProjectBackward => "project-backward",
             Self::Full => "full",
+            Self::Of(stage) => stage.spec().name,
         }
+    }
+
+    /// The workload that its cases are of.
+    #[must_use]
+    pub fn workload(self) -> &'static str {
+        match self {
+            Self::Raster | Self::Project | Self::ProjectBackward | Self::Full => splat::NAME,
+            Self::Of(stage) => stage.spec().workload,
+        }
+    }
+
+    /// Those of stages whose arrays are their ports as they are.
+    pub(crate) fn others() -> impl Iterator<Item = Self> {
+        let others = Stage::all().filter(|stage| stage.workload != splat::NAME);
+        others.chain(Stage::OF_USERS).map(Self::Of)
+    }
+
+    /// The names of all.
+    fn names() -> String {
+        let all = Self::ALL.into_iter().chain(Self::others());
+        all.map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
     /// The level whose programs stand in for a stage; `None` for one that no program does.
@@ -44,8 +68,9 @@ impl Level {
             Self::Project => stage == PROJECT,
             Self::ProjectBackward => stage == PROJECT_BACKWARD,
             Self::Full => stage == RENDER_BACKWARD,
+            Self::Of(own) => stage == *own,
         };
-        Self::ALL.into_iter().find(does)
+        Self::ALL.into_iter().chain(Self::others()).find(does)
     }
 }
 
@@ -57,14 +82,14 @@ impl fmt::Display for Level {
 
 /// There is no level of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no level '{0}': expected raster, project, project-backward or full")]
+#[error("there is no level '{0}': expected one of {names}", names = Level::names())]
 pub struct NoLevel(String);
 
 impl FromStr for Level {
     type Err = NoLevel;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|level| level.name() == name);
+        let found = Self::ALL.into_iter().chain(Self::others()).find(|level| level.name() == name);
         found.ok_or_else(|| NoLevel(name.to_owned()))
     }
 }

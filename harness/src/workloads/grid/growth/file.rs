@@ -39,8 +39,8 @@ impl InFiles for TableGrowth {
     const WORKLOAD: &'static str = NAME;
     const TENSORS: &'static [&'static str] =
         &[RATIO, "coarsest", "levels", "most_entries", "dimensions", "features"];
-    const METADATA: &'static [&'static str] =
-        &[Profile::FIELD, DenseStride::FIELD, ScaleRule::FIELD, EntriesRule::FIELD];
+    const METADATA: &'static [&'static [&'static str]] =
+        &[&[Profile::FIELD, DenseStride::FIELD, ScaleRule::FIELD, EntriesRule::FIELD]];
     const TEXT: &'static [&'static str] = &[
         "dimensions",
         "features",

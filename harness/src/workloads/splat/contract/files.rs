@@ -14,7 +14,7 @@ use crate::layout::{KernelKind, Symbols};
 use crate::presets::Given;
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
-use splatcheck_gpu::{Data, RasterInputs, Stage, Tensor, TensorError, Tensors};
+use splatcheck_gpu::{Data, Dtype, RasterInputs, Stage, Tensor, TensorError, Tensors};
 use std::collections::BTreeMap;
 
 impl Form for Contract {
@@ -24,6 +24,7 @@ impl Form for Contract {
             Level::Project => PROJECT,
             Level::ProjectBackward => PROJECT_BACKWARD,
             Level::Full => RENDER_BACKWARD,
+            Level::Of(stage) => stage,
         }
     }
 
@@ -47,8 +48,10 @@ impl Form for Contract {
                 }
                 self.encode_given(metadata, given)
             }
-            (Level::Project | Level::ProjectBackward, None) => self.encode(inputs, inputs),
-            (Level::Project | Level::ProjectBackward, Some(interface)) => {
+            (Level::Project | Level::ProjectBackward | Level::Of(_), None) => {
+                self.encode(inputs, inputs)
+            }
+            (Level::Project | Level::ProjectBackward | Level::Of(_), Some(interface)) => {
                 let symbols = Symbols::of(self.level.into(), inputs, &BTreeMap::new());
                 let given = interface.given(inputs, &symbols.map_err(no_input)?)?;
                 self.encode_given(self.metadata(inputs), given)
@@ -81,6 +84,10 @@ impl Form for Contract {
         match self.level {
             Level::Raster => outputs.chain(image(sizes)).collect(),
             Level::Project | Level::ProjectBackward => outputs.collect(),
+            // Whole numbers are signed, which every library has.
+            Level::Of(_) => {
+                outputs.map(|one| Written { dtype: signed_type(one.dtype), ..one }).collect()
+            }
             Level::Full => {
                 // Of the gradients of colours there is one, by which the colours are given.
                 let (given, other) =
@@ -97,7 +104,7 @@ impl Form for Contract {
 
     fn gathered(&self, sizes: &Sizes, written: Tensors) -> Result<Tensors, Problem> {
         match self.interface() {
-            None => Ok(written),
+            None => of_stage(&self.stage(), written),
             Some(interface) => interface.gathered(&self.stage(), sizes, &written),
         }
     }
@@ -160,6 +167,28 @@ fn number_text(data: &Data) -> String {
         Data::U32(values) => values.first().map(ToString::to_string),
     }
     .unwrap_or_default()
+}
+
+/// The type of signed integers for that of unsigned ones.
+fn signed_type(dtype: Dtype) -> Dtype {
+    match dtype {
+        Dtype::F32 => Dtype::F32,
+        Dtype::I32 | Dtype::U32 => Dtype::I32,
+    }
+}
+
+/// What was written with signed integers, with the types of the stage.
+fn of_stage(stage: &Stage, written: Tensors) -> Result<Tensors, Problem> {
+    let mut outputs = Tensors::new();
+    for (name, tensor) in written.iter() {
+        let port = stage.outputs.iter().find(|port| port.name == name);
+        let dtype = port.map_or_else(|| tensor.dtype(), |port| port.dtype);
+        let data = Data::from_words(dtype, tensor.words());
+        let fits = Tensor::new(name, tensor.shape().to_vec(), data);
+        let wrong = |error| Problem::new(format!("tensor '{name}'"), error, "write it whole");
+        outputs.insert(name.to_owned(), fits.map_err(wrong)?);
+    }
+    Ok(outputs)
 }
 
 /// Unsigned integers as signed ones, which every library has: they are indices below 2^31.

@@ -192,7 +192,10 @@ fn a_level_is_known_by_its_name_and_by_its_stage() {
     let others = Stage::all().filter(|stage| Level::of(*stage).is_none());
     assert!(others.count() > 0, "not every stage is a program's");
     let error = "rasta".parse::<Level>().expect_err("none").to_string();
-    assert!(error.contains("there is no level 'rasta': expected raster"), "{error}");
+    assert!(
+        error.contains("there is no level 'rasta': expected one of raster, project"),
+        "{error}"
+    );
     let brush = "brush".parse().expect("a formulation");
     let error = Contract::new(Level::Full, brush).expect_err("of raster").to_string();
     assert!(error.starts_with("level full has no formulation image"), "{error}");
@@ -260,14 +263,22 @@ fn what_is_not_for_a_presets_kernel_is_left_out_with_a_reason() {
     assert_eq!(inria.not_for(&other), Some(NotFor::Overrides), "it is there for another clamp");
     // What is drawn is made one for the kernel.
     for (contract, case) in [(&fastgs, &channels), (&inria, &other), (&inria, &channels)] {
-        let fitted = contract.fitted(case);
+        let fitted = contract.fitted(case).expect("every case of splats is");
         assert_eq!(contract.not_for(&fitted), None, "{}", case.name());
         assert_eq!(splat_case(&fitted).expect("splats").scene.channels(), 3, "as many as it takes");
-        assert_eq!(contract.fitted(&fitted).name(), case.name(), "and stays so");
+        assert_eq!(contract.fitted(&fitted).expect("it is").name(), case.name(), "and stays so");
     }
     let clamp = |case: &AnyCase| splat_case(case).expect("splats").convention.alpha_max;
-    assert_eq!(clamp(&inria.fitted(&other)).to_bits(), 0.99_f64.to_bits(), "the kernel's");
-    assert_eq!(clamp(&Contract::default().fitted(&other)).to_bits(), 0.5_f64.to_bits(), "any");
+    assert_eq!(
+        clamp(&inria.fitted(&other).expect("it is")).to_bits(),
+        0.99_f64.to_bits(),
+        "the kernel's"
+    );
+    assert_eq!(
+        clamp(&Contract::default().fitted(&other).expect("it is")).to_bits(),
+        0.5_f64.to_bits(),
+        "any"
+    );
     let views = of("inria", Level::Full).views(&case("two-cameras.toml")).expect("splats");
     assert_eq!(views, 2, "a camera at a time");
 }

@@ -1,0 +1,201 @@
+//! What a kernel of a grid encoding may have got wrong: fields of the encoding, the order in which arrays lie,
+//! points and levels that it leaves out.
+
+use super::case::{LevelTable, Points};
+use super::constants::with_field;
+use crate::diagnosis::Hypothesis;
+use crate::judge::{Expectation, OutputBound};
+use crate::layout::Axes;
+use crate::workload::left_out::left_out;
+use splatcheck_gpu::stages::grid::FIELDS;
+
+/// Orders of the dimensions of an array [N,L,F], in words and by their numbers.
+const ORDERS: [(&str, [usize; 3]); 5] = [
+    ("[L,N,F]", [1, 0, 2]),
+    ("[L,F,N]", [1, 2, 0]),
+    ("[N,F,L]", [0, 2, 1]),
+    ("[F,L,N]", [2, 1, 0]),
+    ("[F,N,L]", [2, 0, 1]),
+];
+
+/// The hypotheses, the simplest first; `expect` says what a right kernel of the stage returns of another case.
+pub(super) fn hypotheses<'a>(
+    case: &'a Points,
+    lane_width: u32,
+    expect: impl Fn(&Points) -> Expectation + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    let mut all = fields(case, expect);
+    all.extend(arrays(case, expect));
+    all.extend(levels(case, expect));
+    all.extend(left_out((case.points(), "point"), lane_width, move |is_left_out| {
+        let row = case.grid.levels().len() * case.grid.features();
+        let mut other = case.clone();
+        let rows = other.v_features.chunks_exact_mut(row.max(1)).enumerate();
+        rows.filter(|(at, _)| is_left_out(*at)).for_each(|(_, row)| row.fill(0.0));
+        differs(case, &other).then(|| expect(&other))
+    }));
+    all
+}
+
+/// Whether a case has other numbers, bit for bit.
+fn differs(case: &Points, other: &Points) -> bool {
+    let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    case.grid != other.grid
+        || bits(&case.positions) != bits(&other.positions)
+        || bits(&case.table) != bits(&other.table)
+        || bits(&case.v_features) != bits(&other.v_features)
+}
+
+/// Each field of the encoding with each other value.
+fn fields<'a>(
+    case: &'a Points,
+    expect: impl Fn(&Points) -> Expectation + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    let of =
+        FIELDS.iter().flat_map(|(name, values)| values.iter().map(move |value| (*name, *value)));
+    let one = |(name, value): (&'static str, &'static str)| {
+        let fault = format!("the encoding's field {name} is {value}");
+        Hypothesis::new(fault, move || {
+            let other = with_field(case, name, value)?;
+            differs(case, &other).then(|| expect(&other))
+        })
+    };
+    of.map(one).collect()
+}
+
+/// Arrays that are taken for what lies otherwise.
+fn arrays<'a>(
+    case: &'a Points,
+    expect: impl Fn(&Points) -> Expectation + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    let changed = move |words: String, change: Box<dyn Fn(&mut Points)>| {
+        Hypothesis::new(words, move || {
+            let mut other = case.clone();
+            change(&mut other);
+            differs(case, &other).then(|| expect(&other))
+        })
+    };
+    let (d, levels, features) =
+        (case.grid.dimensions(), case.grid.levels().len(), case.grid.features());
+    let sides = [case.points(), levels, features];
+    let mut all = vec![
+        changed(
+            "positions are read as [d,N]".to_owned(),
+            Box::new(|all| {
+                let sides = [all.points(), all.grid.dimensions()];
+                all.positions = read_as(&all.positions, &sides, &[1, 0]);
+            }),
+        ),
+        changed(
+            "the numbers of a position are read from the last to the first".to_owned(),
+            Box::new(move |all| all.positions.chunks_exact_mut(d).for_each(<[f32]>::reverse)),
+        ),
+        changed(
+            "positions are limited to 0 to 1".to_owned(),
+            Box::new(|all| all.positions.iter_mut().for_each(|x| *x = x.clamp(0.0, 1.0))),
+        ),
+        changed(
+            "the table is read as [F,E]".to_owned(),
+            Box::new(|all| {
+                let sides = [all.grid.entries(), all.grid.features()];
+                all.table = read_as(&all.table, &sides, &[1, 0]);
+            }),
+        ),
+    ];
+    for (words, order) in ORDERS {
+        all.push(changed(
+            format!("v_features are read as {words}"),
+            Box::new(move |all| all.v_features = read_as(&all.v_features, &sides, &order)),
+        ));
+        all.push(changed(
+            format!("v_features lie as {words} and are read as [N,L,F]"),
+            Box::new(move |all| all.v_features = read_from(&all.v_features, &sides, &order)),
+        ));
+        all.push(
+            Hypothesis::new(format!("features are written as {words}"), move || {
+                written_as(expect(case), &sides, &order)
+            })
+            .of_outputs(&["features"]),
+        );
+    }
+    all
+}
+
+/// What a kernel takes an array for that it reads in another order: of each place what lies where that order has it.
+fn read_as(all: &[f32], sides: &[usize], order: &[usize]) -> Vec<f32> {
+    let Some(axes) = Axes::new(order) else { return all.to_vec() };
+    (0..all.len()).map(|at| all[axes.place(at, sides)]).collect()
+}
+
+/// What a kernel takes an array for that lies in another order and is read as it is: of each place in that order
+/// what lies there as it is.
+fn read_from(all: &[f32], sides: &[usize], order: &[usize]) -> Vec<f32> {
+    let mut read = all.to_vec();
+    if let Some(axes) = Axes::new(order) {
+        (0..all.len()).for_each(|at| read[axes.place(at, sides)] = all[at]);
+    }
+    read
+}
+
+/// An expectation of features that lie in another order.
+fn written_as(
+    mut expectation: Expectation,
+    sides: &[usize],
+    order: &[usize],
+) -> Option<Expectation> {
+    let axes = Axes::new(order)?;
+    for output in expectation.rows.iter_mut().flat_map(|rows| &mut rows.outputs) {
+        let OutputBound::Interval(bounds) = &mut output.bound else { continue };
+        let right = bounds.clone();
+        (0..right.len()).for_each(|at| bounds[axes.place(at, sides)] = right[at]);
+    }
+    Some(expectation)
+}
+
+/// Levels that are left out, or taken for others.
+fn levels<'a>(
+    case: &'a Points,
+    expect: impl Fn(&Points) -> Expectation + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    let (levels, features) = (case.grid.levels().len(), case.grid.features());
+    let without = move |words: &str, is_left_out: Box<dyn Fn(usize) -> bool>| {
+        Hypothesis::new(words, move || {
+            let mut other = case.clone();
+            let rows = other.v_features.chunks_exact_mut(features).enumerate();
+            let lost = rows.filter(|(at, _)| is_left_out(at % levels));
+            lost.for_each(|(_, row)| row.fill(0.0));
+            differs(case, &other).then(|| expect(&other))
+        })
+    };
+    let scaled = move |words: &str, change: fn(f32) -> f32| {
+        Hypothesis::new(words, move || {
+            let mut table = LevelTable::of(&case.grid);
+            table.scales.iter_mut().for_each(|scale| *scale = change(*scale));
+            let sizes = [case.grid.dimensions(), features];
+            let grid = table.grid(*case.grid.encoding(), sizes).ok()?;
+            let other = Points { grid, ..case.clone() };
+            differs(case, &other).then(|| expect(&other))
+        })
+    };
+    vec![
+        without("the first level is left out", Box::new(|level| level == 0)),
+        without("the last level is left out", Box::new(move |level| level + 1 == levels)),
+        scaled("a level's scale is taken for one more", |scale| scale + 1.0),
+        scaled("a level's scale is taken for one less", |scale| (scale - 1.0).max(0.0)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::Case as _;
+    use crate::workload::left_out::assert_all_live;
+    use crate::workloads::grid::generators::find;
+
+    #[test]
+    fn every_fault_is_one_of_some_case() {
+        let rows = ["fields", "sizes", "borders"].map(|name| find(name).expect("there is one"));
+        let cases =
+            rows.into_iter().flat_map(|row| (0..30).map(move |turn| row.draw(turn, 0, turn)));
+        assert_all_live(cases.flat_map(|case| case.jobs(0).expect("jobs")));
+    }
+}
