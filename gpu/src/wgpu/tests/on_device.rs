@@ -76,17 +76,29 @@ fn assert_forward(engine: &mut WgpuEngine, inputs: &[RasterInputs], context: &st
     }
 }
 
+/// A list of 5 meets every cover of a Gaussian, and has every setting. A longer one takes minutes on a driver
+/// in software: of a reduction's thresholds it has every third, in turns, so that jobs have them all.
+fn settings_of(at: usize, job: &BackwardInputs, all: &[Setting]) -> Vec<Setting> {
+    let its_turn = |threshold| (threshold as usize + at).is_multiple_of(3);
+    let has = |setting: &&Setting| {
+        job.raster.len() <= 5 || !setting.reduction.has_threshold() || its_turn(setting.threshold)
+    };
+    all.iter().filter(has).copied().collect()
+}
+
 fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
-    let mut settings = Setting::all(engine.info().lane_width);
-    settings.retain(|setting| RASTERIZE_BACKWARD.reduces_by(setting.reduction));
+    let mut all = Setting::all(engine.info().lane_width);
+    all.retain(|setting| RASTERIZE_BACKWARD.reduces_by(setting.reduction));
     let atomics = engine.info().float_atomics;
-    let jobs: Vec<_> = inputs.iter().map(|job| (job, settings.as_slice())).collect();
+    let settings: Vec<_> =
+        inputs.iter().enumerate().map(|(at, job)| settings_of(at, job, &all)).collect();
+    let jobs: Vec<_> = inputs.iter().zip(&settings).map(|(job, of)| (job, of.as_slice())).collect();
     let results = engine.rasterize_backward(&jobs).expect("the backward stage runs");
     assert_eq!(results.len(), inputs.len(), "one list of results a job");
-    for (at, (found, job)) in results.iter().zip(inputs).enumerate() {
+    for (at, (found, (job, settings))) in results.iter().zip(jobs).enumerate() {
         let expected = exact::rasterize_backward(job);
         assert_eq!(found.len(), settings.len(), "one result a setting");
-        for (found, config) in found.iter().zip(&settings) {
+        for (found, config) in found.iter().zip(settings) {
             let raster = &job.raster;
             let context = format!(
                 "job {at}, {}x{}, {} channels, {} Gaussians, {config}, {atomics:?}",
@@ -97,6 +109,22 @@ fn assert_backward(engine: &mut WgpuEngine, inputs: &[BackwardInputs]) {
             );
             assert_gradients(found, &expected, &context);
         }
+    }
+}
+
+/// Below a threshold, at it and above: each is met with long lists too.
+#[test]
+fn every_setting_has_its_turn_with_long_lists() {
+    let all = Setting::all(16);
+    let long = plans().into_iter().map(|plan| plan.backward()).enumerate();
+    let mut met: Vec<_> = long
+        .filter(|(_, job)| job.raster.len() > 256 && job.raster.width > 16)
+        .flat_map(|(at, job)| settings_of(at, &job, &all))
+        .collect();
+    met.retain(|setting| setting.reduction.has_threshold());
+    for setting in all.iter().filter(|setting| setting.reduction.has_threshold()) {
+        let times = met.iter().filter(|found| *found == setting).count();
+        assert!(times >= 2, "{setting} has {times} long lists");
     }
 }
 
