@@ -126,7 +126,7 @@ impl PtxJob<'_> {
     ) -> Result<D::Array, EngineError> {
         let words = buffer.words(self.stage.outputs, self.sizes);
         match buffer.role(self.stage.outputs) {
-            Role::Write | Role::MayWrite | Role::Read | Role::Size(_) => {
+            Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {
                 device.poison(buffer.name, words)
             }
             Role::Accumulate => device.upload(buffer.name, &vec![0; words]),

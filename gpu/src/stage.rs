@@ -30,6 +30,8 @@ pub enum Role {
     Size(&'static str),
     /// Reads it.
     Read,
+    /// A user's kernel may read it; those of ours are not given it.
+    MayRead,
     /// Writes all of it; it holds poison before.
     Write,
     /// May leave it out. Only of stages that have no kernels of ours.
@@ -46,7 +48,7 @@ impl Role {
     pub fn accumulates(self) -> bool {
         match self {
             Self::Accumulate | Self::AccumulateOnto(_) => true,
-            Self::Size(_) | Self::Read | Self::Write | Self::MayWrite => false,
+            Self::Size(_) | Self::Read | Self::MayRead | Self::Write | Self::MayWrite => false,
         }
     }
 }
@@ -75,6 +77,12 @@ impl Port {
     #[must_use]
     pub const fn constant(name: &'static str, dtype: Dtype) -> Self {
         Self { name, dtype, shape: &[], role: Role::Read }
+    }
+
+    /// The same of kernels of users alone.
+    #[must_use]
+    pub const fn may_read(name: &'static str, dtype: Dtype) -> Self {
+        Self { name, dtype, shape: &[], role: Role::MayRead }
     }
 
     /// An array that is read.

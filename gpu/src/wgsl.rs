@@ -60,7 +60,9 @@ impl StageSpec {
                 buffer,
                 match buffer.role(self.outputs) {
                     Role::Accumulate | Role::AccumulateOnto(_) => Access::Accumulate,
-                    Role::Write | Role::MayWrite | Role::Read | Role::Size(_) => Access::Write,
+                    Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {
+                        Access::Write
+                    }
                 },
             )
         }));

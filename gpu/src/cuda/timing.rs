@@ -102,7 +102,7 @@ impl CudaEngine {
                     let start = job.inputs.get(start)?.words();
                     self.stream.memcpy_htod(start, array).map_err(failed(buffer.name))?;
                 }
-                Role::Write | Role::MayWrite | Role::Read | Role::Size(_) => {}
+                Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {}
             }
         }
         Ok(())

@@ -151,6 +151,7 @@ impl StageSpec {
             let of_role = match port.role {
                 Role::Size(symbol) => Some(symbol),
                 Role::Read
+                | Role::MayRead
                 | Role::Write
                 | Role::MayWrite
                 | Role::Accumulate

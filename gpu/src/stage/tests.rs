@@ -20,19 +20,19 @@ fn tables() -> impl Iterator<Item = &'static StageSpec> {
 
 /// The symbols of a shape.
 fn symbols(port: &Port) -> impl Iterator<Item = &'static str> {
-    port.shape.iter().filter_map(|dim| match *dim {
-        Dim::Const(_) => None,
-        Dim::Symbol(symbol) | Dim::OneMore(symbol) | Dim::Optional(symbol) => Some(symbol),
-    })
+    port.shape.iter().filter_map(|dim| dim.symbol())
 }
 
 /// The symbols that a stage's inputs give values to.
 fn bound(stage: &StageSpec) -> BTreeSet<&'static str> {
     let sizes = stage.inputs.iter().filter_map(|port| match port.role {
         Role::Size(symbol) => Some(symbol),
-        Role::Read | Role::Write | Role::MayWrite | Role::Accumulate | Role::AccumulateOnto(_) => {
-            None
-        }
+        Role::Read
+        | Role::MayRead
+        | Role::Write
+        | Role::MayWrite
+        | Role::Accumulate
+        | Role::AccumulateOnto(_) => None,
     });
     sizes.chain(stage.inputs.iter().flat_map(symbols)).collect()
 }
@@ -52,6 +52,7 @@ fn zeros(stage: &StageSpec, values: &BTreeMap<&str, usize>) -> Tensors {
         let word = match port.role {
             Role::Size(symbol) => u32::try_from(value(symbol)).expect("sizes are small"),
             Role::Read
+            | Role::MayRead
             | Role::Write
             | Role::MayWrite
             | Role::Accumulate
@@ -195,13 +196,17 @@ fn buffers_hold_every_array_and_no_output_twice() {
             // What an output is added onto lies in the output's buffer.
             inputs.extend(stage.outputs.iter().filter_map(|port| match port.role {
                 Role::AccumulateOnto(start) => Some(start),
-                Role::Size(_) | Role::Read | Role::Write | Role::MayWrite | Role::Accumulate => {
-                    None
-                }
+                Role::Size(_)
+                | Role::Read
+                | Role::MayRead
+                | Role::Write
+                | Role::MayWrite
+                | Role::Accumulate => None,
             }));
             for port in stage.inputs {
                 // `tile_size` is checked, and compiled into the kernels.
-                let told = matches!(port.role, Role::Size(_)) || port.name == "tile_size";
+                let told =
+                    matches!(port.role, Role::Size(_) | Role::MayRead) || port.name == "tile_size";
                 let reached = inputs.iter().filter(|name| **name == port.name).count();
                 let once = if told { 0 } else { 1 };
                 assert_eq!(reached, once, "{}: how often {} is passed", stage.name, port.name);

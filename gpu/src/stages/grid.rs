@@ -103,8 +103,8 @@ const RESOLUTIONS: Port = Port::read("resolutions", Dtype::U32, &[L]);
 const OFFSETS: Port = Port::read("offsets", Dtype::U32, &[Dim::OneMore("L")]);
 /// What kernels compute their scales from that read none (H and S, see [`LEVELS`]): both 0 where the table is an
 /// input.
-const BASE_RESOLUTION: Port = Port::constant("base_resolution", Dtype::U32);
-const LOG2_PER_LEVEL_SCALE: Port = Port::constant("log2_per_level_scale", Dtype::F32);
+const BASE_RESOLUTION: Port = Port::may_read("base_resolution", Dtype::U32);
+const LOG2_PER_LEVEL_SCALE: Port = Port::may_read("log2_per_level_scale", Dtype::F32);
 const V_FEATURES: Port = Port::read("v_features", Dtype::F32, &[N, L, F]);
 
 /// The encoding's field of this name: see [`FIELDS`].

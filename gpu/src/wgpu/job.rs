@@ -77,7 +77,7 @@ impl<'a> Job<'a> {
                     let start = work.inputs.get(start)?.words();
                     submission.sums(buffer.name, words, Some(start))
                 }
-                Role::Write | Role::MayWrite | Role::Read | Role::Size(_) => {
+                Role::Write | Role::MayWrite | Role::Read | Role::MayRead | Role::Size(_) => {
                     submission.output(buffer.name, words)
                 }
             }

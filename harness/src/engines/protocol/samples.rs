@@ -84,6 +84,7 @@ pub(crate) fn inputs(stage: Stage, n: usize) -> Tensors {
                 u32::try_from(value(symbol, optional(symbol))).expect("sizes of tests are small"),
             ),
             Role::Read
+            | Role::MayRead
             | Role::Write
             | Role::MayWrite
             | Role::Accumulate

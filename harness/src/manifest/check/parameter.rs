@@ -151,7 +151,12 @@ impl Check<'_> {
         });
         let of = |port: &Port| match port.role {
             Role::AccumulateOnto(name) => Some(name),
-            Role::Size(_) | Role::Read | Role::Write | Role::MayWrite | Role::Accumulate => None,
+            Role::Size(_)
+            | Role::Read
+            | Role::MayRead
+            | Role::Write
+            | Role::MayWrite
+            | Role::Accumulate => None,
         };
         let name = ports.into_iter().find_map(of)?;
         let inputs = self.kind.stage(Formulation::STANDARD).spec().inputs;
