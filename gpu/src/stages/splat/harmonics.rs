@@ -3,10 +3,10 @@
 //!
 //! Symbols: `N` Gaussians, `K` coefficients of a channel, (degree + 1)^2 of them.
 
-use super::{N, NAME};
+use super::N;
+use super::whole::without_kernels;
 use crate::engine::EngineError;
-use crate::reduction::WORKGROUP_SIZE;
-use crate::stage::{Buffers, Dim, Launch, Port, Ptx, Reductions, Sizes, StageSpec, Text, Wgsl};
+use crate::stage::{Dim, Port, Sizes, StageSpec};
 use crate::stages::Stage;
 use crate::tensor::{Dtype, Tensors};
 
@@ -15,7 +15,6 @@ pub const SPHERICAL_HARMONICS: Stage = Stage::of(&FORWARD);
 /// The gradients of their coefficients and directions.
 pub const SPHERICAL_HARMONICS_BACKWARD: Stage = Stage::of(&BACKWARD);
 
-const NO_BUFFERS: Buffers = Buffers { inputs: &[], outputs: &[] };
 const K: Dim = Dim::Symbol("K");
 const THREE: Dim = Dim::Const(3);
 
@@ -25,46 +24,26 @@ const DEGREE: Port = Port::constant("degree", Dtype::U32);
 const DIRS: Port = Port::read("dirs", Dtype::F32, &[N, THREE]);
 const COEFFS: Port = Port::read("coeffs", Dtype::F32, &[N, K, THREE]);
 
-/// A row without kernels.
-const fn row(name: &'static str, inputs: &'static [Port], outputs: &'static [Port]) -> StageSpec {
-    StageSpec {
-        name,
-        workload: NAME,
-        text: Text::of(name),
-        inputs,
-        outputs,
-        reductions: Reductions::None,
-        launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: |_| [1, 1] },
-        params: &[],
-        compiled_for: None,
-        wgsl: Wgsl {
-            buffers: NO_BUFFERS,
-            shared: &[],
-            kernel: "",
-            own: &[],
-            constants: |_, _| Vec::new(),
-            loop_steps: |_| Ok(0),
-        },
-        ptx: Ptx { buffers: NO_BUFFERS },
-        own_launches: &[],
-        check,
-    }
-}
+static FORWARD: StageSpec = StageSpec {
+    check,
+    ..without_kernels(
+        "spherical_harmonics",
+        &[DEGREE, DIRS, COEFFS],
+        &[Port::write("colors", Dtype::F32, &[N, THREE])],
+    )
+};
 
-static FORWARD: StageSpec = row(
-    "spherical_harmonics",
-    &[DEGREE, DIRS, COEFFS],
-    &[Port::write("colors", Dtype::F32, &[N, THREE])],
-);
-
-static BACKWARD: StageSpec = row(
-    "spherical_harmonics_backward",
-    &[DEGREE, DIRS, COEFFS, Port::read("v_colors", Dtype::F32, &[N, THREE])],
-    &[
-        Port::write("v_coeffs", Dtype::F32, &[N, K, THREE]),
-        Port::write("v_dirs", Dtype::F32, &[N, THREE]),
-    ],
-);
+static BACKWARD: StageSpec = StageSpec {
+    check,
+    ..without_kernels(
+        "spherical_harmonics_backward",
+        &[DEGREE, DIRS, COEFFS, Port::read("v_colors", Dtype::F32, &[N, THREE])],
+        &[
+            Port::write("v_coeffs", Dtype::F32, &[N, K, THREE]),
+            Port::write("v_dirs", Dtype::F32, &[N, THREE]),
+        ],
+    )
+};
 
 /// As many coefficients as the degree has.
 fn check(inputs: &Tensors, sizes: &Sizes) -> Result<(), EngineError> {

@@ -12,11 +12,39 @@ pub const RENDER_BACKWARD: Stage = Stage::of(&SPEC);
 
 const NO_BUFFERS: Buffers = Buffers { inputs: &[], outputs: &[] };
 
-static SPEC: StageSpec = StageSpec {
-    name: "render_backward",
-    workload: NAME,
-    text: Text::of("render_backward"),
-    inputs: &[
+/// The row of a stage that has no kernels of ours, and asks nothing of its inputs but their shapes.
+pub(super) const fn without_kernels(
+    name: &'static str,
+    inputs: &'static [Port],
+    outputs: &'static [Port],
+) -> StageSpec {
+    StageSpec {
+        name,
+        workload: NAME,
+        text: Text::of(name),
+        inputs,
+        outputs,
+        reductions: Reductions::None,
+        launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: |_| [1, 1] },
+        params: &[],
+        compiled_for: None,
+        wgsl: Wgsl {
+            buffers: NO_BUFFERS,
+            shared: &[],
+            kernel: "",
+            own: &[],
+            constants: |_, _| Vec::new(),
+            loop_steps: |_| Ok(0),
+        },
+        ptx: Ptx { buffers: NO_BUFFERS },
+        own_launches: &[],
+        check: |_, _| Ok(()),
+    }
+}
+
+static SPEC: StageSpec = without_kernels(
+    "render_backward",
+    &[
         Port::size("width", "W"),
         Port::size("height", "H"),
         Port::size("cameras", "C"),
@@ -28,7 +56,7 @@ static SPEC: StageSpec = StageSpec {
         Port::read("case", Dtype::U32, &[Dim::Symbol("B")]),
     ],
     // With the names and shapes that the oracle's results have in files.
-    outputs: &[
+    &[
         Port::may_write("render_colors", &[C, H, W, D]),
         Port::may_write("render_alphas", &[C, H, W, Dim::Const(1)]),
         Port::write("v_means", Dtype::F32, &[N, Dim::Const(3)]),
@@ -41,19 +69,4 @@ static SPEC: StageSpec = StageSpec {
         Port::may_write("v_viewmats", &[C, Dim::Const(4), Dim::Const(4)]),
         Port::may_write("v_backgrounds", &[C, D]),
     ],
-    reductions: Reductions::None,
-    launch: Launch { workgroup_size: WORKGROUP_SIZE, workgroups: |_| [1, 1] },
-    params: &[],
-    compiled_for: None,
-    wgsl: Wgsl {
-        buffers: NO_BUFFERS,
-        shared: &[],
-        kernel: "",
-        own: &[],
-        constants: |_, _| Vec::new(),
-        loop_steps: |_| Ok(0),
-    },
-    ptx: Ptx { buffers: NO_BUFFERS },
-    own_launches: &[],
-    check: |_, _| Ok(()),
-};
+);
