@@ -5,7 +5,7 @@
 //! these words alike; `docs/src/manifests.md` and `docs/src/presets.md` list them.
 
 pub(crate) mod array;
-mod axes;
+pub(crate) mod axes;
 pub(crate) mod expression;
 pub(crate) mod kind;
 pub(crate) mod symbols;

@@ -25,12 +25,36 @@ impl Axes {
 
     /// The place in the buffer of a number, by its place in a port of these dimensions.
     pub(crate) fn place(self, mut place: usize, sides: &[usize]) -> usize {
-        let mut index = vec![0; sides.len()];
-        for (index, &side) in index.iter_mut().zip(sides).rev() {
-            *index = place % side.max(1);
-            place /= side.max(1);
+        // A step along a dimension is as wide as what lies along all that are faster.
+        let (mut steps, mut step) = ([0; Self::MOST], 1);
+        for &axis in self.0.iter().rev() {
+            if let Some(side) = sides.get(axis) {
+                steps[axis] = step;
+                step *= side;
+            }
         }
-        let pairs = self.of(&index).into_iter().zip(self.of(sides));
-        pairs.fold(0, |place, (index, side)| place * side + index)
+        let mut found = 0;
+        for (side, step) in sides.iter().zip(steps).rev() {
+            found += place % side.max(&1) * step;
+            place /= side.max(&1);
+        }
+        found
     }
+}
+
+/// An array of these dimensions as a kernel takes it that reads them in another order: of each place what lies where
+/// that order has it.
+pub(crate) fn read_as<T: Copy>(all: &[T], sides: &[usize], order: &[usize]) -> Vec<T> {
+    let Some(axes) = Axes::new(order) else { return all.to_vec() };
+    (0..all.len()).map(|at| all[axes.place(at, sides)]).collect()
+}
+
+/// An array that lies in another order, as a kernel takes it that reads it as one of these dimensions: of each place
+/// in that order what lies there as it is.
+pub(crate) fn read_from<T: Copy>(all: &[T], sides: &[usize], order: &[usize]) -> Vec<T> {
+    let mut read = all.to_vec();
+    if let Some(axes) = Axes::new(order) {
+        all.iter().enumerate().for_each(|(at, value)| read[axes.place(at, sides)] = *value);
+    }
+    read
 }

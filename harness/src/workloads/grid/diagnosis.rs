@@ -5,7 +5,7 @@ use super::case::{LevelTable, Points};
 use super::constants::with_field;
 use crate::diagnosis::Hypothesis;
 use crate::judge::{Expectation, OutputBound};
-use crate::layout::Axes;
+use crate::layout::axes::{read_as, read_from};
 use crate::workload::left_out::left_out;
 use splatcheck_gpu::stages::grid::FIELDS;
 
@@ -28,13 +28,22 @@ pub(super) fn hypotheses<'a>(
     all.extend(arrays(case, expect));
     all.extend(levels(case, expect));
     all.extend(left_out((case.points(), "point"), lane_width, move |is_left_out| {
-        let row = case.grid.levels().len() * case.grid.features();
-        let mut other = case.clone();
-        let rows = other.v_features.chunks_exact_mut(row.max(1)).enumerate();
-        rows.filter(|(at, _)| is_left_out(*at)).for_each(|(_, row)| row.fill(0.0));
+        let other = without(case, case.grid.levels().len() * case.grid.features(), is_left_out);
         differs(case, &other).then(|| expect(&other))
     }));
     all
+}
+
+/// That a kernel takes the case for another one; where `other` makes none that differs, the fault cannot be of it.
+fn taken_for<'a>(
+    (case, words): (&'a Points, impl Into<String>),
+    expect: impl Fn(&Points) -> Expectation + 'a,
+    other: impl Fn(&Points) -> Option<Points> + 'a,
+) -> Hypothesis<'a> {
+    Hypothesis::new(words, move || {
+        let other = other(case)?;
+        differs(case, &other).then(|| expect(&other))
+    })
 }
 
 /// Whether a case has other numbers, bit for bit.
@@ -46,6 +55,14 @@ fn differs(case: &Points, other: &Points) -> bool {
         || bits(&case.v_features) != bits(&other.v_features)
 }
 
+/// The case with zeros for some rows, of so many numbers, of its gradients.
+fn without(case: &Points, row: usize, is_left_out: &dyn Fn(usize) -> bool) -> Points {
+    let mut other = case.clone();
+    let rows = other.v_features.chunks_exact_mut(row.max(1)).enumerate();
+    rows.filter(|(at, _)| is_left_out(*at)).for_each(|(_, row)| row.fill(0.0));
+    other
+}
+
 /// Each field of the encoding with each other value.
 fn fields<'a>(
     case: &'a Points,
@@ -55,10 +72,7 @@ fn fields<'a>(
         FIELDS.iter().flat_map(|(name, values)| values.iter().map(move |value| (*name, *value)));
     let one = |(name, value): (&'static str, &'static str)| {
         let fault = format!("the encoding's field {name} is {value}");
-        Hypothesis::new(fault, move || {
-            let other = with_field(case, name, value)?;
-            differs(case, &other).then(|| expect(&other))
-        })
+        taken_for((case, fault), expect, move |case| with_field(case, name, value))
     };
     of.map(one).collect()
 }
@@ -69,10 +83,10 @@ fn arrays<'a>(
     expect: impl Fn(&Points) -> Expectation + Copy + 'a,
 ) -> Vec<Hypothesis<'a>> {
     let changed = move |words: String, change: Box<dyn Fn(&mut Points)>| {
-        Hypothesis::new(words, move || {
+        taken_for((case, words), expect, move |case| {
             let mut other = case.clone();
             change(&mut other);
-            differs(case, &other).then(|| expect(&other))
+            Some(other)
         })
     };
     let (d, levels, features) =
@@ -113,7 +127,7 @@ fn arrays<'a>(
         ));
         all.push(
             Hypothesis::new(format!("features are written as {words}"), move || {
-                written_as(expect(case), &sides, &order)
+                Some(written_as(expect(case), &sides, &order))
             })
             .of_outputs(&["features"]),
         );
@@ -121,35 +135,13 @@ fn arrays<'a>(
     all
 }
 
-/// What a kernel takes an array for that it reads in another order: of each place what lies where that order has it.
-fn read_as(all: &[f32], sides: &[usize], order: &[usize]) -> Vec<f32> {
-    let Some(axes) = Axes::new(order) else { return all.to_vec() };
-    (0..all.len()).map(|at| all[axes.place(at, sides)]).collect()
-}
-
-/// What a kernel takes an array for that lies in another order and is read as it is: of each place in that order
-/// what lies there as it is.
-fn read_from(all: &[f32], sides: &[usize], order: &[usize]) -> Vec<f32> {
-    let mut read = all.to_vec();
-    if let Some(axes) = Axes::new(order) {
-        (0..all.len()).for_each(|at| read[axes.place(at, sides)] = all[at]);
-    }
-    read
-}
-
 /// An expectation of features that lie in another order.
-fn written_as(
-    mut expectation: Expectation,
-    sides: &[usize],
-    order: &[usize],
-) -> Option<Expectation> {
-    let axes = Axes::new(order)?;
+fn written_as(mut expectation: Expectation, sides: &[usize], order: &[usize]) -> Expectation {
     for output in expectation.rows.iter_mut().flat_map(|rows| &mut rows.outputs) {
         let OutputBound::Interval(bounds) = &mut output.bound else { continue };
-        let right = bounds.clone();
-        (0..right.len()).for_each(|at| bounds[axes.place(at, sides)] = right[at]);
+        *bounds = read_from(bounds, sides, order);
     }
-    Some(expectation)
+    expectation
 }
 
 /// Levels that are left out, or taken for others.
@@ -158,28 +150,23 @@ fn levels<'a>(
     expect: impl Fn(&Points) -> Expectation + Copy + 'a,
 ) -> Vec<Hypothesis<'a>> {
     let (levels, features) = (case.grid.levels().len(), case.grid.features());
-    let without = move |words: &str, is_left_out: Box<dyn Fn(usize) -> bool>| {
-        Hypothesis::new(words, move || {
-            let mut other = case.clone();
-            let rows = other.v_features.chunks_exact_mut(features).enumerate();
-            let lost = rows.filter(|(at, _)| is_left_out(at % levels));
-            lost.for_each(|(_, row)| row.fill(0.0));
-            differs(case, &other).then(|| expect(&other))
+    let lost = move |words: &str, is_left_out: Box<dyn Fn(usize) -> bool>| {
+        taken_for((case, words), expect, move |case| {
+            Some(without(case, features, &|at| is_left_out(at % levels)))
         })
     };
     let scaled = move |words: &str, change: fn(f32) -> f32| {
-        Hypothesis::new(words, move || {
+        taken_for((case, words), expect, move |case| {
             let mut table = LevelTable::of(&case.grid);
             table.scales.iter_mut().for_each(|scale| *scale = change(*scale));
             let sizes = [case.grid.dimensions(), features];
             let grid = table.grid(*case.grid.encoding(), sizes).ok()?;
-            let other = Points { grid, ..case.clone() };
-            differs(case, &other).then(|| expect(&other))
+            Some(Points { grid, ..case.clone() })
         })
     };
     vec![
-        without("the first level is left out", Box::new(|level| level == 0)),
-        without("the last level is left out", Box::new(move |level| level + 1 == levels)),
+        lost("the first level is left out", Box::new(|level| level == 0)),
+        lost("the last level is left out", Box::new(move |level| level + 1 == levels)),
         scaled("a level's scale is taken for one more", |scale| scale + 1.0),
         scaled("a level's scale is taken for one less", |scale| (scale - 1.0).max(0.0)),
     ]

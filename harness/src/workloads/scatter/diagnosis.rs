@@ -4,6 +4,7 @@
 use super::case::Numbers;
 use crate::diagnosis::Hypothesis;
 use crate::judge::Expectation;
+use crate::layout::axes::read_as;
 use crate::workload::left_out::left_out;
 use splatcheck_reference::scatter::NO_KEY;
 
@@ -26,10 +27,7 @@ pub(super) fn hypotheses<'a>(
             all.initial.iter_mut().for_each(|x| *x *= 2.0);
         }),
         changed("values are read as [V,N]", |all| {
-            let (count, width) = (all.len(), all.width);
-            let of = &all.values;
-            let place = |at: usize| of[at % width * count + at / width];
-            all.values = (0..of.len()).map(place).collect();
+            all.values = read_as(&all.values, &[all.len(), all.width], &[1, 0]);
         }),
         changed("elements without a row are added to the last one", |all| {
             let last = all.rows().checked_sub(1).and_then(|last| u32::try_from(last).ok());

@@ -11,6 +11,7 @@ use crate::case_space::Traits;
 use crate::diagnosis::Hypothesis;
 use crate::io::InputError;
 use crate::judge::{Arithmetic, Bound, Expectation, Output, OutputBound, Rows, under};
+use crate::layout::axes::read_as;
 use crate::words::count;
 use crate::workload::{AnyCase, BuiltIn, CaseError, CaseId, FailedRun, Job, Notes, Oracle};
 use splatcheck_emulator::mix;
@@ -227,11 +228,8 @@ impl Oracle for OfJob {
                 all.directions.iter_mut().flatten().for_each(|x| *x = -*x);
             }),
             changed("coeffs are read as [N,3,K]", |all| {
-                let k = all.count;
-                for row in all.coefficients.chunks_exact_mut(3 * k) {
-                    let own = row.to_vec();
-                    (0..3 * k).for_each(|at| row[at] = own[at % 3 * k + at / 3]);
-                }
+                let sides = [all.directions.len(), all.count, 3];
+                all.coefficients = read_as(&all.coefficients, &sides, &[0, 2, 1]);
             }),
             changed("every Gaussian has the direction of the first one", |all| {
                 let first = all.directions.first().copied().unwrap_or_default();
