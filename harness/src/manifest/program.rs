@@ -9,12 +9,9 @@ use splatcheck_gpu::{EngineError, Tensors};
 
 use super::bind::{BindError, bind, structure};
 use super::values::{
-    Initial, ValueError, count, elements, initial, integer, of_kernel, outputs, whole, words_of,
-    wrong,
+    Initial, count, elements, initial, number_bytes, of_kernel, outputs, words_of, wrong,
 };
-use super::{
-    Argument, Array, Contents, Expression, Launch, Manifest, Number, Scalar, Start, Symbols,
-};
+use super::{Argument, Array, Contents, Expression, Launch, Manifest, Scalar, Start, Symbols};
 
 /// Blocks of a grid in y and z, and threads of a block in z (CUDA C++ Programming Guide, table of
 /// technical specifications).
@@ -112,9 +109,10 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
     };
     for parameter in &launch.parameters {
         let checked = match &parameter.argument {
-            Argument::Struct(scalars) => {
-                by_value(scalars, symbols, |_| Ok::<_, ValueError>(Vec::new())).map(drop)
-            }
+            Argument::Struct(scalars) => scalars.iter().try_for_each(|scalar| match scalar {
+                Scalar::Number(number, value) => number_bytes(*number, value, symbols).map(drop),
+                Scalar::Words(..) | Scalar::Pointer(_) => Ok(()),
+            }),
             Argument::Own(contents) => elements(contents, symbols).map(drop),
             Argument::Input(_) | Argument::Output(..) | Argument::Named(_) | Argument::Null => {
                 Ok(())
@@ -139,41 +137,6 @@ fn evaluate(launch: &Launch, symbols: &Symbols) -> Result<Evaluated, EngineError
     })
 }
 
-/// The bytes of a structure, with those of members that are no numbers as `given`.
-fn by_value<'a, E: From<ValueError>>(
-    scalars: &'a [Scalar],
-    symbols: &Symbols,
-    mut given: impl FnMut(&'a Scalar) -> Result<Vec<u8>, E>,
-) -> Result<Vec<u8>, E> {
-    let (offsets, size) = structure(scalars);
-    let mut bytes = vec![0; size as usize];
-    for (scalar, offset) in scalars.iter().zip(offsets) {
-        let own = match scalar {
-            Scalar::Words(..) | Scalar::Pointer(_) => given(scalar)?,
-            Scalar::Number(number, value) => number_bytes(*number, value, symbols)?,
-        };
-        bytes[offset as usize..][..own.len()].copy_from_slice(&own);
-    }
-    Ok(bytes)
-}
-
-/// The bytes of a number.
-fn number_bytes(
-    number: Number,
-    value: &Expression,
-    symbols: &Symbols,
-) -> Result<Vec<u8>, ValueError> {
-    let float = || value.float(&|name| symbols.float(name));
-    Ok(match number {
-        #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is asked for")]
-        Number::F32 => (float()? as f32).to_le_bytes().to_vec(),
-        Number::F64 => float()?.to_le_bytes().to_vec(),
-        Number::U8 | Number::U32 | Number::I32 | Number::U64 | Number::I64 => {
-            integer(number, whole(value, symbols)?)?
-        }
-    })
-}
-
 /// The arrays of a run, made when a launch first names them.
 struct Arrays<'a> {
     kernel: &'a Manifest,
@@ -190,16 +153,27 @@ impl<'a> Arrays<'a> {
         argument: &'a Argument,
     ) -> Result<Bytes, EngineError> {
         Ok(match argument {
-            Argument::Struct(scalars) => {
-                let symbols = self.symbols.clone();
-                let member = |member: &'a Scalar| self.member(device, member);
-                Bytes::bytes(&by_value(scalars, &symbols, member)?)
-            }
+            Argument::Struct(scalars) => Bytes::bytes(&self.by_value(device, scalars)?),
             pointer => self.pointer(device, pointer)?.into(),
         })
     }
 
-    /// The bytes of a structure's member that is no number.
+    /// The bytes of a structure.
+    fn by_value(
+        &mut self,
+        device: &mut ForeignDevice<'_>,
+        scalars: &'a [Scalar],
+    ) -> Result<Vec<u8>, EngineError> {
+        let (offsets, size) = structure(scalars);
+        let mut bytes = vec![0; size as usize];
+        for (scalar, offset) in scalars.iter().zip(offsets) {
+            let own = self.member(device, scalar)?;
+            bytes[offset as usize..][..own.len()].copy_from_slice(&own);
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes of a structure's member.
     fn member(
         &mut self,
         device: &mut ForeignDevice<'_>,

@@ -55,8 +55,25 @@ pub(super) fn elements(contents: &Contents, symbols: &Symbols) -> Result<usize, 
     }
 }
 
+/// The bytes of a number.
+pub(super) fn number_bytes(
+    number: Number,
+    value: &Expression,
+    symbols: &Symbols,
+) -> Result<Vec<u8>, ValueError> {
+    let float = || value.float(&|name| symbols.float(name));
+    Ok(match number {
+        #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is asked for")]
+        Number::F32 => (float()? as f32).to_le_bytes().to_vec(),
+        Number::F64 => float()?.to_le_bytes().to_vec(),
+        Number::U8 | Number::U32 | Number::I32 | Number::U64 | Number::I64 => {
+            integer(number, whole(value, symbols)?)?
+        }
+    })
+}
+
 /// The bytes of a whole number.
-pub(super) fn integer(number: Number, value: i64) -> Result<Vec<u8>, ValueError> {
+fn integer(number: Number, value: i64) -> Result<Vec<u8>, ValueError> {
     let range = |number| ValueError::Range { value, number };
     Ok(match number {
         Number::U8 => u8::try_from(value).map_err(|_| range("u8"))?.to_le_bytes().to_vec(),

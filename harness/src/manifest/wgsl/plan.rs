@@ -8,10 +8,10 @@ use splatcheck_gpu::{EngineError, Tensors};
 use super::WgslKernel;
 use super::bind::{numbers, rows, slot, unfit_at};
 use crate::manifest::values::{
-    Initial, LARGEST, ValueError, count, initial, integer, of_kernel, whole, words_of, wrong,
+    Initial, LARGEST, ValueError, count, initial, number_bytes, of_kernel, words_of, wrong,
 };
 use crate::manifest::{
-    Argument, Array, Contents, KernelKind, Launch, Number, Parameter, Scalar, Start, Symbols,
+    Argument, Array, Contents, KernelKind, Launch, Parameter, Scalar, Start, Symbols,
 };
 
 /// See the module.
@@ -228,15 +228,8 @@ impl<'k> Making<'k> {
                 }
                 // The manifest's check leaves none.
                 Scalar::Pointer(_) => given.push(0),
-                #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is asked for")]
-                Scalar::Number(Number::F32, value) => {
-                    let value = value.float(&|name| self.symbols.float(name));
-                    let value = value.map_err(ValueError::from)?;
-                    given.push((value as f32).to_bits());
-                }
                 Scalar::Number(number, value) => {
-                    let value = whole(value, self.symbols).map_err(ValueError::from)?;
-                    let bytes = integer(*number, value)?;
+                    let bytes = number_bytes(*number, value, self.symbols)?;
                     given.extend(bytemuck::pod_collect_to_vec::<u8, u32>(&bytes));
                 }
             }
