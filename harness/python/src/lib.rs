@@ -12,6 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use splatcheck::engines::Program;
 use splatcheck::judge::Arithmetic;
+use splatcheck::workloads::splat::contract::Level;
 use std::error::Error;
 use std::ffi::OsString;
 
@@ -41,6 +42,7 @@ fn run_command(py: Python<'_>, interpreter: OsString, arguments: Vec<OsString>) 
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MODELS", Arithmetic::ALL.map(Arithmetic::name))?;
+    module.add("STAGES", Level::others().map(Level::name).collect::<Vec<_>>())?;
     module.add_class::<case::NativeCase>()?;
     module.add_class::<case::Judged>()?;
     module.add_class::<source::Source>()?;

@@ -242,11 +242,9 @@ impl Cases {
 
     /// All cases, one after another.
     pub(super) fn all(&self) -> impl Iterator<Item = AnyCase> + '_ {
-        let drawn = (0..self.random).filter_map(|index| match &self.command {
-            Some(command) => {
-                let draws = Draws::Random(Arc::clone(&self.workload), self.seed);
-                draws.fitting(index, |case| command.drawn(&case))
-            }
+        let draws = Draws::Random(Arc::clone(&self.workload), self.seed);
+        let drawn = (0..self.random).filter_map(move |index| match &self.command {
+            Some(command) => draws.fitting(index, |case| command.drawn(&case)),
             None => Some(self.draw(index).current()),
         });
         self.filed.iter().cloned().chain(drawn)

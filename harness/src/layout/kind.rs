@@ -1,7 +1,7 @@
 //! What a kernel does, which decides the arrays that it may have.
 
 use splatcheck_gpu::Stage;
-use splatcheck_gpu::stages::splat::{self, PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
 use splatcheck_reference::splat::Formulation;
 
 use crate::workloads::splat::formulated::stage_of;
@@ -70,8 +70,7 @@ impl KernelKind {
 
     /// Those of one stage, of every workload.
     pub fn of_stages() -> impl Iterator<Item = Self> {
-        let others = Stage::all().filter(|stage| stage.workload != splat::NAME);
-        Self::OF_STAGES.into_iter().chain(others.chain(Stage::OF_USERS).map(Self::Of))
+        Self::OF_STAGES.into_iter().chain(Level::others().map(Self::from))
     }
 
     /// Whether a formulation says by which expression it computes.

@@ -384,10 +384,7 @@ impl Tensor {
     #[must_use]
     pub fn dtype(self) -> Dtype {
         if let Self::Port(port) = self {
-            return match port.dtype {
-                Dtype::F32 => Dtype::F32,
-                Dtype::I32 | Dtype::U32 => Dtype::I32,
-            };
+            return signed(port.dtype);
         }
         let integers = [
             Self::TileOffsets,
@@ -400,6 +397,14 @@ impl Tensor {
             Self::Radius,
         ];
         if integers.contains(&self) { Dtype::I32 } else { Dtype::F32 }
+    }
+}
+
+/// The type with signed integers for unsigned ones, which not every library has.
+pub(crate) fn signed(dtype: Dtype) -> Dtype {
+    match dtype {
+        Dtype::F32 => Dtype::F32,
+        Dtype::I32 | Dtype::U32 => Dtype::I32,
     }
 }
 

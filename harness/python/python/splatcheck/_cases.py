@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _arrays
 from ._native import MODELS, NativeCase, Source
+from ._native import STAGES as _STAGES
 
 #: The cases that come with splatcheck, in the place of a folder of yours.
 OWN_CORPUS = "built-in"
@@ -19,17 +20,7 @@ OWN_CORPUS = "built-in"
 LEVELS = ("raster", "project", "project-backward", "full")
 
 #: Stages that a kernel may do by themselves, also levels: see :class:`Case`.
-STAGES = (
-    "scatter",
-    "grid_forward",
-    "grid_backward",
-    "grid_backward_input",
-    "grid_gate",
-    "grid_gate_backward",
-    "levels",
-    "spherical_harmonics",
-    "spherical_harmonics_backward",
-)
+STAGES = tuple(_STAGES)
 
 
 class Case:

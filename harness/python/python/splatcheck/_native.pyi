@@ -2,6 +2,7 @@
 
 __version__: str
 MODELS: list[str]
+STAGES: list[str]
 
 class NativeCase:
     """A case with its job at a level."""

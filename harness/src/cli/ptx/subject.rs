@@ -83,6 +83,13 @@ impl For {
         let (workload, colors) = (manifest.kind.workload(), manifest.color_forms());
         Self { workload, colors, of_stage }
     }
+
+    /// What a case has that a kernel of a stage of another workload is for, in words.
+    fn run(&self) -> Option<String> {
+        let (stage, built_in) = self.of_stage.as_ref()?;
+        let with = if built_in.is_empty() { String::new() } else { format!(" with {built_in}") };
+        Some(format!("a run of stage {stage}{with}"))
+    }
 }
 
 /// The cases of a run.
@@ -158,11 +165,9 @@ impl SubjectArgs {
         if subject.iter().next().is_some() {
             return Ok(subject);
         }
-        if let Some((stage, built_in)) = &subject.wanted.of_stage {
-            let with =
-                if built_in.is_empty() { String::new() } else { format!(" with {built_in}") };
+        if let Some(run) = subject.wanted.run() {
             return Err(CliError::new(format!(
-                "no case has a run of stage {stage}{with}: give others with --case, --corpus or --cases"
+                "no case has {run}: give others with --case, --corpus or --cases"
             )));
         }
         Err(CliError::new(match (channels, color_words(subject.wanted.colors)) {
@@ -249,13 +254,9 @@ impl Subject {
     /// How many cases are left out, in words; nothing where none is.
     pub(in crate::cli) fn left_out(&self) -> Option<String> {
         let count = self.all().filter(|case| !self.takes(case)).count();
-        if let Some((stage, built_in)) = &self.wanted.of_stage {
+        if let Some(run) = self.wanted.run() {
             let cases = words::count(count, "case");
-            let why = match built_in.is_empty() {
-                true => format!("without a run of stage {stage}"),
-                false => format!("without a run of stage {stage} with {built_in}"),
-            };
-            return (count > 0).then(|| format!("NOT EXERCISED: {cases} {why}"));
+            return (count > 0).then(|| format!("NOT EXERCISED: {cases} without {run}"));
         }
         let channels = self.channels.map(|d| format!("another number of channels than {d}"));
         let reasons: Vec<_> = channels.into_iter().chain(color_words(self.wanted.colors)).collect();

@@ -29,36 +29,20 @@ impl Tensor {
         let among = |usage: Use, kinds: &[KernelKind]| kinds.contains(&kind).then_some(usage);
         let projections = [Project, ProjectBackward];
         let rasterizations = [Rasterize, RasterizeBackward];
+        if let KernelKind::Of(_) = kind {
+            let Self::Port(port) = self else { return None };
+            return Some(use_of(port));
+        }
         match self {
-            Self::Port(port) => match kind {
-                KernelKind::Of(_) => Some(use_of(port)),
-                Project
-                | Rasterize
-                | RasterizeBackward
-                | ProjectBackward
-                | Full
-                | ProjectOnImage
-                | ProjectOnImageBackward => None,
-            },
+            Self::Port(_) => None,
             Self::Means2d | Self::Conics | Self::TileOffsets | Self::Ranges | Self::FlattenIds => {
                 among(Read, &rasterizations)
             }
             Self::Background => among(Read, &[Rasterize, RasterizeBackward, Full]),
-            Self::Opacities => match kind {
-                KernelKind::Of(_) => None,
-                Project
-                | Rasterize
-                | RasterizeBackward
-                | ProjectBackward
-                | Full
-                | ProjectOnImage
-                | ProjectOnImageBackward => Some(Read),
-            },
-            Self::Colors => match kind {
-                ProjectOnImage | ProjectOnImageBackward => None,
-                Project | Rasterize | RasterizeBackward | ProjectBackward | Full => Some(Read),
-                KernelKind::Of(_) => None,
-            },
+            Self::Opacities => Some(Read),
+            Self::Colors => {
+                among(Read, &[Project, Rasterize, RasterizeBackward, ProjectBackward, Full])
+            }
             Self::RenderTransmittance | Self::LastIds | Self::NContrib => {
                 among(Write, &[Rasterize]).or(among(Read, &[RasterizeBackward]))
             }

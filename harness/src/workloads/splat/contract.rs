@@ -258,11 +258,11 @@ impl Contract {
         if let Level::Of(stage) = self.level {
             let workload = self.workload();
             let can_be = |built_in| workload.fitted(case, stage, built_in).is_some();
-            return match (can_be(&self.built_in), can_be(&BuiltIn::default())) {
-                (true, _) => None,
-                (false, true) => Some(NotFor::BuiltIn),
-                (false, false) => Some(NotFor::Stage),
-            };
+            if can_be(&self.built_in) {
+                return None;
+            }
+            let is_other = can_be(&BuiltIn::default());
+            return Some(if is_other { NotFor::BuiltIn } else { NotFor::Stage });
         }
         let preset = self.preset.as_ref()?;
         let splats = splat_case(case)?;
@@ -328,10 +328,8 @@ impl Contract {
     /// The workload that its cases are of.
     #[must_use]
     pub fn workload(&self) -> Arc<dyn Workload> {
-        let name = self.level.workload();
-        let found = workloads::all().into_iter().find(|workload| workload.name() == name);
-        // Every stage is of one of them; splats are the first.
-        found.unwrap_or_else(|| Arc::new(Splat::default()))
+        // Every stage is of one of them.
+        workloads::find(self.level.workload()).unwrap_or_else(|_| Arc::new(Splat::default()))
     }
 
     /// Outputs of a preset that are read and compared with nothing, each with why.

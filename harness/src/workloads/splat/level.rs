@@ -48,16 +48,20 @@ impl Level {
         }
     }
 
+    /// All of them.
+    fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::others())
+    }
+
     /// Those of stages whose arrays are their ports as they are.
-    pub(crate) fn others() -> impl Iterator<Item = Self> {
+    pub fn others() -> impl Iterator<Item = Self> {
         let others = Stage::all().filter(|stage| stage.workload != splat::NAME);
         others.chain(Stage::OF_USERS).map(Self::Of)
     }
 
     /// The names of all.
     fn names() -> String {
-        let all = Self::ALL.into_iter().chain(Self::others());
-        all.map(Self::name).collect::<Vec<_>>().join(", ")
+        Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
     /// The level whose programs stand in for a stage; `None` for one that no program does.
@@ -70,7 +74,7 @@ impl Level {
             Self::Full => stage == RENDER_BACKWARD,
             Self::Of(own) => stage == *own,
         };
-        Self::ALL.into_iter().chain(Self::others()).find(does)
+        Self::all().find(does)
     }
 }
 
@@ -89,7 +93,7 @@ impl FromStr for Level {
     type Err = NoLevel;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().chain(Self::others()).find(|level| level.name() == name);
+        let found = Self::all().find(|level| level.name() == name);
         found.ok_or_else(|| NoLevel(name.to_owned()))
     }
 }

@@ -10,11 +10,12 @@ use super::super::{scene_arrays, scene_symbols};
 use super::{Contract, Level};
 use crate::engines::command::{Form, Need, Written, encode};
 use crate::io::Problem;
+use crate::layout::tensor::signed;
 use crate::layout::{KernelKind, Symbols};
 use crate::presets::Given;
 use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE, RENDER_BACKWARD};
-use splatcheck_gpu::{Data, Dtype, RasterInputs, Stage, Tensor, TensorError, Tensors};
+use splatcheck_gpu::{Data, RasterInputs, Stage, Tensor, TensorError, Tensors};
 use std::collections::BTreeMap;
 
 impl Form for Contract {
@@ -84,9 +85,8 @@ impl Form for Contract {
         match self.level {
             Level::Raster => outputs.chain(image(sizes)).collect(),
             Level::Project | Level::ProjectBackward => outputs.collect(),
-            // Whole numbers are signed, which every library has.
             Level::Of(_) => {
-                outputs.map(|one| Written { dtype: signed_type(one.dtype), ..one }).collect()
+                outputs.map(|one| Written { dtype: signed(one.dtype), ..one }).collect()
             }
             Level::Full => {
                 // Of the gradients of colours there is one, by which the colours are given.
@@ -121,7 +121,7 @@ impl Contract {
     fn encode(&self, inputs: &Tensors, arrays: &Tensors) -> Result<Vec<u8>, Problem> {
         let mut named = Tensors::new();
         for (name, tensor) in arrays.iter().filter(|(_, tensor)| !tensor.shape().is_empty()) {
-            named.insert(name.to_owned(), signed(tensor));
+            named.insert(name.to_owned(), as_signed(tensor));
         }
         encode(&self.metadata(inputs), &named)
     }
@@ -169,14 +169,6 @@ fn number_text(data: &Data) -> String {
     .unwrap_or_default()
 }
 
-/// The type of signed integers for that of unsigned ones.
-fn signed_type(dtype: Dtype) -> Dtype {
-    match dtype {
-        Dtype::F32 => Dtype::F32,
-        Dtype::I32 | Dtype::U32 => Dtype::I32,
-    }
-}
-
 /// What was written with signed integers, with the types of the stage.
 fn of_stage(stage: &Stage, written: Tensors) -> Result<Tensors, Problem> {
     let mut outputs = Tensors::new();
@@ -192,7 +184,7 @@ fn of_stage(stage: &Stage, written: Tensors) -> Result<Tensors, Problem> {
 }
 
 /// Unsigned integers as signed ones, which every library has: they are indices below 2^31.
-fn signed(tensor: &Tensor) -> Tensor {
+fn as_signed(tensor: &Tensor) -> Tensor {
     let data = match tensor.data() {
         Data::U32(values) => Data::I32(values.iter().map(|value| value.cast_signed()).collect()),
         data @ (Data::F32(_) | Data::I32(_)) => data.clone(),
