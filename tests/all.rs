@@ -19,6 +19,7 @@ mod grid;
 mod jobs;
 mod judging;
 mod killed;
+mod layering;
 mod limits;
 mod manifest;
 mod manifest_stages;

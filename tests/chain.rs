@@ -1,27 +1,27 @@
 //! `--chain own`: a backward pass that goes on from its own forward pass must decide as that did.
 
-use splatcheck::campaign::{
-    Chain, Contender, EngineReport, Fault, Hooks, Item, Share, judge, smaller,
-};
 use splatcheck::cli::fuzz::{self, FuzzPlan, Limit};
 use splatcheck::cli::gate::GatePlan;
-use splatcheck::engines::Limits;
-use splatcheck::fuzz::{Plan, Shard};
-use splatcheck::gate::{Evidence, Gate, Summary, junit};
-use splatcheck::report::Detail;
-use splatcheck::verdict::Verdict;
-use splatcheck::workload::{AnyCase, Notes};
-use splatcheck::workloads::read_case;
-use splatcheck::workloads::splat::Splat;
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::chained::as_noted;
-use splatcheck::workloads::splat::stage::{FORMULATED, STANDARD};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::stages::splat::{
     RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_BUFFER, RASTERIZE_BACKWARD_REPLAY,
 };
 use splatcheck_gpu::{Engine, Reduction, Setting, Stage};
+use splatcheck_judge::campaign::{
+    Chain, Contender, EngineReport, Fault, Hooks, Item, Share, judge, smaller,
+};
+use splatcheck_judge::engines::Limits;
+use splatcheck_judge::gate::{Evidence, Gate, Summary, junit};
+use splatcheck_judge::report::Detail;
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::workload::{AnyCase, Notes};
 use splatcheck_tests::{Defect, Mirror, compiled, corpus, root, say};
+use splatcheck_workloads::fuzz::{Plan, Shard};
+use splatcheck_workloads::read_case;
+use splatcheck_workloads::splat::Splat;
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::chained::as_noted;
+use splatcheck_workloads::splat::stage::{FORMULATED, STANDARD};
 use std::sync::Arc;
 
 /// The threshold that a nudged backward pass has, above its forward pass's.

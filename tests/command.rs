@@ -1,7 +1,7 @@
 //! The command line as its users meet it: exit codes, messages, files.
 
-use splatcheck::workloads::splat::files::{case_file, corpus};
 use splatcheck_tests::{has_engine, root, say, splatcheck, trained_scenes};
+use splatcheck_workloads::splat::files::{case_file, corpus};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

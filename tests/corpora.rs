@@ -2,10 +2,10 @@
 //! not changed by a bit.
 
 use sha2::{Digest, Sha256};
-use splatcheck::workloads::splat::case::Case;
 use splatcheck_gpu::hazard::Hazard;
 use splatcheck_reference::splat::render::{Gradients, render_backward};
 use splatcheck_tests::corpus;
+use splatcheck_workloads::splat::case::Case;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! `splatcheck coverage`: known holes are shown, the text and the JSON agree, arguments count, and
 //! what cannot be followed is refused.
 
-use splatcheck::kernel_coverage::holes::{Coverage, Kind, Share};
+use splatcheck_judge::kernel_coverage::holes::{Coverage, Kind, Share};
 use splatcheck_tests::{Said, root, say};
 use std::fs;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn a_known_hole_is_shown_and_the_json_says_the_same() {
     let ran =
         coverage.artifacts.iter().find(|a| a.artifact.contains("rasterize.d3.compute_75.ptx"));
     let ran = ran.expect("three channels ran");
-    let is_weight = |hole: &&splatcheck::kernel_coverage::holes::Hole| {
+    let is_weight = |hole: &&splatcheck_judge::kernel_coverage::holes::Hole| {
         hole.cuda.as_ref().is_some_and(|cuda| cuda.text == weight)
     };
     let hole = ran.holes.iter().find(is_weight).expect("the hole");

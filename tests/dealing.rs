@@ -1,15 +1,15 @@
 //! A campaign whose cases are dealt: one engine runs each, and none waits for another.
 
-use splatcheck::campaign::{
-    Contender, EngineReport, Exercised, Hooks, Observer, Share, as_it_is, run_in_chunks,
-};
-use splatcheck::fuzz::{Plan, Shard};
-use splatcheck::workload::generator;
-use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_judge::campaign::{
+    Contender, EngineReport, Exercised, Hooks, Observer, Share, as_it_is, run_in_chunks,
+};
+use splatcheck_judge::workload::generator;
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror};
+use splatcheck_workloads::fuzz::{Plan, Shard};
+use splatcheck_workloads::splat::Splat;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 

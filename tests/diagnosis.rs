@@ -4,20 +4,20 @@
 mod projection;
 mod raster;
 
-use splatcheck::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run, smaller};
-use splatcheck::diagnosis::Diagnosis;
-use splatcheck::gate::{Evidence, Gate, Summary, junit, sarif, step_summary};
-use splatcheck::judge::Arithmetic;
-use splatcheck::report::{Detail, Report};
-use splatcheck::workload::{AnyCase, FailedRun, views};
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::splat_case;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{
     Data, DeviceInfo, Engine, EngineError, EngineKind, Reduction, Setting, Stage, Support, Tensor,
     Tensors, Work,
 };
+use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run, smaller};
+use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::gate::{Evidence, Gate, Summary, junit, sarif, step_summary};
+use splatcheck_judge::judge::Arithmetic;
+use splatcheck_judge::report::{Detail, Report};
+use splatcheck_judge::workload::{AnyCase, FailedRun, views};
 use splatcheck_tests::{Defect, Mirror, corpus, mutant, root, say};
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::splat_case;
 use std::sync::Arc;
 
 /// The scene of the corpus of that name.

@@ -1,17 +1,17 @@
 //! Fuzzing campaigns: repeatable, and nothing that was found is ever lost.
 
-use splatcheck::campaign::{
-    Contender, Finding, Hooks, Observer, Policy, Share, as_it_is, run_in_chunks,
-};
 use splatcheck::cli::reproducer::Reproducers;
-use splatcheck::fuzz::{Plan, Shard};
-use splatcheck::workload::{Case, views};
-use splatcheck::workloads::splat::Splat;
-use splatcheck::workloads::splat::files::case_file;
 use splatcheck_gpu::Setting;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
+use splatcheck_judge::campaign::{
+    Contender, Finding, Hooks, Observer, Policy, Share, as_it_is, run_in_chunks,
+};
+use splatcheck_judge::workload::{Case, views};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror, files, say};
+use splatcheck_workloads::fuzz::{Plan, Shard};
+use splatcheck_workloads::splat::Splat;
+use splatcheck_workloads::splat::files::case_file;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

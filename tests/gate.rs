@@ -1,14 +1,14 @@
 //! The gate: what stops a build, what does not, and the files that CI systems read.
 
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
-use splatcheck::campaign::{EngineReport, Finding};
-use splatcheck::engines::Missing;
-use splatcheck::gate::{
+use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_judge::campaign::{EngineReport, Finding};
+use splatcheck_judge::engines::Missing;
+use splatcheck_judge::gate::{
     Conclusion, Evidence, FailOn, Gate, KnownFailure, KnownFailures, Provenance, Role, SourceFile,
     Summary, junit, step_summary,
 };
-use splatcheck::verdict::Verdict;
-use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_judge::verdict::Verdict;
 use splatcheck_tests::{Defect, corpus, has_engine, judge, root, say};
 use std::fs;
 

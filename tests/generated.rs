@@ -7,9 +7,8 @@ use splatcheck::mutants::generated::hunt::hunt;
 use splatcheck::mutants::generated::report::{score, survivors};
 use splatcheck::mutants::generated::sample::Drawn;
 use splatcheck::mutants::generated::{Fate, Record, Source, sample, subjects};
-use splatcheck::workload::AnyCase;
-use splatcheck::workloads;
 use splatcheck_emulator::mutate::Mutation;
+use splatcheck_judge::workload::AnyCase;
 use splatcheck_tests::{Said, corpus, root, say};
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +19,7 @@ use std::sync::Arc;
 /// machine has them.
 fn cases() -> Vec<Class> {
     let corpus: Vec<_> = corpus().into_iter().map(|case| Arc::new(case) as AnyCase).collect();
-    let all = workloads::all().into_iter().map(|workload| {
+    let all = splatcheck_workloads::all().into_iter().map(|workload| {
         let corpus = if workload.name() == "splat" { corpus.clone() } else { Vec::new() };
         classes(workload.as_ref(), corpus, 2).expect("all cases have jobs")
     });
@@ -47,7 +46,7 @@ fn by_line(records: &[Record]) -> String {
 fn a_fixed_sample_has_these_survivors() {
     let subjects = subjects(&[]).expect("the artifacts are whole");
     let drawn = sample::draw(&subjects, 500, 1).expect("there are more");
-    let names = workloads::all().into_iter().map(|workload| workload.name());
+    let names = splatcheck_workloads::all().into_iter().map(|workload| workload.name());
     let argued = Argued::read_all(&root().join("tests/mutants"), names);
     let argued = argued.expect("the arguments can be read");
     let hunted = hunt(&subjects, &drawn, &cases(), &argued, &|| ()).expect("the emulator works");

@@ -2,13 +2,13 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
-use splatcheck::workload::Case as _;
-use splatcheck::workloads::grid::case::{Case, Points};
-use splatcheck::workloads::grid::gate::Gate;
+use splatcheck_judge::workload::Case as _;
 use splatcheck_reference::arithmetic::{Cuda, Model};
 use splatcheck_reference::grid::{self, Encoding, Grid, bounds};
 use splatcheck_reference::splat::synthetic::Random;
 use splatcheck_tests::{Said, say};
+use splatcheck_workloads::grid::case::{Case, Points};
+use splatcheck_workloads::grid::gate::Gate;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

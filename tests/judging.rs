@@ -1,19 +1,19 @@
 //! The judge against engines without a device: the oracle's own f32 instance agrees everywhere,
 //! and planted defects are found, named and made small.
 
-use splatcheck::campaign::Fault;
-use splatcheck::engines::Missing;
-use splatcheck::minimize::shrink;
-use splatcheck::report::{Detail, Report, verdicts};
-use splatcheck::verdict::Verdict;
-use splatcheck::workload::{AnyCase, Drawn};
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::generators::draw;
-use splatcheck::workloads::splat::splat_case;
 use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting, Stage};
+use splatcheck_judge::campaign::Fault;
+use splatcheck_judge::engines::Missing;
+use splatcheck_judge::minimize::shrink;
+use splatcheck_judge::report::{Detail, Report, verdicts};
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::workload::{AnyCase, Drawn};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, corpus, judge, judge_stages};
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::generators::draw;
+use splatcheck_workloads::splat::splat_case;
 use std::time::Duration;
 
 fn random(count: u64) -> Vec<Case> {

@@ -4,16 +4,16 @@
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
-use splatcheck::campaign::{
-    Contender, EngineReport, Finding, Hooks, Share, as_it_is, run_in_chunks,
-};
-use splatcheck::fuzz::{Plan, Shard};
-use splatcheck::workloads::splat::Splat;
 use splatcheck_filetests::damage::{Random, cases};
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Setting, Stage, Tensors, Work};
+use splatcheck_judge::campaign::{
+    Contender, EngineReport, Finding, Hooks, Share, as_it_is, run_in_chunks,
+};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror, root, splatcheck, text};
+use splatcheck_workloads::fuzz::{Plan, Shard};
+use splatcheck_workloads::splat::Splat;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;

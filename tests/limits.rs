@@ -1,14 +1,14 @@
 //! Cases that are more than a driver can do: they are not exercised there, with the limit as the
 //! reason, and never judged by what came back.
 
-use splatcheck::campaign::{Contender, Hooks, as_it_is, run};
-use splatcheck::gate::{Evidence, FailOn, Gate};
-use splatcheck::verdict::Verdict;
-use splatcheck::workload::{AnyCase, views};
 use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{
     DeviceInfo, Engine, EngineError, LoopLimit, Reduction, Setting, Stage, Tensors, Work,
 };
+use splatcheck_judge::campaign::{Contender, Hooks, as_it_is, run};
+use splatcheck_judge::gate::{Evidence, FailOn, Gate};
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::workload::{AnyCase, views};
 use splatcheck_tests::{Defect, Mirror, Said, corpus, say};
 use std::fmt::Write as _;
 use std::fs;

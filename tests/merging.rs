@@ -1,22 +1,22 @@
 //! The parts of a campaign, joined, are the campaign: byte for byte.
 
-use splatcheck::campaign::{Contender, Finding, Hooks, Share, as_it_is, run_in_chunks};
 use splatcheck::cli::exit::Outcome;
 use splatcheck::cli::fuzz::{FuzzPlan, Limit, judge};
 use splatcheck::cli::gate::{GateArgs, GatePlan};
 use splatcheck::cli::merge::{self, MergeArgs};
 use splatcheck::cli::output::OutputArgs;
-use splatcheck::engines::Limits;
-use splatcheck::fuzz::{Plan, REPORT, RESULT};
-use splatcheck::report::Detail;
-use splatcheck::workload::{AnyCase, views};
-use splatcheck::workloads::find;
-use splatcheck::workloads::splat::Splat;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_judge::campaign::{Contender, Finding, Hooks, Share, as_it_is, run_in_chunks};
+use splatcheck_judge::engines::Limits;
+use splatcheck_judge::report::Detail;
+use splatcheck_judge::workload::{AnyCase, views};
 use splatcheck_reference::splat::convention::Profile;
 use splatcheck_tests::{Defect, Mirror, files, say};
+use splatcheck_workloads::find;
+use splatcheck_workloads::fuzz::{Plan, REPORT, RESULT};
+use splatcheck_workloads::splat::Splat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

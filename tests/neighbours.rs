@@ -7,10 +7,10 @@ mod scatter;
 mod splat;
 
 use rayon::prelude::*;
-use splatcheck::judge::{Arithmetic, Expectation, OutputBound, judge};
-use splatcheck::verdict::Verdict;
-use splatcheck::workload::{AnyCase, Job, Workload};
 use splatcheck_gpu::{Data, Tensors};
+use splatcheck_judge::judge::{Arithmetic, Expectation, OutputBound, judge};
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::workload::{AnyCase, Job, Workload};
 use splatcheck_tests::root;
 use std::collections::BTreeSet;
 

@@ -2,14 +2,14 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::files::{case_file, corpus};
 use splatcheck_reference::splat::backward;
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::{Stage, project_scene, render_backward};
 use splatcheck_reference::splat::scene::Scene;
 use splatcheck_tests::{root, say};
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::files::{case_file, corpus};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;

@@ -7,11 +7,13 @@ use std::fs;
 use std::process::Command;
 
 /// The crates that are published, each with a file that it cannot do without.
-const PUBLISHED: [(&str, &str); 4] = [
+const PUBLISHED: [(&str, &str); 6] = [
     ("splatcheck-emulator", "src/lib.rs"),
     ("splatcheck-gpu", "kernels/ptx.tar.zst"),
     ("splatcheck-reference", "src/splat.rs"),
-    ("splatcheck", "built-in/corpora/splat/two-cameras.toml"),
+    ("splatcheck-judge", "built-in/corpora/splat/two-cameras.toml"),
+    ("splatcheck-workloads", "src/presets/brush.toml"),
+    ("splatcheck", "src/main.rs"),
 ];
 
 /// What cargo prints in the source tree.

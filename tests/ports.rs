@@ -8,7 +8,7 @@ use std::path::Path;
 use splatcheck::kernel::{
     BoxError, GridBackward, ScatterSums, SphericalHarmonics, StageInputs, check,
 };
-use splatcheck::verdict::Verdict;
+use splatcheck_judge::verdict::Verdict;
 use splatcheck_tests::{Said, has_engine, python, root, say};
 
 fn path(below: &str) -> String {

@@ -1,7 +1,7 @@
 //! `splatcheck ptx`, `schedules` and replays on the emulator, as their users meet them.
 
-use splatcheck::workloads::splat::files::case_file;
 use splatcheck_tests::{Said, compiled, root, say};
+use splatcheck_workloads::splat::files::case_file;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,9 @@
 #![cfg(target_os = "linux")]
 
 use splatcheck::manifest::{Manifest, ManifestKernel, Symbols};
-use splatcheck::workloads::find;
 use splatcheck_filetests::damage::{Random, cases, damaged};
 use splatcheck_tests::{root, splatcheck, text};
+use splatcheck_workloads::find;
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -12,7 +12,6 @@ use splatcheck::kernel::{
     ProjectGradients, ProjectInputs, ProjectOutputs, RasterGradients, RasterizeBackwardInputs,
     RasterizeBackwardOutputs, RenderBackwardInputs, RenderGradients, Report, check,
 };
-use splatcheck::verdict::Verdict;
 use splatcheck_gpu::stages::splat::{
     PROJECT, PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD, RASTERIZE_BACKWARD_REPLAY,
 };
@@ -20,6 +19,7 @@ use splatcheck_gpu::{
     BackwardInputs, Data, Engine as _, RasterInputs, RasterOutputs, Reduction, Setting, Stage,
     Tensors, Work,
 };
+use splatcheck_judge::verdict::Verdict;
 use splatcheck_reference::splat::render::render_backward;
 use splatcheck_tests::{Defect, Mirror, root, say};
 

@@ -1,8 +1,8 @@
 //! `splatcheck traffic` as its users meet it: tables, a file of all counts, or one clear line.
 
 use serde_json::Value;
-use splatcheck::workloads::splat::files::image::write_png;
 use splatcheck_tests::{Said, say, trained_scenes};
+use splatcheck_workloads::splat::files::image::write_png;
 use std::fs;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! `splatcheck train` as its users meet it: curves as a table, a file and a picture, or one clear line.
 
 use serde_json::Value;
-use splatcheck::workloads::splat::files::image::write_png;
 use splatcheck_tests::{Said, root, say};
+use splatcheck_workloads::splat::files::image::write_png;
 use std::fs;
 use std::path::Path;
 

@@ -1,9 +1,8 @@
 //! The commands that know no workload do their work on each of them.
 
 use safetensors::SafeTensors;
-use splatcheck::workload::{Notes, Workload};
-use splatcheck::workloads;
 use splatcheck_gpu::Reduction;
+use splatcheck_judge::workload::{Notes, Workload};
 use splatcheck_tests::{Said, root, say};
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +35,7 @@ fn is_of_all(said: &Said) {
 
 #[test]
 fn fuzz_draws_from_any_workload_and_its_parts_can_be_joined() {
-    for workload in workloads::all() {
+    for workload in splatcheck_workloads::all() {
         let folder = tempfile::tempdir().expect("a folder");
         let name = workload.name();
         let args =
@@ -66,8 +65,8 @@ fn fuzz_draws_from_all_workloads() {
     );
     assert_eq!(said.code, Some(0), "{said:?}");
     let of_each: Vec<_> = said.out.split("workload ").skip(1).collect();
-    assert_eq!(of_each.len(), workloads::all().len(), "{said:?}");
-    for (workload, text) in workloads::all().iter().zip(of_each) {
+    assert_eq!(of_each.len(), splatcheck_workloads::all().len(), "{said:?}");
+    for (workload, text) in splatcheck_workloads::all().iter().zip(of_each) {
         assert!(text.starts_with(&format!("{}:\n", workload.name())), "{said:?}");
         assert!(text.contains("\n40 cases, "), "so many each: {said:?}");
         let result = folder.path().join("o").join(workload.name()).join("result.json");
@@ -83,7 +82,7 @@ fn fuzz_draws_from_all_workloads() {
 #[test]
 fn check_judges_random_cases_of_any_workload() {
     let folder = tempfile::tempdir().expect("a folder");
-    for workload in workloads::all() {
+    for workload in splatcheck_workloads::all() {
         let name = workload.name();
         let words = ["check", "-v", "--workload", name, "--engine", "emulator", "--cases", "6"];
         let said = say(folder.path(), &[&words[..], &["--reduction", "atomic"]].concat());
@@ -95,7 +94,7 @@ fn check_judges_random_cases_of_any_workload() {
 #[test]
 fn check_and_replay_know_whose_case_a_file_holds() {
     let folder = tempfile::tempdir().expect("a folder");
-    for workload in workloads::all() {
+    for workload in splatcheck_workloads::all() {
         let file = format!("{}.safetensors", workload.name());
         let case = workload.random(4, 2).current();
         case.write(&folder.path().join(&file), &Notes::new()).expect("a legal case");

@@ -15,8 +15,10 @@
 pub mod archive;
 pub mod artifact;
 pub mod cuda;
+pub mod device;
 pub mod emulator;
 pub mod engine;
+pub mod error;
 #[cfg(test)]
 mod exact;
 pub mod hazard;

@@ -11,6 +11,7 @@ mod launches;
 mod record;
 mod shape;
 mod steps;
+mod work;
 
 pub use buffer::{Buffer, Buffers};
 pub use launches::OwnLaunches;
@@ -18,10 +19,15 @@ pub use record::{Language, Param, Value};
 pub use shape::{Dim, Sizes};
 pub use steps::LoopRun;
 pub(crate) use steps::over;
+pub use work::Work;
 
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::reduction::{Ending, OfWorkgroup, Reduction, Setting};
 use crate::tensor::{Dtype, TensorError, Tensors};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 
 /// What a stage does with an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -354,6 +360,60 @@ impl StageSpec {
             (Ok(x), Ok(y)) => Ok([x, y]),
             _ => Err(EngineError::Input(format!("{} takes {x}x{y} workgroups", self.name))),
         }
+    }
+}
+
+/// A judged stage: the row of its table. It travels and is written by its name.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Stage(pub(crate) &'static StageSpec);
+
+impl Stage {
+    /// The stage of a row.
+    #[must_use]
+    pub const fn of(spec: &'static StageSpec) -> Self {
+        Self(spec)
+    }
+
+    /// Its row.
+    #[must_use]
+    pub fn spec(self) -> &'static StageSpec {
+        self.0
+    }
+}
+
+impl Deref for Stage {
+    type Target = StageSpec;
+
+    fn deref(&self) -> &StageSpec {
+        self.0
+    }
+}
+
+/// Names are unique over all workloads (a test sees to it).
+impl PartialEq for Stage {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Stage {}
+
+impl Hash for Stage {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tables of stages, a file a workload, and the identity of a stage.
+//! The tables of stages, a file a workload.
 //!
 //! A reader finds the whole way of a stage from its row: the arrays that go in and come out, the
 //! record of settings, the launch, the reductions, and the kernels' files.
@@ -9,29 +9,16 @@ pub mod probe;
 pub mod scatter;
 pub mod splat;
 
+pub use crate::stage::Stage;
+
 use crate::stage::StageSpec;
-use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::ops::Deref;
 use std::str::FromStr;
 
 /// The tables of all workloads, each in the order of a training step.
 const WORKLOADS: [&[&StageSpec]; 3] = [&splat::STAGES, &scatter::STAGES, &grid::STAGES];
 
-/// A judged stage: the row of its table. It travels and is written by its name.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Stage(&'static StageSpec);
-
 impl Stage {
-    /// The stage of a row.
-    #[must_use]
-    pub const fn of(spec: &'static StageSpec) -> Self {
-        Self(spec)
-    }
-
     /// Every stage, in the order of reports.
     pub fn all() -> impl Iterator<Item = Self> {
         WORKLOADS.into_iter().flatten().copied().map(Self)
@@ -45,38 +32,9 @@ impl Stage {
     /// The same of programs alone.
     const OF_PROGRAMS: [Self; 1] = [splat::RENDER_BACKWARD];
 
-    /// Its row.
-    #[must_use]
-    pub fn spec(self) -> &'static StageSpec {
-        self.0
-    }
-
     /// Its place in the order of reports.
     fn place(self) -> usize {
         Self::all().position(|stage| stage == self).unwrap_or(usize::MAX)
-    }
-}
-
-impl Deref for Stage {
-    type Target = StageSpec;
-
-    fn deref(&self) -> &StageSpec {
-        self.0
-    }
-}
-
-/// Names are unique over all workloads (a test sees to it).
-impl PartialEq for Stage {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Stage {}
-
-impl Hash for Stage {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
     }
 }
 
@@ -90,35 +48,6 @@ impl PartialOrd for Stage {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-}
-
-impl fmt::Debug for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name)
-    }
-}
-
-/// Where the entries of each row begin if they are sorted by row, one more than rows: what names no row
-/// is left out.
-pub(crate) fn starts(rows_of_entries: &[u32], rows: usize) -> Vec<u32> {
-    let mut starts = vec![0_u32; rows + 1];
-    for &row in rows_of_entries {
-        if let Some(count) = starts.get_mut((row as usize).saturating_add(1)) {
-            *count += 1;
-        }
-    }
-    let mut sum = 0;
-    for start in &mut starts {
-        sum += *start;
-        *start = sum;
-    }
-    starts
 }
 
 /// There is no stage of that name.

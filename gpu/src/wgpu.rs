@@ -23,6 +23,7 @@ mod loop_limit;
 mod pipeline;
 mod probe;
 mod submission;
+mod timing;
 
 #[cfg(test)]
 mod tests;

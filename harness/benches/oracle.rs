@@ -17,8 +17,6 @@ mod floor;
 
 use criterion::Criterion;
 use floor::{best, fma_peak};
-use splatcheck::workloads::splat::files::loss::loss_gradient;
-use splatcheck::workloads::splat::files::{cameras, ply};
 use splatcheck_reference::arithmetic::{Bounded, Scalar, WgslExpZero};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::formulated::{BackwardView, checkpoints, one_minus_alpha};
@@ -27,6 +25,8 @@ use splatcheck_reference::splat::render::{project_scene, render_backward};
 use splatcheck_reference::splat::synthetic::frustum;
 use splatcheck_reference::splat::view::{LossView, RasterView};
 use splatcheck_reference::splat::{Scene, bounds, rasterize};
+use splatcheck_workloads::splat::files::loss::loss_gradient;
+use splatcheck_workloads::splat::files::{cameras, ply};
 use std::hint::black_box;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //!
 //! Made for a machine that has a GPU and nothing else. The parts are those of the command's other
 //! subcommands (devices, check) and what only a GPU can answer: how long every reduction takes at
-//! every threshold ([`speed`]), held against the atomic traffic ([`crate::traffic`]) and the floor
+//! every threshold ([`speed`]), held against the atomic traffic ([`splatcheck_judge::traffic`]) and the floor
 //! of the device. A part that was not exercised says so with its reason; nothing is left out in
 //! silence, and the folder is there as a whole or not at all ([`folder`]).
 
@@ -13,14 +13,14 @@ pub mod text;
 
 use splatcheck_gpu::{EngineError, Setting, ThresholdError};
 
-use crate::campaign::EngineReport;
-use crate::engines::Discovery;
-use crate::traffic::{Counts, Traffic};
-use crate::verdict::Verdict;
-use crate::workloads::splat::contributions::Contributions;
-use crate::workloads::splat::floor::Work;
-use crate::workloads::splat::stage::RasterStage;
 use speed::EngineTimes;
+use splatcheck_judge::campaign::EngineReport;
+use splatcheck_judge::engines::Discovery;
+use splatcheck_judge::traffic::{Counts, Traffic};
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_workloads::splat::contributions::Contributions;
+use splatcheck_workloads::splat::floor::Work;
+use splatcheck_workloads::splat::stage::RasterStage;
 
 /// Everything that was found out.
 #[derive(Debug)]

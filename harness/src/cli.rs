@@ -29,8 +29,10 @@ pub mod judge;
 pub mod merge;
 pub mod mutants;
 mod number;
+pub mod options;
 pub mod oracle;
 pub mod output;
+mod own;
 pub mod paths;
 mod provenance;
 pub mod ptx;
@@ -61,8 +63,8 @@ pub use exit::{CliError, Outcome};
 use gate::GateArgs;
 use output::OutputArgs;
 
-use crate::engines::{Discovery, Program, discover};
-use crate::threads;
+use splatcheck_judge::engines::{Discovery, Program, discover};
+use splatcheck_judge::threads;
 
 /// Parses the arguments of this process and runs them.
 #[must_use]

@@ -10,18 +10,18 @@ pub mod trace;
 
 pub use recording::Recording;
 
-use crate::campaign::once::once;
-use crate::campaign::{Fault, Finding, Item, Place};
-use crate::effort::Effort;
-use crate::engines::Emulation;
 use crate::user_kernel::UserKernel;
-use crate::workload::{CaseError, Job};
 use splatcheck_emulator::{Fault as Misuse, Trace, shrink};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, ArtifactError, sha256};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::source_lines::{Origin, SourceLine, SourceLines};
 use splatcheck_gpu::{EngineError, Setting};
+use splatcheck_judge::campaign::once::once;
+use splatcheck_judge::campaign::{Fault, Finding, Item, Place};
+use splatcheck_judge::effort::Effort;
+use splatcheck_judge::engines::Emulation;
+use splatcheck_judge::workload::{CaseError, Job};
 use std::mem::discriminant;
 
 /// One job under one setting, with the emulator opened for it.

@@ -49,14 +49,14 @@ pub use stage::{
     SphericalHarmonicsBackward, StageInputs,
 };
 
-pub use crate::judge::Arithmetic;
-pub use crate::workloads::splat::kernel_rules::KernelRules;
 pub use splatcheck_gpu::{
     Camera, ClampGradient, ProjectBackwardInputs, ProjectColors, ProjectConstants,
     ProjectGradients, ProjectInputs, ProjectOutputs, RasterConstants, RasterGradients, StopRule,
 };
+pub use splatcheck_judge::judge::Arithmetic;
 pub use splatcheck_reference::splat::convention::Profile;
 pub use splatcheck_reference::splat::{Colors, Convention, Formulation, Gaussians, Scene};
+pub use splatcheck_workloads::splat::kernel_rules::KernelRules;
 
 use std::error::Error;
 

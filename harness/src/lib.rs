@@ -1,60 +1,35 @@
-//! The harness: judges GPU kernels against an oracle within derived tolerances.
+//! Judges GPU kernels against an oracle within derived tolerances.
 //!
-//! A *workload* is a family of stages that belong together, and a folder of [`workloads`]: its cases,
-//! how they are drawn, read and made smaller, what goes into its stages and what a conforming kernel
-//! may return. Everything else knows no workload but through [`workload`], and no stage but through
-//! the tables of `splatcheck_gpu::stages`.
+//! A kernel in Rust is judged by your own tests: [`kernel`]. Everything else is the command `splatcheck`
+//! ([`cli`]), and may change with every version.
 //!
-//! The way of a case: it is read or drawn by its workload, which computes every stage's inputs once,
-//! in f32, for device and oracle alike (a [`workload::Job`]); an engine in a process of its own
-//! ([`engines`]) runs the kernels; [`judge`] compares every output element with the oracle's bound,
-//! which for sums [`judge::tolerance`] completes by the order of summation; [`campaign`] does that for
-//! many cases on many engines, and [`report`] says what was found, [`gate`] what a build must stop on.
-//! [`scatter_step`] shows which lanes add to which number, from which [`traffic`] and [`coverage`]
-//! follow; [`case_space`] shows what cases have among them, [`kernel_coverage`] what they reach of the
-//! kernels' own instructions. [`diagnosis`] says what a kernel that disagrees may have got wrong.
-//! [`mutants`] judges the judges; [`train`] shows what gradients come to in training. A kernel of the
-//! user's own is a [`user_kernel`]; with parameters of its own it comes with a launch [`manifest`]; one in
-//! Rust is judged by its own tests ([`kernel`]). [`presets`] say what public projects' kernels look like, by
-//! the words of [`layout`]. [`cli`] is the command `splatcheck`, which nothing imports.
+//! A *workload* is a family of stages that belong together: its cases, how they are drawn, read and made
+//! smaller, what goes into its stages and what a conforming kernel may return. The workloads are the crate
+//! `splatcheck-workloads`. What runs and judges them is `splatcheck-judge`, which knows no workload but
+//! through its trait, and no stage but through the tables of `splatcheck_gpu::stages`.
 //!
-//! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named
-//! cases; a *verdict* is agree, disagree, inconclusive or not exercised ([`verdict`]); a
-//! *reproducer* is a case file that also records engine, stage and setting.
+//! The way of a case: it is read or drawn by its workload, which computes every stage's inputs once, in f32,
+//! for device and oracle alike (a `Job`); an engine in a process of its own runs the kernels; the judge
+//! compares every output element with the oracle's bound, which for sums is completed by the order of
+//! summation; a campaign does that for many cases on many engines, a report says what was found, and a gate
+//! what a build must stop on.
+//!
+//! Here are the kernels of users: a [`user_kernel`] has the interface of ours, one with parameters of its own
+//! comes with a launch [`manifest`], in WGSL it is a [`user_wgsl`]. [`mutants`] judges the judges, [`sweep`]
+//! shows which threshold is best, [`acceptance`] is everything that a machine with a GPU allows, [`emulated`]
+//! runs again what failed on the emulator.
+//!
+//! Vocabulary: a *case* is a scene with its convention and purpose; a *corpus* is a folder of named cases; a
+//! *verdict* is agree, disagree, inconclusive or not exercised; a *reproducer* is a case file that also
+//! records engine, stage and setting.
 #![forbid(unsafe_code)]
 
 pub mod acceptance;
-pub mod campaign;
-pub mod case_space;
 pub mod cli;
-pub mod coverage;
-mod covering;
-pub mod diagnosis;
-mod dice;
-pub mod effort;
 pub mod emulated;
-pub mod engines;
-pub mod fuzz;
-pub mod gate;
-pub mod io;
-pub mod judge;
 pub mod kernel;
-pub mod kernel_coverage;
-pub mod layout;
 pub mod manifest;
-pub mod minimize;
 pub mod mutants;
-pub mod presets;
-pub mod report;
-pub mod scatter_step;
 pub mod sweep;
-pub mod table;
-pub mod threads;
-pub mod traffic;
-pub mod train;
 pub mod user_kernel;
 pub mod user_wgsl;
-pub mod verdict;
-mod words;
-pub mod workload;
-pub mod workloads;

@@ -1,4 +1,4 @@
-//! The sweep over a stage's reductions and thresholds on one scene: what each sends ([`crate::traffic`]),
+//! The sweep over a stage's reductions and thresholds on one scene: what each sends ([`splatcheck_judge::traffic`]),
 //! what the model makes of that, what a device's clock says, and how near errors come to their bounds.
 
 pub mod figures;
@@ -10,10 +10,10 @@ use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
 use crate::acceptance::speed::Times;
-use crate::campaign::{EngineReport, Ratio};
-use crate::engines::Found;
-use crate::traffic::Counts;
-use crate::traffic::cost::{cheapest, modelled};
+use splatcheck_judge::campaign::{EngineReport, Ratio};
+use splatcheck_judge::engines::Found;
+use splatcheck_judge::traffic::Counts;
+use splatcheck_judge::traffic::cost::{cheapest, modelled};
 
 /// The authors of DISTWAR reduce from so many lanes on: 8 of 32.
 const AUTHORS: u32 = 4;
@@ -185,11 +185,23 @@ pub fn best(times: &Times, lane_width: u32) -> Option<Best> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::tests::crowd;
-    use crate::workloads::splat::contributions::Contributions;
+    use splatcheck_reference::splat::convention::Convention;
+    use splatcheck_reference::splat::synthetic::frustum;
+    use splatcheck_workloads::splat::case::Case;
+    use splatcheck_workloads::splat::contributions::Contributions;
+    use splatcheck_workloads::splat::stage::RasterStage;
 
     pub(super) fn swept(lane_width: u32) -> Sweep {
-        let counts = Counts::new(&Contributions::new(&crowd(), lane_width).expect("a stage"));
+        let case = Case {
+            name: "crowd".to_owned(),
+            id: None,
+            purpose: "more Gaussians than a batch".to_owned(),
+            hazards: Vec::new(),
+            convention: Convention::gsplat(),
+            scene: frustum(500, 37, 21, 3),
+        };
+        let stage = RasterStage::new(&case, 0).expect("few pairs");
+        let counts = Counts::new(&Contributions::new(&stage, lane_width).expect("a stage"));
         let reductions: Vec<_> = RASTERIZE_BACKWARD.reductions().collect();
         Sweep::counted("crowd".to_owned(), &counts, &reductions, 0.25).expect("in range")
     }

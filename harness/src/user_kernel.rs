@@ -12,11 +12,11 @@ use splatcheck_gpu::emulator::{
 use splatcheck_gpu::{EngineError, Reduction, Stage};
 use splatcheck_reference::splat::Formulation;
 
-use crate::io::Problem;
 use crate::manifest::{BindError, Manifest, ManifestKernel};
-use crate::workload::{AnyCase, NOTE_PREFIX, Notes};
-use crate::workloads::splat::formulated::{FormulationUse, judged_in, stage_of};
-use crate::workloads::splat::has_channels;
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::workload::{AnyCase, NOTE_PREFIX, Notes};
+use splatcheck_workloads::splat::formulated::{FormulationUse, judged_in, stage_of};
+use splatcheck_workloads::splat::has_channels;
 
 /// Warp instructions that a user's kernel may execute on any case, and for each along the
 /// longest side of its arrays, for splats the (tile, Gaussian) pairs: a block of 8 warps whose lanes

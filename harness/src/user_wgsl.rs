@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Work};
 
-use crate::engines::serve::open_wgpu;
-use crate::engines::{EngineProcess, Found, Limits, Program};
-use crate::io::Problem;
 use crate::manifest::{Manifest, WgslBindError, WgslEngine, WgslKernel};
-use crate::workload::{NOTE_PREFIX, Notes};
+use splatcheck_judge::engines::serve::open_wgpu;
+use splatcheck_judge::engines::{EngineProcess, Found, Limits, Program};
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::workload::{NOTE_PREFIX, Notes};
 
 /// The arguments by which a child process is told of the files.
 pub const PROGRAM: &str = "--wgsl";

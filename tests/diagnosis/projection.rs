@@ -1,17 +1,17 @@
 //! Planted faults of the projection and of the whole way.
 
 use super::{Change, NOTHING, diagnosed, edit, expect, expect_all, scene, times};
-use splatcheck::campaign::Item;
-use splatcheck::judge::{Arithmetic, OutputBound};
-use splatcheck::workload::AnyCase;
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::contract::{Contract, Level, diagnose_job};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
 use splatcheck_gpu::{Data, Engine as _, Reduction, Setting, Tensor, Tensors, Work};
+use splatcheck_judge::campaign::Item;
+use splatcheck_judge::judge::{Arithmetic, OutputBound};
+use splatcheck_judge::workload::AnyCase;
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::{Formulation, Lens, backward};
 use splatcheck_tests::{Defect, Mirror};
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::contract::{Contract, Level, diagnose_job};
 use std::sync::Arc;
 
 #[test]

@@ -1,9 +1,9 @@
 //! Planted faults of the rasterization.
 
 use super::{NOTHING, diagnosed, edit, expect, expect_all, scene, times};
-use splatcheck::campaign::Item;
 use splatcheck_gpu::stages::splat::{PROJECT_BACKWARD, RASTERIZE, RASTERIZE_BACKWARD};
 use splatcheck_gpu::{Data, Tensor, Tensors};
+use splatcheck_judge::campaign::Item;
 use splatcheck_tests::Defect;
 use std::sync::Arc;
 

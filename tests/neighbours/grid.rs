@@ -4,13 +4,13 @@ use super::{
     ABSOLUTE, CLIPPED, FIRST_COLUMN, FIRST_ROW, REVERSED, Reading, Shape, TRANSPOSED, Wrong, ZERO,
     assert_seen, main_job,
 };
-use splatcheck::workload::AnyCase;
-use splatcheck::workload::named::Named;
-use splatcheck::workloads::grid::Grids;
-use splatcheck::workloads::grid::case::{Case, LevelTable, Points};
-use splatcheck::workloads::grid::gate::Gate;
-use splatcheck::workloads::grid::growth::{GrowthCase, TableGrowth};
+use splatcheck_judge::workload::AnyCase;
+use splatcheck_judge::workload::named::Named;
 use splatcheck_reference::grid::{DenseStride, Encoding, EntriesRule, Grid, Growth, ScaleRule};
+use splatcheck_workloads::grid::Grids;
+use splatcheck_workloads::grid::case::{Case, LevelTable, Points};
+use splatcheck_workloads::grid::gate::Gate;
+use splatcheck_workloads::grid::growth::{GrowthCase, TableGrowth};
 use std::sync::Arc;
 
 type Array = (

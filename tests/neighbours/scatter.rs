@@ -4,10 +4,10 @@ use super::{
     ABSOLUTE, CLIPPED, FIRST_COLUMN, FIRST_ROW, REVERSED, Reading, Shape, TRANSPOSED, Wrong, ZERO,
     assert_seen, main_job,
 };
-use splatcheck::workload::AnyCase;
-use splatcheck::workloads::scatter::Scatter;
-use splatcheck::workloads::scatter::case::{Case, Numbers};
+use splatcheck_judge::workload::AnyCase;
 use splatcheck_reference::scatter::NO_KEY;
+use splatcheck_workloads::scatter::Scatter;
+use splatcheck_workloads::scatter::case::{Case, Numbers};
 use std::sync::Arc;
 
 /// How keys are misread.

@@ -4,11 +4,11 @@ use super::{
     ABSOLUTE, CAMERA_0, CLIPPED, FIRST_COLUMN, FIRST_ROW, REVERSED, Reading, Shape, TRANSPOSED,
     Wrong, ZERO, assert_seen, main_job,
 };
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::whole::{Taken, as_whole};
-use splatcheck::workloads::splat::{Splat, splat_case};
 use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::{Camera, Colors, Gaussians, Scene};
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::whole::{Taken, as_whole};
+use splatcheck_workloads::splat::{Splat, splat_case};
 
 /// Every input of a case that a kernel reads, by the names of case files. A new one does not compile before it
 /// is listed.

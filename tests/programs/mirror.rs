@@ -4,9 +4,9 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype as FileType;
-use splatcheck::engines::command::encode;
 use splatcheck_gpu::stage::{Port, Role};
 use splatcheck_gpu::{Data, Dtype, Engine as _, Reduction, Setting, Stage, Tensor, Tensors, Work};
+use splatcheck_judge::engines::command::encode;
 use splatcheck_tests::{Defect, Mirror};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;

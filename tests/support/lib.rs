@@ -4,13 +4,13 @@ mod mirror;
 
 pub use mirror::{Defect, Mirror};
 
-use splatcheck::campaign::{Contender, EngineReport, Hooks, Item, run};
-use splatcheck::workload::{AnyCase, views};
-use splatcheck::workloads::splat;
-use splatcheck::workloads::splat::case::Case;
-use splatcheck::workloads::splat::minimize::drop_gaussians;
 use splatcheck_gpu::archive::Archive;
 use splatcheck_gpu::{Setting, Stage, artifact};
+use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, run};
+use splatcheck_judge::workload::{AnyCase, views};
+use splatcheck_workloads::splat;
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::minimize::drop_gaussians;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,6 @@
 mod projection;
 
 use projection::{project, project_backward};
-use splatcheck::workloads::splat::stage::{FORMULATED, Judged, RasterStage, STANDARD};
 use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE};
 use splatcheck_gpu::{
     Arithmetic, BackwardInputs, DeviceInfo, Engine, EngineError, EngineKind, FloatAtomics,
@@ -11,6 +10,7 @@ use splatcheck_gpu::{
     TensorError, Tensors, Work,
 };
 use splatcheck_reference::splat::backward::rasterize::SplatGradients;
+use splatcheck_workloads::splat::stage::{FORMULATED, Judged, RasterStage, STANDARD};
 
 /// A defect planted into the mirror engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

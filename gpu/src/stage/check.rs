@@ -1,8 +1,9 @@
 //! Whether a request fits its stage, checked before anything reaches a device.
 
 use super::{Buffer, Buffers, Port, Sizes, StageSpec};
-use crate::engine::{EngineError, Work};
+use crate::error::EngineError;
 use crate::reduction::{Reduction, Setting};
+use crate::stage::Work;
 use crate::tensor::Tensors;
 
 impl StageSpec {

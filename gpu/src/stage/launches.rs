@@ -6,8 +6,9 @@
 //! second a name of its own.
 
 use super::StageSpec;
-use crate::engine::{EngineError, Work};
+use crate::error::EngineError;
 use crate::reduction::{Reduction, Setting};
+use crate::stage::Work;
 use crate::tensor::{TensorError, Tensors};
 use std::collections::BTreeMap;
 

@@ -8,7 +8,8 @@
 //! table; `wgpu::tests::on_device` measures that the kernels stay within theirs.
 
 use super::{Sizes, StageSpec};
-use crate::engine::{DeviceInfo, EngineError, FloatAtomics};
+use crate::device::{DeviceInfo, FloatAtomics};
+use crate::error::EngineError;
 use crate::reduction::Setting;
 use crate::tensor::{TensorError, Tensors};
 

@@ -12,8 +12,8 @@ mod per_key;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use super::Stage;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::stage::Stage;
 use crate::stage::{
     Buffer, Buffers, Dim, Keyed, Launch, LoopRun, Param, Port, Ptx, Reductions, Sizes, StageSpec,
     Text, Value, Wgsl, over,

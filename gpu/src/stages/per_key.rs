@@ -1,7 +1,6 @@
 //! What the reductions `per-key` share: a lane for each row walks the list of what is added to it. The host
 //! makes the lists; which library sorts is not judged.
 
-use super::starts;
 use crate::reduction::WORKGROUP_SIZE;
 use crate::stage::{Launch, over};
 
@@ -31,4 +30,21 @@ pub(super) fn lists(rows_of_entries: &[u32], rows: usize) -> (Vec<u32>, Vec<u32>
 pub(super) fn loop_steps(values: u64, offsets: &[u32]) -> u64 {
     let longest = offsets.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).max();
     over(values, over(u64::from(longest.unwrap_or(0)), 0).saturating_add(1))
+}
+
+/// Where the entries of each row begin if they are sorted by row, one more than rows: what names no row
+/// is left out.
+pub(super) fn starts(rows_of_entries: &[u32], rows: usize) -> Vec<u32> {
+    let mut starts = vec![0_u32; rows + 1];
+    for &row in rows_of_entries {
+        if let Some(count) = starts.get_mut((row as usize).saturating_add(1)) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    starts
 }

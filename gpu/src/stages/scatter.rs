@@ -4,9 +4,9 @@
 
 mod per_key;
 
-use super::Stage;
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::stage::Stage;
 use crate::stage::{
     Buffer, Buffers, Dim, Keyed, Launch, LoopRun, Param, Port, Ptx, Reductions, Role, Sizes,
     StageSpec, Text, Value, Wgsl, over,

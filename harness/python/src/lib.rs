@@ -10,9 +10,9 @@ mod threads;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use splatcheck::engines::Program;
-use splatcheck::judge::Arithmetic;
-use splatcheck::workloads::splat::contract::Level;
+use splatcheck_judge::engines::Program;
+use splatcheck_judge::judge::Arithmetic;
+use splatcheck_workloads::splat::contract::Level;
 use std::error::Error;
 use std::ffi::OsString;
 

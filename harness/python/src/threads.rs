@@ -1,7 +1,7 @@
 //! Threads of the process that works. A child that `fork` makes, as `multiprocessing` does on Linux, has none of
 //! its parent's: work that was handed to these would never be done.
 
-use splatcheck::threads::{Pool, cores};
+use splatcheck_judge::threads::{Pool, cores};
 use std::process;
 use std::sync::OnceLock;
 

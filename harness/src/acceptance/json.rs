@@ -6,15 +6,15 @@ use splatcheck_gpu::Setting;
 use super::speed::{EngineTimes, PAPER};
 use super::text::over_scenes;
 use super::{Acceptance, Check, SceneReport, TrafficRow};
-use crate::campaign::{EngineReport, Fault};
-use crate::engines::Found;
-use crate::verdict::Verdict;
+use splatcheck_judge::campaign::{EngineReport, Fault};
+use splatcheck_judge::engines::Found;
+use splatcheck_judge::verdict::Verdict;
 
 /// The whole report.
 #[must_use]
 pub fn value(acceptance: &Acceptance) -> Value {
     let Acceptance { quick, discovery, checks, scenes, not_exercised, faults } = acceptance;
-    let missing = |missing: &crate::engines::Missing| json!({ "candidate": missing.candidate, "reason": missing.reason });
+    let missing = |missing: &splatcheck_judge::engines::Missing| json!({ "candidate": missing.candidate, "reason": missing.reason });
     let speed = |found: &Found| {
         let summary = over_scenes(found.spec.id(), scenes)?;
         Some(json!({

@@ -3,7 +3,7 @@
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Engine, EngineError, Peak, Reduction, Setting, Tensors};
 
-use crate::workloads::splat::floor::Work;
+use splatcheck_workloads::splat::floor::Work;
 
 /// How much faster the paper's gradient computation becomes on average over its workloads and GPUs
 /// (DISTWAR, arXiv 2401.05345, abstract).

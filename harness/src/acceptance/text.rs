@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use super::speed::{EngineTimes, PAPER, Summary, Times};
 use super::{Acceptance, Check, SceneReport, TrafficRow};
-use crate::campaign::EngineReport;
-use crate::report::devices::describe;
-use crate::report::{Detail, Report};
-use crate::table::table;
-use crate::verdict::Verdict;
-use crate::words;
 use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_judge::campaign::EngineReport;
+use splatcheck_judge::report::devices::describe;
+use splatcheck_judge::report::{Detail, Report};
+use splatcheck_judge::table::table;
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::words;
 
 /// The whole report.
 #[must_use]
@@ -41,7 +41,7 @@ every kind of finding lies in `findings/`; `splatcheck replay FILE` runs it agai
 after one that is not counted. Zeroing the gradients is outside of the time.\n\
 - **Floor**: the arithmetic or the memory traffic that the tile walk cannot avoid, whichever takes \
 longer at the peak that the driver tells (clock x multiprocessors x lanes x 2, memory clock x 2 x \
-bus width). Operations and bytes are counted in `harness/src/workloads/splat/floor.rs`.\n\
+bus width). Operations and bytes are counted in `harness/workloads/src/splat/floor.rs`.\n\
 - **Traffic**: properties of scene, reduction and threshold, the same on every GPU with that lane \
 width; counted on the CPU, equal to the PTX emulator's counts. `longest` and `mean chain` are \
 additions to one address. `report.json` has all thresholds.\n";

@@ -12,10 +12,10 @@ use splatcheck_gpu::{EngineError, Reduction, Setting, TensorError};
 use splatcheck_reference::splat::convention::{Convention, Profile};
 use splatcheck_reference::splat::synthetic::frustum;
 
-use super::args::{CheckPlan, ScenePlan, Subject, resolve_scene};
-use super::check::{Cases, judge};
+use super::check::{Cases, CheckPlan, judge};
 use super::exit::{self, CliError, Outcome, one_line};
 use super::gate::GatePlan;
+use super::options::{ScenePlan, Subject, resolve_scene};
 use super::output::Progress;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
@@ -23,14 +23,14 @@ use super::{engines_here, paths};
 use crate::acceptance::folder::Staged;
 use crate::acceptance::speed::{EngineTimes, Times, measure};
 use crate::acceptance::{Acceptance, Check, SceneReport, json, text};
-use crate::campaign::Chain;
-use crate::engines::{Discovery, EngineProcess, Found, Limits, Program};
-use crate::gate::Evidence;
-use crate::report::Detail;
-use crate::report::devices::describe;
-use crate::workloads::splat::Splat;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::stage::RasterStage;
+use splatcheck_judge::campaign::Chain;
+use splatcheck_judge::engines::{Discovery, EngineProcess, Found, Limits, Program};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::report::Detail;
+use splatcheck_judge::report::devices::describe;
+use splatcheck_workloads::splat::Splat;
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::stage::RasterStage;
 
 /// The warp size of NVIDIA's GPUs, whose traffic is counted on every machine.
 const NVIDIA_LANES: u32 = 32;

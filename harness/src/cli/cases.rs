@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::args::{ConventionName, under};
 use super::command::CasesLeftOut;
 use super::contract::{ContractArgs, Promise};
 use super::exit::{CliError, Outcome};
 use super::fuzz::find_generator;
+use super::options::{ConventionName, under};
 use super::paths;
-use crate::engines::command::Form;
-use crate::fuzz::Draws;
-use crate::io::write::write_file;
-use crate::workload::{AnyCase, Notes, Workload};
-use crate::workloads::splat::contract::{Contract, Level};
+use splatcheck_judge::engines::command::Form;
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::workload::{AnyCase, Notes, Workload};
+use splatcheck_workloads::fuzz::Draws;
+use splatcheck_workloads::splat::contract::{Contract, Level};
 
 /// Options of `cases`, as typed.
 #[derive(Clone, Debug, Args)]

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::exit::CliError;
-use crate::campaign::Chain;
+use splatcheck_judge::campaign::Chain;
 
 /// Whose forward outputs backward stages are given, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -1,35 +1,37 @@
 //! `splatcheck check`: judges every kernel on every engine.
 
+mod options;
 mod program;
 
 use std::io::Write;
 use std::sync::Arc;
 
-use super::args::{CheckPlan, Subject};
 use super::case::read_case;
 use super::command::CommandPlan;
 use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::expect;
+use super::options::Subject;
 use super::output::Progress;
 use super::provenance;
 use super::reproducer::Reproducers;
 use super::scene::scene_cases;
 use super::sight::all_blind;
-use crate::campaign::merge::{add_report, join_seeds};
-use crate::campaign::{
+pub use options::{CheckArgs, CheckPlan};
+use rayon::prelude::*;
+use splatcheck_judge::campaign::merge::{add_report, join_seeds};
+use splatcheck_judge::campaign::{
     ByTurns, Contender, EngineReport, Everything, Hooks, Item, Part, Policy, run as run_campaign,
     smaller,
 };
-use crate::engines::{Found, Program};
-use crate::fuzz::Draws;
-use crate::gate::Evidence;
-use crate::minimize::shrink;
-use crate::report::Report;
-use crate::threads::cores;
-use crate::workload::{AnyCase, CaseTree, Workload, views};
-use rayon::prelude::*;
+use splatcheck_judge::engines::{Found, Program};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::minimize::shrink;
+use splatcheck_judge::report::Report;
+use splatcheck_judge::threads::cores;
+use splatcheck_judge::workload::{AnyCase, CaseTree, Workload, views};
 use splatcheck_reference::splat::convention::Convention;
+use splatcheck_workloads::fuzz::Draws;
 
 /// Cases of which each is run in one formulation, by turns; fewer are run in all of them, so that none
 /// is without a case.

@@ -12,15 +12,15 @@ use splatcheck_gpu::{Engine, EngineError, Setting, Stage};
 use super::contract::{ContractArgs, Promise};
 use super::exit::CliError;
 use super::paths;
-use crate::campaign::{Contender, EngineReport, Fault, Policy};
-use crate::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants};
-use crate::engines::repeated::{Repeated, Repeats};
-use crate::engines::{Lent, Limits};
-use crate::fuzz::Plan;
-use crate::words::{count, folder_name, shell_word};
-use crate::workload::{AnyCase, Case, Workload};
-use crate::workloads::splat::contract::{Level, NotFor};
-use crate::workloads::splat::formulated::described;
+use splatcheck_judge::campaign::{Contender, EngineReport, Fault, Policy};
+use splatcheck_judge::engines::command::{CommandEngine, CommandId, CommandLine, Form, Grants};
+use splatcheck_judge::engines::repeated::{Repeated, Repeats};
+pub use splatcheck_judge::engines::{Lent, Limits};
+use splatcheck_judge::words::{count, folder_name, shell_word};
+use splatcheck_judge::workload::{AnyCase, Case, Workload};
+use splatcheck_workloads::fuzz::Plan;
+use splatcheck_workloads::splat::contract::{Level, NotFor};
+use splatcheck_workloads::splat::formulated::described;
 
 /// A program and what it is granted, as typed.
 #[derive(Clone, Debug, Default, Args)]

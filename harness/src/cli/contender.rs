@@ -3,8 +3,8 @@
 use splatcheck_gpu::{Engine, Setting, Stage};
 
 use super::exit::CliError;
-use crate::campaign::Contender;
-use crate::engines::{Discovery, EngineProcess, Found, Identity, Limits, Program, Team};
+use splatcheck_judge::campaign::Contender;
+use splatcheck_judge::engines::{Discovery, EngineProcess, Found, Identity, Limits, Program, Team};
 
 /// The engines that were named; without a name one, a device rather than a driver in software.
 ///

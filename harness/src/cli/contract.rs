@@ -6,11 +6,11 @@ use splatcheck_reference::splat::Formulation;
 
 use super::exit::CliError;
 use super::formulation::{Asked, Judged, Judging, Trial, asked, judge_in};
-use crate::campaign::EngineReport;
-use crate::judge::Arithmetic;
-use crate::presets::Preset;
-use crate::workloads::splat::contract::{Contract, Level};
-use crate::workloads::splat::formulated::candidates;
+use splatcheck_judge::campaign::EngineReport;
+use splatcheck_judge::judge::Arithmetic;
+use splatcheck_workloads::presets::Preset;
+use splatcheck_workloads::splat::contract::{Contract, Level};
+use splatcheck_workloads::splat::formulated::candidates;
 
 /// The arithmetic that a program promises, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -10,19 +10,19 @@ use rayon::prelude::*;
 use splatcheck_gpu::artifact::{self, Artifact, Build};
 use splatcheck_reference::splat::convention::Convention;
 
-use super::args::{ConventionName, Subject, parse_workload, under};
 use super::check::Cases;
 use super::exit::{CliError, Outcome};
+use super::options::{ConventionName, Subject, parse_workload, under};
 use super::output::Progress;
 use super::paths;
-use crate::case_space::{CaseSpace, Run, Traits};
-use crate::io::source_tree;
-use crate::io::write::write_file;
-use crate::kernel_coverage::holes::Coverage;
-use crate::kernel_coverage::text::text;
-use crate::kernel_coverage::unreachable::Unreachable;
-use crate::kernel_coverage::{Scope, measure};
-use crate::workload::{AnyCase, CaseError, Workload};
+use splatcheck_judge::case_space::{CaseSpace, Run, Traits};
+use splatcheck_judge::io::source_tree;
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::kernel_coverage::holes::Coverage;
+use splatcheck_judge::kernel_coverage::text::text;
+use splatcheck_judge::kernel_coverage::unreachable::Unreachable;
+use splatcheck_judge::kernel_coverage::{Scope, measure};
+use splatcheck_judge::workload::{AnyCase, CaseError, Workload};
 
 /// The folder with the arguments for what cannot be reached, and the file.
 const KERNELS: &str = "gpu/kernels";

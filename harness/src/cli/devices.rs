@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use super::exit::{CliError, Outcome};
-use crate::engines::Discovery;
-use crate::report::devices::describe;
+use splatcheck_judge::engines::Discovery;
+use splatcheck_judge::report::devices::describe;
 
 /// Prints the engines. That there is none is a finding, not an error.
 ///

@@ -1,9 +1,26 @@
-//! `splatcheck engine` (hidden): the child process of one engine. See [`crate::engines`].
+//! `splatcheck engine` (hidden): the child process of one engine. See [`splatcheck_judge::engines`].
 
-use super::args::EngineArgs;
+use std::path::PathBuf;
+
+use clap::Args;
+
 use super::exit::{CliError, Outcome};
-use crate::engines::serve::{open_engine, serve_standard_streams};
 use crate::user_wgsl;
+use splatcheck_judge::engines::serve::{open_engine, serve_standard_streams};
+
+/// Options of `engine`.
+#[derive(Clone, Debug, Args)]
+pub struct EngineArgs {
+    /// The adapter to open [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// A user's program to run in the place of its kernels
+    #[arg(long, value_name = "FILE", requires = "manifest")]
+    pub wgsl: Option<PathBuf>,
+    /// What the program's bindings are
+    #[arg(long, value_name = "FILE", requires = "wgsl")]
+    pub manifest: Option<PathBuf>,
+}
 
 /// Serves standard input and output until the input ends.
 ///

@@ -9,8 +9,8 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-pub use crate::gate::Outcome;
-use crate::gate::{Evidence, Gate, Inconclusive};
+pub use splatcheck_judge::gate::Outcome;
+use splatcheck_judge::gate::{Evidence, Gate, Inconclusive};
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ impl From<Inconclusive> for CliError {
 /// The end of a command without the options of a gate: any disagreement fails.
 ///
 /// # Errors
-/// See [`Conclusion::outcome`](crate::gate::Conclusion::outcome).
+/// See [`Conclusion::outcome`](splatcheck_judge::gate::Conclusion::outcome).
 pub fn conclude(evidence: &Evidence<'_>) -> Result<Outcome, CliError> {
     Ok(Gate::default().conclude(evidence).outcome()?)
 }

@@ -6,11 +6,11 @@ use splatcheck_gpu::{Engine, EngineError, EngineKind, Setting, Stage};
 
 use super::exit::CliError;
 use super::schedule::ScheduleArgs;
-use crate::campaign::{Contender, Fault, Finding};
-use crate::engines::repeated::{Repeated, Repeats};
-use crate::engines::{Emulation, Found, Limits, Order, Program};
 use crate::user_kernel::UserKernel;
-use crate::workload::{NOTE_PREFIX, Notes};
+use splatcheck_judge::campaign::{Contender, Fault, Finding};
+use splatcheck_judge::engines::repeated::{Repeated, Repeats};
+use splatcheck_judge::engines::{Emulation, Found, Limits, Order, Program};
+use splatcheck_judge::workload::{NOTE_PREFIX, Notes};
 
 /// Runs where none are named.
 const USUAL: u32 = 8;

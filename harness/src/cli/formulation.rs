@@ -9,14 +9,14 @@ use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::formulation::{FormulationError, NAMED};
 
 use super::exit::CliError;
-use crate::campaign::{EngineReport, Fault};
-use crate::diagnosis::Diagnosis;
 use crate::manifest::Manifest;
 use crate::user_kernel::UserKernel;
-use crate::verdict::Verdict;
-use crate::workload::AnyCase;
-use crate::workloads::splat::contract::{Contract, Level};
-use crate::workloads::splat::formulated::{candidates, described, stage_of};
+use splatcheck_judge::campaign::{EngineReport, Fault};
+use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::workload::AnyCase;
+use splatcheck_workloads::splat::contract::{Contract, Level};
+use splatcheck_workloads::splat::formulated::{candidates, described, stage_of};
 
 /// What was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,17 +11,17 @@ use splatcheck_reference::arithmetic::ExtraRoundings;
 use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::spelled::{PRACTISED, PRACTISED_PAIRS};
 
-use super::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use super::exit::{CliError, Outcome};
+use super::options::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use super::paths;
 use super::scene::scene_cases;
 use super::sharpness::percentile;
-use crate::table::table;
-use crate::workloads::splat::accuracy::{Accuracy, Sample};
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::files::corpus;
-use crate::workloads::splat::formulated::described;
-use crate::workloads::splat::stage::{Margins, ProjectStage, RasterStage};
+use splatcheck_judge::table::table;
+use splatcheck_workloads::splat::accuracy::{Accuracy, Sample};
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::files::corpus;
+use splatcheck_workloads::splat::formulated::described;
+use splatcheck_workloads::splat::stage::{Margins, ProjectStage, RasterStage};
 
 /// Depths between which the digits lost are told apart.
 const DEPTHS: [(f64, f64); 4] = [(0.0, 8.0), (8.0, 32.0), (32.0, 128.0), (128.0, f64::INFINITY)];

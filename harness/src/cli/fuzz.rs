@@ -14,26 +14,25 @@ use clap::Args;
 use rayon::prelude::*;
 use splatcheck_gpu::Setting;
 
-use super::args::{ConventionName, Workloads, parse_workloads, under};
 use super::chain::{ChainArgs, ChainName};
 use super::command::{CommandArgs, CommandPlan};
 use super::contender::team;
 use super::exit::{CliError, Outcome};
 use super::gate::{GateArgs, GatePlan};
 use super::number::positive;
+use super::options::{ConventionName, Workloads, parse_workloads, under};
 use super::output::OutputArgs;
 use super::{paths, provenance};
-use crate::campaign::merge::add_report;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
-use crate::engines::{Discovery, Found, Limits, Missing, Program};
-use crate::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
-use crate::gate::{Evidence, Provenance};
-use crate::io::write::remove_leftovers;
-use crate::minimize::shrink;
-use crate::report::Detail;
-use crate::threads::{Pool, cores};
-use crate::workload::{AnyCase, Generator, Workload, generator};
-use crate::workloads;
+use splatcheck_judge::campaign::merge::add_report;
+use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, Share, run_in_chunks};
+use splatcheck_judge::engines::{Discovery, Found, Limits, Missing, Program};
+use splatcheck_judge::gate::{Evidence, Provenance};
+use splatcheck_judge::io::write::remove_leftovers;
+use splatcheck_judge::minimize::shrink;
+use splatcheck_judge::report::Detail;
+use splatcheck_judge::threads::{Pool, cores};
+use splatcheck_judge::workload::{AnyCase, Generator, Workload, generator};
+use splatcheck_workloads::fuzz::{LANE_WIDTHS, Plan, Results, Shard};
 use watcher::Watcher;
 
 /// Cases of a submission: they are small.
@@ -193,7 +192,7 @@ impl FuzzArgs {
         let workloads = match (&self.workload, self.command.workload()?) {
             (Some(named), _) => named.list().to_vec(),
             (None, Some(of_program)) => vec![of_program],
-            (None, None) => workloads::all().into_iter().take(1).collect(),
+            (None, None) => splatcheck_workloads::all().into_iter().take(1).collect(),
         };
         let several = u32::try_from(workloads.len()).unwrap_or(u32::MAX);
         let plan = |workload: &Arc<dyn Workload>| {

@@ -9,10 +9,10 @@ use clap::{Args, ValueEnum};
 
 use super::exit::{CliError, Outcome};
 use super::paths;
-use crate::gate::{
+use splatcheck_judge::gate::{
     Evidence, FailOn, Gate, KnownFailures, Provenance, Summary, junit, sarif, step_summary,
 };
-use crate::io::date;
+use splatcheck_judge::io::date;
 
 /// A verdict that stops the build, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -137,7 +137,7 @@ pub(super) fn write_sarif(
 ) -> Result<(), CliError> {
     let Some(path) = path else { return Ok(()) };
     let text = sarif::text(findings, run, &sarif::Base::find());
-    crate::io::write::write_file(path, text.as_bytes())
+    splatcheck_judge::io::write::write_file(path, text.as_bytes())
         .map_err(|error| CliError::caused("cannot write the report", error))
 }
 
@@ -167,7 +167,7 @@ impl GatePlan {
     /// the findings' reproducers, engine by engine.
     ///
     /// # Errors
-    /// A file that cannot be written; see [`Conclusion::outcome`](crate::gate::Conclusion::outcome).
+    /// A file that cannot be written; see [`Conclusion::outcome`](splatcheck_judge::gate::Conclusion::outcome).
     pub fn conclude(
         &self,
         evidence: &Evidence<'_>,
@@ -189,7 +189,7 @@ impl GatePlan {
 
     fn write(&self, summary: &Summary) -> Result<(), CliError> {
         let write = |path: &Option<PathBuf>, text: String| match path {
-            Some(path) => crate::io::write::write_file(path, text.as_bytes())
+            Some(path) => splatcheck_judge::io::write::write_file(path, text.as_bytes())
                 .map_err(|error| CliError::caused("cannot write the report", error)),
             None => Ok(()),
         };

@@ -1,16 +1,17 @@
 //! `splatcheck mutants --generate`: changes every kernel instruction by instruction and says which
 //! changes survive.
 
+mod options;
+
 use std::io::Write;
 use std::time::Instant;
 
-use super::args::{GeneratedPlan, OwnPlan};
 use super::case::read_case;
 use super::exit::{CliError, Outcome, conclude};
 use super::mutants::{classes_judged, classes_of, write_json};
 use super::output::Progress;
+use super::own::OwnPlan;
 use super::{paths, ptx};
-use crate::gate::Evidence;
 use crate::mutants::class::{Class, named};
 use crate::mutants::generated::equivalent::Argued;
 use crate::mutants::generated::hunt::{Hunted, Unchanged, hunt};
@@ -18,10 +19,11 @@ use crate::mutants::generated::report::{
     kind_table, refusals, score_table, survivor_list, survivors, unexecuted_list,
 };
 use crate::mutants::generated::{Record, Subject, sample, subjects};
-use crate::table::table;
-use crate::words;
-use crate::workload::AnyCase;
-use crate::workloads;
+pub use options::GeneratedPlan;
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::table::table;
+use splatcheck_judge::words;
+use splatcheck_judge::workload::AnyCase;
 
 /// Carries out the plan.
 ///
@@ -201,6 +203,9 @@ fn argued(plan: &GeneratedPlan) -> Result<Argued, CliError> {
     let Some(folder) = plan.folder.as_ref().filter(|_| plan.own.is_none()) else {
         return Ok(Argued::default());
     };
-    let all = Argued::read_all(folder, workloads::all().iter().map(|workload| workload.name()));
+    let all = Argued::read_all(
+        folder,
+        splatcheck_workloads::all().iter().map(|workload| workload.name()),
+    );
     all.map_err(|error| CliError::caused("cannot read which mutants are equivalent", error))
 }

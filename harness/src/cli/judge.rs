@@ -10,17 +10,17 @@ use super::case::read_case;
 use super::contract::{ContractArgs, Promise};
 use super::exit::{CliError, Outcome, conclude};
 use super::paths;
-use crate::diagnosis::Diagnosis;
-use crate::engines::command::{Form, Need, read_written};
-use crate::gate::Evidence;
-use crate::io::{Problem, read};
-use crate::report::and_zeros;
-use crate::verdict::{Tally, Verdict};
-use crate::words::count;
-use crate::workload::{AnyCase, Job};
-use crate::workloads::splat::contract::{Level, diagnose_job, judge_job};
-use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::formulated::described;
+use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::engines::command::{Form, Need, read_written};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::{Problem, read};
+use splatcheck_judge::report::and_zeros;
+use splatcheck_judge::verdict::{Tally, Verdict};
+use splatcheck_judge::words::count;
+use splatcheck_judge::workload::{AnyCase, Job};
+use splatcheck_workloads::splat::contract::{Level, diagnose_job, judge_job};
+use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
+use splatcheck_workloads::splat::formulated::described;
 
 /// Options of `judge`, as typed.
 #[derive(Clone, Debug, Args)]

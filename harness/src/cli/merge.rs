@@ -11,10 +11,10 @@ use super::gate::{GateArgs, GatePlan};
 use super::output::OutputArgs;
 use super::{paths, provenance};
 use crate::acceptance::folder::Staged;
-use crate::fuzz::{Part, ResultError, Results, folder_of, join};
-use crate::gate::Evidence;
-use crate::io::write::write_file;
-use crate::report::{Detail, reproducer_path};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::report::{Detail, reproducer_path};
+use splatcheck_workloads::fuzz::{Part, ResultError, Results, folder_of, join};
 
 /// Options of `merge`, as typed.
 #[derive(Clone, Debug, Args)]

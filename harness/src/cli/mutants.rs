@@ -1,25 +1,27 @@
 //! `splatcheck mutants`: runs kernels made wrong on purpose and says what kills them.
 
+mod options;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::args::MutantsPlan;
 use super::exit::{CliError, Outcome, conclude};
 use super::output::Progress;
 use super::paths;
-use crate::engines::Program;
-use crate::gate::Evidence;
-use crate::io::write::write_file;
 use crate::mutants::class::{Class, classes, classes_as};
 use crate::mutants::matrix::{self, Cell};
 use crate::mutants::rates;
 use crate::mutants::table::{class_table, conclusion, summary, summary_table};
 use crate::mutants::{Language, Mutant, read_mutants};
-use crate::workload::{AnyCase, Workload};
-use crate::workloads;
+pub(super) use options::default_folder;
+pub use options::{MutantsArgs, MutantsPlan};
 use serde::Serialize;
+use splatcheck_judge::engines::Program;
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::workload::{AnyCase, Workload};
 
 /// Carries out the plan.
 ///
@@ -97,7 +99,7 @@ fn named_cases(
     workload: &str,
     corpus: &Path,
 ) -> Result<(Arc<dyn Workload>, Vec<AnyCase>), CliError> {
-    let workload = workloads::find(workload)
+    let workload = splatcheck_workloads::find(workload)
         .map_err(|error| CliError::caused("cannot run the mutants", error))?;
     let corpus = workload.read_corpus(corpus);
     let corpus = corpus.map_err(|error| CliError::caused("cannot read the corpus", error))?;

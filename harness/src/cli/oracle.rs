@@ -1,19 +1,16 @@
 //! `splatcheck oracle`: the oracle as a tool from file to file, for programs in any language.
 
 mod grid;
+mod options;
 mod scatter;
 
 use std::io::Write;
 
-use super::args::{OraclePlan, ScalarName};
 use super::case::read_splats;
 use super::contract::ModelName;
 use super::exit::{CliError, Outcome};
 use super::sharpness;
-use crate::workloads;
-use crate::workloads::grid::NAME as GRID;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::files::result_file::{Number, Radii, write_result};
+pub use options::{OracleArgs, OraclePlan, ScalarName};
 use splatcheck_gpu::stages::scatter::NAME as SCATTER;
 use splatcheck_reference::arithmetic::{
     Bounded, Cuda, CudaFast, Extra, Ieee, Model, Scalar, Spellings, Walk, Wgsl, WgslExpZero,
@@ -21,6 +18,9 @@ use splatcheck_reference::arithmetic::{
 use splatcheck_reference::splat::TooManyPairs;
 use splatcheck_reference::splat::bounds::{Undecided, pipeline};
 use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with};
+use splatcheck_workloads::grid::NAME as GRID;
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::files::result_file::{Number, Radii, write_result};
 
 /// Carries out the plan: images and gradients of all cameras, in one file.
 ///
@@ -31,7 +31,7 @@ use splatcheck_reference::splat::render::{Gradients, Stage, render_backward_with
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &OraclePlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let workload = workloads::name_in(&plan.case)
+    let workload = splatcheck_workloads::name_in(&plan.case)
         .map_err(|error| CliError::caused("cannot read the case", error))?;
     match workload.as_deref() {
         Some(GRID) => return grid::run(plan, out),

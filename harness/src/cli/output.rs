@@ -12,8 +12,8 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::report::Detail;
-use crate::words::grouped;
+use splatcheck_judge::report::Detail;
+use splatcheck_judge::words::grouped;
 
 /// Options of a report, as typed.
 #[derive(Clone, Copy, Debug, Default, Args)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
-use crate::io::source_tree;
+use splatcheck_judge::io::source_tree;
 
 /// That `path` is a file that can be opened. `option` is what it was given as.
 ///

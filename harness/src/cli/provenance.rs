@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use splatcheck_gpu::EngineKind;
 
 use super::command::CommandPlan;
-use crate::campaign::EngineReport;
-use crate::gate::{Provenance, Role, SourceFile};
 use crate::manifest::{Manifest, WgslKernel};
 use crate::user_kernel::UserKernel;
+use splatcheck_judge::campaign::EngineReport;
+use splatcheck_judge::gate::{Provenance, Role, SourceFile};
 
 /// The kernels of this version of splatcheck.
 pub(super) fn of_ours(seed: Option<u64>) -> Provenance {

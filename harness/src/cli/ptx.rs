@@ -38,19 +38,19 @@ use super::schedule::ScheduleArgs;
 use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
-use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Item};
-use crate::engines::repeated::Repeats;
-use crate::engines::{Emulation, Order, Team};
-use crate::gate::{Evidence, sarif};
 use crate::manifest::{Manifest, Symbols};
-use crate::report::{Detail, Report};
-use crate::threads::{self, Pool};
 use crate::user_kernel::{KernelLimits, Observe, UserKernel, UserProgram};
-use crate::verdict::Verdict;
-use crate::words::folder_name;
-use crate::workload::AnyCase;
-use crate::workloads::splat::formulated::described;
+use splatcheck_judge::campaign::merge::join_seeds;
+use splatcheck_judge::campaign::{Contender, EngineReport, Item};
+use splatcheck_judge::engines::repeated::Repeats;
+use splatcheck_judge::engines::{Emulation, Order, Team};
+use splatcheck_judge::gate::{Evidence, sarif};
+use splatcheck_judge::report::{Detail, Report};
+use splatcheck_judge::threads::{self, Pool};
+use splatcheck_judge::verdict::Verdict;
+use splatcheck_judge::words::folder_name;
+use splatcheck_judge::workload::AnyCase;
+use splatcheck_workloads::splat::formulated::described;
 
 /// Options of `ptx`, as typed.
 #[derive(Clone, Debug, Args)]

@@ -2,14 +2,64 @@
 //! right.
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use super::args::RenderPlan;
+use clap::Args;
+
 use super::exit::{CliError, Outcome};
+use super::options::{ConventionName, ScenePlan, resolve_scene};
+use super::paths;
 use super::scene::scene_case;
 use super::sight;
-use crate::workloads::splat::files::image;
+use splatcheck_reference::splat::convention::Convention;
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
+use splatcheck_workloads::splat::files::image;
+
+/// Options of `render`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct RenderArgs {
+    /// A trained scene
+    #[arg(long, value_name = "FILE")]
+    pub ply: PathBuf,
+    /// Its cameras (JSON)
+    #[arg(long, value_name = "FILE")]
+    pub cameras: PathBuf,
+    /// The camera to use [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub camera: Option<String>,
+    /// The image to write (.png)
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Whose rules hold
+    #[arg(long, value_name = "NAME", default_value = "inria")]
+    pub convention: ConventionName,
+}
+
+/// A checked `render`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RenderPlan {
+    /// What to render.
+    pub scene: ScenePlan,
+    /// A .png in a folder that can be written to.
+    pub output: PathBuf,
+    /// Whose rules hold.
+    pub convention: Convention,
+}
+
+impl RenderArgs {
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed.
+    pub fn resolve(self) -> Result<RenderPlan, CliError> {
+        Ok(RenderPlan {
+            scene: resolve_scene(&self.ply, &self.cameras, self.camera)?,
+            output: paths::writable_file("--output", &self.output, "png")?,
+            convention: self.convention.convention(),
+        })
+    }
+}
 
 /// Carries out the plan: the first chosen camera's image, in f64.
 ///

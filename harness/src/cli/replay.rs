@@ -17,27 +17,28 @@ use super::expect::{self, Noted};
 use super::output::OutputArgs;
 use super::wgsl::Started;
 use super::{paths, replay_trace};
-use crate::campaign::{Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign};
 use crate::emulated::Recording;
-use crate::engines::command::{CommandId, CommandLine, Grants};
-use crate::engines::repeated::Repeats;
-use crate::engines::{Discovery, Emulation, Found, Limits, Program};
-use crate::gate::Evidence;
-use crate::io::Problem;
-use crate::judge::Arithmetic;
 use crate::manifest::WgslKernel;
-use crate::presets::Preset;
-use crate::report::reproducer::diagnosis;
-use crate::report::{Detail, Report};
 use crate::user_wgsl::{self, UserWgsl};
-use crate::workload::{AnyCase, CaseFile, Notes};
-use crate::workloads;
-use crate::workloads::splat::contract::{Contract, Level};
-use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::formulated::{as_noted, noted};
-use crate::workloads::splat::{chained, comparing, harmonics};
 use splatcheck_emulator::WARP;
 use splatcheck_gpu::Stage;
+use splatcheck_judge::campaign::{
+    Contender, EngineReport, Hooks, Item, as_it_is, run as run_campaign,
+};
+use splatcheck_judge::engines::command::{CommandId, CommandLine, Grants};
+use splatcheck_judge::engines::repeated::Repeats;
+use splatcheck_judge::engines::{Discovery, Emulation, Found, Limits, Program};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::judge::Arithmetic;
+use splatcheck_judge::report::reproducer::diagnosis;
+use splatcheck_judge::report::{Detail, Report};
+use splatcheck_judge::workload::{AnyCase, CaseFile, Notes};
+use splatcheck_workloads::presets::Preset;
+use splatcheck_workloads::splat::contract::{Contract, Level};
+use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
+use splatcheck_workloads::splat::formulated::{as_noted, noted};
+use splatcheck_workloads::splat::{chained, comparing, harmonics};
 
 /// Options of `replay`, as typed.
 #[derive(Clone, Debug, Args)]
@@ -164,7 +165,7 @@ impl Recorded {
 /// # Errors
 /// See [`CliError`].
 pub fn run(plan: &ReplayPlan, out: &mut dyn Write) -> Result<Outcome, CliError> {
-    let CaseFile { case, notes } = workloads::read_case(&plan.file)
+    let CaseFile { case, notes } = splatcheck_workloads::read_case(&plan.file)
         .map_err(|error| CliError::caused("cannot read the reproducer", error))?;
     let recorded = Recorded::new(&notes)?;
     if let Some((line, grants)) = &plan.program {

@@ -5,10 +5,10 @@ use std::io::Write;
 use splatcheck_gpu::Setting;
 
 use super::exit::{CliError, Outcome, conclude};
-use crate::campaign::Item;
 use crate::emulated::{self, Recording, Replayed};
-use crate::gate::Evidence;
 use splatcheck_gpu::Stage;
+use splatcheck_judge::campaign::Item;
+use splatcheck_judge::gate::Evidence;
 
 /// Runs the recorded stage, says what fails now, and whether that is bit for bit what was recorded.
 ///

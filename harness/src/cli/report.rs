@@ -12,11 +12,11 @@ use clap::Args;
 use super::exit::{CliError, Outcome};
 use super::traffic::part::Part;
 use super::{paths, provenance};
-use crate::coverage::Coverage;
-use crate::fuzz::{RESULT, Results};
-use crate::gate::{Evidence, Gate, Summary};
-use crate::io::write::write_file;
-use crate::report::page::{Curves, Page};
+use splatcheck_judge::coverage::Coverage;
+use splatcheck_judge::gate::{Evidence, Gate, Summary};
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::report::page::{Curves, Page};
+use splatcheck_workloads::fuzz::{RESULT, Results};
 
 /// Options of `report`, as typed.
 #[derive(Clone, Debug, Args)]

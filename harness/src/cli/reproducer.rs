@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::exit::CliError;
 use super::expect;
-use crate::campaign::{EngineReport, Finding};
 use crate::emulated;
-use crate::report::reproducer::{notes as notes_of, set_aside};
-use crate::report::reproducer_path;
 use crate::user_kernel::UserKernel;
-use crate::workload::Notes;
+use splatcheck_judge::campaign::{EngineReport, Finding};
+use splatcheck_judge::report::reproducer::{notes as notes_of, set_aside};
+use splatcheck_judge::report::reproducer_path;
+use splatcheck_judge::workload::Notes;
 
 /// Where a command leaves its reproducers.
 #[derive(Clone, Debug)]

@@ -1,14 +1,14 @@
 //! A trained scene with its cameras as cases, one camera each.
 
-use super::args::ScenePlan;
 use super::exit::CliError;
+use super::options::ScenePlan;
 use super::sight;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::files::loss::loss_gradient;
-use crate::workloads::splat::files::{cameras, ply};
 use rayon::prelude::*;
 use splatcheck_reference::splat::Scene;
 use splatcheck_reference::splat::convention::Convention;
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::files::loss::loss_gradient;
+use splatcheck_workloads::splat::files::{cameras, ply};
 
 /// Seed of the loss gradient of trained scenes.
 const LOSS_SEED: u64 = 1;

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::exit::CliError;
 use super::number::positive;
-use crate::engines::{Emulation, Found, Order};
+use splatcheck_judge::engines::{Emulation, Found, Order};
 
 /// In which orders the emulator runs, as typed.
 #[derive(Clone, Copy, Debug, Default, Args)]
@@ -67,8 +67,8 @@ impl ScheduleArgs {
 mod tests {
     use super::super::exit::one_line;
     use super::*;
-    use crate::engines::EngineSpec;
     use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics};
+    use splatcheck_judge::engines::EngineSpec;
 
     fn found(id: &str) -> Found {
         Found {

@@ -21,17 +21,17 @@ use super::number::positive;
 use super::output::Progress;
 use super::paths;
 use super::reproducer::Reproducers;
-use crate::campaign::merge::join_seeds;
-use crate::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
-use crate::engines::{Emulation, Order};
-use crate::gate::Evidence;
-use crate::report::findings_text;
-use crate::threads::{Pool, cores};
-use crate::workload::{Workload, views};
-use crate::workloads::splat::Splat;
 use coverage::Coverage;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::NAME;
+use splatcheck_judge::campaign::merge::join_seeds;
+use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, Item, judge, smaller};
+use splatcheck_judge::engines::{Emulation, Order};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::report::findings_text;
+use splatcheck_judge::threads::{Pool, cores};
+use splatcheck_judge::workload::{Workload, views};
+use splatcheck_workloads::splat::Splat;
 
 /// Thresholds of a warp of 32 lanes, from always to never.
 const THRESHOLDS: u64 = 34;

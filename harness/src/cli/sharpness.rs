@@ -1,10 +1,10 @@
 //! How sharp bounds are, in words and a table.
 
-use crate::table::table;
-use crate::workloads::splat::files::result_file::Radii;
+use splatcheck_judge::table::table;
 use splatcheck_reference::arithmetic::Scalar;
 use splatcheck_reference::splat::bounds::Undecided;
 use splatcheck_reference::splat::render::Gradients;
+use splatcheck_workloads::splat::files::result_file::Radii;
 
 /// The outputs by name, each as slices in order.
 fn outputs<S: Copy>(gradients: &Gradients<S>) -> [(&'static str, Vec<&[S]>); 9] {

@@ -2,11 +2,11 @@
 //! does, so that nothing is judged on it.
 
 use super::exit::CliError;
-use crate::workload::AnyCase;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::splat_case;
+use splatcheck_judge::workload::AnyCase;
 use splatcheck_reference::splat::camera::Camera;
 use splatcheck_reference::splat::render::project_scene;
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::splat_case;
 
 /// Of ten Gaussians so many are behind a camera whose axes are asked for.
 const ALMOST_ALL: usize = 9;

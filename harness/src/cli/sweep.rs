@@ -13,20 +13,20 @@ use splatcheck_gpu::{EngineError, Reduction, Setting, TensorError};
 use super::exit::{self, CliError, Outcome};
 use super::output::Progress;
 use crate::acceptance::speed::measure;
-use crate::campaign::{Contender, EngineReport, Hooks, as_it_is, run as run_campaign};
-use crate::engines::{EngineProcess, Found, Lent, Limits, Program};
-use crate::gate::Evidence;
-use crate::io::write::write_file;
-use crate::report::finding_words;
 use crate::sweep::plot::plot;
 use crate::sweep::records::csv;
 use crate::sweep::{Device, Sweep};
-use crate::table::table;
-use crate::traffic::Counts;
-use crate::workload::AnyCase;
-use crate::workloads::splat::contributions::Contributions;
 pub use options::{SweepArgs, SweepPlan};
 use scenes::Scene;
+use splatcheck_judge::campaign::{Contender, EngineReport, Hooks, as_it_is, run as run_campaign};
+pub use splatcheck_judge::engines::{EngineProcess, Found, Lent, Limits, Program};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::report::finding_words;
+use splatcheck_judge::table::table;
+use splatcheck_judge::traffic::Counts;
+use splatcheck_judge::workload::AnyCase;
+use splatcheck_workloads::splat::contributions::Contributions;
 
 /// What the runs of engines came to, beside the sweeps themselves.
 #[derive(Default)]

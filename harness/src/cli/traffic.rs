@@ -16,17 +16,17 @@ use splatcheck_reference::splat::Gaussians;
 
 use super::exit::{CliError, Outcome};
 use super::scene::scene_cases;
-use crate::io::write::write_file;
-use crate::table::table;
-use crate::traffic::Counts;
-use crate::workloads::grid::locality::levels;
-use crate::workloads::grid::points::{Order, View, along_rays, in_order, pixels, uniform};
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::contributions::Contributions;
-use crate::workloads::splat::stage::RasterStage;
 use options::Source;
 pub use options::{TrafficArgs, TrafficPlan};
 use part::{Part, Place};
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::table::table;
+use splatcheck_judge::traffic::Counts;
+use splatcheck_workloads::grid::locality::levels;
+use splatcheck_workloads::grid::points::{Order, View, along_rays, in_order, pixels, uniform};
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::contributions::Contributions;
+use splatcheck_workloads::splat::stage::RasterStage;
 
 /// Seed of points that are drawn.
 const SEED: u64 = 1;

@@ -10,15 +10,15 @@ use splatcheck_gpu::{Engine, EngineError, Setting, Support};
 
 use super::exit::{CliError, Outcome};
 use super::output::Progress;
-use crate::engines::{EngineProcess, Found, Limits, Program};
-use crate::io::write::write_file;
-use crate::table::table;
-use crate::train::backward::{OnEngine, Oracle};
-use crate::train::fit::{Curve, End, Fit};
-use crate::train::plot::plot;
-use crate::train::start::start;
 pub use options::{TrainArgs, TrainPlan};
 use report::{Report, Run};
+use splatcheck_judge::engines::{EngineProcess, Found, Limits, Program};
+use splatcheck_judge::io::write::write_file;
+use splatcheck_judge::table::table;
+use splatcheck_workloads::train::backward::{OnEngine, Oracle};
+use splatcheck_workloads::train::fit::{Curve, End, Fit};
+use splatcheck_workloads::train::plot::plot;
+use splatcheck_workloads::train::start::start;
 
 /// Carries out the plan.
 ///

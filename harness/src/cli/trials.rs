@@ -5,10 +5,10 @@ use splatcheck_gpu::Stage;
 use super::exit::CliError;
 use super::formulation::Trial;
 use super::ptx::{OneStage, Subject};
-use crate::campaign::{
+use splatcheck_judge::campaign::{
     Contender, Diagnoses, EngineReport, Hooks, Item, as_it_is, run as run_campaign,
 };
-use crate::workload::{AnyCase, views};
+use splatcheck_judge::workload::{AnyCase, views};
 
 /// What a case is judged as.
 pub(super) type Judged<'j> = dyn Fn(&AnyCase) -> Result<AnyCase, CliError> + Sync + 'j;

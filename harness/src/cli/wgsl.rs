@@ -29,16 +29,16 @@ use super::schedule::ScheduleArgs;
 use super::sight::all_blind;
 use super::trials::Trials;
 use super::{paths, provenance};
-use crate::campaign::EngineReport;
-use crate::engines::repeated::Repeats;
-use crate::engines::{Discovery, Found, Limits, Missing};
-use crate::gate::{Evidence, sarif};
 use crate::manifest::WgslKernel;
-use crate::report::{Detail, Report};
 use crate::user_wgsl::{self, UserWgsl};
-use crate::words::folder_name;
-use crate::workload::AnyCase;
-use crate::workloads::splat::formulated::described;
+use splatcheck_judge::campaign::EngineReport;
+use splatcheck_judge::engines::repeated::Repeats;
+use splatcheck_judge::engines::{Discovery, Found, Limits, Missing};
+use splatcheck_judge::gate::{Evidence, sarif};
+use splatcheck_judge::report::{Detail, Report};
+use splatcheck_judge::words::folder_name;
+use splatcheck_judge::workload::AnyCase;
+use splatcheck_workloads::splat::formulated::described;
 
 /// Options of `wgsl`, as typed.
 #[derive(Clone, Debug, Args)]

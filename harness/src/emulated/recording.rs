@@ -7,11 +7,11 @@
 //! `splatcheck.manifest`.
 
 use super::trace;
-use crate::engines::Emulation;
-use crate::io::Problem;
 use crate::user_kernel::UserKernel;
-use crate::workload::NOTE_PREFIX;
 use splatcheck_emulator::Trace;
+use splatcheck_judge::engines::Emulation;
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::workload::NOTE_PREFIX;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 

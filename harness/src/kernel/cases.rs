@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use super::check::CheckError;
 use super::{KernelRules, Profile};
-use crate::campaign::Item;
-use crate::fuzz::Draws;
-use crate::io::source_tree;
-use crate::minimize::shrink;
-use crate::words::count;
-use crate::workload::{AnyCase, Generator, Workload, generator, views};
-use crate::workloads;
-use crate::workloads::splat::contract::Contract;
-use crate::workloads::splat::{ColorForms, fitted, has_channels, has_gaussians};
+use splatcheck_judge::campaign::Item;
+use splatcheck_judge::io::source_tree;
+use splatcheck_judge::minimize::shrink;
+use splatcheck_judge::words::count;
+use splatcheck_judge::workload::{AnyCase, Generator, Workload, generator, views};
+use splatcheck_workloads::fuzz::Draws;
+use splatcheck_workloads::splat::contract::Contract;
+use splatcheck_workloads::splat::{ColorForms, fitted, has_channels, has_gaussians};
 
 /// Where the named cases are, as told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,7 +106,7 @@ impl Cases {
             without: Vec::new(),
         };
         let filed = match (&wanted.file, &wanted.corpus) {
-            (Some(file), _) => vec![workloads::read_case(file)?.case],
+            (Some(file), _) => vec![splatcheck_workloads::read_case(file)?.case],
             (None, Corpus::Without) => Vec::new(),
             (None, Corpus::Folder(folder)) => workload.read_corpus(folder)?,
             (None, Corpus::Ours) => cases.of_the_tree(workload.as_ref())?,

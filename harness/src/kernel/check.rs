@@ -13,17 +13,17 @@ use super::cases::{Cases, Corpus, Wanted};
 use super::in_process::InProcess;
 use super::report::Report;
 use super::{Arithmetic, Formulation, Inputs, Kernel, KernelRules, Profile};
-use crate::campaign::{
+use splatcheck_judge::campaign::{
     CampaignError, Contender, EngineReport, Finding, Hooks, Item, run as run_campaign,
 };
-use crate::engines::command::{CommandId, Form as _};
-use crate::engines::repeated::{Repeated, Repeats};
-use crate::io::InputError;
-use crate::report::reproducer;
-use crate::report::reproducer_path;
-use crate::words::folder_name;
-use crate::workload::AnyCase;
-use crate::workloads::splat::contract::{Contract, ContractError, Level};
+use splatcheck_judge::engines::command::{CommandId, Form as _};
+use splatcheck_judge::engines::repeated::{Repeated, Repeats};
+use splatcheck_judge::io::InputError;
+use splatcheck_judge::report::reproducer;
+use splatcheck_judge::report::reproducer_path;
+use splatcheck_judge::words::folder_name;
+use splatcheck_judge::workload::AnyCase;
+use splatcheck_workloads::splat::contract::{Contract, ContractError, Level};
 
 /// How often every run is made where nothing else is said: equal bits are demanded.
 const RUNS: u32 = 2;

@@ -9,8 +9,8 @@ use splatcheck_gpu::stage::Sizes;
 use splatcheck_gpu::{DeviceInfo, Engine, EngineError, Reduction, Stage, Support, Tensors, Work};
 
 use super::{BoxError, Inputs, Kernel};
-use crate::engines::command::{LeftOut, info_of};
-use crate::judge::Arithmetic;
+use splatcheck_judge::engines::command::{LeftOut, info_of};
+use splatcheck_judge::judge::Arithmetic;
 
 /// See the module.
 pub(super) struct InProcess<I, K> {

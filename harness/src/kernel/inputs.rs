@@ -7,11 +7,11 @@ use splatcheck_gpu::{
 };
 use splatcheck_reference::splat::{Colors, Convention, Scene};
 
-use crate::io::Problem;
-use crate::workloads::splat::contract::{Level, raster_arrays};
-use crate::workloads::splat::expectation::IMAGE;
-use crate::workloads::splat::files::case_file;
-use crate::workloads::splat::whole::case_bytes;
+use splatcheck_judge::io::Problem;
+use splatcheck_workloads::splat::contract::{Level, raster_arrays};
+use splatcheck_workloads::splat::expectation::IMAGE;
+use splatcheck_workloads::splat::files::case_file;
+use splatcheck_workloads::splat::whole::case_bytes;
 
 /// What a kernel of a level reads. The types that have it are those of [the module](super).
 pub trait Inputs: Sized + 'static {

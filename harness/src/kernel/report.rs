@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::cases::Counted;
-use crate::campaign::{EngineReport, Finding, Row, findings_by_fault};
-use crate::diagnosis::Diagnosis;
-use crate::report::{and_zeros, finding_words};
-use crate::verdict::{Tally, Verdict};
-use crate::words::count;
+use splatcheck_judge::campaign::{EngineReport, Finding, Row, findings_by_fault};
+use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::report::{and_zeros, finding_words};
+use splatcheck_judge::verdict::{Tally, Verdict};
+use splatcheck_judge::words::count;
 
 /// Faults whose first finding is shown in full.
 const SHOWN: usize = 3;

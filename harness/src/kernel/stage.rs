@@ -7,7 +7,7 @@ use splatcheck_gpu::stages::{grid, scatter, splat};
 use splatcheck_gpu::{Data, ShapeError, Stage, Tensors};
 
 use super::inputs::{Inputs, WrongInputs};
-use crate::workloads::splat::contract::Level;
+use splatcheck_workloads::splat::contract::Level;
 
 /// A stage of another workload than splats, as a type.
 pub trait OfStage: Send + Sync + 'static {

@@ -4,7 +4,7 @@
 use cpp_demangle::{DemangleOptions, Symbol};
 use splatcheck_emulator::{Module, ParseError};
 
-use super::{Argument, Launch, Manifest, Scalar};
+use crate::manifest::types::{Argument, Launch, Manifest, Scalar};
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;

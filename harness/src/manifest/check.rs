@@ -8,17 +8,15 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::text::{self, File};
-use super::{
-    Argument, Array, Contents, Expression, KernelKind, Language, Manifest, Shape, Start, Tensor,
-};
-use crate::io::Problem;
-use crate::io::error::quoted;
-use crate::layout::symbols;
-use crate::layout::written::{At, line};
-use crate::presets::{NoPreset, Preset, Terms, built_in_of, constants_of};
-use crate::workload::{BuiltIn, Constant};
-use crate::workloads;
-use crate::workloads::splat::kernel_rules::KernelRules;
+use crate::manifest::types::{Argument, Contents, Language, Manifest, Shape, Start};
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::error::quoted;
+use splatcheck_judge::workload::{BuiltIn, Constant};
+use splatcheck_workloads::layout::symbols;
+use splatcheck_workloads::layout::written::{At, line};
+use splatcheck_workloads::layout::{Array, Expression, KernelKind, Tensor};
+use splatcheck_workloads::presets::{NoPreset, Preset, Terms, built_in_of, constants_of};
+use splatcheck_workloads::splat::kernel_rules::KernelRules;
 
 /// Checks a manifest's text.
 ///
@@ -159,7 +157,7 @@ impl Check<'_> {
         let given = |constant: &Constant| {
             self.built_in.iter().any(|(name, value)| name == constant.name && value != 0)
         };
-        let constants = workloads::find(self.kind.workload()).ok()?.constants();
+        let constants = splatcheck_workloads::find(self.kind.workload()).ok()?.constants();
         let missing = constants.into_iter().filter(|constant| !given(constant));
         let mut of = missing.filter_map(|constant| {
             let name = names.iter().find(|name| constant.numbers.contains(name))?;
@@ -292,7 +290,7 @@ impl Check<'_> {
 
     /// What stands for no contributor is told from the first contributor by the pixel's opacity.
     fn none(&self, manifest: &Manifest) -> Result<(), Problem> {
-        let usual = crate::layout::Meaning::default().none;
+        let usual = splatcheck_workloads::layout::Meaning::default().none;
         let opacities = [Tensor::RenderAlphas, Tensor::RenderTransmittance];
         let tells =
             |array: &Array| array.is_written() && opacities.iter().any(|one| array.holds(*one));

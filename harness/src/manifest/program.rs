@@ -11,7 +11,8 @@ use super::bind::{BindError, bind, structure};
 use super::values::{
     Initial, count, elements, initial, number_bytes, of_kernel, outputs, words_of, wrong,
 };
-use super::{Argument, Array, Contents, Expression, Launch, Manifest, Scalar, Start, Symbols};
+use crate::manifest::types::{Argument, Contents, Launch, Manifest, Scalar, Start};
+use splatcheck_workloads::layout::{Array, Expression, Symbols};
 
 /// Blocks of a grid in y and z, and threads of a block in z (CUDA C++ Programming Guide, table of
 /// technical specifications).

@@ -2,9 +2,12 @@ use super::*;
 use proptest::prelude::*;
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::{EngineError, Tensors};
+use splatcheck_reference::splat::Formulation;
 use splatcheck_reference::splat::convention::Profile;
+use splatcheck_workloads::splat::ColorForms;
+use splatcheck_workloads::splat::kernel_rules::KernelRules;
 
-use crate::workloads::splat::kernel_rules::Fields;
+use splatcheck_workloads::splat::kernel_rules::Fields;
 
 const GOOD: &str = r#"
 kernel = "k"

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::io::Problem;
-use crate::layout::Expression;
-use crate::layout::written::{self, Written};
-use crate::presets::{Constants, WrittenTerms};
+use splatcheck_judge::io::Problem;
+use splatcheck_workloads::layout::Expression;
+use splatcheck_workloads::layout::written::{self, Written};
+use splatcheck_workloads::presets::{Constants, WrittenTerms};
 
 /// The whole file.
 #[derive(Debug, Deserialize)]

@@ -5,8 +5,9 @@ use splatcheck_emulator::mix;
 use splatcheck_gpu::{Data, EngineError, Tensors};
 use splatcheck_reference::splat::Formulation;
 
-use super::{
-    Array, Contents, Expression, ExpressionError, KernelKind, Number, Start, Symbols, Tensor,
+use crate::manifest::types::{Contents, Number, Start};
+use splatcheck_workloads::layout::{
+    Array, Expression, ExpressionError, KernelKind, Symbols, Tensor,
 };
 
 /// The largest array that a manifest may ask for, bytes.

@@ -14,8 +14,9 @@ use splatcheck_gpu::{
 };
 
 use super::values::outputs;
-use super::{Manifest, Symbols};
+use crate::manifest::types::Manifest;
 use plan::Plan;
+use splatcheck_workloads::layout::Symbols;
 
 /// A manifest whose entry points are there and use what it binds.
 #[derive(Debug)]

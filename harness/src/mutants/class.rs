@@ -1,10 +1,12 @@
 //! The classes of cases that mutants are run on.
 
-use crate::campaign::Item;
-use crate::workload::{AnyCase, CaseError, Draw, Job, Promise, Variant, Workload, views};
 use rayon::prelude::*;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::campaign::Item;
+use splatcheck_judge::workload::{
+    AnyCase, CaseError, Draw, Job, Promise, Variant, Workload, views,
+};
 use std::sync::Arc;
 
 /// A generator, or the corpus, with some of its cases.

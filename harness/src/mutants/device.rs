@@ -3,14 +3,14 @@
 use super::Catch;
 use super::class::Trial;
 use super::emulated::{disagrees, stage_of};
-use crate::campaign::{Runs, once, tallies};
-use crate::engines::drivers::MUTANT;
-use crate::engines::{EngineProcess, Found, Limits, Program};
-use crate::verdict::Tally;
 use splatcheck_gpu::Setting;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::{Engine, EngineError};
+use splatcheck_judge::campaign::{Runs, once, tallies};
+use splatcheck_judge::engines::drivers::MUTANT;
+use splatcheck_judge::engines::{EngineProcess, Found, Limits, Program};
+use splatcheck_judge::verdict::Tally;
 use std::path::Path;
 use std::time::Duration;
 

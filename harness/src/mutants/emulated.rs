@@ -2,15 +2,15 @@
 
 use super::class::Trial;
 use super::{BY_COUNTS, Catch};
-use crate::campaign::once::once;
-use crate::verdict::Tally;
-use crate::workload::Job;
 use splatcheck_emulator::{Policy, Report, Schedule};
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::artifact::{Artifact, Channels};
 use splatcheck_gpu::emulator::{EmulatorEngine, EmulatorOptions};
 use splatcheck_gpu::reduction::OfWorkgroup;
 use splatcheck_gpu::{Engine, EngineError, Setting};
+use splatcheck_judge::campaign::once::once;
+use splatcheck_judge::verdict::Tally;
+use splatcheck_judge::workload::Job;
 use std::collections::BTreeMap;
 
 /// Warp instructions that a mutant's launch may execute before anybody asks how many the right kernel needs: a

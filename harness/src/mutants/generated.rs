@@ -21,12 +21,12 @@ mod subject;
 pub use subject::{Own, SeveralLaunches, Subject, subjects};
 
 use super::Catch;
-use crate::workload::CaseError;
 use serde::Serialize;
 use splatcheck_emulator::mutate::NoSuchKernel;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::ArtifactError;
 use splatcheck_gpu::source_lines::SourceLine;
+use splatcheck_judge::workload::CaseError;
 
 /// Why mutants cannot be generated or run.
 #[derive(Debug, thiserror::Error)]

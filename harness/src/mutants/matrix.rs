@@ -4,13 +4,13 @@ use super::class::{Class, Trial};
 use super::device::Device;
 use super::emulated::Emulated;
 use super::{Catch, Language, Mutant};
-use crate::engines::{Found, Program};
 use rayon::prelude::*;
 use serde::Serialize;
 use splatcheck_emulator::Schedule;
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::artifact::Artifact;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::engines::{Found, Program};
 use std::collections::BTreeMap;
 use std::time::Instant;
 

@@ -2,8 +2,8 @@
 
 use super::matrix::{Cell, Order, UNCHANGED};
 use super::{BY_COUNTS, Mutant};
-use crate::table::table;
 use splatcheck_gpu::hazard::Hazard;
+use splatcheck_judge::table::table;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the seeds that must kill a mutant which one seed kills: else it was luck.

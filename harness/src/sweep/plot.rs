@@ -165,7 +165,7 @@ mod tests {
     use super::super::Device;
     use super::super::tests::swept;
     use super::*;
-    use crate::campaign::Ratio;
+    use splatcheck_judge::campaign::Ratio;
 
     #[test]
     fn a_sweep_on_a_device_has_three_charts_and_every_reduction_a_name() {

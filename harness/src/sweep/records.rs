@@ -58,7 +58,7 @@ pub fn csv(sweeps: &[Sweep]) -> Result<Vec<u8>, csv::Error> {
 mod tests {
     use super::super::tests::swept;
     use super::*;
-    use crate::campaign::Ratio;
+    use splatcheck_judge::campaign::Ratio;
 
     #[test]
     fn every_setting_is_a_line_and_names_are_quoted() {

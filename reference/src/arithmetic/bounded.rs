@@ -16,7 +16,9 @@
 mod grown;
 
 use super::elementary::{EXP_ERROR, LN_ERROR, ln};
-use super::{Arith, Lanes, Model, Roundings, Scalar, Truth};
+use super::extra::Roundings;
+use super::model::Model;
+use super::numbers::{Arith, Lanes, Scalar, Truth};
 use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

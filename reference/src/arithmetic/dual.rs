@@ -10,8 +10,9 @@
 //!
 //! Source: Griewank and Walther, Evaluating Derivatives, 2nd edition, 2008, section 3.1.
 
+use super::elementary;
+use super::numbers::{Arith, LaneJob, Lanes, Scalar, Truth, Walk};
 use super::one_lane::one_lane;
-use super::{Arith, LaneJob, Lanes, Scalar, Truth, Walk, elementary};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A value and its derivatives in `N` directions.

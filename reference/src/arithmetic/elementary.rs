@@ -1,6 +1,6 @@
 //! exp and ln in f64 from the four operations alone.
 
-use super::Lanes;
+use super::numbers::Lanes;
 
 /// High part of ln 2: its last 21 bits are zero, so that k * `LN2_HI` is exact for |k| < 2^21.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);

@@ -15,7 +15,7 @@
 //! another argument. What K does not hold: intermediates of the program that overflow or underflow
 //! where the expression's do not.
 
-use super::{ArithmeticModel, Model};
+use super::model::{ArithmeticModel, Model};
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;

@@ -1,7 +1,8 @@
 //! f32 and f64: one number, one rounding per operation, no uncertainty.
 
+use super::elementary;
+use super::numbers::{Arith, Lanes, Scalar, Truth};
 use super::one_lane::one_lane;
-use super::{Arith, Lanes, Scalar, Truth, elementary};
 
 macro_rules! ieee {
     ($float:ty, $from_f64:expr, $exp:expr, $ln:expr, $mul_add:expr) => {

@@ -4,7 +4,7 @@
 //! the same bits. Nothing is fused but [`Arith::mul_add`] of f64, by name.
 
 use super::elementary::{Exponent, exp_lanes, exp_of_power};
-use super::{Arith, LaneJob, Lanes, Scalar, Walk};
+use super::numbers::{Arith, LaneJob, Lanes, Scalar, Walk};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

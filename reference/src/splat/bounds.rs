@@ -12,6 +12,7 @@
 //! When a pixel has split into more than [`MAX_PATHS`] paths, the paths beside the first are merged
 //! into one that covers them, which keeps the cost bounded and the radius rigorous.
 
+mod alpha;
 mod backward;
 mod backward_lanes;
 mod bin;
@@ -33,6 +34,7 @@ mod unwalk;
 mod walk;
 mod ways;
 
+pub use alpha::MAX_PATHS;
 pub use backward::{GradientBounds, backward, backward_as};
 pub use forward::{RasterBounds, forward};
 pub use pair::{PairBounds, pair};
@@ -41,91 +43,3 @@ pub use project::{
     ProjectionBounds, ProjectionGradientBounds, project, project_backward, project_on_image,
 };
 pub use undecided::Undecided;
-
-use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth};
-use crate::splat::convention::{Convention, StopRule};
-use crate::splat::pair::one_term;
-use crate::splat::reach::Footprint;
-use crate::splat::view::RasterView;
-
-/// Paths that a pixel's walk may split into before they are merged.
-pub const MAX_PATHS: usize = 8;
-
-/// Whether a pixel stops in front of the Gaussian behind which its transmittance would be `next`.
-fn stops<M: Model>(next: Bounded<M>, convention: &Convention) -> Truth {
-    let least = Bounded::from_f64(convention.transmittance_min);
-    match convention.stop_rule {
-        StopRule::Less => next.less(least),
-        StopRule::LessOrEqual => !least.less(next),
-    }
-}
-
-/// The same as the f64 oracle decides it.
-fn value_stops<M: Model>(next: Bounded<M>, convention: &Convention) -> bool {
-    let least = Bounded::from_f64(convention.transmittance_min);
-    match convention.stop_rule {
-        StopRule::Less => next.value_less(least),
-        StopRule::LessOrEqual => !least.value_less(next),
-    }
-}
-
-/// alpha of one pair, and whether the pair counts.
-#[derive(Clone, Copy)]
-struct BoundedAlpha<M> {
-    offset: [Bounded<M>; 2],
-    gauss: Bounded<M>,
-    alpha: Bounded<M>,
-    visible: Truth,
-    /// What the f64 oracle decides.
-    value_visible: bool,
-}
-
-/// What else is known of a pair where it counts: its power is then not above 0 and its alpha not
-/// below `alpha_min`. Used where the power is known (an overflow may make it NaN) but not well.
-fn if_visible<M: Model>(
-    pair: BoundedAlpha<M>,
-    power: Bounded<M>,
-    convention: &Convention,
-) -> BoundedAlpha<M> {
-    if !(0.5..f64::INFINITY).contains(&power.radius()) {
-        return pair;
-    }
-    // e^-x (1 + (a + b x) ulp) is largest for x = 0 or where b x e^-x is, below b.
-    let ulps = M::TABLE.exp_ulp + M::TABLE.exp_ulp_per_x + 1.0;
-    let ends = [convention.alpha_min, convention.alpha_max].map(Bounded::<M>::from_f64);
-    let ([least, _], [_, most]) = (ends[0].ends(), ends[1].ends());
-    BoundedAlpha {
-        gauss: Bounded::between(0.0, 1.0 + ulps * f64::from(f32::EPSILON)),
-        alpha: Bounded::between(least, most),
-        ..pair
-    }
-}
-
-/// Evaluates a pair at a sample point, for a program that rounds the power and alpha so often besides;
-/// `None` where it is skipped whatever the roundings.
-fn alpha_at<M: Model>(
-    view: &RasterView<'_, Bounded<M>>,
-    footprint: &Footprint<Bounded<M>>,
-    sample: [Bounded<M>; 2],
-    extra: ExtraRoundings,
-) -> Option<BoundedAlpha<M>> {
-    let offset = [footprint.mean2d[0] - sample[0], footprint.mean2d[1] - sample[1]];
-    let power = pair::power(footprint.conic, offset, extra);
-    let zero = Bounded::from_f64(0.0);
-    let above = zero.less(power);
-    if above == Truth::Always {
-        return None;
-    }
-    let gauss = power.exp();
-    let raw = one_term(footprint.opacity * gauss, extra);
-    let alpha = Bounded::from_f64(view.convention.alpha_max).min(raw);
-    let alpha_min = Bounded::from_f64(view.convention.alpha_min);
-    let visible = !(above | alpha.less(alpha_min));
-    let value_visible = !(zero.value_less(power) || alpha.value_less(alpha_min));
-    let pair = BoundedAlpha { offset, gauss, alpha, visible, value_visible };
-    match visible {
-        Truth::Never => None,
-        Truth::Always => Some(pair),
-        Truth::Undecided => Some(if_visible(pair, power, view.convention)),
-    }
-}

@@ -1,12 +1,12 @@
 //! The projection stages of the mirror.
 
 use super::Defect;
-use splatcheck::workloads::splat::stage::ProjectStage;
 use splatcheck_gpu::reduction::WORKGROUP_SIZE;
 use splatcheck_gpu::{
     ProjectBackwardInputs, ProjectColors, ProjectGradients, ProjectInputs, ProjectOutputs,
 };
 use splatcheck_reference::arithmetic::Truth;
+use splatcheck_workloads::splat::stage::ProjectStage;
 use std::ops::Range;
 
 /// The forward stage.

@@ -2,7 +2,7 @@
 //! written for. Positions may be anything.
 
 use super::{FIELDS, MOST_DIMENSIONS, MOST_FEATURES};
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::stage::Sizes;
 use crate::tensor::Tensors;
 

@@ -3,7 +3,7 @@
 //! entries' gradient is a `grid_backward` whose `v_features` are this stage's `v_gates`.
 
 use super::{F, L, N, NAME, V_FEATURES, by_level, by_point, float, nested};
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::reduction::WORKGROUP_SIZE;
 use crate::stage::{
     Buffers, Launch, Param, Port, Ptx, Reductions, Sizes, StageSpec, Text, Value, Wgsl, over,

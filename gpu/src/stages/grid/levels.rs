@@ -1,7 +1,7 @@
 //! The stage `levels`: the level table of a grid from the few numbers that it follows from.
 
 use super::{DENSE_STRIDE, L, MOST_DIMENSIONS, MOST_FEATURES, NAME, field, float, nested, whole};
-use crate::engine::EngineError;
+use crate::error::EngineError;
 use crate::reduction::WORKGROUP_SIZE;
 use crate::stage::{
     Buffers, Dim, Launch, Param, Port, Ptx, Reductions, Sizes, StageSpec, Text, Value, Wgsl, over,

@@ -8,8 +8,8 @@ use crate::reduction::Reduction;
 use crate::stage::{
     Buffer, Buffers, Dim, Keyed, LoopRun, OwnLaunches, Port, Ptx, Reductions, StageSpec, Text, Wgsl,
 };
+use crate::stages::per_key::starts;
 use crate::stages::per_key::{LAUNCH, lists, loop_steps as steps};
-use crate::stages::starts;
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
 pub(super) const LAUNCHES: OwnLaunches =

@@ -5,17 +5,17 @@
 //! `splatcheck_reference::splat::formulated` derives them). A formulation is a stage of its own, since it
 //! may read other arrays; its outputs are the standard's.
 
-use super::{
+use super::shared::{
     D, FLATTEN_IDS, GAUSSIANS, H, LAST_IDS, M, N, NAME, OFFSETS, RASTER_PARAMS, TILE_OFFSETS,
-    TILE_SIZE, TRANSMITTANCE, W, check, float, raster_constants, raster_inputs, steps, tiles,
-    twice,
+    TILE_SIZE, TRANSMITTANCE, W, float, raster_constants, raster_inputs, tiles,
 };
-use crate::engine::EngineError;
+use super::{check, steps, twice};
+use crate::error::EngineError;
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
+use crate::stage::Stage;
 use crate::stage::{
     Buffer, Buffers, Dim, Launch, LoopRun, Port, Ptx, Reductions, Sizes, StageSpec, Text, Wgsl,
 };
-use crate::stages::Stage;
 use crate::tensor::{Dtype, TensorError, Tensors};
 
 /// The gradients of what is rasterized, for one camera: pixels add to each Gaussian. Kernels keep the

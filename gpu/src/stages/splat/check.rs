@@ -4,8 +4,9 @@
 //! what would make a kernel read or write outside an array, or mean something else than the
 //! caller thinks.
 
-use super::{CHECKPOINT_EVERY, MAX_CHANNELS, TILE_SIZE, tiles};
-use crate::engine::EngineError;
+use super::CHECKPOINT_EVERY;
+use super::shared::{MAX_CHANNELS, TILE_SIZE, tiles};
+use crate::error::EngineError;
 use crate::stage::Sizes;
 use crate::tensor::Tensors;
 

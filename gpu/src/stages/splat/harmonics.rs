@@ -3,11 +3,11 @@
 //!
 //! Symbols: `N` Gaussians, `K` coefficients of a channel, (degree + 1)^2 of them.
 
-use super::N;
+use super::shared::N;
 use super::whole::without_kernels;
-use crate::engine::EngineError;
+use crate::error::EngineError;
+use crate::stage::Stage;
 use crate::stage::{Dim, Port, Sizes, StageSpec};
-use crate::stages::Stage;
 use crate::tensor::{Dtype, Tensors};
 
 /// The colours of all Gaussians, each in its direction.

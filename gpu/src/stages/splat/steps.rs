@@ -1,7 +1,8 @@
 //! How many loop steps the WGSL kernels of the splat stages make at most: what a step is says
 //! [`crate::stage`]. Each bound follows its kernel's text loop by loop, from the outside in.
 
-use super::{CAMERA_VALUES, CHECKPOINT_EVERY, TILE_SIZE, tiles, values};
+use super::CHECKPOINT_EVERY;
+use super::shared::{CAMERA_VALUES, TILE_SIZE, tiles, values};
 use crate::reduction::{Reduction, Setting, WORKGROUP_SIZE};
 use crate::stage::{LoopRun, over};
 use crate::tensor::TensorError;

@@ -6,16 +6,17 @@ use super::backward::{
     BUFFERS, GRADIENTS, KERNEL, LAST_IDS_PORT, SHARED, STANDARD_INPUTS, STANDARD_TEXT,
     V_RENDER_ALPHAS, V_RENDER_COLORS,
 };
-use super::{
+use super::shared::{
     D, FLATTEN_IDS, GAUSSIANS, H, LAST_IDS, M, N, NAME, OFFSETS, RASTER_PARAMS, TILE_OFFSETS,
-    TRANSMITTANCE, W, check, float, raster_constants, raster_inputs, steps, tiles, values,
+    TRANSMITTANCE, W, float, raster_constants, raster_inputs, tiles, values,
 };
+use super::{check, steps};
 use crate::reduction::{Reduction, WORKGROUP_SIZE};
 use crate::stage::{
     Buffer, Buffers, Dim, Launch, LoopRun, OwnLaunches, Param, Port, Ptx, Reductions, Role, Sizes,
     StageSpec, Text, Value, Wgsl,
 };
-use crate::stages::starts;
+use crate::stages::per_key::starts;
 use crate::tensor::{Data, Dtype, TensorError, Tensors};
 
 /// Both.

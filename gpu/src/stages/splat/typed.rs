@@ -7,7 +7,7 @@ use super::{
 };
 use crate::engine::{Engine, EngineError, Work};
 use crate::reduction::Setting;
-use crate::stages::Stage;
+use crate::stage::Stage;
 use crate::tensor::{ShapeError, TensorError, Tensors};
 
 /// The splat stages of an engine, for callers that have records instead of [`Tensors`].

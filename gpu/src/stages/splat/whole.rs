@@ -1,10 +1,10 @@
 //! The whole way from a scene to its images and gradients, as one stage: what a user's program does that
 //! has no stages to look into. There are no kernels of ours of it.
 
-use super::{C, D, H, N, NAME, W};
+use super::shared::{C, D, H, N, NAME, W};
 use crate::reduction::WORKGROUP_SIZE;
+use crate::stage::Stage;
 use crate::stage::{Buffers, Dim, Launch, Port, Ptx, Reductions, StageSpec, Text, Wgsl};
-use crate::stages::Stage;
 use crate::tensor::Dtype;
 
 /// The images of all cameras and the gradients of all that they are made from.

@@ -16,7 +16,7 @@ from . import _arrays, _snapshot
 from ._native import Source
 from ._torch_file import TorchFileError, expect_small, load
 
-#: What a case has, with its number of dimensions (harness/src/workloads/splat/files/case_file.rs).
+#: What a case has, with its number of dimensions (harness/workloads/src/splat/files/case_file.rs).
 _TENSORS = {
     "means": 2,
     "quats": 2,

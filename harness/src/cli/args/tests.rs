@@ -1,12 +1,15 @@
 //! From typed words to plans.
 
-use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics};
+use splatcheck_gpu::{Arithmetic, DeviceInfo, EngineKind, FloatAtomics, Reduction, Setting};
 
-use super::super::exit::one_line;
 use super::*;
+use crate::cli::check::CheckPlan;
 use crate::cli::command::ProgramArgs;
+use crate::cli::exit::one_line;
+use crate::cli::options::{ConventionName, Subject};
+use crate::cli::output::OutputArgs;
 use crate::cli::replay::ReplayArgs;
-use crate::engines::{Driver, EngineSpec, Identity};
+use splatcheck_judge::engines::{Discovery, Driver, EngineSpec, Found, Identity};
 
 fn machine() -> Discovery {
     let found = |lane_width: u32| Found {

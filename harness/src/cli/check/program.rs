@@ -5,10 +5,7 @@ use std::io::Write;
 use std::iter;
 
 use super::Cases;
-use crate::campaign::{
-    Diagnoses, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
-};
-use crate::cli::args::CheckPlan;
+use super::options::CheckPlan;
 use crate::cli::command::{CommandPlan, Started};
 use crate::cli::contract::Promise;
 use crate::cli::exit::{CliError, Outcome};
@@ -17,9 +14,12 @@ use crate::cli::formulation::Trial;
 use crate::cli::output::Progress;
 use crate::cli::provenance;
 use crate::cli::sight::all_blind;
-use crate::gate::Evidence;
-use crate::report::Report;
-use crate::workload::AnyCase;
+use splatcheck_judge::campaign::{
+    Diagnoses, EngineReport, Everything, Hooks, Item, as_it_is, run as run_campaign,
+};
+use splatcheck_judge::gate::Evidence;
+use splatcheck_judge::report::Report;
+use splatcheck_judge::workload::AnyCase;
 
 /// Carries out the plan.
 ///

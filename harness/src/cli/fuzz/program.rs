@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 
 use super::FuzzPlan;
 use super::watcher::Watcher;
-use crate::campaign::{Diagnoses, EngineReport, Hooks, Item, as_it_is};
 use crate::cli::command::{CommandPlan, OfProgram, Started};
 use crate::cli::exit::CliError;
 use crate::cli::formulation::Trial;
-use crate::fuzz::Results;
-use crate::workload::AnyCase;
+use splatcheck_judge::campaign::{Diagnoses, EngineReport, Hooks, Item, as_it_is};
+use splatcheck_judge::workload::AnyCase;
+use splatcheck_workloads::fuzz::Results;
 
 /// Carries out the plan and says what came of it.
 ///

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::{CHUNK, FuzzPlan, Limit};
-use crate::campaign::{EngineReport, Exercised, Finding, Item, Observer, Share};
-use crate::case_space::CaseSpace;
 use crate::cli::exit::CliError;
 use crate::cli::output::Lines;
 use crate::cli::reproducer::Reproducers;
-use crate::coverage::{Coverage, Met};
-use crate::fuzz::Results;
-use crate::report::Detail;
-use crate::words::{count, grouped};
-use crate::workload::{AnyCase, Case};
+use splatcheck_judge::campaign::{EngineReport, Exercised, Finding, Item, Observer, Share};
+use splatcheck_judge::case_space::CaseSpace;
+use splatcheck_judge::coverage::{Coverage, Met};
+use splatcheck_judge::report::Detail;
+use splatcheck_judge::words::{count, grouped};
+use splatcheck_judge::workload::{AnyCase, Case};
+use splatcheck_workloads::fuzz::Results;
 
 /// Writes findings, measures coverage and shows both.
 pub(super) struct Watcher<'a> {

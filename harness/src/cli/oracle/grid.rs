@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
-use super::super::args::{OraclePlan, ScalarName};
 use super::super::contract::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::only_of_splats;
-use crate::io::InputError;
-use crate::workloads::grid::case::Points;
-use crate::workloads::grid::case_file::{AnyCaseFile, read_any};
-use crate::workloads::grid::growth::GrowthCase;
-use crate::workloads::grid::result_file::{Outputs, Radii, write_result};
+use super::options::{OraclePlan, ScalarName};
+use splatcheck_judge::io::InputError;
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Wgsl, WgslExpZero};
+use splatcheck_workloads::grid::case::Points;
+use splatcheck_workloads::grid::case_file::{AnyCaseFile, read_any};
+use splatcheck_workloads::grid::growth::GrowthCase;
+use splatcheck_workloads::grid::result_file::{Outputs, Radii, write_result};
 
 /// Carries out the plan.
 ///

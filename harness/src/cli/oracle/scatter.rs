@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use super::super::args::{OraclePlan, ScalarName};
 use super::super::contract::ModelName;
 use super::super::exit::{CliError, Outcome};
 use super::super::sharpness;
 use super::only_of_splats;
-use crate::workloads::scatter::case::Case;
-use crate::workloads::scatter::result_file::{in_f32, in_f64, radii, write_result};
+use super::options::{OraclePlan, ScalarName};
 use splatcheck_reference::arithmetic::{Cuda, CudaFast, Ieee, Model, Wgsl, WgslExpZero};
+use splatcheck_workloads::scatter::case::Case;
+use splatcheck_workloads::scatter::result_file::{in_f32, in_f64, radii, write_result};
 
 /// Carries out the plan.
 ///

@@ -10,17 +10,17 @@ use splatcheck_gpu::{Data, EngineError, Stage, Tensors, Work};
 use splatcheck_reference::splat::Formulation;
 
 use super::PtxPlan;
-use crate::campaign::Place;
 use crate::cli::exit::{CliError, Outcome};
 use crate::cli::gate::write_sarif;
 use crate::emulated::{lines_at_fault, places_of};
-use crate::engines::Emulation;
-use crate::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
 use crate::manifest::{Manifest, Symbols};
-use crate::threads::Pool;
 use crate::user_kernel::{self, Observe, UserProgram};
-use crate::words::{count, count_of};
-use crate::workload::views;
+use splatcheck_judge::campaign::Place;
+use splatcheck_judge::engines::Emulation;
+use splatcheck_judge::gate::{Evidence, MISUSE, NO_MISUSE, sarif};
+use splatcheck_judge::threads::Pool;
+use splatcheck_judge::words::{count, count_of};
+use splatcheck_judge::workload::views;
 
 /// What a kernel runs on.
 struct Given {

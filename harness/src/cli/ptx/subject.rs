@@ -9,22 +9,21 @@ use splatcheck_emulator::WARP;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stages::splat::NAME;
 
-use crate::campaign::{Item, Policy};
-use crate::cli::args::{ConventionName, under};
 use crate::cli::case::read_case;
 use crate::cli::exit::CliError;
 use crate::cli::fuzz::find_generator;
 use crate::cli::number::positive;
+use crate::cli::options::{ConventionName, under};
 use crate::cli::paths;
-use crate::fuzz::{Draws, Plan};
-use crate::layout::KernelKind;
 use crate::manifest::Manifest;
-use crate::minimize::shrink;
-use crate::words;
-use crate::workload::{AnyCase, BuiltIn, Case, Workload};
-use crate::workloads;
-use crate::workloads::splat::files::corpus::EXTENSIONS;
-use crate::workloads::splat::{ColorForms, fitted, has_channels};
+use splatcheck_judge::campaign::{Item, Policy};
+use splatcheck_judge::minimize::shrink;
+use splatcheck_judge::words;
+use splatcheck_judge::workload::{AnyCase, BuiltIn, Case, Workload};
+use splatcheck_workloads::fuzz::{Draws, Plan};
+use splatcheck_workloads::layout::KernelKind;
+use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
+use splatcheck_workloads::splat::{ColorForms, fitted, has_channels};
 
 /// Cases that are drawn where generators are named and no number is.
 const USUAL: u32 = 200;
@@ -131,7 +130,7 @@ impl SubjectArgs {
                  kernel is made for"
             )));
         }
-        let of_stage = workloads::find(wanted.workload).map_err(CliError::of)?;
+        let of_stage = splatcheck_workloads::find(wanted.workload).map_err(CliError::of)?;
         let workload = under(of_stage, self.convention)?;
         let mut filed = Vec::new();
         if let Some(case) = &self.case {
@@ -197,14 +196,14 @@ fn color_words(colors: ColorForms) -> Option<String> {
     }
 }
 
-fn cannot(error: crate::io::InputError) -> CliError {
+fn cannot(error: splatcheck_judge::io::InputError) -> CliError {
     CliError::caused("cannot read the case", error)
 }
 
 fn plan(
     workload: Arc<dyn Workload>,
     seed: u64,
-    named: &[&'static crate::workload::Generator],
+    named: &[&'static splatcheck_judge::workload::Generator],
 ) -> Result<Plan, CliError> {
     Plan::new(workload, seed, named).aimed(vec![WARP], 1).map_err(CliError::of)
 }
@@ -215,7 +214,7 @@ impl Subject {
     /// # Errors
     /// The workload of splats is not there.
     pub(super) fn none() -> Result<Self, CliError> {
-        let workload = workloads::find(NAME).map_err(CliError::of)?;
+        let workload = splatcheck_workloads::find(NAME).map_err(CliError::of)?;
         let plan = plan(workload, 0, &[])?;
         let wanted = For::default();
         Ok(Self { filed: Vec::new(), drawn: 0, plan, channels: None, wanted, read: None })

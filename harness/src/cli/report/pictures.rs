@@ -2,18 +2,17 @@
 //! the Gaussians that differ.
 
 use crate::cli::exit::one_line;
-use crate::gate::{ElementSummary, FindingSummary};
-use crate::report::page::float;
-use crate::report::page::pictures::{Ellipse, Images, Picture, SIGMAS};
-use crate::workload::AnyCase;
-use crate::workloads;
-use crate::workloads::splat::files::image;
-use crate::workloads::splat::splat_case;
 use splatcheck_gpu::Stage;
 use splatcheck_gpu::stage::Dim;
+use splatcheck_judge::gate::{ElementSummary, FindingSummary};
+use splatcheck_judge::report::page::float;
+use splatcheck_judge::report::page::pictures::{Ellipse, Images, Picture, SIGMAS};
+use splatcheck_judge::workload::AnyCase;
 use splatcheck_reference::splat::rasterize::rasterize;
 use splatcheck_reference::splat::render::project_scene;
 use splatcheck_reference::splat::view::Splats;
+use splatcheck_workloads::splat::files::image;
+use splatcheck_workloads::splat::splat_case;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -24,7 +23,7 @@ const MOST_ELLIPSES: usize = 400;
 
 /// What can be seen of a finding with its reproducer.
 pub(super) fn of(finding: &FindingSummary) -> Picture {
-    match workloads::read_case(Path::new(&finding.reproducer)) {
+    match splatcheck_workloads::read_case(Path::new(&finding.reproducer)) {
         Ok(file) => images(finding, &file.case).map_or_else(Picture::None, Picture::Images),
         Err(error) => Picture::None(format!("the reproducer cannot be read: {}", one_line(&error))),
     }

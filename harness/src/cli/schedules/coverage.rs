@@ -6,11 +6,11 @@ use splatcheck_gpu::artifact::{self, Artifact};
 use splatcheck_gpu::{Reduction, Setting};
 
 use super::{Round, THRESHOLDS};
-use crate::campaign::{EngineReport, Fault, Item};
 use crate::emulated;
-use crate::table::table;
-use crate::verdict::Verdict;
 use splatcheck_gpu::Stage;
+use splatcheck_judge::campaign::{EngineReport, Fault, Item};
+use splatcheck_judge::table::table;
+use splatcheck_judge::verdict::Verdict;
 
 /// The counts of one kind of schedule, stage and reduction.
 #[derive(Clone, Debug, Default)]
@@ -159,8 +159,8 @@ fn expected((_, stage, reduction): Key) -> BTreeSet<(Artifact, u32)> {
 mod tests {
     use super::super::ROUNDS;
     use super::*;
-    use crate::engines::Order;
     use splatcheck_gpu::stages::splat::{RASTERIZE, RASTERIZE_BACKWARD};
+    use splatcheck_judge::engines::Order;
 
     #[test]
     fn a_full_turn_has_every_threshold_with_every_variant_from_any_seed_on() {

@@ -7,20 +7,20 @@ use splatcheck_gpu::Reduction;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
 use super::scenes::{self, Scene};
-use crate::cli::args::{ConventionName, SceneArgs, resolve_scene};
 use crate::cli::case::read_splats;
 use crate::cli::contender::named_or_one;
 use crate::cli::exit::CliError;
+use crate::cli::options::{ConventionName, SceneArgs, resolve_scene};
 use crate::cli::paths;
 use crate::cli::scene::scene_cases;
 use crate::cli::sight::is_seen;
 use crate::cli::traffic::options::check_price;
 use crate::cli::train::options::{reductions, within};
-use crate::engines::{Discovery, Found};
-use crate::scatter_step::check_lane_width;
 use crate::sweep::plot;
-use crate::traffic::cost::PRICE;
-use crate::workloads::splat::files::corpus::EXTENSIONS;
+use splatcheck_judge::engines::{Discovery, Found};
+use splatcheck_judge::scatter_step::check_lane_width;
+use splatcheck_judge::traffic::cost::PRICE;
+use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
 
 /// The word that means no engine.
 const NONE: &str = "none";

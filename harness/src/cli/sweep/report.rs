@@ -5,9 +5,9 @@ use splatcheck_gpu::Setting;
 use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 
 use crate::acceptance::speed::Times;
-use crate::report::ratio_text;
 use crate::sweep::figures::Figures;
 use crate::sweep::{Best, Point, Sweep, best};
+use splatcheck_judge::report::ratio_text;
 
 /// What is written as JSON.
 #[derive(Serialize)]

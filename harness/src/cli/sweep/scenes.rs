@@ -9,8 +9,8 @@ use splatcheck_reference::splat::synthetic::frustum;
 use crate::cli::case::read_splats;
 use crate::cli::exit::CliError;
 use crate::cli::paths;
-use crate::workloads::splat::case::Case;
-use crate::workloads::splat::stage::RasterStage;
+use splatcheck_workloads::splat::case::Case;
+use splatcheck_workloads::splat::stage::RasterStage;
 
 /// Gaussians, width and height of the generated scenes: few lanes of a warp have something to add, many,
 /// and nearly all.

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::args::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use crate::cli::exit::CliError;
+use crate::cli::options::{ConventionName, SceneArgs, ScenePlan, resolve_scene};
 use crate::cli::paths;
-use crate::scatter_step::check_lane_width;
-use crate::traffic::cost::PRICE;
+use splatcheck_judge::scatter_step::check_lane_width;
+use splatcheck_judge::traffic::cost::PRICE;
 
 /// Most points: a level's entries are counted in 32 bits, 16 corners a point.
 const MOST_POINTS: usize = 1 << 24;

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use splatcheck_gpu::{Reduction, Setting, ThresholdError};
 
-use crate::report::page::Curves;
-use crate::traffic::cost::{self, modelled};
-use crate::traffic::{Counts, Traffic};
+use splatcheck_judge::report::page::Curves;
+use splatcheck_judge::traffic::cost::{self, modelled};
+use splatcheck_judge::traffic::{Counts, Traffic};
 
 /// Thresholds in the tables; the file has all.
 const SHOWN: [u32; 3] = [0, 8, 16];

@@ -7,17 +7,17 @@ use splatcheck_gpu::stages::splat::RASTERIZE_BACKWARD;
 use splatcheck_gpu::{Reduction, Setting};
 use splatcheck_reference::splat::Convention;
 
-use crate::cli::args::{SceneArgs, resolve_scene};
 use crate::cli::case::read_splats;
 use crate::cli::contender::named_or_one;
 use crate::cli::exit::CliError;
+use crate::cli::options::{SceneArgs, resolve_scene};
 use crate::cli::paths;
 use crate::cli::scene::{SceneCases, scene_cases};
 use crate::cli::sight::is_seen;
-use crate::engines::{Discovery, Found};
-use crate::train::loss::Loss;
-use crate::train::picture::Picture;
-use crate::train::target::Target;
+use splatcheck_judge::engines::{Discovery, Found};
+use splatcheck_workloads::train::loss::Loss;
+use splatcheck_workloads::train::picture::Picture;
+use splatcheck_workloads::train::target::Target;
 
 /// Most Gaussians: each looks for its neighbours among all at the start.
 const MOST_GAUSSIANS: usize = 20_000;

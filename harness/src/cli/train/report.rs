@@ -4,8 +4,8 @@ use serde::Serialize;
 use splatcheck_gpu::{Reduction, Setting};
 
 use super::TrainPlan;
-use crate::train::fit::{Curve, End};
-use crate::train::loss::Loss;
+use splatcheck_workloads::train::fit::{Curve, End};
+use splatcheck_workloads::train::loss::Loss;
 
 /// One run.
 pub(super) struct Run {

@@ -3,11 +3,11 @@
 
 use splatcheck_gpu::{Engine, Setting, Stage};
 
-use crate::campaign::Contender;
 use crate::cli::exit::CliError;
-use crate::engines::repeated::{Repeated, Repeats};
-use crate::engines::{Found, Lent, Limits, Program, Team};
 use crate::user_wgsl::UserWgsl;
+use splatcheck_judge::campaign::Contender;
+use splatcheck_judge::engines::repeated::{Repeated, Repeats};
+use splatcheck_judge::engines::{Found, Lent, Limits, Program, Team};
 
 /// A started engine with its id.
 pub(in crate::cli) struct Started {

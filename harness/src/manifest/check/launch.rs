@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::Check;
-use crate::io::Problem;
-use crate::layout::written::At;
 use crate::manifest::text::{self, File};
-use crate::manifest::{Argument, Bits, Expression, Language, Launch, Parameter, Slot};
+use crate::manifest::types::{Argument, Bits, Language, Launch, Parameter, Slot};
+use splatcheck_judge::io::Problem;
+use splatcheck_workloads::layout::Expression;
+use splatcheck_workloads::layout::written::At;
 
 /// A key that is written, and its line.
 type Written = Option<(&'static str, usize)>;
@@ -183,7 +184,7 @@ fn bits(written: &text::Parameter, argument: &Argument, at: &At) -> Result<Optio
         "i32" => Ok(Some(Bits::I32)),
         "u32" => Ok(Some(Bits::U32)),
         other => {
-            let value = crate::io::error::quoted(other);
+            let value = splatcheck_judge::io::error::quoted(other);
             Err(at.problem(&value, "expected 'u32', 'i32' or 'f32': what the program declares"))
         }
     }

@@ -1,15 +1,16 @@
 //! One parameter of a manifest: which of all it is, and what is said of an array.
 
 use super::Check;
-use crate::io::Problem;
-use crate::io::error::quoted;
-use crate::layout::tensor::Use;
-use crate::layout::written::At;
-use crate::layout::{Array, Expression, Tensor};
-use crate::manifest::{Argument, Language, Number, Scalar, Start, text};
+use crate::manifest::text;
+use crate::manifest::types::{Argument, Language, Number, Scalar, Start};
 use splatcheck_gpu::Dtype;
 use splatcheck_gpu::stage::{Port, Role};
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::error::quoted;
 use splatcheck_reference::splat::Formulation;
+use splatcheck_workloads::layout::tensor::Use;
+use splatcheck_workloads::layout::written::At;
+use splatcheck_workloads::layout::{Array, Expression, Tensor};
 
 impl Check<'_> {
     pub(super) fn argument(&self, written: &text::Parameter, at: &At) -> Result<Argument, Problem> {

@@ -7,10 +7,8 @@ use splatcheck_gpu::wgsl::program::{
     Entry, Layout, Override, Program, ProgramError, Use, Variable, Word,
 };
 
-use crate::manifest::{
-    Argument, Array, Bits, Field, Launch, Layout as Order, Manifest, Number, Parameter, Scalar,
-    Slot, Symbols, Tensor, Width,
-};
+use crate::manifest::types::{Argument, Bits, Launch, Manifest, Number, Parameter, Scalar, Slot};
+use splatcheck_workloads::layout::{Array, Field, Layout as Order, Symbols, Tensor, Width};
 
 /// Why a manifest does not fit a program in WGSL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,12 +7,11 @@ use splatcheck_gpu::{EngineError, Tensors};
 
 use super::WgslKernel;
 use super::bind::{numbers, rows, slot, unfit_at};
+use crate::manifest::types::{Argument, Contents, Launch, Parameter, Scalar, Start};
 use crate::manifest::values::{
     Initial, LARGEST, ValueError, count, initial, number_bytes, of_kernel, words_of, wrong,
 };
-use crate::manifest::{
-    Argument, Array, Contents, KernelKind, Launch, Parameter, Scalar, Start, Symbols,
-};
+use splatcheck_workloads::layout::{Array, KernelKind, Symbols};
 
 /// See the module.
 pub(super) struct Plan<'k> {

@@ -8,14 +8,14 @@ use super::pool::Pool;
 use super::probe::{Probe, Probes, SCHEDULED, SEEDS, adversarial};
 use super::sample::Drawn;
 use super::{Closest, Fate, GeneratedError, Record, Subject};
-use crate::campaign::once::{judged, outputs_of};
-use crate::workload::Job;
 use rayon::prelude::*;
 use splatcheck_emulator::equivalence::Original;
 use splatcheck_emulator::mutate::{Mutation, apply};
 use splatcheck_emulator::{ApproximationMode, Module, Observers, Policy, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::{EngineError, Tensor, Tensors};
+use splatcheck_judge::campaign::once::{judged, outputs_of};
+use splatcheck_judge::workload::Job;
 use std::borrow::Cow;
 
 /// What all mutants came to.

@@ -7,9 +7,8 @@
 //! result to so many bits.
 
 use super::super::class::{Class, first_views};
-use crate::workload::{AnyCase, CaseError, Draw, Workload, generator};
-use crate::workloads;
 use splatcheck_emulator::WARP;
+use splatcheck_judge::workload::{AnyCase, CaseError, Draw, Workload, generator};
 use std::collections::BTreeSet;
 
 /// Another seed than the classes', so that no two cases have one name.
@@ -91,7 +90,8 @@ impl Pool {
     /// Why a case has no jobs.
     pub(super) fn of(names: &BTreeSet<&str>) -> Result<Self, CaseError> {
         let mut pool = Self::default();
-        for workload in workloads::all().iter().filter(|one| names.contains(one.name())) {
+        for workload in splatcheck_workloads::all().iter().filter(|one| names.contains(one.name()))
+        {
             pool.common.push(first_views("kinds", workload.of_each_kind(SEED))?);
             pool.wide.push(first_views("wide numbers", wide(workload.as_ref()))?);
         }
@@ -111,8 +111,8 @@ fn wide(workload: &dyn Workload) -> Vec<AnyCase> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Promise, Turns};
-    use crate::workloads::{grid, scatter};
+    use splatcheck_judge::workload::{Promise, Turns};
+    use splatcheck_workloads::{grid, scatter};
     use std::collections::BTreeMap;
 
     /// Sizes beyond 8 and 16 bits that the wide cases have.
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn the_wide_cases_are_those_that_they_are_said_to_be() {
-        let splat = wide(workloads::find("splat").expect("there").as_ref());
-        let scatter = wide(workloads::find("scatter").expect("there").as_ref());
-        let grid = wide(workloads::find("grid").expect("there").as_ref());
+        let splat = wide(splatcheck_workloads::find("splat").expect("there").as_ref());
+        let scatter = wide(splatcheck_workloads::find("scatter").expect("there").as_ref());
+        let grid = wide(splatcheck_workloads::find("grid").expect("there").as_ref());
         assert_eq!(splat.len() + scatter.len() + grid.len(), WIDE.len(), "one for each");
         let mut had = BTreeSet::new();
         for case in &splat {

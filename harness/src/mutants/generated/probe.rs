@@ -6,11 +6,11 @@ use super::super::class::{Class, Trial};
 use super::super::emulated::{Counts, disagrees, job_of, misuse};
 use super::pool::Pool;
 use super::{GeneratedError, Subject};
-use crate::campaign::once::{judged, once, outputs_of};
 use splatcheck_emulator::mutate::{Mutation, MutationKind};
 use splatcheck_emulator::{InstructionCoverage, KernelCoverage, Policy, Schedule};
 use splatcheck_gpu::emulator::EmulatorEngine;
 use splatcheck_gpu::{EngineError, Setting, Stage, Tensors};
+use splatcheck_judge::campaign::once::{judged, once, outputs_of};
 use std::collections::BTreeSet;
 
 /// Warp instructions that the right kernel may execute in all runs together: what a mutant costs that

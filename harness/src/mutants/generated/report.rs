@@ -3,7 +3,7 @@
 use super::super::BY_COUNTS;
 use super::hunt::Unchanged;
 use super::{Closest, Fate, Record, Source, Subject};
-use crate::table::table;
+use splatcheck_judge::table::table;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! Bounds of forward rasterization.
 
+use super::alpha::{BoundedAlpha, MAX_PATHS, stops, value_stops};
 use super::forward_lanes::TileJob;
-use super::{BoundedAlpha, MAX_PATHS, stops, value_stops};
 use crate::arithmetic::{Arith, Bounded, Model, Scalar, Truth, dispatch};
 use crate::splat::convention::Convention;
 use crate::splat::reach::footprints;

@@ -1,7 +1,7 @@
 //! Bounds of forward rasterization of one tile: pixels in lanes while every comparison is decided,
 //! by themselves from the first that is not.
 
-use super::alpha_at;
+use super::alpha::alpha_at;
 use super::forward::{Outcome, Pixel, finish};
 use super::lanes::{self, Along, Cells, Constants, Place, Splat, flags, samples};
 use crate::arithmetic::{Arith, Bounded, ExtraRoundings, LaneJob, Lanes, Model, Scalar};

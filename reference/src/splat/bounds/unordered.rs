@@ -12,9 +12,9 @@
 //! holds the background and all colours, n times widened to what any one blend within it may give,
 //! nothing can escape.
 
+use super::alpha::{BoundedAlpha, stops};
 use super::forward::Path;
 use super::unwalk::Walk;
-use super::{BoundedAlpha, stops};
 use crate::arithmetic::sum::in_any_order;
 use crate::arithmetic::{Bounded, Model, Scalar, Truth};
 use crate::splat::tile::Entry;

@@ -1,7 +1,7 @@
 //! One pixel on its way back, along every path that undecided comparisons leave open.
 
+use super::alpha::{BoundedAlpha, MAX_PATHS, stops, value_stops};
 use super::ways::Ways;
-use super::{BoundedAlpha, MAX_PATHS, stops, value_stops};
 use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Truth};
 use crate::splat::backward::rasterize::GEOMETRY;
 use crate::splat::convention::ClampGradient;

@@ -9,12 +9,12 @@
 //! is known as a range: what lies in front of `certain` was passed by the walk forward, what lies
 //! behind `last` was not reached, and what lies between is followed both ways.
 
+use super::alpha::{BoundedAlpha, MAX_PATHS, alpha_at};
 use super::forward::{Outcome, Path, Pixel, finish};
 use super::order::{Key, decided_parts, orders};
 use super::undecided::Undecided;
 use super::unordered::{self, Member};
 use super::unwalk::{Walk, gradient_flows};
-use super::{BoundedAlpha, MAX_PATHS, alpha_at};
 use crate::arithmetic::{Bounded, ExtraRoundings, Model, Scalar, Truth};
 use crate::splat::tile::Entry;
 use crate::splat::view::RasterView;

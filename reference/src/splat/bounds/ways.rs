@@ -37,7 +37,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{alpha_at, stops};
+use super::alpha::{alpha_at, stops};
 use crate::arithmetic::{Arith, Bounded, ExtraRoundings, Model, Scalar, Truth, rounded};
 use crate::splat::formulation::FinalT;
 use crate::splat::reach::Footprint;

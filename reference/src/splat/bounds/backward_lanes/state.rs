@@ -3,7 +3,7 @@
 use super::TileJob;
 use crate::arithmetic::{Bounded, ElementBound, Lanes, Model, Scalar};
 use crate::splat::backward::rasterize::GEOMETRY;
-use crate::splat::bounds::alpha_at;
+use crate::splat::bounds::alpha::alpha_at;
 use crate::splat::bounds::backward::TileSums;
 use crate::splat::bounds::lanes::{Cells, samples};
 use crate::splat::bounds::unwalk::Walk;

@@ -2,9 +2,9 @@
 //! left after they were merged. Each way is computed here in f64 by the definition of blending.
 
 use crate::arithmetic::{Bounded, Ieee, Scalar, Truth};
+use crate::splat::bounds::alpha::{BoundedAlpha, MAX_PATHS};
 use crate::splat::bounds::forward::{Pixel, finish};
 use crate::splat::bounds::unwalk::Walk;
-use crate::splat::bounds::{BoundedAlpha, MAX_PATHS};
 use crate::splat::convention::Convention;
 use crate::splat::reach::footprints;
 use crate::splat::tile::Entry;

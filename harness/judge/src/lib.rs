@@ -1,0 +1,27 @@
+//! Runs kernels on engines and judges every number that comes back.
+//!
+//! A part of `splatcheck`, whose front page says how a verdict is made. Nothing here knows a workload but
+//! through the traits of [`workload`], and no stage but through the tables of `splatcheck_gpu::stages`.
+#![forbid(unsafe_code)]
+
+pub mod campaign;
+pub mod case_space;
+pub mod coverage;
+pub mod covering;
+pub mod diagnosis;
+pub mod dice;
+pub mod effort;
+pub mod engines;
+pub mod gate;
+pub mod io;
+pub mod judge;
+pub mod kernel_coverage;
+pub mod minimize;
+pub mod report;
+pub mod scatter_step;
+pub mod table;
+pub mod threads;
+pub mod traffic;
+pub mod verdict;
+pub mod words;
+pub mod workload;

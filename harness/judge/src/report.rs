@@ -1,0 +1,123 @@
+//! The text report: the verdict, what it rests on, what was not judged, and every finding.
+
+pub mod devices;
+mod finding;
+mod left_out;
+pub mod page;
+pub mod reproducer;
+mod rows;
+
+use crate::campaign::{EngineReport, Finding};
+use crate::engines::Missing;
+use crate::verdict::Tally;
+use crate::words::count;
+use std::path::Path;
+
+pub use finding::{finding_words, findings_text};
+pub use rows::ratio_text;
+pub use rows::verdicts;
+
+/// How much a report says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The verdict and the findings.
+    Verdict,
+    /// Also a line for each engine, and the reasons why something was not judged.
+    #[default]
+    Engines,
+    /// Also a line for every stage and reduction of an engine, and for everything that was not judged.
+    Rows,
+}
+
+/// What a report is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// The engines that were judged.
+    pub reports: &'a [EngineReport],
+    /// The engines that were not there.
+    pub missing: &'a [Missing],
+    /// The findings' reproducers, engine by engine.
+    pub files: &'a [Vec<String>],
+    /// What was judged, and as what: lines below the verdict.
+    pub about: &'a [String],
+    /// What else was not judged: lines below what the engines left out.
+    pub notes: &'a [String],
+}
+
+impl<'a> Report<'a> {
+    /// Of engines alone.
+    #[must_use]
+    pub fn new(
+        reports: &'a [EngineReport],
+        missing: &'a [Missing],
+        files: &'a [Vec<String>],
+    ) -> Self {
+        Self { reports, missing, files, about: &[], notes: &[] }
+    }
+
+    /// The report: the verdict first, the findings last.
+    #[must_use]
+    pub fn text(&self, detail: Detail) -> String {
+        let Self { reports, missing, files, about, notes } = *self;
+        let mut text = verdict_line(reports, missing);
+        let below = match detail {
+            Detail::Verdict => None,
+            Detail::Engines => Some((String::new(), left_out::grouped(reports, missing))),
+            Detail::Rows => {
+                let rows = format!("\n{}", verdicts(reports));
+                Some((rows, left_out::all(reports, missing)))
+            }
+        };
+        if let Some((rows, left_out)) = below {
+            about.iter().for_each(|line| text += &format!("{line}\n"));
+            text += &format!("\n{}{rows}", rows::engines(reports));
+            text += &rows::by_threshold(reports);
+            text += &rows::deaths(reports);
+            text += &left_out;
+            notes.iter().for_each(|line| text += &format!("{line}\n"));
+        }
+        text + &findings_text(reports, files)
+    }
+}
+
+/// One line with the worst verdict.
+fn verdict_line(reports: &[EngineReport], missing: &[Missing]) -> String {
+    let verdict = EngineReport::worst(reports);
+    let runs: u64 = reports.iter().map(EngineReport::runs).sum();
+    let tallies = || reports.iter().flat_map(|r| r.rows.values()).map(|row| &row.tally);
+    let elements: u64 = tallies().map(Tally::elements).sum();
+    let zeros: u64 = tallies().map(|tally| tally.zeros).sum();
+    let given_up = reports.iter().filter(|r| r.given_up.is_some()).map(|r| r.id.as_str());
+    let lost = missing.iter().filter(|m| m.lost).map(|m| m.candidate.as_str());
+    let named = |what: &str, names: Vec<&str>| match names.is_empty() {
+        true => String::new(),
+        false => format!("; {what}: {}", names.join(", ")),
+    };
+    let without = named("given up", given_up.collect()) + &named("lost", lost.collect());
+    format!(
+        "{verdict}: {}, {}, {}{without}\n",
+        count(reports.len(), "engine"),
+        count(runs, "run"),
+        compared(elements, zeros)
+    )
+}
+
+/// How many elements were compared.
+pub(crate) fn compared(elements: u64, zeros: u64) -> String {
+    format!("{} compared{}", count(elements, "element"), and_zeros(zeros))
+}
+
+/// How many zeros there are besides, which say nothing.
+pub fn and_zeros(zeros: u64) -> String {
+    match zeros {
+        0 => String::new(),
+        1 => ", and 1 exact zero that nothing adds to".to_owned(),
+        zeros => format!(", and {zeros} exact zeros that nothing adds to"),
+    }
+}
+
+/// The path of a finding's reproducer in `folder`.
+#[must_use]
+pub fn reproducer_path(folder: &Path, finding: &Finding) -> std::path::PathBuf {
+    folder.join(format!("{}.safetensors", finding.file_stem()))
+}

@@ -1,0 +1,91 @@
+//! Numbers and paths in sentences.
+
+use sha2::{Digest, Sha256};
+use std::fmt::Display;
+
+/// A number with the word for what is counted, which has an s where there is not exactly one:
+/// `1 run`, `2 runs`.
+pub fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
+    count_of(number, one, &format!("{one}s"))
+}
+
+/// The same of a word with another plural.
+pub fn count_of<N: Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
+    let word = if number == N::from(1) { one } else { many };
+    format!("{number} {word}")
+}
+
+/// A number whose digits stand in groups of three: `10,208`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The path as a shell reads it.
+pub fn shell_word(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@".contains(c);
+    if !path.is_empty() && path.chars().all(plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}
+
+/// A name as one of a folder: its letters, digits and underscores, other characters as a hyphen. A long one
+/// ends in a hash of all of it.
+pub fn folder_name(name: &str) -> String {
+    let parts = name.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let plain = parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
+    if plain.len() <= LONGEST {
+        return plain;
+    }
+    let hash = Sha256::digest(name.as_bytes());
+    let digits: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{digits}", &plain[..LONGEST - digits.len() - 1])
+}
+
+/// Characters of a folder's name: file systems take 255 bytes.
+pub const LONGEST: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_one_and_all_others_are_many() {
+        assert_eq!(count(1u64, "run"), "1 run", "one");
+        assert_eq!([0, 2].map(|n| count(n, "run")), ["0 runs", "2 runs"], "others");
+        assert_eq!(count_of(2usize, "hypothesis", "hypotheses"), "2 hypotheses", "its own plural");
+    }
+
+    #[test]
+    fn long_numbers_have_groups() {
+        let texts = [0, 999, 1000, 10_208, 1_234_567].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "10,208", "1,234,567"], "three digits each");
+    }
+
+    #[test]
+    fn names_of_folders_are_plain_short_and_apart() {
+        assert_eq!(
+            folder_name("../my kernels/k.ptx render_bwd"),
+            "my-kernels-k-ptx-render_bwd",
+            "plain"
+        );
+        let [one, other] = ["a", "b"].map(|end| folder_name(&format!("{}{end}", "x/".repeat(200))));
+        assert!(one.len() == LONGEST && one != other, "{one} {other}");
+    }
+
+    #[test]
+    fn a_shell_reads_the_same_word() {
+        assert_eq!(shell_word("a/b-c.ptx"), "a/b-c.ptx", "plain");
+        assert_eq!(shell_word("it's here"), "'it'\\''s here'", "quoted");
+        assert_eq!(shell_word(""), "''", "an empty word is one");
+    }
+}

@@ -1,0 +1,453 @@
+//! What the harness asks of a workload: cases, the jobs that a case gives, and what a conforming
+//! kernel may return for each.
+//!
+//! Campaigns, fuzzing, reports, coverage and minimization see nothing else, and so know no workload.
+//! The workloads themselves are in the crate `splatcheck-workloads`, a folder each.
+
+mod built_in;
+mod changed;
+mod draw;
+pub mod left_out;
+pub mod named;
+pub mod rows;
+#[cfg(test)]
+pub(crate) mod toy;
+
+pub use built_in::{BuiltIn, Constant, Values};
+pub use draw::{CaseTree, Draw, Drawn, Generator, Promise, SOME_TURNS, Turns};
+
+use crate::case_space::{Axis, Traits};
+use crate::diagnosis::{self, Diagnosis, Hypothesis, Weighing};
+use crate::io::{InputError, read};
+use crate::judge::{self, Arithmetic, Expectation};
+use crate::scatter_step::Scatter;
+use splatcheck_gpu::hazard::Hazard;
+use splatcheck_gpu::stage::Sizes;
+use splatcheck_gpu::{DeviceInfo, EngineError, Setting, Stage, TensorError, Tensors};
+use std::any::Any;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// What the keys of a reproducer's notes begin with, in every format of cases.
+pub const NOTE_PREFIX: &str = "splatcheck.";
+
+/// The metadata key by which a `.safetensors` names its case's workload.
+pub const WORKLOAD_KEY: &str = "workload";
+
+/// Where a drawn case comes from: drawing it again gives the same case, on every machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CaseId {
+    /// Name of the workload.
+    pub workload: &'static str,
+    /// Name of the generator.
+    pub generator: &'static str,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// The number of the case in the campaign.
+    pub index: u64,
+}
+
+impl fmt::Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.generator, self.seed, self.index)
+    }
+}
+
+/// A case that cannot be turned into jobs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("case {case}: {problem}")]
+pub struct CaseError {
+    /// The case.
+    pub case: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// A workload, under one of its conventions: how its cases are drawn and read.
+pub trait Workload: fmt::Debug + Send + Sync {
+    /// Its name: that of its folders, and of its stages' [`workload`](splatcheck_gpu::stage::StageSpec).
+    fn name(&self) -> &'static str;
+
+    /// The convention that cases are drawn under where a generator does not change it; `None` where
+    /// none is named, which means each of them by turns, or the only one.
+    fn convention(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The workload under another of its conventions; `None` where it has none of that name.
+    fn under(&self, _convention: &str) -> Option<Arc<dyn Workload>> {
+        None
+    }
+
+    /// Its generators, in the order of a campaign's turns.
+    fn generators(&self) -> Vec<&'static Generator>;
+
+    /// The case of these two numbers, named `GENERATOR-seed-index`; `None` where what it is made from
+    /// is not on this machine ([`Generator::needs`]), or the generator is another workload's.
+    fn draw(&self, generator: &Generator, draw: Draw, seed: u64, index: u64) -> Option<CaseTree>;
+
+    /// A case of each kind that takes turns in a generator, of those that are promised and cheap; none of a
+    /// generator without kinds, of which a few cases stand for all.
+    fn of_each_kind(&self, seed: u64) -> Vec<AnyCase>;
+
+    /// Number `index` of the random cases that `check` judges beside its corpus.
+    fn random(&self, seed: u64, index: u64) -> CaseTree;
+
+    /// A view with something added that a right kernel takes no notice of.
+    ///
+    /// # Errors
+    /// Why the view has no jobs.
+    fn variants(&self, _case: &AnyCase, _view: usize) -> Result<Vec<Variant>, CaseError> {
+        Ok(Vec::new())
+    }
+
+    /// The ways in which its cases differ, with the values that a kernel may treat differently.
+    fn axes(&self) -> Vec<Axis>;
+
+    /// The sizes and fields that may be built into a kernel.
+    fn constants(&self) -> Vec<Constant> {
+        Vec::new()
+    }
+
+    /// A case as one that a kernel of a stage is for; `None` where it cannot be made one.
+    fn fitted(&self, case: &AnyCase, _stage: Stage, built_in: &BuiltIn) -> Option<AnyCase> {
+        built_in.is_empty().then(|| Arc::clone(case))
+    }
+
+    /// Whether a kernel of a stage is for a case as it is.
+    fn is_for(&self, _case: &AnyCase, _stage: Stage, built_in: &BuiltIn) -> bool {
+        built_in.is_empty()
+    }
+
+    /// Extensions of the files that hold a case.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Reads a case.
+    ///
+    /// # Errors
+    /// Names the field, its value and the rule it breaks.
+    fn read(&self, file: &Path) -> Result<CaseFile, InputError>;
+
+    /// Reads every case of a folder, sorted by file name and each named as its file, since several
+    /// findings may be of one case.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; where the folder is not readable or has no case.
+    fn read_corpus(&self, folder: &Path) -> Result<Vec<AnyCase>, InputError> {
+        let files = read::files(folder, self.extensions())?;
+        let named = |file: &PathBuf| Ok(self.read(file)?.case.renamed(read::stem(file), None));
+        files.iter().map(named).collect()
+    }
+}
+
+/// The generator of that name.
+#[must_use]
+pub fn generator(workload: &dyn Workload, name: &str) -> Option<&'static Generator> {
+    workload.generators().into_iter().find(|generator| generator.name == name)
+}
+
+/// See [`Workload::variants`].
+#[derive(Debug)]
+pub struct Variant {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// Whether only CUDA's kernels promise anything for its input.
+    pub cuda_only: bool,
+    /// What is promised.
+    pub promise: Promise,
+    /// The jobs of the view.
+    pub jobs: Vec<Job>,
+}
+
+/// What a reproducer says beside its case; keys begin with [`NOTE_PREFIX`].
+pub type Notes = BTreeMap<String, String>;
+
+/// A case that was read, and what its file carries beside it.
+#[derive(Clone, Debug)]
+pub struct CaseFile {
+    /// The case.
+    pub case: AnyCase,
+    /// The notes, keys in full.
+    pub notes: Notes,
+}
+
+/// A case as the harness holds it.
+pub type AnyCase = Arc<dyn Case>;
+
+/// One case of a workload.
+pub trait Case: fmt::Debug + Send + Sync {
+    /// Its name, unique in its corpus or campaign.
+    fn name(&self) -> &str;
+
+    /// Where it was drawn; `None` for a case that was read.
+    fn id(&self) -> Option<&CaseId>;
+
+    /// The hazards that it aims at.
+    fn hazards(&self) -> &[Hazard];
+
+    /// The views that its jobs are of: cameras, for splats. At least one.
+    fn views(&self) -> usize;
+
+    /// The jobs of one view that are of the wanted stages. A stage that takes all views at once belongs
+    /// to the first.
+    ///
+    /// # Errors
+    /// Why there are none.
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError>;
+
+    /// All jobs of one view.
+    ///
+    /// # Errors
+    /// As [`Self::jobs_of`].
+    fn jobs(&self, view: usize) -> Result<Vec<Job>, CaseError> {
+        self.jobs_of(view, &|_| true)
+    }
+
+    /// How many of the views a stage has jobs of: one, if a run of it takes all of them.
+    fn views_of(&self, stage: Stage) -> usize;
+
+    /// Which values of the workload's [axes](Workload::axes) a view has.
+    ///
+    /// # Errors
+    /// As [`Self::jobs`].
+    fn traits(&self, view: usize) -> Result<Traits, CaseError>;
+
+    /// Its size in words, as a run of a stage on one view has it.
+    fn describe(&self, stage: Stage, view: usize) -> String;
+
+    /// The stage of which outputs are inputs of `stage`, a backward pass that may go on from the forward
+    /// pass of the program that is judged; `None` where it goes on from none.
+    fn forward_of(&self, _stage: Stage) -> Option<Stage> {
+        None
+    }
+
+    /// The case with what a program's own forward pass gave for a view, in place of the oracle's; `None`
+    /// where no stage reads it, or it is none of this view.
+    fn after(&self, _view: usize, _outputs: &Tensors) -> Option<AnyCase> {
+        None
+    }
+
+    /// The same case under another name, and perhaps as that drawn case.
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase;
+
+    /// A smaller case for which `fails` still holds; the case itself where there is none.
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase;
+
+    /// Writes it with the notes of a reproducer (keys begin with [`NOTE_PREFIX`]), whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// Why the file could not be written.
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError>;
+
+    /// The workload's own type.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// Every view of some cases.
+pub fn views(cases: impl IntoIterator<Item = AnyCase>) -> impl Iterator<Item = (AnyCase, usize)> {
+    cases.into_iter().flat_map(|case| {
+        let views = case.views();
+        (0..views).map(move |view| (Arc::clone(&case), view))
+    })
+}
+
+/// What a conforming kernel may return for one job, and which lanes add to which number.
+pub trait Oracle: fmt::Debug + Send + Sync {
+    /// The bounds under an arithmetic.
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation;
+
+    /// The same of outputs beside the stage's, which a kernel may return; `None` where it may return no others.
+    fn expect_beside(&self, _arithmetic: Arithmetic) -> Option<Expectation> {
+        None
+    }
+
+    /// The steps of the kernel's warps that add to memory, with that many lanes to a warp; `None`
+    /// where they are not known.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] for a number of lanes that no warp has.
+    fn scatter(&self, _lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        None
+    }
+
+    /// What a kernel whose outputs lie outside their bounds may have got wrong, beyond what any output
+    /// may have wrong; the simplest first.
+    fn hypotheses(&self, _run: FailedRun) -> Vec<Hypothesis<'_>> {
+        Vec::new()
+    }
+}
+
+/// A run that disagrees.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedRun {
+    /// What the kernel is promised.
+    pub arithmetic: Arithmetic,
+    /// The setting of a stage that reduces.
+    pub setting: Option<Setting>,
+    /// Lanes of a warp.
+    pub lane_width: u32,
+}
+
+/// A stage with its inputs in f32, and its bounds once they are needed.
+#[derive(Debug)]
+pub struct Job {
+    /// The stage.
+    pub stage: Stage,
+    /// What an engine gets.
+    pub inputs: Tensors,
+    /// The sizes of its arrays.
+    pub sizes: Sizes,
+    /// The lanes that do something in one run.
+    pub lanes: usize,
+    oracle: Box<dyn Oracle>,
+    expectations: [OnceLock<Expectation>; Arithmetic::COUNT],
+}
+
+impl Job {
+    /// A job of a stage.
+    ///
+    /// # Errors
+    /// [`TensorError`] where the inputs are not those of the stage.
+    pub fn new(
+        stage: Stage,
+        inputs: Tensors,
+        lanes: usize,
+        oracle: Box<dyn Oracle>,
+    ) -> Result<Self, TensorError> {
+        let sizes = stage.sizes(&inputs)?;
+        Ok(Self { stage, inputs, sizes, lanes, oracle, expectations: Default::default() })
+    }
+
+    /// What a conforming kernel may return, computed once for each arithmetic.
+    pub fn expectation(&self, arithmetic: Arithmetic) -> &Expectation {
+        self.expectations[arithmetic as usize].get_or_init(|| self.oracle.expect(arithmetic))
+    }
+
+    /// What a conforming kernel may return that returned these outputs: the stage's, and where there are others,
+    /// those that it may return beside them.
+    #[must_use]
+    pub fn expectation_of(
+        &self,
+        arithmetic: Arithmetic,
+        outputs: &Tensors,
+    ) -> Cow<'_, Expectation> {
+        let of_stage = |name: &str| self.stage.outputs.iter().any(|port| port.name == name);
+        match outputs.iter().all(|(name, _)| of_stage(name)) {
+            true => Cow::Borrowed(self.expectation(arithmetic)),
+            false => self.whole_expectation(arithmetic),
+        }
+    }
+
+    /// What a conforming kernel may return, with what it may return beside the stage's outputs.
+    #[must_use]
+    pub fn whole_expectation(&self, arithmetic: Arithmetic) -> Cow<'_, Expectation> {
+        let own = self.expectation(arithmetic);
+        match self.oracle.expect_beside(arithmetic) {
+            Some(beside) => Cow::Owned(own.clone().beside(beside)),
+            None => Cow::Borrowed(own),
+        }
+    }
+
+    /// Whether a device may leave the loops of a kernel that runs the job with a setting, because of
+    /// the steps that it needs at most ([`splatcheck_gpu::LoopLimit`]). Inputs that are not those of
+    /// the stage say nothing: the engine refuses them.
+    #[must_use]
+    pub fn may_be_cut(&self, device: &DeviceInfo, setting: Option<Setting>) -> bool {
+        // What has no limit is not asked how many steps it needs, for which inputs are read.
+        device.loop_limit.steps().is_some()
+            && self.loop_steps(device, setting).is_ok_and(|steps| device.loop_limit.may_cut(steps))
+    }
+
+    /// The loop steps of all lanes together that a kernel makes at most which runs the job with a setting;
+    /// 0 for inputs that are not those of the stage.
+    #[must_use]
+    pub fn steps(&self, device: &DeviceInfo, setting: Option<Setting>) -> u64 {
+        self.loop_steps(device, setting).unwrap_or(0).saturating_mul(self.lanes as u64)
+    }
+
+    /// The loop steps of a lane.
+    fn loop_steps(
+        &self,
+        device: &DeviceInfo,
+        setting: Option<Setting>,
+    ) -> Result<u64, EngineError> {
+        self.stage.loop_steps(&self.inputs, &self.sizes, setting, device)
+    }
+
+    /// What a run costs, whatever the machine: the words of the inputs, lists of pairs among them, and a word
+    /// for each lane.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        self.inputs.iter().fold(self.lanes, |all, (_, tensor)| all + tensor.words().len())
+    }
+
+    /// Why a setting's reduction is not for the job; `None` where it is.
+    #[must_use]
+    pub fn is_beyond(&self, setting: Option<Setting>) -> Option<String> {
+        self.stage.is_beyond(setting?.reduction, &self.sizes)
+    }
+
+    /// What a kernel may have got wrong that returned these outputs; `None` where they agree.
+    ///
+    /// # Errors
+    /// [`TensorError`] for an output that is missing, is not the stage's, or has another type or shape.
+    pub fn diagnose(
+        &self,
+        run: FailedRun,
+        outputs: &Tensors,
+    ) -> Result<Option<Diagnosis>, TensorError> {
+        self.diagnose_after(run, None, outputs)
+    }
+
+    /// As [`Self::diagnose`], of a kernel that returned other outputs when it ran the job just before.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn diagnose_after(
+        &self,
+        run: FailedRun,
+        before: Option<&Tensors>,
+        outputs: &Tensors,
+    ) -> Result<Option<Diagnosis>, TensorError> {
+        let weighing = self.weigh((before, outputs), run, None)?;
+        Ok(weighing.map(|weighing| weighing.conclude()))
+    }
+
+    /// What the outputs of a run say of the hypotheses, of all or of `only` those, where the kernel returned
+    /// others when it ran the job just `before`; `None` where they agree.
+    ///
+    /// # Errors
+    /// As [`Self::diagnose`].
+    pub fn weigh(
+        &self,
+        (before, outputs): (Option<&Tensors>, &Tensors),
+        run: FailedRun,
+        only: Option<&BTreeSet<String>>,
+    ) -> Result<Option<Weighing>, TensorError> {
+        let right = &*self.expectation_of(run.arithmetic, outputs);
+        let check = |outputs| judge::check(&self.stage, &self.sizes, right, outputs);
+        check(outputs)?;
+        let before = before.filter(|before| check(before).is_ok());
+        let hypotheses = (self.oracle.hypotheses(run), self.words());
+        let run = (run.setting, run.lane_width);
+        diagnosis::weigh(right, (before, outputs), run, hypotheses, only)
+    }
+
+    /// See [`Oracle::hypotheses`].
+    #[must_use]
+    pub fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        self.oracle.hypotheses(run)
+    }
+
+    /// See [`Oracle::scatter`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        self.oracle.scatter(lane_width)
+    }
+}

@@ -1,0 +1,277 @@
+//! The options of `check`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use splatcheck_gpu::{Reduction, Setting};
+use splatcheck_reference::splat::convention::Convention;
+
+use crate::cli::chain::{ChainArgs, ChainName};
+use crate::cli::command::{CommandArgs, CommandPlan};
+use crate::cli::exit::CliError;
+use crate::cli::expect::ExpectArgs;
+use crate::cli::gate::{GateArgs, GatePlan};
+use crate::cli::options::{
+    ConventionName, SceneArgs, Subject, Workloads, parse_workloads, resolve_scene, under,
+};
+use crate::cli::output::OutputArgs;
+use crate::cli::paths;
+use crate::cli::schedule::ScheduleArgs;
+use splatcheck_judge::campaign::Chain;
+use splatcheck_judge::engines::repeated::Repeats;
+use splatcheck_judge::engines::{Discovery, Found, Limits};
+use splatcheck_judge::report::Detail;
+use splatcheck_judge::workload::Workload;
+use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
+
+/// Options of `check`, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Use this engine only, by its id or its family ('lavapipe'); repeatable
+    #[arg(long, value_name = "ID")]
+    pub engine: Vec<String>,
+    /// Judge this reduction only: atomic, sw-s, sw-b, subgroup, block, segmented, per-key,
+    /// per-gaussian, replay, multi-pixel-2, multi-pixel-4, sorted or fixed; repeatable
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| name.parse::<Reduction>())]
+    pub reduction: Vec<Reduction>,
+    /// Use this threshold instead of a sweep, 0 to warp size + 1; repeatable
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub threshold: Vec<u32>,
+    /// How the emulator runs.
+    #[command(flatten)]
+    pub order: ScheduleArgs,
+    /// What is demanded besides the bounds.
+    #[command(flatten)]
+    pub expect: ExpectArgs,
+    /// Whose forward pass backward stages go on from.
+    #[command(flatten)]
+    pub chain: ChainArgs,
+    /// A program in the place of engines.
+    #[command(flatten)]
+    pub command: CommandArgs,
+    /// Processes of your program that share the cases [default: 1]
+    #[arg(long, value_name = "J", requires = "command", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// What is judged beside a case or scene that is named: splat, scatter, grid or all [default: all, of splats
+    /// the most cases; splat with a program, a corpus or a convention]
+    #[arg(long, value_name = "NAME", value_parser = parse_workloads)]
+    #[arg(conflicts_with_all = ["ply", "case"])]
+    pub workload: Option<Workloads>,
+    /// Number of random cases
+    #[arg(long, value_name = "N", default_value_t = 200, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["ply", "case"])]
+    pub cases: u32,
+    /// Seed of the random cases
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["ply", "case"])]
+    pub seed: u64,
+    /// A trained scene, judged instead of the corpus and random scenes.
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// Judge on this case only (.safetensors or .toml)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ply", "corpus"])]
+    pub case: Option<PathBuf>,
+    /// Folder for reproducers; those of a program of your own have a folder of its name there
+    #[arg(long, value_name = "DIR", default_value = "splatcheck-out")]
+    pub out: PathBuf,
+    /// Folder of named cases [default: corpora/splat, or of another workload]
+    #[arg(long, value_name = "DIR", conflicts_with = "ply")]
+    pub corpus: Option<PathBuf>,
+    /// Whose rules hold for splats where a case does not say [default: both by turns, inria for a scene]
+    #[arg(long, value_name = "NAME")]
+    pub convention: Option<ConventionName>,
+    /// What stops the build, and the files that CI systems read.
+    #[command(flatten)]
+    pub gate: GateArgs,
+    /// How much is printed.
+    #[command(flatten)]
+    pub shown: OutputArgs,
+}
+
+/// A checked `check`.
+#[derive(Clone, Debug)]
+pub struct CheckPlan {
+    /// The engines to judge; none if this machine has none.
+    pub engines: Vec<Found>,
+    /// The emulators that judge a part of the runs beside them.
+    pub beside: Vec<Found>,
+    /// Whether they were named, so that others are not missed.
+    pub named: bool,
+    /// Everything that discovery said, for the report.
+    pub discovery: Discovery,
+    /// The reductions to judge, in the order of reports, without repetitions.
+    pub reductions: Vec<Reduction>,
+    /// Thresholds instead of the sweep, sorted; in range for every one of `engines`.
+    pub thresholds: Option<Vec<u32>>,
+    /// What they are judged on.
+    pub subject: Subject,
+    /// Folder for reproducers: writable, perhaps still to be made.
+    pub out: PathBuf,
+    /// Whose cases are drawn, under which convention.
+    pub workload: Arc<dyn Workload>,
+    /// Whose rules hold for a trained scene.
+    pub convention: Convention,
+    /// What stops the build.
+    pub gate: GatePlan,
+    /// How much is printed.
+    pub detail: Detail,
+    /// How often every run is made, where equal bits are demanded.
+    pub repeats: Option<Repeats>,
+    /// Whose forward pass backward stages go on from.
+    pub chain: Chain,
+    /// The program that is judged in the place of engines.
+    pub command: Option<CommandPlan>,
+    /// What each engine's process is granted.
+    pub limits: Limits,
+}
+
+impl CheckPlan {
+    /// The settings to judge on a device of that warp size.
+    #[must_use]
+    pub fn settings(&self, lane_width: u32) -> Vec<Setting> {
+        let Some(thresholds) = &self.thresholds else {
+            let mut sweep = Setting::sweep(lane_width);
+            sweep.retain(|setting| self.reductions.contains(&setting.reduction));
+            return sweep;
+        };
+        let with = |&reduction: &Reduction| -> Vec<Setting> {
+            if reduction.has_threshold() {
+                let each = thresholds.iter();
+                each.map(|&threshold| Setting { reduction, threshold }).collect()
+            } else {
+                vec![Setting { reduction, threshold: 0 }]
+            }
+        };
+        self.reductions.iter().flat_map(with).collect()
+    }
+}
+
+/// Of so many random cases another workload than the first has one, where none is named.
+const SHARE_OF_OTHERS: u32 = 8;
+
+impl CheckArgs {
+    /// Checks every option, against the engines of this machine where they matter; a plan for each
+    /// workload.
+    ///
+    /// # Errors
+    /// The first option that cannot be followed, and what would do instead.
+    pub fn resolve(self, discovery: &Discovery) -> Result<Vec<CheckPlan>, CliError> {
+        let of_splats = self.scene.ply.is_some()
+            || self.case.is_some()
+            || self.corpus.is_some()
+            || self.convention.is_some();
+        let (workloads, cases) = match &self.workload {
+            Some(Workloads(named)) => (named.clone(), self.cases),
+            None if self.command.is_given() => {
+                (self.command.workload()?.into_iter().collect(), self.cases)
+            }
+            None if of_splats => {
+                (splatcheck_workloads::all().into_iter().take(1).collect(), self.cases)
+            }
+            None => (splatcheck_workloads::all(), self.cases.div_ceil(SHARE_OF_OTHERS)),
+        };
+        let plan = |(at, workload)| {
+            let cases = if at == 0 { self.cases } else { cases };
+            Self { cases, ..self.clone() }.of_workload(workload, discovery)
+        };
+        workloads.into_iter().enumerate().map(plan).collect()
+    }
+
+    /// The plan for one workload.
+    fn of_workload(
+        self,
+        workload: Arc<dyn Workload>,
+        discovery: &Discovery,
+    ) -> Result<CheckPlan, CliError> {
+        let limits = self.command.program.limits();
+        let command = self.command.clone().resolve(
+            self.jobs.unwrap_or(1).into(),
+            workload.as_ref(),
+            &[
+                ("--engine", !self.engine.is_empty()),
+                ("--reduction", !self.reduction.is_empty()),
+                ("--threshold", !self.threshold.is_empty()),
+                ("--schedule", self.order.schedule.is_some()),
+                ("--chain", self.chain.chain != ChainName::Oracle),
+            ],
+        )?;
+        let engines = discovery.select(&self.engine).map_err(CliError::of)?;
+        let repeats = self.expect.resolve(self.order)?;
+        let mut engines = self.order.resolve(engines)?;
+        if repeats.is_some() {
+            // One engine makes the runs in all orders.
+            engines = discovery.select(&self.engine).map_err(CliError::of)?;
+        }
+        let beside = if repeats.is_some() { Vec::new() } else { discovery.beside(&self.engine) };
+        let reductions: Vec<_> = Reduction::ALL
+            .into_iter()
+            .filter(|r| self.reduction.is_empty() || self.reduction.contains(r))
+            .collect();
+        let thresholds = resolve_thresholds(self.threshold, &reductions, &engines)?;
+        let subject = match (self.scene, self.case) {
+            (SceneArgs { ply: Some(ply), cameras: Some(cameras), camera }, _) => {
+                Subject::Scene(resolve_scene(&ply, &cameras, camera)?)
+            }
+            (_, Some(case)) => {
+                paths::expect_extension("--case", &case, &EXTENSIONS)?;
+                Subject::Case(paths::readable_file("--case", &case)?)
+            }
+            _ => Subject::Campaign {
+                corpus: paths::corpus(self.corpus.as_deref(), workload.name())?,
+                cases: self.cases,
+                seed: self.seed,
+            },
+        };
+        Ok(CheckPlan {
+            engines,
+            beside,
+            named: !self.engine.is_empty(),
+            discovery: discovery.clone(),
+            reductions,
+            thresholds,
+            subject,
+            out: match &command {
+                Some(command) => command.folder(&self.out)?,
+                None => paths::folder_to_name("--out", &self.out)?,
+            },
+            workload: under(workload, self.convention)?,
+            convention: self.convention.unwrap_or(ConventionName::Inria).convention(),
+            gate: self.gate.resolve()?,
+            detail: self.shown.detail(),
+            repeats,
+            chain: self.chain.resolve(),
+            command,
+            limits,
+        })
+    }
+}
+
+/// A threshold must be in range for every engine it would be used on: leaving some out silently
+/// would look as if they had been judged.
+fn resolve_thresholds(
+    mut thresholds: Vec<u32>,
+    reductions: &[Reduction],
+    engines: &[Found],
+) -> Result<Option<Vec<u32>>, CliError> {
+    if thresholds.is_empty() {
+        return Ok(None);
+    }
+    let Some(&reduction) = reductions.iter().find(|r| r.has_threshold()) else {
+        let names: Vec<_> = reductions.iter().map(|r| r.name()).collect();
+        let what = format!("--threshold: no threshold with --reduction {}", names.join(", "));
+        return Err(CliError::new(what));
+    };
+    thresholds.sort_unstable();
+    thresholds.dedup();
+    for engine in engines {
+        for &threshold in &thresholds {
+            let setting = Setting { reduction, threshold };
+            setting.check(engine.info.lane_width).map_err(|e| {
+                CliError::new(format!("--threshold on engine {}: {e}", engine.spec.id()))
+            })?;
+        }
+    }
+    Ok(Some(thresholds))
+}

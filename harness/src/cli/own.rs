@@ -1,0 +1,133 @@
+//! A kernel of the user's own, as `mutants --generate` takes it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use splatcheck_emulator::WARP;
+use splatcheck_gpu::emulator::Interface;
+use splatcheck_reference::splat::Formulation;
+
+use super::exit::CliError;
+use super::formulation::Asked;
+use super::paths;
+use super::ptx::{JudgedAs, adds_up, manifest_fits, read_kernel, read_manifest, roundings};
+use crate::manifest::Manifest;
+use crate::mutants::generated::Own;
+use splatcheck_workloads::splat::files::corpus::EXTENSIONS;
+
+/// Options for a kernel of the user's own, as typed.
+#[derive(Clone, Debug, Args)]
+pub struct OwnArgs {
+    /// Change a kernel of your own in this program, in place of the kernels of this repository: the one that
+    /// --kernel names, with the interface that `splatcheck ptx --help` describes, or that of --manifest
+    #[arg(long, value_name = "FILE", requires = "generate")]
+    pub ptx: Option<PathBuf>,
+    /// How to launch your own kernel, with parameters of its own and in a single launch (.toml)
+    #[arg(long, value_name = "FILE", requires = "ptx", conflicts_with = "kernel")]
+    pub manifest: Option<PathBuf>,
+    /// As what it is judged.
+    #[command(flatten)]
+    pub judged: JudgedAs,
+    /// Run your own kernel on cases with this number of channels only [default: any]
+    #[arg(long, value_name = "D", requires = "ptx")]
+    pub channels: Option<u32>,
+    /// Run your own kernel on this case only (.safetensors or .toml); repeatable
+    #[arg(long, value_name = "CASE", requires = "ptx", conflicts_with_all = ["corpus", "cases"])]
+    pub case: Vec<PathBuf>,
+    /// Folder of named cases to run your own kernel on, beside those of the generators [default:
+    /// corpora/splat]
+    #[arg(long, value_name = "DIR", requires = "ptx")]
+    pub corpus: Option<PathBuf>,
+}
+
+impl OwnArgs {
+    /// Refuses what is for a user's kernel where there is none.
+    ///
+    /// # Errors
+    /// Names the options.
+    pub(in crate::cli) fn refuse(&self) -> Result<(), CliError> {
+        if self.ptx.is_none() && self.judged.is_given() {
+            let what = "--reduction, --threshold and --fast-math say as what your own kernel is \
+                        judged: --generate N --ptx FILE with --kernel NAME or --manifest FILE names it";
+            return Err(CliError::new(what));
+        }
+        Ok(())
+    }
+
+    /// The user's kernel, if there is one, which must be the only one.
+    pub(in crate::cli) fn resolve(self, kernels: &[String]) -> Result<Option<OwnPlan>, CliError> {
+        self.refuse()?;
+        let Some(file) = self.ptx else { return Ok(None) };
+        let kernel = match (&self.manifest, kernels) {
+            (Some(manifest), _) => read_manifest(&file, manifest)?,
+            (None, [entry]) => {
+                read_kernel("--ptx", &file, entry.clone(), &[Interface::Standard])?.into()
+            }
+            (None, []) => {
+                let what = "--ptx: say which kernel it is with --kernel NAME, or how yours is launched \
+                            with --manifest FILE";
+                return Err(CliError::new(what));
+            }
+            (None, [_, ..]) => {
+                let what =
+                    format!("--kernel: {} names, expected one kernel of --ptx", kernels.len());
+                return Err(CliError::new(what));
+            }
+        };
+        let (formulation, written) = formulation_of(kernel.manifest())?;
+        if let (Some(manifest), true) = (kernel.manifest(), self.judged.reduced.reduction.is_some())
+        {
+            adds_up(manifest)?;
+        }
+        for case in &self.case {
+            paths::expect_extension("--case", case, &EXTENSIONS)?;
+            paths::readable_file("--case", case)?;
+        }
+        let corpus = self.corpus.map(|folder| paths::readable_folder("--corpus", &folder));
+        let setting = self.judged.reduced.setting(WARP)?;
+        let stage = kernel.stage(formulation);
+        let own = Own::new(kernel, stage, setting).map_err(|error| {
+            let manifest = self.manifest.as_deref().map(|file| file.display().to_string());
+            CliError::new(format!("{}: {error}", manifest.unwrap_or_default()))
+        })?;
+        Ok(Some(OwnPlan {
+            file,
+            manifest: self.manifest,
+            formulation,
+            own: own.made(self.judged.fast_math, self.channels.or(written)),
+            named: self.judged.reduced.reduction.is_some(),
+            cases: self.case,
+            corpus: corpus.transpose()?,
+        }))
+    }
+}
+
+/// The formulation of a manifest's kernel and its number of channels; the standard one, and any number, where
+/// there is no manifest.
+fn formulation_of(manifest: Option<&Manifest>) -> Result<(Formulation, Option<u32>), CliError> {
+    let Some(manifest) = manifest else { return Ok((Formulation::STANDARD, None)) };
+    let formulation = manifest.formulation.unwrap_or_default();
+    manifest_fits(manifest, Asked::One(formulation))?;
+    let extra = roundings(Some(manifest), None)?;
+    let formulation = extra.map_or(formulation, |extra| formulation.with_extra_roundings(extra));
+    Ok((formulation, manifest.channels))
+}
+
+/// A user's own kernel, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPlan {
+    /// The program's file, for messages.
+    pub file: PathBuf,
+    /// The manifest's file.
+    pub manifest: Option<PathBuf>,
+    /// By which expression it computes, where its stage has several.
+    pub formulation: Formulation,
+    /// The kernel, and as what it is judged.
+    pub own: Own,
+    /// Whether the reduction was named.
+    pub named: bool,
+    /// The only cases; none means the corpus and the generators.
+    pub cases: Vec<PathBuf>,
+    /// Folder of named cases; `None` means the default.
+    pub corpus: Option<PathBuf>,
+}

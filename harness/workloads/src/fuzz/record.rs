@@ -1,0 +1,428 @@
+//! The result file's form. Everything read is checked before it is believed.
+
+use super::results::RESULT;
+use super::{AimError, Plan, Results, Shard};
+use crate::UnknownWorkload;
+use serde::{Deserialize, Serialize};
+use splatcheck_gpu::Stage;
+use splatcheck_gpu::{DeviceInfo, EngineKind, Reduction, Setting};
+use splatcheck_judge::campaign::{Chain, EngineReport, Fault, Finding, Limited, Row};
+use splatcheck_judge::case_space::CaseSpace;
+use splatcheck_judge::coverage::Coverage;
+use splatcheck_judge::diagnosis::Diagnosis;
+use splatcheck_judge::engines::{Emulation, Missing};
+use splatcheck_judge::io::InputError;
+use splatcheck_judge::io::serde_forms::pairs;
+use splatcheck_judge::report::reproducer_path;
+use splatcheck_judge::scatter_step::MOST_LANES;
+use splatcheck_judge::verdict::Difference;
+use splatcheck_judge::workload::generator;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What makes two parts those of one campaign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Campaign {
+    /// Version of the program that drew the cases.
+    splatcheck: String,
+    workload: String,
+    seed: u64,
+    /// None for a workload that has only one.
+    convention: Option<String>,
+    /// Those that were named; none means all whose outputs are promised.
+    generators: Vec<String>,
+    lane_widths: Vec<u32>,
+    /// That a case is run with.
+    settings: usize,
+    #[serde(default, skip_serializing_if = "Chain::is_oracle")]
+    chain: Chain,
+    cases: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Record {
+    campaign: Campaign,
+    shard: Shard,
+    reached: u64,
+    not_drawn: BTreeSet<String>,
+    missing: Vec<Missing>,
+    engines: Vec<EngineRecord>,
+    space: CaseSpace,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EngineRecord {
+    id: String,
+    info: DeviceInfo,
+    given_up: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    deaths: u64,
+    #[serde(with = "pairs")]
+    rows: BTreeMap<(Stage, Option<Reduction>), Row>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    unsupported: BTreeMap<(Stage, Option<Reduction>), String>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    limited: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    #[serde(with = "pairs", default, skip_serializing_if = "BTreeMap::is_empty")]
+    beyond: BTreeMap<(Stage, Option<Reduction>), Limited>,
+    asked: Vec<Stage>,
+    findings: Vec<FindingRecord>,
+    coverage: Option<Coverage>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct FindingRecord {
+    key: String,
+    stage: Stage,
+    setting: Option<Setting>,
+    fault: Fault,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    outside: Vec<Difference>,
+    /// Index and name of the first case that failed, which the reproducer's was made from.
+    index: u64,
+    case: String,
+    camera: usize,
+    runs: u64,
+    #[serde(default)]
+    diagnosis: Option<Diagnosis>,
+    notes: Vec<String>,
+    /// The reproducer's file name.
+    reproducer: String,
+}
+
+impl Campaign {
+    pub(super) fn new(plan: &Plan, cases: u64) -> Self {
+        Self {
+            splatcheck: env!("CARGO_PKG_VERSION").to_owned(),
+            workload: plan.workload.name().to_owned(),
+            seed: plan.seed,
+            convention: plan.workload.convention().map(str::to_owned),
+            generators: plan.named().iter().map(|generator| generator.name.to_owned()).collect(),
+            lane_widths: plan.lane_widths.clone(),
+            settings: plan.settings,
+            chain: plan.chain,
+            cases,
+        }
+    }
+
+    fn plan(&self) -> Result<Plan, RecordError> {
+        let version = env!("CARGO_PKG_VERSION");
+        if self.splatcheck != version {
+            return Err(RecordError::Version { theirs: self.splatcheck.clone() });
+        }
+        let mut workload = crate::find(&self.workload)?;
+        if let Some(name) = &self.convention {
+            let unknown = || RecordError::Convention { name: name.clone() };
+            workload = workload.under(name).ok_or_else(unknown)?;
+        }
+        let find = |name: &String| {
+            let unknown = || RecordError::Generator { name: name.clone() };
+            generator(workload.as_ref(), name).ok_or_else(unknown)
+        };
+        let named = self.generators.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        let plan = Plan::new(workload, self.seed, &named);
+        Ok(plan.chained(self.chain).aimed(self.lane_widths.clone(), self.settings)?)
+    }
+}
+
+impl fmt::Display for Campaign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workload, seed, generators, lane_widths, settings, cases, .. } = self;
+        let convention = self.convention.as_ref().map(|name| format!(", convention {name}"));
+        let convention = convention.unwrap_or_default();
+        let names = if generators.is_empty() { "all".to_owned() } else { generators.join(", ") };
+        write!(
+            f,
+            "{cases} cases of {workload}, seed {seed}{convention}, generators {names}, warp sizes \
+             {lane_widths:?}, {settings} settings each, chain {}",
+            self.chain.name()
+        )
+    }
+}
+
+impl Record {
+    pub(super) fn new(results: &Results) -> Self {
+        Self {
+            campaign: results.campaign(),
+            shard: results.shard,
+            reached: results.reached,
+            not_drawn: results.not_drawn.clone(),
+            missing: results.missing.clone(),
+            engines: results
+                .reports
+                .iter()
+                .map(|report| EngineRecord::new(report, results))
+                .collect(),
+            space: results.space.clone(),
+        }
+    }
+
+    /// The JSON text, ended by a newline.
+    pub(super) fn json(&self) -> String {
+        // Numbers that JSON has not are texts, and so are all keys.
+        serde_json::to_string(self).expect("it is made of plain data") + "\n"
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl EngineRecord {
+    fn new(report: &EngineReport, results: &Results) -> Self {
+        let finding = |finding| FindingRecord::new(finding, &results.plan);
+        Self {
+            id: report.id.clone(),
+            info: report.info.clone(),
+            given_up: report.given_up.clone(),
+            deaths: report.deaths,
+            rows: report.rows.clone(),
+            unsupported: report.unsupported.clone(),
+            limited: report.limited.clone(),
+            beyond: report.beyond.clone(),
+            asked: report.asked.clone(),
+            findings: report.findings.iter().map(finding).collect(),
+            coverage: results.coverage.get(&report.id).cloned(),
+        }
+    }
+
+    /// What the emulator was asked for, if its kind of device answered: its id says it.
+    fn emulation(&self) -> Option<Emulation> {
+        self.id.parse().ok().filter(|_| self.info.kind == EngineKind::Emulator)
+    }
+
+    fn check(&self) -> Result<(), RecordError> {
+        let width = self.info.lane_width;
+        if !(1..=MOST_LANES).contains(&width) {
+            return Err(RecordError::LaneWidth { engine: self.id.clone(), width });
+        }
+        match &self.coverage {
+            Some(coverage) if coverage.width() != width => Err(RecordError::Coverage {
+                engine: self.id.clone(),
+                width,
+                coverage: coverage.width(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FindingRecord {
+    fn new(finding: &Finding, plan: &Plan) -> Self {
+        Self {
+            key: finding.key.clone(),
+            stage: finding.stage,
+            setting: finding.setting,
+            fault: finding.fault.clone(),
+            outside: finding.outside.clone(),
+            index: plan.index(finding.case.as_ref()).unwrap_or(0),
+            case: finding.case.name().to_owned(),
+            camera: finding.view,
+            runs: finding.runs,
+            diagnosis: finding.diagnosis.clone(),
+            notes: finding.notes.clone(),
+            reproducer: format!("{}.safetensors", finding.file_stem()),
+        }
+    }
+
+    /// The finding, with the case of its reproducer in `folder`.
+    fn read(
+        self,
+        folder: &Path,
+        plan: &Plan,
+        engine: &EngineRecord,
+    ) -> Result<Finding, RecordError> {
+        let name = &self.reproducer;
+        if Path::new(name).file_name() != Some(name.as_ref()) {
+            return Err(RecordError::NoFileName { name: self.reproducer });
+        }
+        let file = folder.join(name);
+        let case = crate::read_case(&file)?.case;
+        let case = case.renamed(self.case, Some(plan.id(self.index)));
+        let finding = Finding {
+            engine: engine.id.clone(),
+            emulation: engine.emulation(),
+            lane_width: engine.info.lane_width,
+            stage: self.stage,
+            setting: self.setting,
+            key: self.key,
+            fault: self.fault,
+            outside: self.outside,
+            case,
+            view: self.camera,
+            runs: self.runs,
+            diagnosis: self.diagnosis,
+            notes: self.notes,
+            places: Vec::new(),
+        };
+        if reproducer_path(folder, &finding) == file {
+            Ok(finding)
+        } else {
+            Err(RecordError::OtherName { name: self.reproducer })
+        }
+    }
+}
+
+/// A result file that cannot be believed.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", file.display())]
+pub struct ResultError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub why: Box<RecordError>,
+}
+
+/// What is wrong with a result file.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The system does not give it.
+    #[error("cannot read: {0}")]
+    Read(std::io::Error),
+    /// It is no JSON of the form, or a number in it is none.
+    #[error("{0}")]
+    Json(serde_json::Error),
+    /// Another version may draw other cases.
+    #[error(
+        "is of splatcheck {theirs}, this is {}: use one version",
+        env!("CARGO_PKG_VERSION")
+    )]
+    Version {
+        /// The version that wrote it.
+        theirs: String,
+    },
+    /// A generator that is not known.
+    #[error("there is no generator '{name}'")]
+    Generator {
+        /// Its name.
+        name: String,
+    },
+    /// A workload that is not known.
+    #[error(transparent)]
+    Workload(#[from] UnknownWorkload),
+    /// A convention that is not known.
+    #[error("the workload has no convention '{name}'")]
+    Convention {
+        /// Its name.
+        name: String,
+    },
+    /// Warp sizes or settings that there are not.
+    #[error(transparent)]
+    Aim(#[from] AimError),
+    /// An engine with warps that there are not.
+    #[error("engine {engine}: warp size {width}, expected 1 to 64")]
+    LaneWidth {
+        /// The engine.
+        engine: String,
+        /// Its warp size.
+        width: u32,
+    },
+    /// A coverage that is not the engine's.
+    #[error("engine {engine}: warp size {width}, but its coverage has {coverage}")]
+    Coverage {
+        /// The engine.
+        engine: String,
+        /// Its warp size.
+        width: u32,
+        /// The coverage's.
+        coverage: u32,
+    },
+    /// A path where a file name must be.
+    #[error("'{name}' is no file name")]
+    NoFileName {
+        /// What stands there.
+        name: String,
+    },
+    /// A reproducer that belongs to another finding.
+    #[error("'{name}' is not the name of that finding's reproducer")]
+    OtherName {
+        /// The file name.
+        name: String,
+    },
+    /// A reproducer that cannot be read.
+    #[error(transparent)]
+    Reproducer(#[from] InputError),
+    /// A case that is not the one that it is said to be.
+    #[error("case {name} is not number {index} of part {shard}")]
+    Index {
+        /// The case.
+        name: String,
+        /// The number that it is said to have.
+        index: u64,
+        /// The part that it is said to belong to.
+        shard: Shard,
+    },
+}
+
+/// Whether a file is a result file, of whatever version.
+pub(super) fn is_one(file: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(rename = "campaign")]
+        _campaign: serde::de::IgnoredAny,
+        #[serde(rename = "shard")]
+        _shard: Shard,
+    }
+    let bytes = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file);
+    let bytes = bytes.and_then(|_| std::fs::read(file).ok());
+    bytes.is_some_and(|bytes| serde_json::from_slice::<Head>(&bytes).is_ok())
+}
+
+/// See [`Results::read`].
+pub(super) fn read(folder: &Path) -> Result<Results, ResultError> {
+    let file = folder.join(RESULT);
+    let wrong = |why: RecordError| ResultError { file: file.clone(), why: Box::new(why) };
+    let text = std::fs::read_to_string(&file).map_err(|error| wrong(RecordError::Read(error)))?;
+    let record: Record =
+        serde_json::from_str(&text).map_err(|error| wrong(RecordError::Json(error)))?;
+    results(record, folder).map_err(wrong)
+}
+
+fn results(record: Record, folder: &Path) -> Result<Results, RecordError> {
+    let plan = record.campaign.plan()?;
+    let (mut reports, mut coverage) = (Vec::new(), BTreeMap::new());
+    for engine in record.engines {
+        engine.check()?;
+        let mut findings = Vec::new();
+        for finding in engine.findings.clone() {
+            let (index, name) = (finding.index, finding.case.clone());
+            if plan.id(index).to_string() != name || !record.shard.has(index) {
+                return Err(RecordError::Index { name, index, shard: record.shard });
+            }
+            findings.push(finding.read(folder, &plan, &engine)?);
+        }
+        let emulation = engine.emulation();
+        let EngineRecord { id, info, given_up, deaths, rows, unsupported, limited, .. } = engine;
+        let EngineRecord { beyond, asked, coverage: met, .. } = engine;
+        coverage.extend(met.map(|met| (id.clone(), met)));
+        reports.push(EngineReport {
+            id,
+            emulation,
+            info,
+            chain: record.campaign.chain,
+            rows,
+            unsupported,
+            limited,
+            beyond,
+            asked,
+            findings,
+            given_up,
+            deaths,
+            busy: Duration::ZERO,
+        });
+    }
+    Ok(Results {
+        plan,
+        cases: record.campaign.cases,
+        shard: record.shard,
+        reached: record.reached,
+        not_drawn: record.not_drawn,
+        missing: record.missing,
+        reports,
+        coverage,
+        space: record.space,
+    })
+}

@@ -1,0 +1,63 @@
+//! Features behind a mask.
+
+use super::plan::{Plan, any, at, inside};
+use splatcheck_judge::dice::Dice;
+use splatcheck_reference::grid::{Encoding, Interpolation, Lattice, Outside};
+
+/// Entries of the table and of the mask.
+const NUMBERS: [fn(usize, &mut Dice) -> f32; 4] = [
+    any,
+    // Shut gates beside open ones, behind which features are 0, 1 or their interpolation.
+    |entry, _| if entry.is_multiple_of(2) { 1.0 } else { 0.0 },
+    // Shut but for rounding.
+    |_, dice| f32::MIN_POSITIVE * dice.value(),
+    // Large features through small gates.
+    |entry, dice| if entry.is_multiple_of(3) { 1e15 } else { 1e-15 } * dice.value(),
+];
+
+/// Cells of the mask's axes that points lie in: all in one, in two by turns, and anywhere.
+const CELLS: [fn(usize, &mut Dice) -> f32; 3] = [
+    |_, _| 0.0,
+    |point, _| if point.is_multiple_of(2) { 0.0 } else { 0.75 },
+    |_, dice| 0.375 + 0.375 * dice.value(),
+];
+
+/// Kinds of cases between the vertices of a mask.
+const BETWEEN: u64 = 5 * (NUMBERS.len() * CELLS.len()) as u64;
+
+/// Kinds of cases.
+pub(super) const KINDS: u64 = BETWEEN + 1;
+
+/// Points between the vertices of a mask with four cells an axis, on levels that are finer.
+pub(super) fn plan(turn: u64, _lane_width: u32, dice: &mut Dice) -> Plan {
+    if turn % KINDS == BETWEEN {
+        return of_three_blocks(dice);
+    }
+    let encoding = Encoding {
+        lattice: at(&[Lattice::Cubic, Lattice::Cubic, Lattice::Simplex], turn / 2),
+        interpolation: at(Interpolation::ALL, turn),
+        outside: at(Outside::ALL, turn / 3),
+        ..Encoding::default()
+    };
+    let cell = at(&CELLS, turn / NUMBERS.len() as u64);
+    let d = at(&[3_usize, 2, 1, 3, 4], turn);
+    let [features, points] = [at(&[2, 1, 8, 4], turn), at(&[40, 70, 33], turn)];
+    let mut positions = Vec::new();
+    for point in 0..points {
+        let first = cell(point, dice);
+        // Within an eighth of the cell's beginning; one point of each warp lies outside.
+        let outside = if point % 32 == 5 { -2.0 } else { 0.0 };
+        positions.extend((0..d).map(|_| outside + first + 0.0625 * (1.0 + dice.value())));
+    }
+    // As many entries as 5^d vertices ask for, where these are few.
+    let mask = (4.0, 5, at(&[5, 25, 125, 256], d as u64 - 1));
+    let plan = Plan::new(encoding, [d, features], &[(7.5, 9, 81), (11.3, 13, 61)], positions);
+    Plan { entry: at(&NUMBERS, turn), mask: Some(mask), ..plan }
+}
+
+/// A single level of one feature, of more points than two blocks have.
+fn of_three_blocks(dice: &mut Dice) -> Plan {
+    let positions = inside(513, dice);
+    let plan = Plan::new(Encoding::default(), [1, 1], &[(7.5, 9, 11)], positions);
+    Plan { mask: Some((2.0, 3, 5)), ..plan }
+}

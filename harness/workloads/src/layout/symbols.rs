@@ -1,0 +1,317 @@
+//! The names that expressions of a manifest may use, and their values for one case.
+
+use std::collections::BTreeMap;
+
+use splatcheck_gpu::stage::{Dim, Port, Sizes};
+use splatcheck_gpu::stages::splat::TILE_SIZE;
+use splatcheck_gpu::{Dtype, Stage, TensorError, Tensors};
+
+use super::expression::ExpressionError;
+use super::kind::KernelKind;
+use crate::splat::level::Level;
+
+/// Whole numbers that every case has for a rasterization.
+const OF_RASTERIZATIONS: [&str; 12] = [
+    "W",
+    "H",
+    "N",
+    "D",
+    "T",
+    "M",
+    "tiles_x",
+    "tiles_y",
+    "tile_size",
+    "cameras",
+    "stop_when_equal",
+    "clamp_stops_gradient",
+];
+
+/// Flags of the convention that a projection reads.
+const PROJECTION_FLAGS: [&str; 3] = ["near_inclusive", "clamp_has_gradient", "antialiased"];
+
+/// Whole numbers that every case has for a projection.
+const OF_PROJECTIONS: [&str; 8] =
+    ["N", "D", "K", "cameras", "tile_size", "near_inclusive", "clamp_has_gradient", "antialiased"];
+
+/// Constants of a case's convention for a projection, as f32; the far plane may be infinite.
+pub const PROJECTION_CONSTANTS: [&str; 5] = ["eps2d", "near", "far", "inverse_eps", "w_eps"];
+
+/// Whole numbers that expressions of a kernel may use.
+pub fn sizes(kind: KernelKind) -> Vec<&'static str> {
+    match kind {
+        KernelKind::Of(stage) => {
+            let fields = numbers(stage).filter(|port| port.dtype != Dtype::F32);
+            stage.symbols().into_iter().chain(fields.map(|port| port.name)).collect()
+        }
+        _ if kind.projects() => OF_PROJECTIONS.to_vec(),
+        _ => OF_RASTERIZATIONS.to_vec(),
+    }
+}
+
+/// Constants that expressions of a kernel may use.
+pub fn constants(kind: KernelKind) -> Vec<&'static str> {
+    match kind {
+        KernelKind::Of(stage) => {
+            let floats = numbers(stage).filter(|port| port.dtype == Dtype::F32);
+            floats.map(|port| port.name).collect()
+        }
+        _ if kind.projects() => PROJECTION_CONSTANTS.to_vec(),
+        _ => CONSTANTS.to_vec(),
+    }
+}
+
+/// The inputs of a stage that are numbers by themselves.
+fn numbers(stage: Stage) -> impl Iterator<Item = &'static Port> {
+    stage.spec().inputs.iter().filter(|port| port.shape.is_empty())
+}
+
+/// Those of a projection's arrays, none of which has the size of the image.
+pub const PROJECTION_SIDES: [&str; 4] = ["N", "D", "K", "cameras"];
+
+/// Whole numbers that an array's dimensions are made of.
+pub const SIDES: [&str; 11] =
+    ["W", "H", "N", "D", "T", "M", "K", "tiles_x", "tiles_y", "tile_size", "cameras"];
+
+/// Constants of a case's convention, as f32.
+pub const CONSTANTS: [&str; 4] = ["alpha_max", "alpha_min", "transmittance_min", "pixel_center"];
+
+/// What the names stand for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Symbols {
+    /// Image width W, pixels.
+    pub width: usize,
+    /// Image height H, pixels.
+    pub height: usize,
+    /// Gaussians N.
+    pub gaussians: usize,
+    /// Channels D.
+    pub channels: usize,
+    /// Tiles T.
+    pub tiles: usize,
+    /// (tile, Gaussian) pairs M.
+    pub pairs: usize,
+    /// Cameras C; 1 at level raster.
+    pub cameras: usize,
+    /// Harmonics K; 0 where colours are given directly.
+    pub coefficients: usize,
+    /// Whole numbers of other workloads than splats, by their names.
+    pub integers: BTreeMap<String, i64>,
+    /// Their f32 numbers.
+    pub constants: BTreeMap<&'static str, f32>,
+}
+
+impl Symbols {
+    /// Only the manifest's own sizes: there is no case.
+    #[must_use]
+    pub fn without_a_case(sizes: &BTreeMap<String, i64>) -> Self {
+        Self { integers: sizes.clone(), ..Self::default() }
+    }
+
+    /// Those of a case for a kernel, and the manifest's own sizes.
+    ///
+    /// # Errors
+    /// [`TensorError`] for an array that is not there.
+    pub fn of(
+        kind: KernelKind,
+        inputs: &Tensors,
+        sizes: &BTreeMap<String, i64>,
+    ) -> Result<Self, TensorError> {
+        let own = Self { integers: sizes.clone(), ..Self::default() };
+        match kind {
+            KernelKind::Project | KernelKind::ProjectBackward => own.of_projection(inputs),
+            KernelKind::ProjectOnImage | KernelKind::ProjectOnImageBackward => {
+                let [width, height] = ["width", "height"].map(|name| inputs.u32(name));
+                let (width, height) = (width?[0] as usize, height?[0] as usize);
+                Self { width, height, ..own }.of_projection(inputs)
+            }
+            KernelKind::Rasterize | KernelKind::RasterizeBackward | KernelKind::Full => {
+                own.of_rasterization(inputs)
+            }
+            KernelKind::Of(stage) => own.of_stage(stage, inputs),
+        }
+    }
+
+    /// Those of a stage whose arrays are its ports.
+    fn of_stage(self, stage: Stage, inputs: &Tensors) -> Result<Self, TensorError> {
+        let mut all = self.with_sizes(stage.sizes(inputs)?.iter());
+        for port in numbers(stage) {
+            match port.dtype {
+                Dtype::F32 => {
+                    all.constants.insert(port.name, inputs.f32(port.name)?[0]);
+                }
+                Dtype::I32 | Dtype::U32 => {
+                    let value = i64::from(inputs.get(port.name)?.words()[0]);
+                    all.integers.insert(port.name.to_owned(), value);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Those of a stage whose arrays are its ports, without its numbers.
+    pub fn of_named(sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Self {
+        Self::default().with_sizes(sizes)
+    }
+
+    /// With these sizes by their symbols.
+    fn with_sizes(mut self, sizes: impl IntoIterator<Item = (&'static str, usize)>) -> Self {
+        for (symbol, size) in sizes {
+            let size = i64::try_from(size).unwrap_or(i64::MAX);
+            self.integers.insert(symbol.to_owned(), size);
+        }
+        self
+    }
+
+    /// The length of a port's dimension.
+    pub fn side(&self, dim: Dim) -> usize {
+        let size = |symbol: &str| {
+            self.integers.get(symbol).and_then(|size| usize::try_from(*size).ok()).unwrap_or(0)
+        };
+        match dim {
+            Dim::Const(side) => side,
+            Dim::Symbol(symbol) | Dim::Optional(symbol) => size(symbol),
+            Dim::OneMore(symbol) => size(symbol).saturating_add(1),
+        }
+    }
+
+    fn of_rasterization(self, inputs: &Tensors) -> Result<Self, TensorError> {
+        let number = |name: &str| inputs.u32(name).map(|value| value[0] as usize);
+        let symbols = Self::of_counts(Self {
+            width: number("width")?,
+            height: number("height")?,
+            gaussians: side(inputs, "means2d", 0)?,
+            channels: side(inputs, "colors", 1)?,
+            tiles: inputs.u32("tile_offsets")?.len().saturating_sub(1),
+            pairs: inputs.u32("flatten_ids")?.len(),
+            // A view is a launch of its own.
+            cameras: 1,
+            ..self
+        });
+        symbols.with(inputs, (&["stop_when_equal", "clamp_stops_gradient"], &CONSTANTS))
+    }
+
+    fn of_projection(self, inputs: &Tensors) -> Result<Self, TensorError> {
+        let coefficients = inputs.u32("coefficients")?[0] as usize;
+        let symbols = Self::of_counts(Self {
+            gaussians: side(inputs, "means", 0)?,
+            channels: if coefficients > 0 { 3 } else { side(inputs, "colors", 1)? },
+            cameras: side(inputs, "viewmats", 0)?,
+            coefficients,
+            ..self
+        });
+        symbols.with(inputs, (&PROJECTION_FLAGS, &PROJECTION_CONSTANTS))
+    }
+
+    /// With flags and constants of the convention.
+    fn with(
+        mut self,
+        inputs: &Tensors,
+        (flags, constants): (&[&str], &[&'static str]),
+    ) -> Result<Self, TensorError> {
+        for name in flags {
+            self.integers.insert((*name).to_owned(), i64::from(inputs.u32(name)?[0]));
+        }
+        for name in constants {
+            self.constants.insert(name, inputs.f32(name)?[0]);
+        }
+        Ok(self)
+    }
+
+    /// Those of a level's sizes, without constants.
+    #[must_use]
+    pub fn of_sizes(sizes: &Sizes, level: Level) -> Self {
+        let every = || {
+            let [gaussians, channels] = ["N", "D"].map(|symbol| sizes.get(symbol));
+            Self { gaussians, channels, cameras: 1, ..Self::default() }
+        };
+        let image = |of| {
+            let [width, height] = ["W", "H"].map(|symbol| sizes.get(symbol));
+            Self { width, height, ..of }
+        };
+        let of_cameras = |of| {
+            let [cameras, coefficients] = ["C", "K"].map(|symbol| sizes.get(symbol));
+            Self { cameras, coefficients, ..of }
+        };
+        Self::of_counts(match level {
+            Level::Raster => {
+                Self { tiles: sizes.get("T"), pairs: sizes.get("M"), ..image(every()) }
+            }
+            // No output has the image's size.
+            Level::Project | Level::ProjectBackward => of_cameras(every()),
+            Level::Full => of_cameras(image(every())),
+            Level::Of(_) => return Self::of_named(sizes.iter()),
+        })
+    }
+
+    /// The same with their names.
+    pub fn of_counts(mut self) -> Self {
+        let tile = TILE_SIZE as usize;
+        let values = [
+            ("W", self.width),
+            ("H", self.height),
+            ("N", self.gaussians),
+            ("D", self.channels),
+            ("T", self.tiles),
+            ("M", self.pairs),
+            ("tiles_x", self.width.div_ceil(tile)),
+            ("tiles_y", self.height.div_ceil(tile)),
+            ("tile_size", tile),
+            ("cameras", self.cameras),
+            ("K", self.coefficients),
+        ];
+        for (name, value) in values {
+            self.integers.insert(name.to_owned(), i64::try_from(value).unwrap_or(i64::MAX));
+        }
+        self
+    }
+
+    /// The tile of a pixel of the image.
+    #[must_use]
+    pub fn tile_of(&self, pixel: usize) -> usize {
+        let tile = TILE_SIZE as usize;
+        let (x, y) = (pixel % self.width, pixel / self.width);
+        y / tile * self.width.div_ceil(tile) + x / tile
+    }
+
+    /// A whole number by its name.
+    ///
+    /// # Errors
+    /// [`ExpressionError::Unknown`].
+    pub fn integer(&self, name: &str) -> Result<i64, ExpressionError> {
+        self.integers.get(name).copied().ok_or_else(|| self.unknown(name))
+    }
+
+    /// A number by its name.
+    ///
+    /// # Errors
+    /// [`ExpressionError::Unknown`].
+    pub fn float(&self, name: &str) -> Result<f64, ExpressionError> {
+        #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
+        let whole = |value: i64| value as f64;
+        match self.constants.get(name) {
+            Some(&value) => Ok(f64::from(value)),
+            None => self.integer(name).map(whole),
+        }
+    }
+
+    /// The largest size: how much work there is, roughly.
+    #[must_use]
+    pub fn largest(&self) -> i64 {
+        self.integers.values().copied().max().unwrap_or(0)
+    }
+
+    fn unknown(&self, name: &str) -> ExpressionError {
+        let known: Vec<&str> = self.integers.keys().map(String::as_str).collect();
+        let known = if known.is_empty() {
+            "none without a case: name one, or give the sizes in [sizes]".to_owned()
+        } else {
+            known.join(", ")
+        };
+        ExpressionError::Unknown { name: name.to_owned(), known }
+    }
+}
+
+/// A dimension of an array.
+fn side(inputs: &Tensors, name: &str, dimension: usize) -> Result<usize, TensorError> {
+    Ok(inputs.get(name)?.shape().get(dimension).copied().unwrap_or(0))
+}

@@ -1,0 +1,160 @@
+//! What kernels of a kind do with an array: whether they have it at all, which output it is, and in which
+//! formulations they are given it.
+
+use splatcheck_reference::splat::Formulation;
+use splatcheck_reference::splat::formulation::FinalT;
+
+use super::{Tensor, use_of};
+use crate::layout::kind::KernelKind;
+use crate::splat::formulated::stage_of;
+
+/// What a kernel of a kind does with an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It reads it.
+    Read,
+    /// It writes it.
+    Write,
+}
+
+impl Tensor {
+    /// What a kernel of a kind does with it; `None` where such kernels have no such array.
+    #[must_use]
+    pub fn use_at(self, kind: KernelKind) -> Option<Use> {
+        use KernelKind::{
+            Full, Project, ProjectBackward, ProjectOnImage, ProjectOnImageBackward, Rasterize,
+            RasterizeBackward,
+        };
+        use Use::{Read, Write};
+        let among = |usage: Use, kinds: &[KernelKind]| kinds.contains(&kind).then_some(usage);
+        let projections = [Project, ProjectBackward];
+        let rasterizations = [Rasterize, RasterizeBackward];
+        if let KernelKind::Of(_) = kind {
+            let Self::Port(port) = self else { return None };
+            return Some(use_of(port));
+        }
+        match self {
+            Self::Port(_) => None,
+            Self::Means2d | Self::Conics | Self::TileOffsets | Self::Ranges | Self::FlattenIds => {
+                among(Read, &rasterizations)
+            }
+            Self::Background => among(Read, &[Rasterize, RasterizeBackward, Full]),
+            Self::Opacities => Some(Read),
+            Self::Colors => {
+                among(Read, &[Project, Rasterize, RasterizeBackward, ProjectBackward, Full])
+            }
+            Self::RenderTransmittance | Self::LastIds | Self::NContrib => {
+                among(Write, &[Rasterize]).or(among(Read, &[RasterizeBackward]))
+            }
+            Self::RenderAlphas | Self::RenderColors => {
+                among(Write, &[Rasterize, Full]).or(among(Read, &[RasterizeBackward]))
+            }
+            Self::VRenderColors | Self::VRenderAlphas => among(Read, &[RasterizeBackward, Full]),
+            Self::VMeans2d | Self::VConics => among(Write, &[RasterizeBackward]),
+            Self::VOpacities | Self::VColors => {
+                among(Write, &[RasterizeBackward, ProjectBackward, Full])
+            }
+            Self::VLogits => among(Write, &[RasterizeBackward, Full]),
+            Self::Sh => among(Read, &[Project, ProjectBackward, Full]),
+            Self::Means | Self::Quats | Self::Scales | Self::Viewmats | Self::Ks => among(
+                Read,
+                &[Project, ProjectBackward, Full, ProjectOnImage, ProjectOnImageBackward],
+            ),
+            Self::LogScales
+            | Self::Logits
+            | Self::ShDc
+            | Self::ShRest
+            | Self::Projmats
+            | Self::Campos => among(Read, &[Full]),
+            Self::VSh => among(Write, &[ProjectBackward, Full]),
+            Self::VMeans | Self::VQuats | Self::VScales | Self::VViewmats => {
+                among(Write, &[ProjectBackward, Full, ProjectOnImageBackward])
+            }
+            Self::VLogScales | Self::VShDc | Self::VShRest | Self::VBackgrounds => {
+                among(Write, &[Full])
+            }
+            Self::ColorsOrSh
+            | Self::Focals
+            | Self::Principals
+            | Self::LimitsLow
+            | Self::LimitsHigh => among(Read, &projections),
+            Self::ProjectedOpacities | Self::ProjectedColors | Self::Visible | Self::Radius => {
+                among(Write, &[Project])
+            }
+            Self::ProjectedMeans2d | Self::Covars2d | Self::Depths => {
+                among(Write, &[Project, ProjectOnImage])
+            }
+            Self::ProjectedConics | Self::Radii => {
+                among(Write, &[Project, ProjectOnImage]).or(among(Read, &[ProjectOnImageBackward]))
+            }
+            Self::VProjectedMeans2d | Self::VProjectedConics => {
+                among(Read, &[ProjectBackward, ProjectOnImageBackward])
+            }
+            Self::VProjectedOpacities | Self::VProjectedColors => among(Read, &[ProjectBackward]),
+            Self::VDepths => among(Read, &[ProjectOnImageBackward]),
+            Self::VColorsOrSh => among(Write, &[ProjectBackward]),
+        }
+    }
+
+    /// The tensor that holds all of an output of a kind's stage, in the stage's own units.
+    #[must_use]
+    pub fn of_port(name: &str, kind: KernelKind) -> Option<Self> {
+        match (kind, name) {
+            (KernelKind::ProjectBackward, "v_colors") => Some(Self::VColorsOrSh),
+            _ => Self::of(name, kind, Some(Use::Write)),
+        }
+    }
+
+    /// The output of a kind's stage that its numbers are, and where they begin in a row of it; `None` for
+    /// what such a kernel does not write. Gradients by logarithms and logits are the stage's in the
+    /// other's place.
+    #[must_use]
+    pub fn port(self, kind: KernelKind) -> Option<(&'static str, usize)> {
+        if self.use_at(kind) != Some(Use::Write) {
+            return None;
+        }
+        Some(match self {
+            Self::VLogits => ("v_opacities", 0),
+            Self::VLogScales => ("v_scales", 0),
+            Self::VShDc => ("v_sh", 0),
+            Self::VShRest => ("v_sh", 3),
+            Self::NContrib => ("last_ids", 0),
+            Self::Radii | Self::Radius => ("visible", 0),
+            Self::VColorsOrSh => ("v_colors", 0),
+            Self::VSh if kind == KernelKind::ProjectBackward => ("v_colors", 0),
+            _ => (self.name(), 0),
+        })
+    }
+
+    /// What to do about a kernel that takes it, where kernels of a formulation are not given it.
+    #[must_use]
+    pub fn not_given_in(self, formulation: Formulation) -> Option<&'static str> {
+        let source = self.source()?;
+        let opacities = formulation.final_t() == FinalT::OneMinusAlpha;
+        match self {
+            Self::RenderAlphas => (!opacities).then_some(
+                "name one with final_t = one-minus-alpha, such as gsplat-1.5, or take \
+                 render_transmittance",
+            ),
+            Self::RenderTransmittance => opacities.then_some(
+                "name one whose transmittance is stored, such as 3dgs, or take render_alphas",
+            ),
+            _ => (!stage_of(formulation).reads(source)).then_some(
+                "kernels of that formulation walk from the front and decide again where to stop",
+            ),
+        }
+    }
+
+    /// The array of a backward rasterization that it is made from; `None` for others, and for an output.
+    #[must_use]
+    pub fn source(self) -> Option<&'static str> {
+        if self.use_at(KernelKind::RasterizeBackward) != Some(Use::Read) {
+            return None;
+        }
+        Some(match self {
+            Self::NContrib => "last_ids",
+            Self::Ranges => "tile_offsets",
+            _ => self.name(),
+        })
+    }
+}

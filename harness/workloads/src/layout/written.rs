@@ -1,0 +1,275 @@
+//! What a file says of an array, and whether that makes sense: each key is checked where it stands.
+
+use toml::Spanned;
+
+use splatcheck_gpu::stage::Dim;
+
+use super::array::{Array, Field, Layout, Meaning};
+use super::axes::Axes;
+use super::kind::KernelKind;
+use super::tensor::{Rows, Tensor, Use, Width};
+use splatcheck_judge::io::Problem;
+use splatcheck_judge::io::error::quoted;
+
+/// A place of a file, for messages.
+pub struct At {
+    /// The line, from 1.
+    pub line: usize,
+    /// Table and key.
+    pub place: String,
+}
+
+impl At {
+    /// The problem that this value is, there.
+    #[must_use]
+    pub fn problem(&self, value: &str, advice: impl Into<String>) -> Problem {
+        Problem::new(self.place.as_str(), value, advice).at_line(self.line)
+    }
+
+    /// The name of a key here: alone at the top.
+    pub fn joined(&self, key: &str) -> String {
+        if self.place.is_empty() { key.to_owned() } else { format!("{}, {key}", self.place) }
+    }
+
+    /// The problem that a key is missing here.
+    #[must_use]
+    pub fn missing(&self, key: &str, advice: &str) -> Problem {
+        Problem::new(self.joined(key), "missing", advice).at_line(self.line)
+    }
+
+    /// The place of a key here.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        Self { line: self.line, place: format!("{}.{key}", self.place) }
+    }
+}
+
+/// Line, from 1, of a byte of the text.
+pub fn line_of(text: &str, byte: usize) -> usize {
+    let before = text.as_bytes().get(..byte).unwrap_or(text.as_bytes());
+    before.iter().filter(|&&b| b == b'\n').count() + 1
+}
+
+/// The line of what a file's text says.
+pub fn line<T>(text: &str, written: &Spanned<T>) -> usize {
+    line_of(text, written.span().start)
+}
+
+/// Reads a file's tables.
+///
+/// # Errors
+/// What TOML or the tables do not allow, with its line; `what` names the file.
+pub fn parse<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> Result<T, Problem> {
+    toml::from_str(text).map_err(|error| {
+        let said: Vec<_> = error.message().lines().map(str::trim).collect();
+        let value = format!("not understood ({})", said.join("; "));
+        let problem = Problem::new(what, value, "mend it there");
+        match error.span() {
+            Some(span) => problem.at_line(line_of(text, span.start)),
+            None => problem,
+        }
+    })
+}
+
+/// The keys of an array.
+#[derive(Clone, Copy)]
+pub struct Written<'w> {
+    /// `tensor`: the name of the array that it holds.
+    pub tensor: Option<&'w str>,
+    /// `fields`: the arrays that it holds side by side.
+    pub fields: Option<&'w [String]>,
+    /// `layout`: rows or planes.
+    pub layout: Option<&'w str>,
+    /// `axes`: its dimensions in the order that they lie in.
+    pub axes: Option<&'w [String]>,
+    /// `end`: whether a range ends with its number.
+    pub end: Option<bool>,
+    /// `none`: what stands where there is no index.
+    pub none: Option<i32>,
+    /// `units`: pixels or normalized device coordinates.
+    pub units: Option<&'w str>,
+    /// `off_diagonal`: whether a symmetric matrix has its gradient once or twice.
+    pub off_diagonal: Option<&'w str>,
+}
+
+impl Written<'_> {
+    /// What holds tensors of a kernel, if it does. Where a name is an input's and an output's, `usage`
+    /// says which, or another field that is only one of both.
+    ///
+    /// # Errors
+    /// The first key that is wrong.
+    pub fn array(
+        &self,
+        kind: KernelKind,
+        usage: Option<Use>,
+        at: &At,
+    ) -> Result<Option<Array>, Problem> {
+        let one = self.tensor.map(str::to_owned);
+        let (names, at_names) = match (&one, self.fields) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => {
+                return Err(at.problem("tensor and fields", "a parameter is one of them"));
+            }
+            (Some(name), None) => (std::slice::from_ref(name), at.key("tensor")),
+            (None, Some(names)) => (names, at.key("fields")),
+        };
+        let is_only_written = |name: &String| {
+            let tensor = name.split('.').next().and_then(|name| Tensor::of(name, kind, None));
+            tensor.is_some_and(|tensor| tensor.use_at(kind) == Some(Use::Write))
+        };
+        let usage = usage.or_else(|| names.iter().any(is_only_written).then_some(Use::Write));
+        let fields = names.iter().map(|name| field(name, (kind, usage), &at_names));
+        let fields = fields.collect::<Result<Vec<_>, _>>()?;
+        let tensors: Vec<Tensor> = fields.iter().filter_map(|field| field.tensor()).collect();
+        let Some(&first) = tensors.first() else {
+            return Err(at.key("fields").problem("without a tensor", "name at least one"));
+        };
+        for other in &tensors {
+            if other.rows() != first.rows() || other.use_at(kind) != first.use_at(kind) {
+                let both = format!("{} with {}", first.name(), other.name());
+                let advice = "tensors of one buffer have rows of the same kind, and all are inputs or \
+                              all are outputs";
+                return Err(at.key("fields").problem(&both, advice));
+            }
+        }
+        let layout = match (self.axes, self.layout, &fields[..]) {
+            (None, ..) => self.layout(first, at)?,
+            (Some(axes), None, [Field::Whole(tensor)]) => axes_of(axes, *tensor, &at.key("axes"))?,
+            (Some(_), Some(_), _) => {
+                return Err(at.problem("layout and axes", "give one of them"));
+            }
+            (Some(_), None, _) => {
+                return Err(at.key("axes").problem("given", "only where a tensor is alone"));
+            }
+        };
+        Ok(Some(Array { kind, layout, meaning: self.meaning(&tensors, at)?, fields }))
+    }
+
+    /// The key that says something of an array, if one is given.
+    pub fn says(&self) -> Option<&'static str> {
+        let Self { tensor: _, fields: _, layout, axes, end, none, units, off_diagonal } = self;
+        let given = [
+            ("layout", layout.is_some()),
+            ("axes", axes.is_some()),
+            ("end", end.is_some()),
+            ("none", none.is_some()),
+            ("units", units.is_some()),
+            ("off_diagonal", off_diagonal.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
+
+    fn layout(&self, of: Tensor, at: &At) -> Result<Layout, Problem> {
+        match (self.layout, of.rows()) {
+            (None | Some("rows"), _) => Ok(Layout::Rows),
+            (Some("planar"), _) | (Some("chw"), Rows::Pixels) => Ok(Layout::Planar),
+            (Some("transposed"), _) if matches!(of.width(), Width::Square(_)) => {
+                Ok(Layout::Transposed)
+            }
+            (Some("transposed"), _) => {
+                let value = format!("'transposed' for {}", of.name());
+                Err(at.key("layout").problem(&value, "it is no matrix: leave it out"))
+            }
+            (
+                Some("chw"),
+                Rows::Gaussians
+                | Rows::Projections
+                | Rows::Tiles
+                | Rows::Pairs
+                | Rows::Cameras
+                | Rows::One
+                | Rows::Dims(_),
+            ) => {
+                let value = format!("'chw' for {}", of.name());
+                Err(at.key("layout").problem(&value, "it is no image: say 'planar'"))
+            }
+            (Some(other), _) => Err(at
+                .key("layout")
+                .problem(&quoted(other), "expected 'rows', 'planar' or, for images, 'chw'")),
+        }
+    }
+
+    fn meaning(&self, tensors: &[Tensor], at: &At) -> Result<Meaning, Problem> {
+        let usual = Meaning::default();
+        let of = |key: &str, given: bool, tensor: Tensor| {
+            if !given || tensors.contains(&tensor) {
+                return Ok(());
+            }
+            let advice = format!("it says something of {} alone", tensor.name());
+            Err(at.key(key).problem("given", advice))
+        };
+        of("end", self.end.is_some(), Tensor::TileOffsets)?;
+        of("none", self.none.is_some(), Tensor::LastIds)?;
+        of("units", self.units.is_some(), Tensor::VMeans2d)?;
+        of("off_diagonal", self.off_diagonal.is_some(), Tensor::VConics)?;
+        if self.end == Some(false) && tensors.len() > 1 {
+            return Err(at.key("end").problem("false", "only where tile_offsets is alone"));
+        }
+        Ok(Meaning {
+            wide: usual.wide,
+            end: self.end.unwrap_or(usual.end),
+            none: self.none.unwrap_or(usual.none),
+            ndc: match self.units {
+                None | Some("pixels") => false,
+                Some("ndc") => true,
+                Some(other) => {
+                    let at = at.key("units");
+                    return Err(at.problem(&quoted(other), "expected 'pixels' or 'ndc'"));
+                }
+            },
+            half_off_diagonal: match self.off_diagonal {
+                None | Some("full") => false,
+                Some("half") => true,
+                Some(other) => {
+                    let at = at.key("off_diagonal");
+                    return Err(at.problem(&quoted(other), "expected 'full' or 'half'"));
+                }
+            },
+        })
+    }
+}
+
+/// The order of a port's dimensions, each named once by its symbol.
+fn axes_of(written: &[String], tensor: Tensor, at: &At) -> Result<Layout, Problem> {
+    let Tensor::Port(port) = tensor else {
+        return Err(at.problem("given", "it is for ports of other workloads: say layout"));
+    };
+    let names: Vec<String> = port.shape.iter().map(ToString::to_string).collect();
+    let place = |name: &String| names.iter().position(|known| known == name);
+    let order: Option<Vec<usize>> = written.iter().map(place).collect();
+    let whole = order.filter(|order| order.len() == names.len());
+    let axes = whole.and_then(|order| Axes::new(&order)).ok_or_else(|| {
+        let advice = format!("name each of {} once, the slowest first", names.join(", "));
+        at.problem(&quoted(&written.join(", ")), advice)
+    })?;
+    Ok(Layout::Axes(axes))
+}
+
+fn field(name: &str, (kind, usage): (KernelKind, Option<Use>), at: &At) -> Result<Field, Problem> {
+    let unknown = || {
+        let advice = format!("there are {}, and pad", Tensor::names(kind));
+        at.problem(&quoted(name), advice)
+    };
+    if name == "pad" {
+        return Ok(Field::Pad);
+    }
+    let Some((name, index)) = name.split_once('.') else {
+        return Tensor::of(name, kind, usage).map(Field::Whole).ok_or_else(unknown);
+    };
+    let tensor = Tensor::of(name, kind, usage).ok_or_else(unknown)?;
+    let most = match tensor.width() {
+        Width::Fixed(most) => most,
+        // How many there are is the case's, or they are a matrix's.
+        Width::Channels | Width::Harmonics(_) | Width::AsGiven => 1,
+        Width::Dim(Dim::Const(most)) => most,
+        Width::Dim(Dim::Symbol(_) | Dim::OneMore(_) | Dim::Optional(_)) => 1,
+        Width::Square(side) => side * side,
+        Width::FirstHarmonic => 3,
+    };
+    let index: Option<usize> = index.parse().ok().filter(|index| *index < most);
+    let index = index.ok_or_else(|| {
+        let advice = format!("components of {name} are numbered from 0, below {most}");
+        at.problem("another component", advice)
+    })?;
+    Ok(Field::Component(tensor, index))
+}

@@ -1,0 +1,143 @@
+//! A case whose kernel is a preset's: it is written with the preset, so that a reproducer is read by the
+//! same names and layouts.
+
+use super::Preset;
+use crate::layout::{KernelKind, Tensor};
+use crate::splat::level::Level;
+use crate::splat::on_image::{self, Kernel};
+use crate::splat::splat_case;
+use splatcheck_gpu::hazard::Hazard;
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
+use splatcheck_gpu::{Stage, Tensors};
+use splatcheck_judge::case_space::Traits;
+use splatcheck_judge::io::InputError;
+use splatcheck_judge::judge::{Expectation, OutputBound};
+use splatcheck_judge::workload::{AnyCase, Case, CaseError, CaseId, Job, Notes};
+use std::any::Any;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The case with its preset; all else is as it was.
+pub(crate) fn of_preset(case: AnyCase, preset: &Arc<Preset>) -> AnyCase {
+    Arc::new(OfPreset { case, preset: Arc::clone(preset) })
+}
+
+#[derive(Clone, Debug)]
+struct OfPreset {
+    case: AnyCase,
+    preset: Arc<Preset>,
+}
+
+impl OfPreset {
+    /// The job of a projection that is given the size of the image, where the preset has the level.
+    fn projected(&self, level: Level) -> Result<Option<Job>, CaseError> {
+        let interface = self.preset.interface(level).ok();
+        let Some((interface, case)) = interface.zip(splat_case(&self.case)) else {
+            return Ok(None);
+        };
+        let kind = KernelKind::from(level);
+        let mut returns: Vec<_> =
+            interface.tensors().filter_map(|tensor| Some(tensor.port(kind)?.0)).collect();
+        returns.push(Tensor::Radii.name());
+        let kernel = Kernel { extra_roundings: interface.extra_roundings, returns };
+        on_image::job(case, level == Level::ProjectBackward, kernel).map(Some)
+    }
+}
+
+/// Whether a stage is a projection.
+fn projects(stage: Stage) -> bool {
+    stage == PROJECT || stage == PROJECT_BACKWARD
+}
+
+impl Case for OfPreset {
+    fn name(&self) -> &str {
+        self.case.name()
+    }
+
+    fn id(&self) -> Option<&CaseId> {
+        self.case.id()
+    }
+
+    fn hazards(&self) -> &[Hazard] {
+        self.case.hazards()
+    }
+
+    fn views(&self) -> usize {
+        self.case.views()
+    }
+
+    fn jobs_of(&self, view: usize, wanted: &dyn Fn(Stage) -> bool) -> Result<Vec<Job>, CaseError> {
+        let mut jobs = self.case.jobs_of(view, &|stage| wanted(stage) && !projects(stage))?;
+        for (stage, level) in
+            [(PROJECT, Level::Project), (PROJECT_BACKWARD, Level::ProjectBackward)]
+        {
+            if view == 0 && wanted(stage) {
+                jobs.extend(self.projected(level)?);
+            }
+        }
+        let has_logits = |level: Level| {
+            level == Level::Raster
+                && self.preset.interface(level).is_ok_and(|arrays| arrays.has(Tensor::VLogits))
+        };
+        let judged = |job: Job| match Level::of(job.stage).is_some_and(has_logits) {
+            true => job.expecting(by_logits),
+            false => job,
+        };
+        Ok(jobs.into_iter().map(judged).collect())
+    }
+
+    fn views_of(&self, stage: Stage) -> usize {
+        self.case.views_of(stage)
+    }
+
+    fn traits(&self, view: usize) -> Result<Traits, CaseError> {
+        self.case.traits(view)
+    }
+
+    fn describe(&self, stage: Stage, view: usize) -> String {
+        format!("{}, preset {}", self.case.describe(stage, view), self.preset.name())
+    }
+
+    fn forward_of(&self, stage: Stage) -> Option<Stage> {
+        self.case.forward_of(stage)
+    }
+
+    fn after(&self, view: usize, outputs: &Tensors) -> Option<AnyCase> {
+        Some(of_preset(self.case.after(view, outputs)?, &self.preset))
+    }
+
+    fn renamed(&self, name: String, id: Option<CaseId>) -> AnyCase {
+        of_preset(self.case.renamed(name, id), &self.preset)
+    }
+
+    fn smaller(self: Arc<Self>, fails: &mut dyn FnMut(&AnyCase) -> bool) -> AnyCase {
+        let with = |case: &AnyCase| of_preset(Arc::clone(case), &self.preset);
+        with(&Arc::clone(&self.case).smaller(&mut |case| fails(&with(case))))
+    }
+
+    fn write(&self, path: &Path, notes: &Notes) -> Result<(), InputError> {
+        let mut notes = notes.clone();
+        self.preset.note(&mut notes);
+        self.case.write(path, &notes)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self.case.as_any()
+    }
+}
+
+/// What is expected of a raster job, with the gradients by opacities made those by their logits.
+fn by_logits(inputs: &Tensors, mut expectation: Expectation) -> Expectation {
+    let opacities = inputs.f32("opacities").unwrap_or_default();
+    for rows in &mut expectation.rows {
+        let terms = rows.terms.as_ref();
+        let count = |row: usize| terms.map_or(1, |terms| terms.summation(row, None, 1).terms);
+        for output in rows.outputs.iter_mut().filter(|output| output.name == "v_opacities") {
+            let OutputBound::Sum(elements) = &mut output.bound else { continue };
+            for (row, (element, &opacity)) in elements.iter_mut().zip(opacities).enumerate() {
+                *element = element.by_logit(opacity, count(row), &expectation.model);
+            }
+        }
+    }
+    expectation
+}

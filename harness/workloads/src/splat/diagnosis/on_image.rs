@@ -1,0 +1,92 @@
+//! The projection of a kernel that is given the size of the image.
+
+use super::convention;
+use super::outputs::{XYZW, of_units, turned};
+use super::project::{BACKWARD, FORWARD, OFF_DIAGONAL};
+use super::whole::cameras_by_name;
+use crate::splat::stage::ImageStage;
+use splatcheck_judge::diagnosis::Hypothesis;
+use splatcheck_judge::judge::Expectation;
+
+/// What `project` may get wrong.
+pub(in crate::splat) fn of_project_on_image<'a>(
+    stage: &'a ImageStage,
+    predict: impl Fn(&ImageStage) -> Expectation + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    let changed = move |words: &str, change: fn(&mut ImageStage)| {
+        Hypothesis::new(words, move || {
+            let mut other = stage.clone();
+            change(&mut other);
+            Some(predict(&other))
+        })
+    };
+    let mut all = vec![
+        changed(
+            "Gaussians beside the image are not left out: nothing is culled by its size",
+            |s| {
+                s.leaves_out = false;
+            },
+        ),
+        changed("width and height of the image are taken for each other", |s| s.size.reverse()),
+        changed("every camera's numbers are those of the first camera", |s| {
+            let first = s.cameras.first().copied();
+            first.into_iter().for_each(|first| s.cameras.fill(first));
+        }),
+        changed(
+            "the opacities have no part in the radii: they are those of an opacity of 1",
+            |s| {
+                s.gaussians.opacities.fill(1.0);
+            },
+        ),
+        changed(XYZW, |s| s.gaussians.quats.iter_mut().for_each(|quat| quat.rotate_right(1))),
+    ];
+    all.extend(conventions(stage, &FORWARD, predict));
+    all.extend(conventions(stage, &["extent", "alpha_min"], predict));
+    all
+}
+
+/// What `project_backward` may get wrong.
+pub(in crate::splat) fn of_project_backward_on_image<'a>(
+    stage: &'a ImageStage,
+    predict: impl Fn(&ImageStage) -> Expectation + Copy + 'a,
+) -> Vec<Hypothesis<'a>> {
+    let mut all =
+        of_units(&stage.gaussians.scales, &stage.gaussians.opacities, move || Some(predict(stage)));
+    all.push(Hypothesis::new(XYZW, move || {
+        let mut other = stage.clone();
+        other.gaussians.quats.iter_mut().for_each(|quat| quat.rotate_right(1));
+        Some(turned(predict(&other), "v_quats"))
+    }));
+    all.extend(OFF_DIAGONAL.into_iter().map(|(words, factor)| {
+        Hypothesis::new(words, move || {
+            let mut other = stage.clone();
+            let conics = other.gradients.iter_mut().flat_map(|camera| &mut camera.v_conics);
+            conics.for_each(|conic| conic[1] *= factor);
+            Some(predict(&other))
+        })
+    }));
+    all.extend(cameras_by_name(stage.cameras.len()).map(|(camera, fault)| {
+        Hypothesis::new(format!("camera {camera} is left out"), move || {
+            let mut other = stage.clone();
+            other.gradients[camera].v_means2d.fill([0.0; 2]);
+            other.gradients[camera].v_conics.fill([0.0; 3]);
+            Some(predict(&other))
+        })
+        .as_fault(fault)
+    }));
+    all.extend(conventions(stage, &BACKWARD, predict));
+    all
+}
+
+/// The stages under other conventions.
+fn conventions<'a>(
+    stage: &'a ImageStage,
+    keys: &'static [&'static str],
+    predict: impl Fn(&ImageStage) -> Expectation + Copy + 'a,
+) -> impl Iterator<Item = Hypothesis<'a>> {
+    convention::others(&stage.convention, keys).map(move |changed| {
+        changed.hypothesis(move |convention| {
+            Some(predict(&ImageStage { convention, ..stage.clone() }))
+        })
+    })
+}

@@ -1,0 +1,105 @@
+//! The projection stages of a kernel that is given the size of the image.
+
+use super::project::{numbers, of_gradients, rows, visible};
+use crate::splat::stage::ImageStage;
+use splatcheck_judge::judge::{
+    Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, Presence, Rows,
+};
+use splatcheck_judge::under;
+use splatcheck_reference::arithmetic::{Bounded, Extra, Model, Truth};
+use splatcheck_reference::splat::OnImage;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Radii of one Gaussian that are listed; of one that may have more nothing is known.
+const MOST: f64 = 64.0;
+
+/// What a conforming kernel may return for `project`: a decision on each Gaussian, which is the oracle's
+/// where roundings do not decide it, radii, and of a Gaussian that is kept the other numbers.
+pub(in crate::splat) fn project_on_image(
+    stage: &ImageStage,
+    arithmetic: Arithmetic,
+) -> Expectation {
+    under!(arithmetic, forward(stage))
+}
+
+/// What a conforming kernel may return for `project_backward`.
+pub(in crate::splat) fn project_backward_on_image(
+    stage: &ImageStage,
+    arithmetic: Arithmetic,
+) -> Expectation {
+    under!(arithmetic, backward(stage))
+}
+
+fn backward<M: Model>(stage: &ImageStage) -> Expectation {
+    of_gradients::<M>(&stage.backward_bounds::<M>(), stage.gaussians.len(), vec![1])
+}
+
+/// One output of one camera.
+type Column<M> = fn(&OnImage<Bounded<Extra<M>>>) -> Vec<Bound>;
+
+fn forward<M: Model>(stage: &ImageStage) -> Expectation {
+    let cameras = stage.forward_bounds::<M>();
+    let n = stage.gaussians.len();
+    let count = cameras.len() * n;
+    let shape = |sides: &[usize]| [&[cameras.len(), n], sides].concat();
+    let kept: Vec<Truth> = cameras.iter().flat_map(|(camera, _)| camera.kept.clone()).collect();
+    let is = |wanted: Truth| kept.iter().map(|&truth| truth == wanted).collect::<Vec<_>>();
+    let (left_out, undecided) = (is(Truth::Never), is(Truth::Undecided));
+    let one_of = |name, sides: &[usize], allowed| Output {
+        name,
+        shape: shape(sides),
+        bound: OutputBound::OneOf(allowed),
+    };
+    let known = || cameras.iter().flat_map(|(camera, _)| camera.kept.iter().zip(&camera.radii));
+    let mut outputs =
+        vec![one_of("visible", &[], visible(&kept)), one_of("radii", &[2], radii(known()))];
+    let mut add = |name, sides: &[usize], column: Column<M>| {
+        let bounds = cameras.iter().flat_map(|(camera, _)| column(camera)).collect();
+        let mut output = Output { name, shape: shape(sides), bound: OutputBound::Interval(bounds) };
+        output.blur(count, &left_out);
+        outputs.push(output);
+    };
+    add("means2d", &[2], |camera| rows(&camera.projections.splats.means2d));
+    add("conics", &[3], |camera| rows(&camera.projections.splats.conics));
+    add("covars2d", &[3], |camera| rows(&camera.projections.covars2d));
+    add("depths", &[], |camera| numbers(&camera.projections.depths));
+    let presence = Some(Presence { left_out: LeftOut::Anything, decided_by: 0, undecided });
+    Expectation {
+        model: M::TABLE,
+        undecided: cameras.iter().map(|(_, undecided)| undecided.total()).sum(),
+        rows: vec![Rows { count, outputs, terms: None, presence, open: left_out }],
+    }
+}
+
+/// The whole numbers between the ends of each radius, and 0 where a Gaussian may be left out.
+fn radii<'a>(known: impl Iterator<Item = (&'a Truth, &'a [[f64; 2]; 2])>) -> Allowed {
+    let mut allowed =
+        Allowed { oracle: Vec::new(), others: BTreeMap::new(), anything: BTreeSet::new() };
+    for (kept, [low, high]) in known.flat_map(|(kept, both)| both.map(|radius| (kept, radius))) {
+        let place = allowed.oracle.len();
+        let all = match kept {
+            Truth::Never => vec![0],
+            Truth::Always => between(low, high),
+            Truth::Undecided => [vec![0], between(low, high)].concat(),
+        };
+        // More than can be listed, of a Gaussian whose size is not known.
+        if all.is_empty() || (*kept == Truth::Undecided && high - low > MOST) {
+            allowed.anything.insert(place);
+        }
+        allowed.oracle.push(all.first().copied().unwrap_or(0));
+        if all.len() > 1 {
+            allowed.others.insert(place, all);
+        }
+    }
+    allowed
+}
+
+/// The whole numbers between two; none where they are too many.
+fn between(low: f64, high: f64) -> Vec<i64> {
+    if !(high - low <= MOST) || high > f64::from(i32::MAX) {
+        return Vec::new();
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "within 32 bits")]
+    let ends = [low as i64, high as i64];
+    (ends[0]..=ends[1]).collect()
+}

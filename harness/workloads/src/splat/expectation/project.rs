@@ -1,0 +1,171 @@
+//! The projection stages.
+
+use super::raster::columns;
+use crate::splat::stage::ProjectStage;
+use splatcheck_gpu::stages::splat::PROJECT_BACKWARD;
+use splatcheck_judge::judge::{
+    Allowed, Arithmetic, Bound, Expectation, LeftOut, Output, OutputBound, Presence, Rows, Terms,
+};
+use splatcheck_judge::under;
+use splatcheck_reference::arithmetic::{Bounded, ElementBound, Extra, Model, Scalar, Truth};
+use splatcheck_reference::splat::Projections;
+use splatcheck_reference::splat::bounds::{ProjectionBounds, ProjectionGradientBounds};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Numbers of a Gaussian's gradients, the colour apart.
+const GEOMETRY: [(&str, usize); 4] =
+    [("v_means", 3), ("v_quats", 4), ("v_scales", 3), ("v_opacities", 1)];
+/// Numbers of a camera's gradient that are sums; the last row of `[4,4]` is zero.
+const CAMERA: usize = 12;
+
+/// What a conforming kernel may return for `project`.
+#[must_use]
+pub fn project(stage: &ProjectStage, arithmetic: Arithmetic) -> Expectation {
+    under!(arithmetic, spelled(stage))
+}
+
+/// What a conforming kernel may return for `project_backward`.
+#[must_use]
+pub fn project_backward(stage: &ProjectStage, arithmetic: Arithmetic) -> Expectation {
+    under!(arithmetic, backward(stage))
+}
+
+fn spelled<M: Model>(stage: &ProjectStage) -> Expectation {
+    if stage.spellings.is_written() { forward::<M>(stage) } else { forward::<Extra<M>>(stage) }
+}
+
+/// Where roundings decide whether a Gaussian is culled, the kernel's own decision says what it must
+/// return: zeros where it leaves the Gaussian out.
+fn forward<M: Model>(stage: &ProjectStage) -> Expectation {
+    let cameras = stage.forward_bounds::<M>();
+    let inputs = &stage.inputs.project;
+    let (count, gaussians) = (inputs.projections(), inputs.len());
+    let truths: Vec<Truth> =
+        cameras.iter().flat_map(|camera| camera.projections.visible.iter().copied()).collect();
+    let shape = |sides: &[usize]| [&[cameras.len(), gaussians], sides].concat();
+    let mut outputs = vec![Output {
+        name: "visible",
+        shape: shape(&[]),
+        bound: OutputBound::OneOf(visible(&truths)),
+    }];
+    let channels = inputs.colors.channels() as usize;
+    let mut add = |name, sides: &[usize], column: Column<M>| {
+        let bounds = cameras.iter().flat_map(column).collect();
+        outputs.push(Output { name, shape: shape(sides), bound: OutputBound::Interval(bounds) });
+    };
+    add("means2d", &[2], |camera| rows(&camera.projections.splats.means2d));
+    add("conics", &[3], |camera| rows(&camera.projections.splats.conics));
+    add("opacities", &[], |camera| numbers(&camera.projections.splats.opacities));
+    add("covars2d", &[3], |camera| rows(&camera.projections.covars2d));
+    add("depths", &[], |camera| numbers(&camera.projections.depths));
+    add("colors", &[channels], colors);
+    let undecided = truths.iter().map(|&truth| truth == Truth::Undecided).collect();
+    let presence = Some(Presence { left_out: LeftOut::Zeros, decided_by: 0, undecided });
+    Expectation {
+        model: M::TABLE,
+        undecided: cameras.iter().map(|camera| camera.undecided.total()).sum(),
+        rows: vec![Rows { count, outputs, terms: None, presence, open: Vec::new() }],
+    }
+}
+
+/// One output of one camera.
+type Column<M> = fn(&ProjectionBounds<M>) -> Vec<Bound>;
+
+fn bound<M: Model>(number: &Bounded<M>) -> Bound {
+    (number.value(), number.radius())
+}
+
+pub(super) fn numbers<M: Model>(all: &[Bounded<M>]) -> Vec<Bound> {
+    all.iter().map(bound).collect()
+}
+
+pub(super) fn rows<M: Model, const K: usize>(all: &[[Bounded<M>; K]]) -> Vec<Bound> {
+    numbers(all.as_flattened())
+}
+
+fn colors<M: Model>(camera: &ProjectionBounds<M>) -> Vec<Bound> {
+    let Projections { splats, visible, .. } = &camera.projections;
+    (0..visible.len()).flat_map(|id| splats.color(id).iter().map(bound)).collect()
+}
+
+/// The oracle's decision; where roundings decide, either.
+pub(super) fn visible(truths: &[Truth]) -> Allowed {
+    let oracle = truths.iter().map(|&truth| i64::from(truth == Truth::Always)).collect();
+    let undecided = truths.iter().enumerate().filter(|(_, truth)| **truth == Truth::Undecided);
+    let others = undecided.map(|(row, _)| (row, vec![1])).collect::<BTreeMap<_, _>>();
+    Allowed { oracle, others, anything: BTreeSet::new() }
+}
+
+fn backward<M: Model>(stage: &ProjectStage) -> Expectation {
+    let inputs = &stage.inputs.project;
+    let sides = match inputs.colors.coefficients() as usize {
+        0 => vec![inputs.colors.channels() as usize],
+        coefficients => vec![coefficients, 3],
+    };
+    let bounds = match stage.spellings.is_written() {
+        true => stage.backward_bounds::<M>(),
+        false => stage.backward_bounds::<Extra<M>>(),
+    };
+    of_gradients::<M>(&bounds, inputs.len(), sides)
+}
+
+/// The sums over cameras and over Gaussians, of which each has colours of these dimensions.
+pub(super) fn of_gradients<M: Model>(
+    bounds: &ProjectionGradientBounds,
+    gaussians: usize,
+    color: Vec<usize>,
+) -> Expectation {
+    Expectation {
+        model: M::TABLE,
+        undecided: bounds.undecided.total(),
+        rows: vec![own_gradients(color, bounds, gaussians), viewmats(bounds, gaussians)],
+    }
+}
+
+/// A Gaussian's gradients: sums over the cameras that see it, in any order.
+fn own_gradients(color: Vec<usize>, bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
+    let stride = bounds.stride;
+    let mut first = 0;
+    let mut output = |name, width: usize, sides: Vec<usize>| {
+        let column = columns(&bounds.elements, stride, first..first + width);
+        first += width;
+        let shape = [vec![gaussians], sides].concat();
+        Output { name, shape, bound: OutputBound::Sum(column) }
+    };
+    let mut outputs = Vec::with_capacity(5);
+    for (name, width) in GEOMETRY {
+        outputs.push(output(name, width, if width > 1 { vec![width] } else { Vec::new() }));
+    }
+    outputs.push(output("v_colors", color.iter().product(), color));
+    let terms = (0..gaussians).map(|g| bounds.cameras_of(g)).collect();
+    let open = (0..gaussians).map(|g| bounds.is_open(g)).collect();
+    Rows { count: gaussians, outputs, terms: Some(Terms::InAnyOrder(terms)), presence: None, open }
+}
+
+/// The cameras' gradients: sums over the Gaussians that each sees, workgroup by workgroup.
+fn viewmats(bounds: &ProjectionGradientBounds, gaussians: usize) -> Rows {
+    let cameras = bounds.viewmats.len() / CAMERA;
+    let mut elements = Vec::with_capacity(16 * cameras);
+    for camera in bounds.viewmats.chunks_exact(CAMERA) {
+        elements.extend_from_slice(camera);
+        // The last row holds no sum and is exactly zero.
+        elements.extend([ElementBound::default(); 4]);
+    }
+    let (mut offsets, mut counts, mut open) = (vec![0], Vec::new(), Vec::new());
+    for camera in 0..cameras {
+        let seen = &bounds.seen[camera * gaussians..(camera + 1) * gaussians];
+        open.push(seen.contains(&Truth::Undecided));
+        let workgroups = seen.chunks(PROJECT_BACKWARD.launch.workgroup_size as usize);
+        let adds = |seen: &Truth| u32::from(*seen != Truth::Never);
+        let count = |lanes: &[Truth]| lanes.iter().map(adds).sum::<u32>();
+        counts.extend(workgroups.map(count));
+        offsets.push(counts.len());
+    }
+    let output = Output {
+        name: "v_viewmats",
+        shape: vec![cameras, 4, 4],
+        bound: OutputBound::Sum(elements),
+    };
+    let terms = Some(Terms::ByWorkgroup { offsets, counts });
+    Rows { count: cameras, outputs: vec![output], terms, presence: None, open }
+}

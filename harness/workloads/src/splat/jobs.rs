@@ -1,0 +1,143 @@
+//! The jobs of a case: its stages with their inputs, their oracles and their scatter steps.
+
+use super::contributions::Contributions;
+use super::diagnosis::{
+    of_project, of_project_backward, of_rasterize, of_rasterize_backward, of_rasterize_with_image,
+};
+use super::expectation;
+use super::formulated::stage_of;
+use super::stage::{FORMULATED, Judged, JudgedAs, ProjectStage, RasterStage, STANDARD};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD, RASTERIZE};
+use splatcheck_gpu::{EngineError, Stage, TensorError};
+use splatcheck_judge::diagnosis::Hypothesis;
+use splatcheck_judge::judge::{Arithmetic, Expectation};
+use splatcheck_judge::scatter_step::Scatter;
+use splatcheck_judge::workload::{FailedRun, Job, Oracle};
+use std::sync::Arc;
+
+/// The wanted jobs of one camera's image: `rasterize`, and every backward stage; the one that kernels of
+/// this formulation stand in for is judged in it, the others in their own.
+///
+/// # Errors
+/// [`TensorError`] where the stage contradicts itself.
+pub(super) fn raster_jobs(
+    stage: RasterStage,
+    JudgedAs { formulation, with_image, foreign: _ }: JudgedAs,
+    wanted: &dyn Fn(Stage) -> bool,
+) -> Result<Vec<Job>, TensorError> {
+    let stage = Arc::new(stage);
+    let (inputs, lanes) = (&stage.inputs, stage.inputs.raster.pixels());
+    let backward = inputs.tensors()?;
+    let mut jobs = Vec::new();
+    if wanted(RASTERIZE) {
+        // Its arrays are among those of the backward stage, and are shared with them.
+        let forward = backward.clone().only(|name| RASTERIZE.reads(name));
+        let oracle = Box::new(Rasterize(Arc::clone(&stage)));
+        jobs.push(Job::new(RASTERIZE, forward, lanes, oracle)?);
+    }
+    let given = stage_of(formulation);
+    let all = [STANDARD].into_iter().chain(FORMULATED);
+    for (run, usual) in all.filter(|(run, _)| wanted(*run)) {
+        let judged = (run, if run == given { formulation } else { usual });
+        let with_image = with_image && run == given;
+        let oracle = Box::new(RasterizeBackward { stage: Arc::clone(&stage), judged, with_image });
+        jobs.push(Job::new(judged.0, stage.inputs_of(judged, &backward)?, lanes, oracle)?);
+    }
+    Ok(jobs)
+}
+
+/// The oracle of `rasterize`.
+#[derive(Debug)]
+struct Rasterize(Arc<RasterStage>);
+
+impl Oracle for Rasterize {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        expectation::rasterize(&self.0, arithmetic)
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_rasterize(&self.0, run)
+    }
+}
+
+/// The oracle of `rasterize_backward` in a formulation.
+#[derive(Debug)]
+struct RasterizeBackward {
+    stage: Arc<RasterStage>,
+    judged: Judged,
+    /// Whether the kernel may also return the image.
+    with_image: bool,
+}
+
+impl Oracle for RasterizeBackward {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        expectation::rasterize_backward(&self.stage, self.judged, arithmetic)
+    }
+
+    fn expect_beside(&self, arithmetic: Arithmetic) -> Option<Expectation> {
+        self.with_image.then(|| expectation::image(&self.stage, arithmetic))
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        match self.with_image {
+            true => of_rasterize_with_image(&self.stage, self.judged, run),
+            false => of_rasterize_backward(&self.stage, self.judged, run),
+        }
+    }
+
+    fn scatter(&self, lane_width: u32) -> Option<Result<Box<dyn Scatter + '_>, EngineError>> {
+        let steps = Contributions::new(&self.stage, lane_width);
+        let walk = self.judged.1.walk();
+        Some(steps.map(|steps| Box::new(steps.walking(walk)) as Box<dyn Scatter>))
+    }
+}
+
+/// The wanted jobs of a case's projection by all cameras.
+///
+/// # Errors
+/// [`TensorError`] where the stage contradicts itself.
+pub(super) fn project_jobs(
+    stage: ProjectStage,
+    wanted: &dyn Fn(Stage) -> bool,
+) -> Result<Vec<Job>, TensorError> {
+    let stage = Arc::new(stage);
+    let (inputs, lanes) = (&stage.inputs, stage.inputs.project.projections());
+    let mut jobs = Vec::new();
+    if wanted(PROJECT) {
+        let oracle = Box::new(Project(Arc::clone(&stage)));
+        jobs.push(Job::new(PROJECT, inputs.project.tensors()?, lanes, oracle)?);
+    }
+    if wanted(PROJECT_BACKWARD) {
+        let oracle = Box::new(ProjectBackward(Arc::clone(&stage)));
+        jobs.push(Job::new(PROJECT_BACKWARD, inputs.tensors()?, lanes, oracle)?);
+    }
+    Ok(jobs)
+}
+
+/// The oracle of `project`.
+#[derive(Debug)]
+struct Project(Arc<ProjectStage>);
+
+impl Oracle for Project {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        expectation::project(&self.0, arithmetic)
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_project(&self.0, run)
+    }
+}
+
+/// The oracle of `project_backward`.
+#[derive(Debug)]
+struct ProjectBackward(Arc<ProjectStage>);
+
+impl Oracle for ProjectBackward {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        expectation::project_backward(&self.0, arithmetic)
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        of_project_backward(&self.0, run)
+    }
+}

@@ -1,0 +1,112 @@
+//! The jobs of a preset's projection, which is given the size of the image: those of the stages `project` and
+//! `project_backward`, with other inputs and another oracle.
+//!
+//! A Gaussian that is certainly on the image is compared. Of one that is certainly beside it, or culled, a
+//! radius of 0 is demanded, and its other numbers may be anything: kernels do not write them. Where roundings
+//! decide, either is accepted. Opacities are as they are given: what gsplat calls compensations is left to the
+//! rasterization, because its gradient divides by the compensation plus 1e-6, which no convention here has.
+
+use super::case::Case;
+use super::diagnosis::{of_project_backward_on_image, of_project_on_image};
+use super::expectation::{project_backward_on_image, project_on_image};
+use super::stage::{ImageStage, ProjectStage};
+use splatcheck_gpu::stages::splat::{PROJECT, PROJECT_BACKWARD};
+use splatcheck_gpu::{Data, Stage, Tensors};
+use splatcheck_judge::diagnosis::Hypothesis;
+use splatcheck_judge::judge::{Arithmetic, Expectation};
+use splatcheck_judge::workload::{CaseError, FailedRun, Job, Oracle};
+use splatcheck_reference::arithmetic::ExtraRoundings;
+use splatcheck_reference::splat::Convention;
+use std::fmt::Display;
+
+/// A preset's kernel of a projection.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// Roundings of its intermediates beside the oracle's own.
+    pub(crate) extra_roundings: ExtraRoundings,
+    /// The stage's outputs that it returns; radii are among them in the forward stage.
+    pub(crate) returns: Vec<&'static str>,
+}
+
+/// The job of a case for one of the two stages.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn job(case: &Case, backward: bool, kernel: Kernel) -> Result<Job, CaseError> {
+    let failed =
+        |error: &dyn Display| CaseError { case: case.name.clone(), problem: error.to_string() };
+    let convention = Convention { antialiased: false, ..case.convention };
+    let case = Case { convention, ..case.clone() };
+    let stage = ProjectStage::new(&case).map_err(|error| failed(&error))?;
+    let image = ImageStage::new(&case, &stage, kernel.extra_roundings);
+    let (inputs, lanes) = (&stage.inputs, stage.inputs.project.projections());
+    let (of, inputs) = match backward {
+        false => (PROJECT, inputs.project.tensors()),
+        true => (PROJECT_BACKWARD, inputs.tensors()),
+    };
+    let inputs = inputs.map_err(|error| failed(&error))?;
+    let beside = beside(&image, backward).map_err(|error| failed(&error))?;
+    let oracle = Box::new(OnImage { stage: image, of, kernel });
+    let mut job = Job::new(of, inputs, lanes, oracle).map_err(|error| failed(&error))?;
+    for (name, tensor) in beside.iter() {
+        job.inputs.insert(name.to_owned(), tensor.clone());
+    }
+    Ok(job)
+}
+
+/// What the kernel is given beside the stage's inputs.
+fn beside(stage: &ImageStage, backward: bool) -> Result<Tensors, splatcheck_gpu::ShapeError> {
+    let [width, height] = stage.size;
+    let mut all = Tensors::new();
+    all.scalar("width", width);
+    all.scalar("height", height);
+    if backward {
+        let (n, c) = (stage.gaussians.len(), stage.cameras.len());
+        let forward = stage.mirror();
+        let radii = forward.iter().flat_map(|camera| camera.radii.as_flattened().to_vec());
+        let conics = forward.iter().flat_map(|camera| camera.conics.as_flattened().to_vec());
+        all.array("radii", &[c, n, 2], Data::I32(radii.collect()))?;
+        all.array("conics", &[c, n, 3], Data::F32(conics.collect()))?;
+        all.array("v_depths", &[c, n], Data::F32(vec![0.0; c * n]))?;
+    }
+    Ok(all)
+}
+
+/// The oracle of both stages.
+#[derive(Debug)]
+struct OnImage {
+    stage: ImageStage,
+    of: Stage,
+    kernel: Kernel,
+}
+
+impl OnImage {
+    /// What a conforming kernel may return of a stage, which may be a changed one.
+    fn expected(&self, stage: &ImageStage, arithmetic: Arithmetic) -> Expectation {
+        let all = match self.of == PROJECT {
+            true => project_on_image(stage, arithmetic),
+            false => project_backward_on_image(stage, arithmetic),
+        };
+        let returned = |name: &str| self.kernel.returns.contains(&name);
+        let names: Vec<_> = all.outputs().map(|output| output.name).collect();
+        let left_out: Vec<_> = names.into_iter().filter(|name| !returned(name)).collect();
+        all.without(&left_out)
+    }
+}
+
+impl Oracle for OnImage {
+    fn expect(&self, arithmetic: Arithmetic) -> Expectation {
+        self.expected(&self.stage, arithmetic)
+    }
+
+    fn hypotheses(&self, run: FailedRun) -> Vec<Hypothesis<'_>> {
+        let predict = move |stage: &ImageStage| self.expected(stage, run.arithmetic);
+        match self.of == PROJECT {
+            true => of_project_on_image(&self.stage, predict),
+            false => of_project_backward_on_image(&self.stage, predict),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! The projection as a public project's kernel has it: it is given the size of the image and leaves out what
+//! lies beside it, and it has no part in colours and opacities but that an opacity decides the radius.
+
+use crate::splat::case::Case;
+use splatcheck_reference::arithmetic::{
+    Bounded, Extra, ExtraRoundings, Model, Scalar, Spellings, Truth,
+};
+use splatcheck_reference::splat::backward::rasterize::SplatGradients;
+use splatcheck_reference::splat::bounds::{self, ProjectionGradientBounds, Undecided};
+use splatcheck_reference::splat::{
+    Camera, Colors, Convention, Gaussians, Lens, OnImage, project_on_image,
+};
+
+use super::ProjectStage;
+
+/// What goes into the stages.
+#[derive(Clone, Debug)]
+pub(in crate::splat) struct ImageStage {
+    /// The convention with its constants rounded to f32, as a kernel spells them.
+    pub convention: Convention,
+    /// The Gaussians, without their colours.
+    pub gaussians: Gaussians<f32>,
+    /// The cameras.
+    pub cameras: Vec<Camera<f32>>,
+    /// Width and height of the image, pixels.
+    pub size: [u32; 2],
+    /// Whether Gaussians beside the image are left out.
+    pub leaves_out: bool,
+    /// The gradients of means and conics to begin with, camera by camera; 0 of what is left out.
+    pub gradients: Vec<SplatGradients<f32>>,
+    /// Roundings of the kernel's intermediates beside the oracle's own.
+    pub extra_roundings: ExtraRoundings,
+}
+
+/// A camera's projection in f32, as the backward pass is given it.
+pub(in crate::splat) struct Forward {
+    /// `[N,2]` whole pixels; 0 for what is left out.
+    pub radii: Vec<[i32; 2]>,
+    /// `[N,3]`.
+    pub conics: Vec<[f32; 3]>,
+}
+
+impl ImageStage {
+    /// Takes a case's Gaussians and cameras, and of its stage the gradients.
+    #[must_use]
+    pub(in crate::splat) fn new(
+        case: &Case,
+        stage: &ProjectStage,
+        extra_roundings: ExtraRoundings,
+    ) -> Self {
+        let scene = &case.scene;
+        let n = scene.gaussians.len();
+        let colors = Colors::Direct { channels: 1, values: vec![0.0; n] };
+        let mut all = Self {
+            convention: stage.convention,
+            gaussians: Gaussians { colors, ..scene.gaussians.clone() },
+            cameras: scene.cameras.clone(),
+            size: [scene.width, scene.height],
+            leaves_out: true,
+            gradients: Vec::new(),
+            extra_roundings,
+        };
+        let of_camera = |(camera, forward): (usize, &Forward)| {
+            let own = camera * n..(camera + 1) * n;
+            let mut gradients = SplatGradients {
+                v_means2d: stage.inputs.v_means2d[own.clone()].to_vec(),
+                v_conics: stage.inputs.v_conics[own].to_vec(),
+                v_opacities: vec![0.0; n],
+                v_colors: vec![0.0; n],
+                v_background: Vec::new(),
+            };
+            for (g, _) in forward.radii.iter().enumerate().filter(|(_, radii)| radii[0] == 0) {
+                (gradients.v_means2d[g], gradients.v_conics[g]) = ([0.0; 2], [0.0; 3]);
+            }
+            gradients
+        };
+        all.gradients = all.mirror().iter().enumerate().map(of_camera).collect();
+        all
+    }
+
+    /// The forward stage in the oracle's f32 instance, camera by camera.
+    #[must_use]
+    pub(in crate::splat) fn mirror(&self) -> Vec<Forward> {
+        let of_camera = |lens: &Lens<f32>| {
+            let OnImage { projections, kept, radii } =
+                project_on_image(&self.gaussians, lens, &self.convention, self.known_size());
+            let whole = |(kept, radii): (&Truth, &[[f64; 2]; 2])| {
+                #[expect(clippy::cast_possible_truncation, reason = "it saturates, as a kernel's")]
+                let radii = radii.map(|[radius, _]| radius as i32);
+                if *kept == Truth::Always { radii } else { [0; 2] }
+            };
+            let radii = kept.iter().zip(&radii).map(whole).collect();
+            Forward { radii, conics: projections.splats.conics }
+        };
+        self.lenses().iter().map(of_camera).collect()
+    }
+
+    /// What a kernel that conforms to the model `M` may return for the forward stage, camera by camera.
+    #[must_use]
+    pub(in crate::splat) fn forward_bounds<M: Model>(
+        &self,
+    ) -> Vec<(OnImage<Bounded<Extra<M>>>, Undecided)> {
+        let gaussians = self.gaussians.map(Bounded::from_f32);
+        let size = self.known_size();
+        let of_camera = |lens| bounds::project_on_image(&gaussians, lens, &self.convention, size);
+        self.lenses().iter().map(of_camera).collect()
+    }
+
+    /// The same of the backward stage, before the order of summation is accounted for.
+    #[must_use]
+    pub(in crate::splat) fn backward_bounds<M: Model>(&self) -> ProjectionGradientBounds {
+        let gaussians = self.gaussians.map(Bounded::<Extra<M>>::from_f32);
+        let gradients: Vec<_> =
+            self.gradients.iter().map(|camera| camera.map(Bounded::from_f32)).collect();
+        bounds::project_backward(&gaussians, &self.lenses(), &gradients, &self.convention)
+    }
+
+    fn known_size(&self) -> Option<[u32; 2]> {
+        self.leaves_out.then_some(self.size)
+    }
+
+    /// The cameras over the oracle's scalar. A kernel computes the limits of x/z and y/z itself.
+    fn lenses<S: Scalar>(&self) -> Vec<Lens<S>> {
+        let lens = |camera: &Camera<f32>| Lens {
+            spellings: Spellings::standard_and(self.extra_roundings),
+            ..Lens::new(&camera.map(S::from_f32), self.size, &self.convention)
+        };
+        self.cameras.iter().map(lens).collect()
+    }
+}
