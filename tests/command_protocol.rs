@@ -97,7 +97,7 @@ fn found_and_replayed(wrong: &str, right: &str, element: &str, level: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let corpus = corpus(&["tile-corner", "two-cameras", "harmonics", "checkerboard"]);
     let corpus = corpus.path().to_str().expect("a plain name");
-    let words = ["check", "--command", wrong, "--cases", "20", "--corpus", corpus];
+    let words = ["check", "--command", wrong, "--cases", "8", "--corpus", corpus];
     let said = say(folder.path(), &[&words[..], level].concat());
     assert_eq!(said.code, Some(1), "{wrong}: {said:?}");
     assert!(said.out.contains(&format!("\n  {element}")), "{wrong}: {said:?}");
@@ -173,7 +173,7 @@ fn a_program_of_another_formulation_is_told_under_which_it_agrees() {
     let check = ["check", "--command", &program, "--model", "ieee", "--corpus", corpus];
     let fuzz = ["fuzz", "--command", &program, "--model", "ieee", "--generator", "finish"];
     let name = "buffer, final_t = one-minus-alpha (gsplat-1.5)";
-    for words in [[&check[..], &["--cases", "8"]].concat(), [&fuzz[..], &["--cases", "8"]].concat()]
+    for words in [[&check[..], &["--cases", "3"]].concat(), [&fuzz[..], &["--cases", "3"]].concat()]
     {
         let said = say(folder.path(), &words);
         assert_eq!(said.code, Some(1), "{said:?}");
@@ -200,7 +200,7 @@ fn a_program_of_another_formulation_is_told_under_which_it_agrees() {
         assert!(cases.is_empty(), "no reproducer of what agrees: {cases:?}");
     }
     let lost = command(&python, "raster.py", "lane");
-    let words = ["check", "--command", &lost, "--corpus", corpus, "--cases", "10"];
+    let words = ["check", "--command", &lost, "--corpus", corpus, "--cases", "3"];
     let said = say(folder.path(), &[&words[..], &["--formulation", "any"]].concat());
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.out.contains("\nformulation: agrees under none of the "), "{said:?}");
@@ -286,14 +286,14 @@ fn kernels_of_public_projects_are_judged_in_their_own_layouts() {
         ("gsplat-1.5", forward, project, "'nothing is beside'"),
         ("gsplat-main", backward, project_bwd, "'off-diagonal twice'"),
     ] {
-        let words = ["check", "--preset", name, "--level", level, "--cases", "40"];
+        let words = ["check", "--preset", name, "--level", level, "--cases", "15"];
         let words = [&words[..], &["-v", "--corpus", corpus, "--command"]].concat();
         let right = preset(&python, kernel, "");
         let said = say(folder.path(), &[&words[..], &[&right]].concat());
         assert_eq!(said.code, Some(0), "{name}: {said:?}");
         assert!(said.out.contains(&format!("preset {name} (")), "{said:?}");
         assert!(said.out.contains(" with another value of a constant that is built"), "{said:?}");
-        assert!(counts(&said)[1] >= 90, "{name}: {said:?}");
+        assert!(counts(&said)[1] >= 65, "{name}: {said:?}");
         let wrong = preset(&python, kernel, bug);
         let said = say(folder.path(), &[&words[..], &[&wrong]].concat());
         assert_eq!(said.code, Some(1), "{name}, {bug}: {said:?}");

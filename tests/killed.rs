@@ -140,7 +140,7 @@ fn an_engine_that_is_killed_is_a_finding_with_its_reproducer() {
         (Harm::Garbage, "this is"),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut child = started(folder.path(), &["--engine", "emulator", "--cases", "400"]);
+        let mut child = started(folder.path(), &["--engine", "emulator", "--cases", "150"]);
         let victim = working(&mut child);
         assert!(harm.harm(victim), "{harm:?}: the engine was gone");
         let said = child.wait_with_output().expect("it ends");
@@ -218,7 +218,7 @@ fn a_campaign_under_a_random_killer_loses_no_finding_and_hides_no_death() {
         println!("NOT EXERCISED: the random killer: there is no {DEVICE}\n{devices}");
         return;
     }
-    let count = cases(100);
+    let count = cases(50);
     let [quiet, killed] = ["quiet", "killed"].map(|_| tempfile::tempdir().expect("a folder"));
     let code = on_a_wrong_kernel(quiet.path(), count).wait().expect("it ends").code();
     assert_eq!(code, Some(1), "the kernel is wrong");

@@ -13,13 +13,10 @@ use cudarc::driver::{CudaContext, CudaModule, CudaSlice, LaunchConfig, PushKerne
 use cudarc::nvrtc::Ptx;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use splatcheck_filetests::{
-    Argument, DYNAMIC_SHARED, Filetest, Invocation, Outcome, Tolerance, all,
+    Argument, DYNAMIC_SHARED, Filetest, Invocation, NEVER_WRITTEN, Outcome, Tolerance, all,
 };
 use splatcheck_gpu::EngineError;
 use splatcheck_gpu::cuda::{CudaDevice, devices};
-
-/// What `out` holds where a file says that it was never written: a NaN that no kernel computes.
-const POISON: u32 = 0x7fc0_dead;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -130,7 +127,7 @@ fn launch(
             }
             Argument::Out(initial) => {
                 out = Some(index);
-                let poison = vec![POISON; length];
+                let poison = vec![NEVER_WRITTEN; length];
                 Placed::Array(stream.clone_htod(initial.as_ref().unwrap_or(&poison))?)
             }
         });

@@ -35,7 +35,7 @@ use std::path::Path;
 
 pub use compiled::compiled;
 pub use expectation::{Argument, Expectation, ExpectationError, Invocation, Outcome};
-pub use tolerance::{Bound, Tolerance};
+pub use tolerance::{Bound, NEVER_WRITTEN, Tolerance};
 
 /// Bytes of dynamic shared memory of every launch.
 pub const DYNAMIC_SHARED: u32 = 256;

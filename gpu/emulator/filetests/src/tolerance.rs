@@ -8,12 +8,19 @@
 pub enum Tolerance {
     /// Not at all.
     Exact,
-    /// A NaN may be any NaN: the kernel negates an f32 or takes its absolute value (PTX ISA, "neg",
-    /// "abs").
+    /// A NaN may be any NaN: the kernel negates an f32 or takes its absolute value (PTX ISA, "neg", "abs"), or
+    /// converts an f64 to f32, of which "cvt" does not say what becomes of a NaN's bits (an H200 keeps the
+    /// highest).
     AnyNan,
+    /// The same of each half of a word: the kernel negates f16 or bf16, or takes their absolute value. What a
+    /// half above is, is NaN.
+    AnyNanHalf(u16),
     /// A number may lie within the documented bound around the function's value.
     Bound(Bound),
 }
+
+/// What a device's `out` holds where nothing was written: a NaN that no kernel computes.
+pub const NEVER_WRITTEN: u32 = 0x7fc0_dead;
 
 /// How far the result of an approximate function may be from its value: the larger of a relative
 /// and an absolute part, and some places of the result.
@@ -55,10 +62,20 @@ impl Tolerance {
                 return Self::Bound(bound);
             }
         }
-        let open = |opcode: &String| {
-            (opcode.starts_with("neg.") || opcode.starts_with("abs.")) && opcode.ends_with(".f32")
+        let is_open = |end: &str| {
+            let sign = |opcode: &&String| opcode.starts_with("neg.") || opcode.starts_with("abs.");
+            opcodes.iter().filter(sign).any(|opcode| opcode.trim_end_matches("x2").ends_with(end))
         };
-        if opcodes.iter().any(open) { Self::AnyNan } else { Self::Exact }
+        let narrows = |opcode: &String| opcode.starts_with("cvt.") && opcode.ends_with(".f32.f64");
+        if is_open(".bf16") {
+            Self::AnyNanHalf(0x7f80)
+        } else if is_open(".f16") {
+            Self::AnyNanHalf(0x7c00)
+        } else if is_open(".f32") || opcodes.iter().any(narrows) {
+            Self::AnyNan
+        } else {
+            Self::Exact
+        }
     }
 
     /// Whether a device may give `found` where the file expects `expected`.
@@ -68,7 +85,15 @@ impl Tolerance {
         expected == found
             || match self {
                 Self::Exact => false,
-                Self::AnyNan => e.is_nan() && f.is_nan(),
+                Self::AnyNan => e.is_nan() && f.is_nan() && found != NEVER_WRITTEN,
+                Self::AnyNanHalf(infinity) => {
+                    let both = |shift: u32| {
+                        let [e, f] = [expected, found].map(|word| (word >> shift) & 0xffff);
+                        let is_nan = |half: u32| half & 0x7fff > u32::from(infinity);
+                        e == f || (is_nan(e) && is_nan(f))
+                    };
+                    both(0) && both(16) && found != NEVER_WRITTEN
+                }
                 Self::Bound(bound) if e.is_finite() && f.is_finite() && e != 0.0 => {
                     (f64::from(e) - f64::from(f)).abs() <= bound.around(e)
                 }
@@ -100,6 +125,14 @@ mod tests {
         let open = Tolerance::of("\tneg.ftz.f32 %f1, %f2;\n");
         assert_eq!(open, Tolerance::AnyNan, "the bits of a negated NaN are open");
         assert!(open.allows(0x7fff_ffff, 0xffff_ffff) && !open.allows(7, 8), "NaN only");
+        assert!(!open.allows(0x7fff_ffff, NEVER_WRITTEN), "a word never written is no result");
+        assert_eq!(Tolerance::of("cvt.rz.f32.f64 %f1, %fd2;"), Tolerance::AnyNan, "its payload");
+        let halves = Tolerance::of("neg.f16x2 %r1, %r2;");
+        assert!(halves.allows(0x1ea4_fe01, 0x1ea4_7fff), "one half is NaN");
+        assert!(!halves.allows(0x1ea4_fe01, 0x1ea5_7fff), "the other is a number");
+        assert!(!halves.allows(0x7c00_7c00, 0x7fff_7c00), "infinity is none");
+        let halves = Tolerance::of("neg.ftz.bf16x2 %r1, %r2;");
+        assert!(halves.allows(0xffc1_bf81, 0x7fff_bf81), "a NaN of bf16");
         assert_eq!(Tolerance::of("neg.s32 %r1, %r2;"), Tolerance::Exact, "integers");
         let one = 1.0_f32.to_bits();
         let bounded = Tolerance::of("ex2.approx.ftz.f32 %f1, %f2;");
@@ -108,7 +141,6 @@ mod tests {
             "2^-22, half an ulp"
         );
         assert!(!bounded.allows(0, 1), "special values are exact");
-        let poison = 0x7fc0_dead;
-        assert!(!bounded.allows(one, poison), "a word never written is no result");
+        assert!(!bounded.allows(one, NEVER_WRITTEN), "a word never written is no result");
     }
 }

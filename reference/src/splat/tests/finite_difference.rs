@@ -47,6 +47,13 @@ fn conventions() -> [(&'static str, Convention); 5] {
     ]
 }
 
+/// The conventions that a layout is tried under: direct colours under all, harmonics, which have many numbers and
+/// do not depend on the conventions' other fields, under the two published ones.
+fn of_layout(layout: Layout) -> impl Iterator<Item = (&'static str, Convention)> {
+    let all = matches!(layout, Layout::Direct(_));
+    conventions().into_iter().filter(move |(name, _)| all || ["inria", "gsplat"].contains(name))
+}
+
 /// A scene in which no alpha is clamped: at a clamp the loss has a kink.
 fn below_the_clamp(layout: Layout, seed: u64) -> Scene<f64> {
     let mut scene = scene(layout, 2, seed);
@@ -199,7 +206,7 @@ fn assert_sharp(case: &str, mut tolerances: Vec<f64>, percent: usize) {
 pub(crate) fn gradients_are_the_differences_of_a_smooth_loss() {
     for (seed, layout) in [(51, Layout::Degree(3)), (52, Layout::Direct(2))] {
         let scene = below_the_clamp(layout, seed);
-        for (name, convention) in conventions() {
+        for (name, convention) in of_layout(layout) {
             let case = format!("{layout:?}, {name}, smooth");
             let tolerances = check(&case, &scene, &smooth(convention), 1.0 / 64.0);
             assert_sharp(&case, tolerances, 100);
@@ -212,7 +219,7 @@ pub(crate) fn gradients_are_the_differences_of_a_smooth_loss() {
 pub(crate) fn gradients_are_the_differences_between_jumps() {
     for (seed, layout) in [(54, Layout::Degree(1)), (55, Layout::Direct(3))] {
         let scene = below_the_clamp(layout, seed);
-        for (name, convention) in conventions() {
+        for (name, convention) in of_layout(layout) {
             let case = format!("{layout:?}, {name}");
             assert_sharp(&case, check(&case, &scene, &convention, 1.0 / 2048.0), 75);
         }
